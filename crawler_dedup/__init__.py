@@ -1,0 +1,59 @@
+"""A near-duplicate filter for Scrapy."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crawler_dedup.addon import Addon
+    from crawler_dedup.config import Config
+    from crawler_dedup.decision import Decision, Match, Verdict
+    from crawler_dedup.deduplicator import Deduplicator
+    from crawler_dedup.errors import ConfigError, DedupError, IndexMismatch, IndexUnusable
+    from crawler_dedup.maintext import main_text
+    from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped, page_handled
+    from crawler_dedup.signedpage import SignedPage
+
+__all__ = [
+    "Addon",
+    "Config",
+    "ConfigError",
+    "Decision",
+    "DedupError",
+    "Deduplicator",
+    "IndexMismatch",
+    "IndexUnusable",
+    "Match",
+    "NearDuplicate",
+    "SignedPage",
+    "Verdict",
+    "main_text",
+    "near_duplicate_dropped",
+    "page_handled",
+]
+
+# Imported on first use: the core works without loading Scrapy, and Scrapy without loading the extractor too early.
+_MODULES = {
+    "Addon": "addon",
+    "Config": "config",
+    "ConfigError": "errors",
+    "Decision": "decision",
+    "DedupError": "errors",
+    "Deduplicator": "deduplicator",
+    "IndexMismatch": "errors",
+    "IndexUnusable": "errors",
+    "Match": "decision",
+    "NearDuplicate": "signals",
+    "SignedPage": "signedpage",
+    "Verdict": "decision",
+    "main_text": "maintext",
+    "near_duplicate_dropped": "signals",
+    "page_handled": "signals",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

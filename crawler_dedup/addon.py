@@ -1,0 +1,17 @@
+"""One line in a Scrapy project switches everything on: ``ADDONS = {"crawler_dedup.Addon": 500}``."""
+
+from __future__ import annotations
+
+from scrapy.settings import BaseSettings
+
+from crawler_dedup.middleware import DedupMiddleware
+from crawler_dedup.settling import SettlingMiddleware
+
+
+class Addon:
+    """Installs both middlewares, unless the project's settings name them already."""
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Add what is missing; an order or ``None`` that the project gives wins."""
+        settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", DedupMiddleware, 40)
+        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", SettlingMiddleware, 10)

@@ -1,0 +1,86 @@
+"""The one writing thread: everything that waits goes into one transaction.
+
+LMDB makes a commit durable with one fsync, and that is nearly all that a small commit costs. So the thread first
+takes the write lock and only then the jobs: whoever came while another process wrote or the disk was busy shares the
+next fsync. A job is withdrawn (``Future.cancel``) as long as the lock is awaited.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+import lmdb
+
+_T = TypeVar("_T")
+_Job = Callable[[lmdb.Transaction], Any]
+
+
+class Committer:
+    """Runs write jobs in a thread, in the order in which they came."""
+
+    def __init__(self, env: lmdb.Environment) -> None:
+        self._env = env
+        self._waiting: deque[tuple[_Job, Future[Any]]] = deque()
+        self._changed = threading.Condition()
+        self._closing = False
+        # A daemon: the process can end even while another one holds the write lock.
+        self._thread = threading.Thread(target=self._run, name="crawler-dedup-committer", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Callable[[lmdb.Transaction], _T]) -> Future[_T]:
+        """Run *job* in the next transaction; its future is done once that is on disk."""
+        future: Future[_T] = Future()
+        with self._changed:
+            if self._closing:
+                raise RuntimeError("The index is closed.")
+            self._waiting.append((job, future))
+            self._changed.notify()
+        return future
+
+    def close(self, timeout: float) -> bool:
+        """Finish what waits, then end the thread; ``False`` when it is still waiting for the lock after *timeout*."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._closing)
+                if not self._waiting:
+                    return
+            self._commit(None)
+
+    def _commit(self, jobs: list[tuple[_Job, Future[Any]]] | None) -> None:
+        """Commit *jobs* (``None``: all that wait once the lock is ours) and tell the futures."""
+        results = []
+        try:
+            with self._env.begin(write=True) as txn:
+                if jobs is None:
+                    jobs = self._take()
+                results = [job(txn) for job, _ in jobs]
+        except Exception as error:
+            self._blame(jobs if jobs is not None else self._take(), error)
+            return
+        for (_, future), result in zip(jobs, results, strict=True):
+            future.set_result(result)
+
+    def _take(self) -> list[tuple[_Job, Future[Any]]]:
+        with self._changed:
+            jobs = list(self._waiting)
+            self._waiting.clear()
+        return [(job, future) for job, future in jobs if future.set_running_or_notify_cancel()]
+
+    def _blame(self, jobs: list[tuple[_Job, Future[Any]]], error: Exception) -> None:
+        """The transaction is rolled back. Commit each job on its own, so that one bad job does not fail the others."""
+        if len(jobs) == 1:
+            jobs[0][1].set_exception(error)
+            return
+        for one in jobs:
+            self._commit([one])

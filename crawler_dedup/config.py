@@ -1,0 +1,220 @@
+"""Every ``DEDUP_*`` setting: default, check and explanation, in one place.
+
+``docs/settings.md`` is printed by :func:`settings_reference`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from crawler_dedup.errors import ConfigError
+
+PREFIX = "DEDUP_"
+
+Read = Callable[[Any], Any]
+
+
+def _boolean(value: Any) -> bool:
+    """As Scrapy reads booleans: settings of the command line arrive as strings."""
+    words = {"1": True, "true": True, "0": False, "false": False}
+    if isinstance(value, bool):
+        return value
+    return words[str(value).strip().lower()]
+
+
+def _between(kind: type[int] | type[float], low: float, high: float) -> Read:
+    def read(value: Any) -> int | float:
+        if isinstance(value, bool) or (kind is int and isinstance(value, float) and value != int(value)):
+            raise ValueError(value)
+        number = kind(value)
+        if not low <= number <= high:
+            raise ValueError(value)
+        return number
+
+    return read
+
+
+def _one_of(*words: str) -> Read:
+    def read(value: Any) -> str:
+        if value not in words:
+            raise ValueError(value)
+        return str(value)
+
+    return read
+
+
+def _text(value: Any) -> str:
+    if not str(value):
+        raise ValueError(value)
+    return str(value)
+
+
+def _scope(value: Any) -> Any:
+    if callable(value) or value in ("spider", "domain", "global") or (isinstance(value, str) and "." in value):
+        return value
+    raise ValueError(value)
+
+
+def _setting(default: Any, read: Read, allowed: str, doc: str) -> Any:
+    return field(default=default, metadata={"read": read, "allowed": allowed, "doc": doc})
+
+
+_GIB = 1 << 30
+# An LMDB map is sparse on Linux and macOS: it costs address space, not disk. Windows allocates the whole file.
+_MAP_SIZE = 4 * _GIB if sys.platform == "win32" or sys.maxsize < 1 << 32 else 1024 * _GIB
+
+
+@dataclass(frozen=True)
+class Config:
+    """All settings, as plain keyword arguments (``DEDUP_MAX_DISTANCE`` is ``max_distance``).
+
+    Raises :class:`ConfigError` for a value that is not allowed.
+    """
+
+    enabled: bool = _setting(True, _boolean, "True or False", "Whether the filter runs at all.")
+    action: str = _setting(
+        "drop",
+        _one_of("drop", "mark"),
+        '"drop" or "mark"',
+        "`drop`: a duplicate never reaches the spider. `mark`: every page passes, the decision stands in "
+        '`response.meta["dedup"]` and in the statistics.',
+    )
+    dir: str = _setting(
+        "dedup",
+        _text,
+        "a path",
+        "Directory of the index. A relative path stands in Scrapy's data directory (`.scrapy/` of the project).",
+    )
+    fresh: bool = _setting(
+        False, _boolean, "True or False", "Empty the index when the crawl starts (also one of another configuration)."
+    )
+    scope: Any = _setting(
+        "spider",
+        _scope,
+        '"spider", "domain", "global" or the import path of a callable (request, response) -> str',
+        "What is compared with what: the pages of one spider (whatever their host), of one registered domain, or all.",
+    )
+    tokenizer: str = _setting(
+        "jieba",
+        _one_of("jieba", "rjieba", "bigrams"),
+        '"jieba", "rjieba" or "bigrams"',
+        "How runs of Chinese characters become tokens. `rjieba` (extra `fast`) has jieba's dictionary and is about "
+        "20 times faster. Part of the index header: another tokenizer needs another index.",
+    )
+    max_distance: int = _setting(
+        3,
+        _between(int, 0, 7),
+        "0 to 7",
+        "Largest Hamming distance between the signatures of duplicates, in bits of 64. May change from run to run on one "
+        "index.",
+    )
+    min_features: int = _setting(
+        20,
+        _between(int, 1, 10_000),
+        "1 to 10,000",
+        "A page with fewer different tokens (stop words not counted) cannot be judged: it passes as `unchecked`.",
+    )
+    min_resemblance: float = _setting(
+        0.65,
+        _between(float, 0, 1),
+        "0 to 1",
+        "Least share of common tokens (Jaccard, estimated from the sketches) of duplicates.",
+    )
+    min_coverage: float = _setting(
+        0.75,
+        _between(float, 0, 1),
+        "0 to 1",
+        "Least share of the new page's tokens that the kept page has too (containment, estimated).",
+    )
+    min_link_resemblance: float = _setting(
+        0.9,
+        _between(float, 0, 1),
+        "0 to 1",
+        "Two list pages (their links hold at least half as much text as their main text) are duplicates only if so large "
+        "a share of their links agrees.",
+    )
+    max_bytes: int = _setting(
+        8 << 20,
+        _between(int, 1, 1 << 40),
+        "1 to 2^40",
+        "A larger body is not parsed by the filter; the page passes as `unchecked`.",
+    )
+    max_nodes: int = _setting(
+        200_000, _between(int, 1, 1 << 31), "1 to 2^31", "A page with more elements passes as `unchecked`."
+    )
+    max_depth: int = _setting(
+        250, _between(int, 1, 250), "1 to 250", "A page nested deeper than this passes as `unchecked`."
+    )
+    max_chars: int = _setting(
+        1_000_000,
+        _between(int, 1, 1 << 31),
+        "1 to 2^31",
+        "A page with a longer main text passes as `unchecked`.",
+    )
+    timeout: float = _setting(
+        30.0,
+        _between(float, 0.01, 86_400),
+        "0.01 to 86,400",
+        "Seconds that a page waits for its decision; then it passes as `unchecked`.",
+    )
+    summary_interval: float = _setting(
+        60.0, _between(float, 1, 86_400), "1 to 86,400", "Seconds between two summary lines in the log."
+    )
+    map_size: int = _setting(
+        _MAP_SIZE,
+        _between(int, 1 << 20, 1 << 46),
+        "2^20 to 2^46",
+        "Largest size of the index in bytes. The file is sparse: it takes what it holds (not on Windows, where the "
+        "default is 4 GiB).",
+    )
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            try:
+                read = one.metadata["read"](value)
+            except (ValueError, TypeError, KeyError, OverflowError):
+                raise ConfigError(
+                    f"{setting_name(one.name)} = {value!r} is not allowed; it takes {one.metadata['allowed']}."
+                ) from None
+            object.__setattr__(self, one.name, read)
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Config:
+        """Read the ``DEDUP_*`` entries of a settings mapping.
+
+        Raises:
+            ConfigError: a value is not allowed, or a ``DEDUP_*`` name is unknown (a typing error would otherwise
+                leave the filter with its default in silence).
+        """
+        known = {setting_name(one.name): one.name for one in fields(cls)}
+        given = [name for name in settings if isinstance(name, str) and name.startswith(PREFIX)]
+        unknown = sorted(set(given) - set(known))
+        if unknown:
+            raise ConfigError(f"Unknown setting {', '.join(unknown)}; there are {', '.join(known)}.")
+        return cls(**{known[name]: settings[name] for name in given})
+
+
+def setting_name(field_name: str) -> str:
+    """``max_distance`` → ``DEDUP_MAX_DISTANCE``."""
+    return PREFIX + field_name.upper()
+
+
+def settings_reference() -> str:
+    """The text of ``docs/settings.md``."""
+    parts = [
+        "# Settings\n",
+        "All are read once when the crawl starts; a wrong value or an unknown `DEDUP_*` name stops it with a sentence.",
+        "In Python they are keyword arguments of `crawler_dedup.Config` (`DEDUP_MAX_DISTANCE` is `max_distance`).",
+        "\nThis page is printed by `crawler-dedup settings`.",
+    ]
+    for one in fields(Config):
+        default = one.default
+        shown = "`1 << 40` (1 TiB; 4 GiB on Windows)" if one.name == "map_size" else f"`{default!r}`"
+        parts.append(f"\n## {setting_name(one.name)}\n")
+        parts.append(f"Default {shown}; takes {one.metadata['allowed']}.\n")
+        parts.append(one.metadata["doc"])
+    return "\n".join(parts) + "\n"

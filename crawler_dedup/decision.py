@@ -1,0 +1,77 @@
+"""What flows out of the filter: verdict, match, decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Verdict(str, Enum):
+    """The answer for one page."""
+
+    NEW = "new"
+    """Nothing alike is kept: the page passes and stands for its duplicates from now on."""
+    DUPLICATE = "duplicate"
+    """A kept page stands for it."""
+    UNCHANGED = "unchanged"
+    """The page itself is kept, and its content is what it was."""
+    CHANGED = "changed"
+    """The page itself is kept with another content; the new one takes its place."""
+    UNCHECKED = "unchecked"
+    """It could not be judged (too little text, a limit, an error): it passes and stands for nothing."""
+
+    __str__ = str.__str__
+
+
+@dataclass(frozen=True)
+class Match:
+    """Why a new page is covered by a kept one.
+
+    Attributes:
+        rule: name of the row of :mod:`crawler_dedup.rules` that decided.
+        distance: Hamming distance of the two signatures, in bits.
+        resemblance: estimated Jaccard coefficient of the two feature sets, 0 to 1.
+        coverage: estimated share of the new page's features that the kept page has, 0 to 1.
+    """
+
+    rule: str
+    distance: int
+    resemblance: float
+    coverage: float
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The filter's answer for one page: small, frozen, picklable.
+
+    Attributes:
+        verdict: the answer.
+        url: address of the page.
+        key: identity of the page in the index.
+        scope: what it was compared with.
+        reason: for ``unchecked`` why, else ``""``.
+        duplicate_of: for ``duplicate`` the address of the kept page, else ``""``.
+        match: for ``duplicate`` and ``unchanged`` how the two agree, else ``None``.
+    """
+
+    verdict: Verdict
+    url: str
+    key: str
+    scope: str
+    reason: str = ""
+    duplicate_of: str = ""
+    match: Match | None = None
+
+    @property
+    def passes(self) -> bool:
+        """Whether the page goes on to the spider when duplicates are dropped."""
+        return self.verdict is not Verdict.DUPLICATE
+
+    def __str__(self) -> str:
+        if self.match is None or not self.duplicate_of:
+            return f"{self.verdict} {self.url}" + (f" ({self.reason})" if self.reason else "")
+        found = self.match
+        return (
+            f"{self.verdict} {self.url} of {self.duplicate_of} (distance {found.distance},"
+            f" resemblance {found.resemblance:.2f}, coverage {found.coverage:.2f}, rule {found.rule!r})"
+        )

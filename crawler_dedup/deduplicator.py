@@ -1,0 +1,141 @@
+"""The way of a page without Scrapy: sign, look up, decide, file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from lxml.html import HtmlElement
+from numpy.typing import NDArray
+
+from crawler_dedup import rules
+from crawler_dedup.config import Config
+from crawler_dedup.decision import Decision, Match
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing import Signer
+from crawler_dedup.store import Store
+
+
+class _Judge:
+    """What scheme and rules say, as the index asks for it."""
+
+    def __init__(self, signer: Signer) -> None:
+        self._scheme = signer.scheme
+        self._config = signer.config
+
+    def unfit(self, page: SignedPage) -> str:
+        return page.unsigned or ("too little text" if rules.too_little_text(page, self._config) else "")
+
+    def keys(self, signature: int) -> NDArray[np.uint64]:
+        return self._scheme.keys(signature)
+
+    def probes(self, signature: int) -> NDArray[np.uint64]:
+        return self._scheme.probes(signature, self._config.max_distance)
+
+    def near(self, signature: int, filed: NDArray[np.uint64]) -> list[tuple[int, int]]:
+        return self._scheme.near(signature, filed, self._config.max_distance)
+
+    def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
+        return rules.compare(new, kept, self._config)
+
+
+class Deduplicator:
+    """Tells for each page whether a kept one stands for it, and keeps those for which none does.
+
+    Safe to use from several threads, and from several processes on one directory.
+    """
+
+    def __init__(self, store: Store, signer: Signer) -> None:
+        """Use :meth:`open`."""
+        self._store = store
+        self._signer = signer
+        self._judge = _Judge(signer)
+
+    @classmethod
+    def open(cls, directory: str | PathLike[str], config: Config | None = None) -> Deduplicator:
+        """Open or create the index in *directory*.
+
+        Raises:
+            IndexMismatch: it was made with another configuration.
+            IndexUnusable: it cannot be opened.
+        """
+        config = config or Config()
+        signer = Signer(config, cache_dir=Path(directory))
+        store = Store.open(Path(directory), signer.spec, signer.libraries, map_size=config.map_size, fresh=config.fresh)
+        return cls(store, signer)
+
+    def load(self) -> None:
+        """Load dictionaries now instead of with the first page. Takes up to a second."""
+        self._signer.load()
+
+    def sign(
+        self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str = ""
+    ) -> SignedPage:
+        """Sign a page. Pure: the index is not looked at.
+
+        Args:
+            body: HTML, as it came.
+            encoding: what the transport says; ``None``: byte-order mark, ``<meta>``, then detection.
+            key: identity of the page; ``None``: its URL.
+            scope: pages are compared with those of the same scope.
+        """
+        return self.sign_with_text(url, body, encoding=encoding, key=key, scope=scope)[0]
+
+    def sign_with_text(
+        self,
+        url: str,
+        body: bytes,
+        tree: HtmlElement | None = None,
+        *,
+        encoding: str | None = None,
+        key: str | None = None,
+        scope: str = "",
+    ) -> tuple[SignedPage, str | None]:
+        """As :meth:`sign`, with the main text (``None`` if extraction was not reached); *tree* saves the parsing."""
+        return self._signer.sign(url, body, tree, encoding=encoding, key=key or url, scope=scope)
+
+    def check(
+        self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str = ""
+    ) -> Decision:
+        """Sign a page, decide and file it; check and insert are one atomic step. Arguments as for :meth:`sign`."""
+        return self.decide([self.sign(url, body, encoding=encoding, key=key, scope=scope)])[0]
+
+    def decide(self, batch: Sequence[SignedPage]) -> list[Decision]:
+        """Decide and file *batch* in order, also against each other. Returns when that is on disk."""
+        return self.submit(batch).result()
+
+    def submit(self, batch: Sequence[SignedPage]) -> Future[list[Decision]]:
+        """As :meth:`decide`, without waiting. Cancelled before its transaction began, nothing is filed."""
+        return self._store.offer(batch, self._judge)
+
+    def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
+        """The match if *kept* covers *new*: the same rule as in the crawl, between any two signed pages."""
+        return self._judge.compare(new, kept)
+
+    def settle(self, decision: Decision) -> bool:
+        """The page was handled: it may stand for others. ``False`` if it is not recorded."""
+        return self._store.settle(decision.scope, decision.key, self._judge).result()
+
+    def release(self, decision: Decision) -> bool:
+        """The page was not handled: forget it, so that it stands for nothing. ``False`` if it is not recorded."""
+        return self._store.release(decision.scope, decision.key, self._judge).result()
+
+    def __len__(self) -> int:
+        """How many pages are kept."""
+        return len(self._store)
+
+    def close(self) -> None:
+        """Finish what waits and close the index."""
+        self._store.close()
+
+    def __enter__(self) -> Deduplicator:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

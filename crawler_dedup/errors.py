@@ -1,0 +1,35 @@
+"""Everything that this package raises on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class DedupError(Exception):
+    """Base class of the package's errors."""
+
+
+class ConfigError(DedupError, ValueError):
+    """A setting has a value that is not allowed; the message names setting, value and what is allowed."""
+
+
+class IndexUnusable(DedupError):
+    """The index directory cannot be opened, read or written; the message says why."""
+
+
+class IndexMismatch(DedupError):
+    """The index was made with another configuration: its signatures cannot be compared with ours."""
+
+    def __init__(self, directory: str, differences: Mapping[str, tuple[object, object]]) -> None:
+        self.directory = directory
+        self.differences = dict(differences)
+        lines = [f"  {name}: index has {theirs!r} / you have {ours!r}" for name, (theirs, ours) in differences.items()]
+        super().__init__(
+            f"The index in {directory} was made with another configuration:\n"
+            + "\n".join(lines)
+            + "\nWays out: go back to the index's configuration, name another directory (DEDUP_DIR),"
+            " or start anew (DEDUP_FRESH = True empties this one)."
+        )
+
+    def __reduce__(self) -> tuple[type[IndexMismatch], tuple[str, dict[str, tuple[object, object]]]]:
+        return type(self), (self.directory, self.differences)

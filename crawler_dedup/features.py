@@ -1,0 +1,129 @@
+"""Text → tokens → weighted features.
+
+A text is cut into runs of one kind of script, and each run is tokenised by what that script needs. A page that mixes
+languages is thus treated alike whatever its majority is, and one changed sentence cannot change how the rest is read.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import tempfile
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import stopwordsiso
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+CutHan = Callable[[str], Iterable[str]]
+
+_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003347f"
+# Kana, Thai, Lao, Tibetan, Myanmar, Khmer: written without spaces between words.
+_UNSPACED = "\u3041-\u30ff\u31f0-\u31ff\u0e01-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
+# Vowel signs and points that \w leaves out (Hebrew, Arabic, the Indic scripts): a word must not break at them.
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
+_LETTERS = rf"[^\W{_HAN}{_UNSPACED}]+"
+_RUNS = re.compile(rf"({_LETTERS}(?:[{_MARKS}]+(?:{_LETTERS})?)*)|([{_HAN}]+)|([{_UNSPACED}]+)")
+
+_WEIGHT_UNIT = 64
+"""Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
+every machine."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """A text as a weighted set.
+
+    Attributes:
+        hashes: uint64, shape (n,), ascending, distinct: xxh3 of each feature.
+        weights: float64 holding whole numbers, shape (n,): 64 × the square root of the feature's count.
+    """
+
+    hashes: NDArray[np.uint64]
+    weights: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """The stop words of all languages in one list: no language has to be guessed."""
+    words = stopwordsiso.stopwords(list(stopwordsiso.langs()))
+    return frozenset(unicodedata.normalize("NFKC", word).lower() for word in words)
+
+
+def bigrams(run: str) -> list[str]:
+    """Pairs of neighbouring characters; a run of one character is its own token."""
+    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+
+
+def tokenize(text: str, cut_han: CutHan) -> list[str]:
+    """Cut *text* into tokens: words, dictionary words of Chinese, character bigrams of other scripts without spaces.
+
+    Compatibility forms are folded first (NFKC), then case.
+    """
+    tokens: list[str] = []
+    for word, han, unspaced in _RUNS.findall(unicodedata.normalize("NFKC", text).lower()):
+        if word:
+            tokens.append(word)
+        elif han:
+            tokens.extend(cut_han(han))
+        else:
+            tokens.extend(bigrams(unspaced))
+    return tokens
+
+
+def features(tokens: Iterable[str]) -> Features:
+    """Weigh *tokens* by the square root of their count, stop words left out.
+
+    The root damps words that a page repeats, and unlike the logarithm it is rounded alike by every machine (IEEE 754).
+    """
+    ignored = stop_words()
+    counts = {token: count for token, count in Counter(tokens).items() if token not in ignored}
+    hashes = np.array([xxh3_64_intdigest(token.encode("utf-8", "replace")) for token in counts], dtype=np.uint64)
+    distinct, first = np.unique(hashes, return_index=True)
+    tf = np.fromiter(counts.values(), dtype=np.float64, count=len(counts))[first]
+    return Features(distinct, np.rint(np.sqrt(tf) * _WEIGHT_UNIT))
+
+
+def han_cutter(name: str, cache_dir: Path | None) -> CutHan:
+    """Load what cuts Chinese: ``jieba``, ``rjieba`` or ``bigrams``. Takes up to a second; never on the event loop.
+
+    Args:
+        cache_dir: where jieba keeps its compiled dictionary; ``None`` keeps none.
+
+    Raises:
+        ImportError: rjieba is not installed.
+    """
+    if name == "bigrams":
+        return bigrams
+    if name == "rjieba":
+        import rjieba  # noqa: PLC0415  (optional)
+
+        cut: CutHan = rjieba.cut
+        return cut
+    return _jieba(cache_dir)
+
+
+def _jieba(cache_dir: Path | None) -> CutHan:
+    import jieba  # noqa: PLC0415  (slow; not needed by the other tokenizers)
+
+    jieba.setLogLevel(logging.WARNING)
+    # Our own tokenizer: words that other code adds to jieba's global one must not change signatures.
+    tokenizer = jieba.Tokenizer()
+    if cache_dir is None:
+        with tempfile.TemporaryDirectory() as scratch:
+            tokenizer.tmp_dir = scratch
+            tokenizer.initialize()
+    else:
+        tokenizer.tmp_dir = str(cache_dir)
+        tokenizer.initialize()
+    cut: CutHan = tokenizer.lcut
+    return cut

@@ -1,0 +1,76 @@
+"""HTML → outlinks, made comparable between two addresses of one page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
+
+import numpy as np
+from lxml import etree
+from lxml.html import HtmlElement
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+# Parameters that name the visit or the way a visitor came, never the content.
+_VISIT = re.compile(
+    r"utm_\w+|[gdf]clid|fbclid|msclkid|yclid|gbraid|wbraid|_ga|_gl|mc_[ce]id|igshid|spm|scm|"
+    r"(?:php|j|asp|cf)?sess(?:ion)?_?(?:id)?|sid|jsessionid|phpsessid|aspsessionid\w*|cfid|cftoken",
+    re.IGNORECASE,
+)
+_PATH_SESSION = re.compile(r";jsessionid=[^/?#]*", re.IGNORECASE)
+_ANCHORS = etree.XPath("//a[@href]")
+_BASE = etree.XPath("string(//base[@href][1]/@href)")
+_NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
+
+
+@dataclass(frozen=True)
+class Links:
+    """The outlinks of a page.
+
+    Attributes:
+        hashes: uint64, shape (n,), ascending, distinct: xxh3 of each comparable link.
+        chars: length of the text inside the links.
+    """
+
+    hashes: NDArray[np.uint64]
+    chars: int
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+
+def links(tree: HtmlElement, url: str) -> Links:
+    """All places that the page's ``<a href>`` lead to."""
+    base = urljoin(url, _BASE(tree).strip())
+    host = urlsplit(url).netloc.lower()
+    found: set[str] = set()
+    chars = 0
+    for anchor in _ANCHORS(tree):
+        chars += sum(len(part.strip()) for part in anchor.itertext(with_tail=False))
+        target = comparable(anchor.get("href"), base, host)
+        if target is not None:
+            found.add(target)
+    hashes = np.fromiter((xxh3_64_intdigest(one.encode("utf-8", "replace")) for one in found), np.uint64, len(found))
+    hashes.sort()
+    return Links(hashes, chars)
+
+
+def comparable(href: str, base: str, host: str) -> str | None:
+    """*href* as it compares: resolved, without fragment, session and tracking parameters, the rest in order.
+
+    Links to *host* itself lose it, so that a mirror's agree. ``None`` for what leads to no page.
+    """
+    href = href.strip()
+    if href.lower().startswith(_NOWHERE):
+        return None
+    try:
+        parts = urlsplit(urljoin(base, href))
+    except ValueError:  # such as an unclosed IPv6 bracket
+        return None
+    if parts.scheme not in ("http", "https"):
+        return None
+    netloc = parts.netloc.lower()
+    path = _PATH_SESSION.sub("", parts.path) or "/"
+    kept = sorted(one for one in parts.query.split("&") if one and not _VISIT.fullmatch(one.partition("=")[0]))
+    return ("" if netloc == host else netloc) + path + ("?" + "&".join(kept) if kept else "")

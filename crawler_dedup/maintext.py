@@ -1,0 +1,103 @@
+"""HTML → tree → main text."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import trafilatura
+from charset_normalizer import from_bytes
+from lxml import etree
+from lxml.html import HtmlElement
+from parsel import Selector
+from w3lib.encoding import html_to_unicode, resolve_encoding
+
+from crawler_dedup import background
+from crawler_dedup.config import Config
+
+EXTRACTOR = "trafilatura comments=no tables=no"
+
+# It writes the text of each page at DEBUG and a warning for each page without text: both would flood a crawl's log.
+_library_log = logging.getLogger("trafilatura")
+if _library_log.level == logging.NOTSET:
+    _library_log.setLevel(logging.CRITICAL)
+
+_COUNT = etree.XPath("count(//*)")
+
+
+class BeyondLimits(ValueError):
+    """The page is too large, too deep or too long to be looked at; the message is the reason, in a few words."""
+
+
+def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
+    """Parse *body* into the tree that Scrapy's ``response.selector.root`` is for the same bytes.
+
+    Args:
+        encoding: as the transport or ``response.encoding`` says; ``None``: byte-order mark, ``<meta>``, then detection.
+    """
+    if encoding is None:
+        text = html_to_unicode(None, body, default_encoding="ascii", auto_detect_fun=_detect)[1]
+    else:
+        text = html_to_unicode(f"charset={encoding}", body)[1]
+    root: HtmlElement = Selector(text=text, type="html").root
+    return root
+
+
+def _detect(body: bytes) -> str | None:
+    """What Scrapy does with a page that declares nothing."""
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        best = from_bytes(body).best()
+        return resolve_encoding(best.encoding) if best else None
+    return "utf-8"
+
+
+def check_size(body: bytes, config: Config) -> None:
+    """Raise :class:`BeyondLimits` for a body that should not be parsed."""
+    if len(body) > config.max_bytes:
+        raise BeyondLimits("too many bytes")
+
+
+def check_shape(tree: HtmlElement, config: Config) -> None:
+    """Raise :class:`BeyondLimits` for a tree that should not be walked: extraction is recursive in places."""
+    if _COUNT(tree) > config.max_nodes:
+        raise BeyondLimits("too many nodes")
+    # Level by level, each node is visited once; count(ancestor::*) would be quadratic.
+    if tree.xpath("boolean(" + "/*" * (config.max_depth + 1) + ")"):
+        raise BeyondLimits("nested too deep")
+
+
+def extract(tree: HtmlElement) -> str:
+    """The main text of *tree*, ``""`` if there is none: trafilatura without comments and tables. Leaves *tree* alone."""
+    return trafilatura.extract(tree, include_comments=False, include_tables=False) or ""
+
+
+_extracted: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_limits = Config()
+
+
+def remember(response: Any, text: str) -> None:
+    """Keep the main text of *response* as long as the response lives, for :func:`main_text`."""
+    _extracted[response] = text
+
+
+async def main_text(response: Any) -> str:
+    """The main text of a ``scrapy.http.HtmlResponse``, for callbacks: ``text = await main_text(response)``.
+
+    Made beside the event loop, and once a response: what the filter has extracted already is returned at once. A page
+    beyond the default limits of :class:`~crawler_dedup.Config` gives its whole visible text instead, which takes less.
+    """
+    if response not in _extracted:
+        remember(response, await background.run(_text_of, response))
+    return _extracted[response]
+
+
+def _text_of(response: Any) -> str:
+    tree = response.selector.root
+    try:
+        check_shape(tree, _limits)
+    except BeyondLimits:
+        return trafilatura.html2txt(tree)
+    return extract(tree)

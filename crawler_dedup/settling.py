@@ -1,0 +1,126 @@
+"""The spider middleware: did a page's callback and its items go well?
+
+Only a spider middleware learns how a callback ended, and only the item signals how the items did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from scrapy import Request, signals
+from scrapy.http import Response
+
+from crawler_dedup.middleware import META_DECISION, config_of, require_companion
+from crawler_dedup.signals import page_handled
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the handling of one page ended.
+
+    Attributes:
+        callback: whether the callback ran to its end without an exception.
+        scraped: items that came out of the pipelines.
+        dropped: items that a pipeline dropped.
+        failed: items at which a pipeline raised an error.
+    """
+
+    callback: bool = True
+    scraped: int = 0
+    dropped: int = 0
+    failed: int = 0
+
+    @property
+    def well(self) -> bool:
+        """The callback ended well, and at least one of its items came out, or it yielded none."""
+        return self.callback and (self.scraped > 0 or not (self.dropped or self.failed))
+
+
+@dataclass
+class _Handling:
+    outcome: Outcome = Outcome()
+    pending: int = 0
+    ended: bool = False
+
+
+class SettlingMiddleware:
+    """Follows each page that the filter has decided on from its callback to the end of its last item.
+
+    Stands outermost (order 10): what it sees leaves for the engine.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self._handlings: WeakKeyDictionary[Response, _Handling] = WeakKeyDictionary()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Raises :class:`crawler_dedup.ConfigError` when the downloader middleware is not installed."""
+        config_of(crawler)
+        require_companion(crawler.settings, "DOWNLOADER_MIDDLEWARES", "crawler_dedup.middleware.DedupMiddleware")
+        middleware = cls(crawler)
+        crawler.signals.connect(middleware.item_scraped, signal=signals.item_scraped)
+        crawler.signals.connect(middleware.item_dropped, signal=signals.item_dropped)
+        crawler.signals.connect(middleware.item_error, signal=signals.item_error)
+        return middleware
+
+    def process_spider_input(self, response: Response) -> None:
+        """A page with a decision enters its callback."""
+        if META_DECISION in response.meta:
+            self._handlings[response] = _Handling()
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Count the items that leave; what ends here has ended well."""
+        handling = self._handlings.get(response)
+        async for one in result:
+            if handling is not None and one is not None and not isinstance(one, Request):
+                handling.pending += 1
+            yield one
+        self._callback_ended(response, well=True)
+
+    def process_spider_exception(self, response: Response, exception: Exception) -> None:  # noqa: ARG002
+        """Being outermost, this sees what nobody else has handled."""
+        self._callback_ended(response, well=False)
+
+    def item_scraped(self, response: Response | None) -> None:
+        """An item came out of the pipelines."""
+        self._item_ended(response, "scraped")
+
+    def item_dropped(self, response: Response | None) -> None:
+        """A pipeline dropped an item."""
+        self._item_ended(response, "dropped")
+
+    def item_error(self, response: Response | None) -> None:
+        """A pipeline raised an error at an item."""
+        self._item_ended(response, "failed")
+
+    def _item_ended(self, response: Response | None, how: str) -> None:
+        handling = self._handlings.get(response) if isinstance(response, Response) else None
+        if handling is None or response is None:
+            return
+        handling.pending -= 1
+        handling.outcome = replace(handling.outcome, **{how: getattr(handling.outcome, how) + 1})
+        self._tell_if_over(response, handling)
+
+    def _callback_ended(self, response: Response, *, well: bool) -> None:
+        handling = self._handlings.get(response)
+        if handling is not None and not handling.ended:
+            handling.ended = True
+            handling.outcome = replace(handling.outcome, callback=well)
+            self._tell_if_over(response, handling)
+
+    def _tell_if_over(self, response: Response, handling: _Handling) -> None:
+        if not handling.ended or handling.pending:
+            return
+        del self._handlings[response]
+        self.crawler.stats.inc_value(f"dedup/handled/{'well' if handling.outcome.well else 'badly'}")
+        self.crawler.signals.send_catch_log(
+            page_handled, outcome=handling.outcome, response=response, spider=self.crawler.spider
+        )

@@ -1,0 +1,109 @@
+"""Crawl two bundled sites on this machine and show what the filter does."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from typing import Any
+
+import scrapy
+from rich.console import Console
+from rich.table import Table
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings
+
+from crawler_dedup import Decision, near_duplicate_dropped
+from spiders.demo_site import DemoSites
+from spiders.site import SiteSpider
+
+
+class DemoSpider(SiteSpider):
+    """``scrapy crawl demo``: needs no network, and gives the same result every time."""
+
+    name = "demo"
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """One request at a time makes the order the same every time; the index is its own, and thrown away."""
+        super().update_settings(settings)
+        own = {
+            "AUTOTHROTTLE_ENABLED": False,
+            "CONCURRENT_REQUESTS": 1,
+            "DEDUP_DIR": tempfile.mkdtemp(prefix="crawler-dedup-demo-"),
+            "DOWNLOAD_DELAY": 0,
+            "LOG_LEVEL": "WARNING",
+        }
+        for name, value in own.items():
+            settings.set(name, value, priority="spider")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> DemoSpider:
+        """Start the two sites."""
+        sites = DemoSites()
+        spider = cls(*args, url=f"{sites.newspaper}/", allow=",".join(_hosts(sites)), **kwargs)
+        spider._set_crawler(crawler)
+        spider.sites = sites
+        spider.drops = []
+        crawler.signals.connect(spider.dropped, signal=near_duplicate_dropped)
+        return spider
+
+    sites: DemoSites
+    drops: list[Decision]
+
+    async def start(self) -> AsyncIterator[Any]:
+        async for request in super().start():
+            yield request
+        # Two pages once more, when all others are done: one has changed meanwhile, one has not.
+        for path in ("/notice.html", "/articles/lighthouse.html"):
+            yield scrapy.Request(self.sites.newspaper + path, dont_filter=True, priority=-100)
+
+    def dropped(self, decision: Decision) -> None:
+        """Note a drop for the table."""
+        self.drops.append(decision)
+
+    def closed(self, reason: str) -> None:  # noqa: ARG002
+        """Show what was fetched, kept and dropped."""
+        self.sites.close()
+        shutil.rmtree(self.settings["DEDUP_DIR"], ignore_errors=True)
+        console = Console(width=None if sys.stdout.isatty() else 120)
+        console.print(self._drop_table())
+        console.print(self._count_table())
+
+    def _drop_table(self) -> Table:
+        table = Table(title="Dropped pages", title_justify="left")
+        table.add_column("dropped", overflow="fold")
+        table.add_column("because this page is kept", overflow="fold")
+        table.add_column("distance", justify="right")
+        table.add_column("why")
+        for decision in self.drops:
+            match = decision.match
+            assert match is not None
+            table.add_row(
+                self.sites.name(decision.url),
+                self.sites.name(decision.duplicate_of),
+                str(match.distance),
+                f"{match.rule}: {match.coverage:.0%} covered",
+            )
+        return table
+
+    def _count_table(self) -> Table:
+        rows = {
+            "pages fetched and checked": "checked",
+            "kept": "kept",
+            "dropped as near-duplicates": "dropped",
+            "seen again, changed: passed": "changed",
+            "seen again, unchanged: passed": "unchanged",
+            "too little text to judge: passed": "unchecked",
+            "links on dropped pages, not followed from there": "links_dropped",
+            "bytes not stored": "bytes_dropped",
+        }
+        table = Table(show_header=False)
+        for label, name in rows.items():
+            table.add_row(label, str(self.crawler.stats.get_value(f"dedup/{name}", 0)))
+        return table
+
+
+def _hosts(sites: DemoSites) -> list[str]:
+    return [origin.removeprefix("http://") for origin in (sites.newspaper, sites.mirror)]

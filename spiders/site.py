@@ -1,0 +1,79 @@
+"""Crawl sites and yield the main text of each page that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import scrapy
+from scrapy.exceptions import CloseSpider
+from scrapy.http import HtmlResponse, Response
+from scrapy.linkextractors import LinkExtractor
+
+from crawler_dedup import main_text
+
+
+class SiteSpider(scrapy.Spider):
+    """``scrapy crawl site -a url=URL[,URL…] [-a allow=host,…] [-a max_pages=N] -O pages.jsonl``
+
+    Follows the links of kept pages inside the allowed hosts: by default those of the start URLs, and where a start URL
+    redirects to. ``max_pages`` counts the pages that are yielded: dropped ones are fetched, but not counted.
+    """
+
+    name = "site"
+
+    def __init__(self, url: str = "", allow: str = "", max_pages: str = "0", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = [one.strip() for one in url.split(",") if one.strip()]
+        if not self.start_urls:
+            raise ValueError("Say where to start: scrapy crawl site -a url=https://example.com/")
+        wrong = [one for one in self.start_urls if urlsplit(one).scheme not in ("http", "https")]
+        if wrong:
+            raise ValueError(f"Not an http(s) URL: {', '.join(wrong)}")
+        if not max_pages.isdecimal():
+            raise ValueError(f"max_pages = {max_pages!r} is not allowed; it takes a whole number, 0 for no limit.")
+        self.max_pages = int(max_pages)
+        self.hosts = {one.strip().lower() for one in allow.split(",") if one.strip()}
+        self.follow_redirects_of_start = not self.hosts
+        self.hosts = self.hosts or {urlsplit(one).netloc.lower() for one in self.start_urls}
+        self.yielded = 0
+        self.links = LinkExtractor(canonicalize=False)
+
+    async def start(self) -> AsyncIterator[Any]:
+        for one in self.start_urls:
+            yield scrapy.Request(one, cb_kwargs={"is_start": True})
+
+    async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:
+        """Yield the page and its links."""
+        if not isinstance(response, HtmlResponse):
+            return
+        if is_start and self.follow_redirects_of_start:
+            self.hosts.add(urlsplit(response.url).netloc.lower())
+        if urlsplit(response.url).netloc.lower() not in self.hosts:
+            return
+        text = await main_text(response)
+        if self.max_pages and self.yielded >= self.max_pages:
+            raise CloseSpider("max_pages")
+        self.yielded += 1
+        yield {
+            "url": response.url,
+            "title": " ".join(response.xpath("string(//title)").get("").split()),
+            "text": text,
+            "language": self._language(response),
+            "depth": response.meta.get("depth", 0),
+            "referer": (response.request.headers.get("Referer", b"") if response.request else b"").decode("latin-1"),
+        }
+        for request in self._follow(response):
+            yield request
+
+    def _follow(self, response: HtmlResponse) -> Iterator[scrapy.Request]:
+        for link in self.links.extract_links(response):
+            if urlsplit(link.url).netloc.lower() in self.hosts:
+                yield response.follow(link)
+
+    @staticmethod
+    def _language(response: HtmlResponse) -> str:
+        """What the page declares, ``""`` if nothing: nothing is guessed."""
+        declared = response.xpath("//html/@lang").get() or response.xpath("//html/@*[name()='xml:lang']").get()
+        return (declared or response.headers.get("Content-Language", b"").decode("latin-1")).strip()
