@@ -80,7 +80,7 @@ class Config:
         _one_of("drop", "mark"),
         '"drop" or "mark"',
         "`drop`: a duplicate never reaches the spider. `mark`: every page passes, the decision stands in "
-        '`response.meta["dedup"]` and in the statistics.',
+        '`response.meta["dedup"]` and in the statistics. A request\'s meta key `dedup_action` wins.',
     )
     dir: str = _setting(
         "dedup",
@@ -105,7 +105,7 @@ class Config:
         "20 times faster. Part of the index header: another tokenizer needs another index.",
     )
     max_distance: int = _setting(
-        3,
+        6,
         _between(int, 0, 7),
         "0 to 7",
         "Largest Hamming distance between the signatures of duplicates, in bits of 64. May change from run to run on one "
@@ -128,13 +128,6 @@ class Config:
         _between(float, 0, 1),
         "0 to 1",
         "Least share of the new page's tokens that the kept page has too (containment, estimated).",
-    )
-    min_link_resemblance: float = _setting(
-        0.9,
-        _between(float, 0, 1),
-        "0 to 1",
-        "Two list pages (their links hold at least half as much text as their main text) are duplicates only if so large "
-        "a share of their links agrees.",
     )
     max_bytes: int = _setting(
         8 << 20,

@@ -29,7 +29,10 @@ _UNSPACED = "\u3041-\u30ff\u31f0-\u31ff\u0e01-\u0eff\u0f00-\u0fff\u1000-\u109f\u
 # Vowel signs and points that \w leaves out (Hebrew, Arabic, the Indic scripts): a word must not break at them.
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
 _LETTERS = rf"[^\W{_HAN}{_UNSPACED}]+"
-_RUNS = re.compile(rf"({_LETTERS}(?:[{_MARKS}]+(?:{_LETTERS})?)*)|([{_HAN}]+)|([{_UNSPACED}]+)")
+_WORD = rf"{_LETTERS}(?:[{_MARKS}]+(?:{_LETTERS})?)*"
+_WORDS = re.compile(_WORD)
+_RUNS = re.compile(rf"({_WORD})|([{_HAN}]+)|([{_UNSPACED}]+)")
+_OTHER_THAN_WORDS = re.compile(f"[{_HAN}{_UNSPACED}]")
 
 _WEIGHT_UNIT = 64
 """Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
@@ -69,8 +72,11 @@ def tokenize(text: str, cut_han: CutHan) -> list[str]:
 
     Compatibility forms are folded first (NFKC), then case.
     """
+    text = unicodedata.normalize("NFKC", text).lower()
+    if not _OTHER_THAN_WORDS.search(text):
+        return _WORDS.findall(text)  # the same, three times faster
     tokens: list[str] = []
-    for word, han, unspaced in _RUNS.findall(unicodedata.normalize("NFKC", text).lower()):
+    for word, han, unspaced in _RUNS.findall(text):
         if word:
             tokens.append(word)
         elif han:
@@ -98,9 +104,6 @@ def han_cutter(name: str, cache_dir: Path | None) -> CutHan:
 
     Args:
         cache_dir: where jieba keeps its compiled dictionary; ``None`` keeps none.
-
-    Raises:
-        ImportError: rjieba is not installed.
     """
     if name == "bigrams":
         return bigrams

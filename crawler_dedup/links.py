@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
 import numpy as np
-from lxml import etree
 from lxml.html import HtmlElement
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
@@ -19,8 +18,6 @@ _VISIT = re.compile(
     re.IGNORECASE,
 )
 _PATH_SESSION = re.compile(r";jsessionid=[^/?#]*", re.IGNORECASE)
-_ANCHORS = etree.XPath("//a[@href]")
-_BASE = etree.XPath("string(//base[@href][1]/@href)")
 _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 
@@ -42,13 +39,17 @@ class Links:
 
 def links(tree: HtmlElement, url: str) -> Links:
     """All places that the page's ``<a href>`` lead to."""
-    base = urljoin(url, _BASE(tree).strip())
+    declared = next(tree.iter("base"), None)
+    base = url if declared is None else urljoin(url, declared.get("href", "").strip())
     host = urlsplit(url).netloc.lower()
     found: set[str] = set()
     chars = 0
-    for anchor in _ANCHORS(tree):
+    for anchor in tree.iter("a"):
+        href = anchor.get("href")
+        if href is None:
+            continue
         chars += sum(len(part.strip()) for part in anchor.itertext(with_tail=False))
-        target = comparable(anchor.get("href"), base, host)
+        target = comparable(href, base, host)
         if target is not None:
             found.add(target)
     hashes = np.fromiter((xxh3_64_intdigest(one.encode("utf-8", "replace")) for one in found), np.uint64, len(found))

@@ -168,8 +168,9 @@ class DedupMiddleware:
         except Exception as error:
             page, decision = None, self._failed(response, error)
         request.meta[META_DECISION] = decision
-        self._count_decision(decision)
-        if page is None or decision.passes or self.config.action == "mark":
+        action = request.meta.get("dedup_action", self.config.action)
+        self._count_decision(decision, action)
+        if page is None or decision.passes or action == "mark":
             return response
         self._drop(request, response, page, decision)
         raise NearDuplicate(decision)
@@ -221,12 +222,12 @@ class DedupMiddleware:
         self._seen_errors.add(name)
         return Decision(Verdict.UNCHECKED, response.url, "", "", reason="error")
 
-    def _count_decision(self, decision: Decision) -> None:
+    def _count_decision(self, decision: Decision, action: str) -> None:
         self._count("checked")
         if decision.verdict is Verdict.DUPLICATE:
             assert decision.match is not None
             self._count(f"distance/{decision.match.distance}")
-            self._count("marked" if self.config.action == "mark" else "dropped")
+            self._count("marked" if action == "mark" else "dropped")
         else:
             self._count(_STATISTIC[decision.verdict])
         if decision.reason:

@@ -36,6 +36,7 @@ class Records:
     def __init__(self, env: lmdb.Environment) -> None:
         self._records = env.open_db(b"records")
         self._numbers = env.open_db(b"numbers")
+        self.databases = (self._records, self._numbers)
 
     def find(self, txn: lmdb.Transaction, scope: str, key: str) -> tuple[int, Record] | None:
         """The number and record of a page, or ``None``."""

@@ -37,9 +37,9 @@ class Pair:
     def coverage(self) -> float:
         return sketch.containment(self.resemblance, self.new.features, self.kept.features)
 
-    @cached_property
-    def link_resemblance(self) -> float:
-        return sketch.resemblance(self.new.link_sketch, self.kept.link_sketch)
+    @property
+    def same_links(self) -> bool:
+        return self.new.link_digest == self.kept.link_digest
 
 
 def too_little_text(page: SignedPage, limits: Config) -> bool:
@@ -56,7 +56,7 @@ def _same_bytes(pair: Pair) -> bool | None:
     if pair.new.digest != pair.kept.digest:
         return None
     # Relative links of the same bytes at another path lead elsewhere.
-    return pair.new.link_digest == pair.kept.link_digest
+    return pair.same_links
 
 
 def _row(differs: Callable[[Pair], bool]) -> Callable[[Pair], bool | None]:
@@ -72,11 +72,8 @@ ROWS: tuple[tuple[str, Callable[[Pair], bool | None]], ...] = (
     ("signatures far apart", _row(lambda pair: pair.distance > pair.limits.max_distance)),
     (
         "lists with other links",
-        _row(
-            lambda pair: (
-                is_list(pair.new) and is_list(pair.kept) and pair.link_resemblance < pair.limits.min_link_resemblance
-            )
-        ),
+        # One new link is reason enough to keep a list: behind it stands a page that nobody has seen.
+        _row(lambda pair: is_list(pair.new) and is_list(pair.kept) and not pair.same_links),
     ),
     ("other words", _row(lambda pair: pair.resemblance < pair.limits.min_resemblance)),
     ("not covered", _row(lambda pair: pair.coverage < pair.limits.min_coverage)),

@@ -8,14 +8,15 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
-from lxml import etree
 from lxml.html import HtmlElement
 
 from crawler_dedup import maintext
 from crawler_dedup.config import Config
+from crawler_dedup.errors import ConfigError
 from crawler_dedup.features import CutHan, features, han_cutter, stop_words, tokenize
 from crawler_dedup.links import links
 from crawler_dedup.schemes import SimHash
@@ -25,7 +26,6 @@ from crawler_dedup.sketch import sketch
 BEHAVIOUR = 1
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
-_TITLE = etree.XPath("normalize-space(string(//title[1]))")
 _TITLE_CHARS = 200
 
 
@@ -34,9 +34,17 @@ class Signer:
 
     Args:
         cache_dir: where jieba may keep its compiled dictionary.
+
+    Raises:
+        ConfigError: the tokenizer is not installed.
     """
 
     def __init__(self, config: Config, cache_dir: Path | None = None) -> None:
+        if config.tokenizer == "rjieba" and find_spec("rjieba") is None:
+            raise ConfigError(
+                "DEDUP_TOKENIZER = 'rjieba' needs the package rjieba, which is not installed: pip install"
+                " 'crawler-dedup[fast]', or take \"jieba\"."
+            )
         self.config = config
         self.scheme = SimHash()
         self._cache_dir = cache_dir
@@ -95,7 +103,7 @@ class Signer:
         outlinks = links(tree, base.url)
         return msgspec.structs.replace(
             base,
-            title=_TITLE(tree)[:_TITLE_CHARS],
+            title=" ".join(str(tree.findtext(".//title", "")).split())[:_TITLE_CHARS],
             digest=hashlib.blake2b(body, digest_size=16).digest(),
             chars=len(text),
             signature=self.scheme.sign(weighted),

@@ -221,14 +221,12 @@ class Store:
         return True
 
     def _empty(self, txn: lmdb.Transaction) -> None:
-        with txn.cursor() as cursor:
-            names = list(cursor.iternext(values=False))
-        for name in names:
-            txn.drop(self._env.open_db(name, txn=txn, create=False), delete=False)
+        for database in (self._meta, self._tables.db, self._representatives.db, *self._records.databases):
+            txn.drop(database, delete=False)
 
     def _check_header(self, header: _Header) -> None:
         with self._env.begin() as txn:
-            stored = txn.get(b"header", db=self._meta)
+            stored: bytes | memoryview | None = txn.get(b"header", db=self._meta)
         if stored is None:
             # Another process may have been faster: what stands there then is checked like any other.
             stored = self._write(partial(self._stored_header, ours=msgspec.json.encode(header)))
@@ -252,8 +250,7 @@ class Store:
 
     def _stored_header(self, txn: lmdb.Transaction, ours: bytes) -> bytes:
         txn.put(b"header", ours, db=self._meta, overwrite=False)
-        stored: bytes = txn.get(b"header", db=self._meta)
-        return stored
+        return bytes(txn.get(b"header", ours, db=self._meta))
 
     def _write(self, job: Callable[[lmdb.Transaction], _T]) -> _T:
         """Run *job* while the index is being opened."""

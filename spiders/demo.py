@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import scrapy
 from rich.console import Console
@@ -17,6 +17,9 @@ from scrapy.settings import BaseSettings
 from crawler_dedup import Decision, near_duplicate_dropped
 from spiders.demo_site import DemoSites
 from spiders.site import SiteSpider
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class DemoSpider(SiteSpider):
@@ -39,18 +42,17 @@ class DemoSpider(SiteSpider):
             settings.set(name, value, priority="spider")
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> DemoSpider:
-        """Start the two sites."""
-        sites = DemoSites()
-        spider = cls(*args, url=f"{sites.newspaper}/", allow=",".join(_hosts(sites)), **kwargs)
-        spider._set_crawler(crawler)
-        spider.sites = sites
-        spider.drops = []
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Listen to what is dropped."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider.dropped, signal=near_duplicate_dropped)
         return spider
 
-    sites: DemoSites
-    drops: list[Decision]
+    def __init__(self) -> None:
+        self.sites = DemoSites()
+        self.drops: list[Decision] = []
+        hosts = (origin.removeprefix("http://") for origin in (self.sites.newspaper, self.sites.mirror))
+        super().__init__(url=f"{self.sites.newspaper}/", allow=",".join(hosts))
 
     async def start(self) -> AsyncIterator[Any]:
         async for request in super().start():
@@ -103,7 +105,3 @@ class DemoSpider(SiteSpider):
         for label, name in rows.items():
             table.add_row(label, str(self.crawler.stats.get_value(f"dedup/{name}", 0)))
         return table
-
-
-def _hosts(sites: DemoSites) -> list[str]:
-    return [origin.removeprefix("http://") for origin in (sites.newspaper, sites.mirror)]

@@ -6,6 +6,7 @@ import html
 import threading
 from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from itertools import count
 from urllib.parse import urlsplit
 
@@ -46,17 +47,14 @@ class DemoSites:
             "/": self._front,
             "/notice.html": self._notice,
             "/robots.txt": lambda: ("User-agent: *\nDisallow: /private/\n", "utf-8"),
+            "/zh/gbk/tea-house.html": partial(self._article, CHINESE[0], lang="zh", charset="gbk"),
+            "/app/map": lambda: (_SHELL, "utf-8"),
+            "/app/weather": lambda: (_SHELL, "utf-8"),
+            **{f"/articles/{article.slug}.html": partial(self._article, article) for article in ENGLISH},
+            **{f"/print/{article.slug}.html": partial(_print, article) for article in ENGLISH},
+            **{f"/zh/{article.slug}.html": partial(self._article, article, lang="zh") for article in CHINESE},
+            **{f"/archive/{page}": partial(self._archive, page) for page in (1, 2, 3)},
         }
-        for article in ENGLISH:
-            pages[f"/articles/{article.slug}.html"] = lambda article=article: self._article(article)
-            pages[f"/print/{article.slug}.html"] = lambda article=article: (_print(article), "utf-8")
-        for article in CHINESE:
-            pages[f"/zh/{article.slug}.html"] = lambda article=article: self._article(article, lang="zh")
-        pages["/zh/gbk/tea-house.html"] = lambda: self._article(CHINESE[0], lang="zh", charset="gbk")
-        for page in (1, 2, 3):
-            pages[f"/archive/{page}"] = lambda page=page: self._archive(page)
-        for app in ("map", "weather"):
-            pages[f"/app/{app}"] = lambda: (_SHELL, "utf-8")
         if path in pages:
             return pages[path]()
         if path == "/login":
@@ -116,7 +114,7 @@ class DemoSites:
                 "Daily Reader", _list([f'<a href="{to}">{one.title}</a>' for to, one in articles.items()])
             )
         if path in articles:
-            source = "" if path in ("/read/lighthouse", "/read/salt-road") else "<p>First printed in the Gazette.</p>"
+            source = "" if path == "/read/salt-road" else "<p>From the Gazette.</p>"
             return self._portal(articles[path].title, _paragraphs(articles[path]) + source)
         return None
 
@@ -138,11 +136,11 @@ def _list(items: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
 
 
-def _print(article: Article) -> str:
+def _print(article: Article) -> Page:
     return (
         f"<html><head><title>Print: {article.title}</title></head><body><h1>{article.title}</h1>"
         f"{_paragraphs(article)}<footer>Printed from the Gazette</footer></body></html>"
-    )
+    ), "utf-8"
 
 
 class _Server:

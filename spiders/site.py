@@ -11,7 +11,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 from scrapy.linkextractors import LinkExtractor
 
-from crawler_dedup import main_text
+from crawler_dedup import Decision, main_text
 
 
 class SiteSpider(scrapy.Spider):
@@ -42,7 +42,8 @@ class SiteSpider(scrapy.Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         for one in self.start_urls:
-            yield scrapy.Request(one, cb_kwargs={"is_start": True})
+            # Who names an address wants what stands behind it, even where the page itself is a duplicate.
+            yield scrapy.Request(one, meta={"dedup_action": "mark"}, cb_kwargs={"is_start": True})
 
     async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:
         """Yield the page and its links."""
@@ -52,20 +53,29 @@ class SiteSpider(scrapy.Spider):
             self.hosts.add(urlsplit(response.url).netloc.lower())
         if urlsplit(response.url).netloc.lower() not in self.hosts:
             return
-        text = await main_text(response)
+        item = await self._item(response)
         if self.max_pages and self.yielded >= self.max_pages:
             raise CloseSpider("max_pages")
-        self.yielded += 1
-        yield {
-            "url": response.url,
-            "title": " ".join(response.xpath("string(//title)").get("").split()),
-            "text": text,
-            "language": self._language(response),
-            "depth": response.meta.get("depth", 0),
-            "referer": (response.request.headers.get("Referer", b"") if response.request else b"").decode("latin-1"),
-        }
+        if not self._is_duplicate(response):
+            self.yielded += 1
+            yield item
         for request in self._follow(response):
             yield request
+
+    async def _item(self, response: HtmlResponse) -> dict[str, Any]:
+        return {
+            "url": response.url,
+            "title": " ".join(response.xpath("string(//title)").get("").split()),
+            "text": await main_text(response),
+            "language": self._language(response),
+            "depth": response.meta.get("depth", 0),
+            "referer": _header(response.request, "Referer"),
+        }
+
+    @staticmethod
+    def _is_duplicate(response: HtmlResponse) -> bool:
+        decision: Decision | None = response.meta.get("dedup")
+        return decision is not None and not decision.passes
 
     def _follow(self, response: HtmlResponse) -> Iterator[scrapy.Request]:
         for link in self.links.extract_links(response):
@@ -76,4 +86,9 @@ class SiteSpider(scrapy.Spider):
     def _language(response: HtmlResponse) -> str:
         """What the page declares, ``""`` if nothing: nothing is guessed."""
         declared = response.xpath("//html/@lang").get() or response.xpath("//html/@*[name()='xml:lang']").get()
-        return (declared or response.headers.get("Content-Language", b"").decode("latin-1")).strip()
+        return (declared or _header(response, "Content-Language")).strip()
+
+
+def _header(message: scrapy.Request | Response | None, name: str) -> str:
+    value = message.headers.get(name) if message is not None else None
+    return (value or b"").decode("latin-1")

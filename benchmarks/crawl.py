@@ -1,0 +1,156 @@
+"""One crawl in a process of its own: ``python -m benchmarks.crawl URL RESULT.json [options]``.
+
+Writes what was dropped, the statistics and the delays of the event loop to RESULT.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scrapy import signals
+from scrapy.crawler import AsyncCrawlerProcess, Crawler
+from scrapy.http import HtmlResponse, Response
+from scrapy.utils.project import get_project_settings
+
+from crawler_dedup import Decision, near_duplicate_dropped
+from spiders.site import SiteSpider
+
+_PROBE_INTERVAL = 0.005
+
+
+class LinksSpider(SiteSpider):
+    """The least that a crawl does: follows links and yields address and title. What a filter adds shows best here."""
+
+    name = "links"
+
+    async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:  # noqa: ARG002
+        """Yield the page and its links."""
+        if isinstance(response, HtmlResponse):
+            yield {"url": response.url, "title": response.xpath("string(//title)").get("")}
+            for request in self._follow(response):
+                yield request
+
+
+@dataclass(frozen=True)
+class Crawled:
+    """What a crawl left: statistics, drops (dropped URL, kept URL, distance, rule), event-loop delays in seconds."""
+
+    stats: dict[str, Any]
+    drops: list[dict[str, Any]]
+    stalls: list[float]
+
+
+def run(
+    url: str,
+    *,
+    items: Path,
+    spider: str = "site",
+    settings: dict[str, object] | None = None,
+    core: int | None = None,
+    kill_after: float | None = None,
+) -> Crawled | None:
+    """Crawl in a subprocess; ``None`` when it was killed with SIGKILL after *kill_after* seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "result.json"
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.crawl",
+            url,
+            str(result),
+            "--spider",
+            spider,
+            "--items",
+            str(items),
+        ]
+        for name, value in (settings or {}).items():
+            command += ["-s", f"{name}={value}"]
+        if core is not None:
+            command = ["taskset", "-c", str(core), *command]
+        process = subprocess.Popen(command, cwd=Path(__file__).parents[1])
+        try:
+            process.wait(kill_after)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return None
+        return Crawled(**json.loads(result.read_text(encoding="utf-8")))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse the command line and crawl."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url")
+    parser.add_argument("result", type=Path)
+    parser.add_argument("--spider", choices=["site", "links"], default="site")
+    parser.add_argument("--items", type=Path, required=True)
+    parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
+    given = parser.parse_args(arguments)
+    settings = get_project_settings()
+    own = {
+        "AUTOTHROTTLE_ENABLED": False,
+        "CONCURRENT_REQUESTS": 16,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+        "DOWNLOAD_DELAY": 0,
+        "FEEDS": {str(given.items): {"format": "jsonlines"}},
+        "LOG_LEVEL": "WARNING",
+        **dict(one.split("=", 1) for one in given.settings),
+    }
+    settings.update(own, priority="cmdline")
+    process = AsyncCrawlerProcess(settings)
+    crawler = process.create_crawler({"site": SiteSpider, "links": LinksSpider}[given.spider])
+    watch = _Watch(crawler)
+    process.crawl(crawler, url=given.url)
+    process.start()
+    stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))}
+    given.result.write_text(
+        json.dumps({"stats": stats, "drops": watch.drops, "stalls": watch.stalls}), encoding="utf-8"
+    )
+
+
+class _Watch:
+    """Notes drops; probes the event loop: how much later than asked a 5 ms sleep ends."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.drops: list[dict[str, Any]] = []
+        self.stalls: list[float] = []
+        crawler.signals.connect(self.dropped, signal=near_duplicate_dropped)
+        crawler.signals.connect(self.opened, signal=signals.spider_opened)
+        crawler.signals.connect(self.closed, signal=signals.spider_closed)
+
+    def dropped(self, decision: Decision) -> None:
+        assert decision.match is not None
+        self.drops.append(
+            {
+                "url": decision.url,
+                "kept": decision.duplicate_of,
+                "distance": decision.match.distance,
+                "rule": decision.match.rule,
+            }
+        )
+
+    def opened(self) -> None:
+        self._probe = asyncio.ensure_future(self._sleep())
+
+    def closed(self) -> None:
+        self._probe.cancel()
+
+    async def _sleep(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            asked = loop.time() + _PROBE_INTERVAL
+            await asyncio.sleep(_PROBE_INTERVAL)
+            self.stalls.append(loop.time() - asked)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""The ``crawler-dedup`` command: parse, call, print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from crawler_dedup import rules
+from crawler_dedup.config import Config, settings_reference
+from crawler_dedup.errors import DedupError
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing import Signer
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+
+
+@app.command()
+def settings() -> None:
+    """Print every DEDUP_* setting with default, allowed values and explanation (Markdown)."""
+    typer.echo(settings_reference(), nl=False)
+
+
+@app.command()
+def compare(
+    new: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="HTML of the page that might be dropped.")],
+    kept: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="HTML of the page that is kept.")],
+    new_url: Annotated[str, typer.Option(help="Its address: relative links are resolved against it.")] = "",
+    kept_url: Annotated[str, typer.Option(help="The other's address.")] = "",
+    tokenizer: Annotated[str, typer.Option(help="jieba, rjieba or bigrams.")] = Config.tokenizer,
+    max_distance: Annotated[int, typer.Option(help="0 to 7.")] = Config.max_distance,
+) -> None:
+    """Say whether NEW would be dropped because KEPT is kept, and which rule decides.
+
+    Exit status 0: dropped. 1: not dropped. 2: one of the pages cannot be judged, or the call is wrong.
+    """
+    try:
+        signer = Signer(Config(tokenizer=tokenizer, max_distance=max_distance))
+        pages = [_sign(signer, path, url) for path, url in ((new, new_url), (kept, kept_url or new_url))]
+    except (DedupError, OSError) as error:
+        raise typer.BadParameter(str(error)) from None
+    unfit = [f"{page.url}: {page.unsigned}" for page in pages if page.unsigned]
+    if unfit:
+        raise typer.BadParameter("; ".join(unfit))
+    pair = rules.Pair(pages[0], pages[1], signer.config)
+    rule, duplicate = rules.decide(pair)
+    Console().print(_table(pair))
+    typer.echo(f"{'duplicate' if duplicate else 'different'}: {rule}")
+    raise typer.Exit(0 if duplicate else 1)
+
+
+def _sign(signer: Signer, path: Path, url: str) -> SignedPage:
+    address = url or f"http://localhost{path.absolute().as_posix()}"
+    return signer.sign(address, path.read_bytes(), encoding=None, key=address, scope="")[0]
+
+
+def _table(pair: rules.Pair) -> Table:
+    table = Table()
+    for column in ("", "new", "kept"):
+        table.add_column(column)
+    both = (pair.new, pair.kept)
+    table.add_row("title", *(page.title for page in both))
+    table.add_row("characters of main text", *(str(page.chars) for page in both))
+    table.add_row("different features", *(str(page.features) for page in both))
+    table.add_row("outlinks", *(str(page.link_count) for page in both))
+    table.add_row("a list", *("yes" if rules.is_list(page) else "no" for page in both))
+    table.add_row("signature", *(f"{page.signature:016x}" for page in both))
+    table.add_section()
+    table.add_row("distance", str(pair.distance))
+    table.add_row("resemblance", f"{pair.resemblance:.2f}")
+    table.add_row("coverage of new by kept", f"{pair.coverage:.2f}")
+    table.add_row("same links", "yes" if pair.same_links else "no")
+    return table
