@@ -124,7 +124,7 @@ class Config:
         "Least share of common tokens (Jaccard, estimated from the sketches) of duplicates.",
     )
     min_coverage: float = _setting(
-        0.75,
+        0.85,
         _between(float, 0, 1),
         "0 to 1",
         "Least share of the new page's tokens that the kept page has too (containment, estimated).",

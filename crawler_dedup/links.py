@@ -39,9 +39,8 @@ class Links:
 
 def links(tree: HtmlElement, url: str) -> Links:
     """All places that the page's ``<a href>`` lead to."""
-    declared = next(tree.iter("base"), None)
-    base = url if declared is None else urljoin(url, declared.get("href", "").strip())
-    host = urlsplit(url).netloc.lower()
+    base = _base(tree, url)
+    host = _host(url)
     found: set[str] = set()
     chars = 0
     for anchor in tree.iter("a"):
@@ -57,6 +56,21 @@ def links(tree: HtmlElement, url: str) -> Links:
     return Links(hashes, chars)
 
 
+def _base(tree: HtmlElement, url: str) -> str:
+    declared = next(tree.iter("base"), None)
+    try:
+        return url if declared is None else urljoin(url, declared.get("href", "").strip())
+    except ValueError:
+        return url
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.lower()
+    except ValueError:  # such as an unclosed IPv6 bracket
+        return ""
+
+
 def comparable(href: str, base: str, host: str) -> str | None:
     """*href* as it compares: resolved, without fragment, session and tracking parameters, the rest in order.
 
@@ -67,7 +81,7 @@ def comparable(href: str, base: str, host: str) -> str | None:
         return None
     try:
         parts = urlsplit(urljoin(base, href))
-    except ValueError:  # such as an unclosed IPv6 bracket
+    except ValueError:
         return None
     if parts.scheme not in ("http", "https"):
         return None

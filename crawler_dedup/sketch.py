@@ -43,5 +43,5 @@ def containment(estimate: float, size: int, other: int) -> float:
     """|A∩B| / |A| of sets with *size* and *other* members whose resemblance is *estimate* (Broder 1997, §2)."""
     if not size:
         return 1.0
-    common = estimate / (1 + estimate) * (size + other)
-    return min(1.0, common / size)
+    common = min(estimate / (1 + estimate) * (size + other), size, other)
+    return common / size

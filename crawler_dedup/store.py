@@ -110,7 +110,9 @@ class Store:
         """
         directory = directory.resolve()
         with cls._lock:
-            store = cls._open.get(directory) or cls(directory, map_size)
+            store = cls._open.get(directory)
+            if store is None:
+                store = cls(directory, map_size)
             store._users += 1
             try:
                 if fresh and store._users == 1:

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Config, ConfigError
+from crawler_dedup.config import settings_reference
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DEDUP_ACTION", "delete"),
+        ("DEDUP_MAX_DISTANCE", 8),
+        ("DEDUP_MAX_DISTANCE", "three"),
+        ("DEDUP_MAX_DISTANCE", 2.5),
+        ("DEDUP_MAX_DISTANCE", True),
+        ("DEDUP_MAX_DISTANCE", None),
+        ("DEDUP_MIN_RESEMBLANCE", 1.1),
+        ("DEDUP_MIN_RESEMBLANCE", "nan"),
+        ("DEDUP_SCOPE", "host"),
+        ("DEDUP_SCOPE", ""),
+        ("DEDUP_DIR", ""),
+        ("DEDUP_FRESH", "perhaps"),
+        ("DEDUP_MAX_BYTES", 0),
+        ("DEDUP_TIMEOUT", float("inf")),
+        ("DEDUP_MAP_SIZE", 10**30),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_is_allowed(name: str, value: object) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Config.from_settings({name: value})
+    assert str(caught.value).startswith(f"{name} = {value!r} is not allowed; it takes ")
+
+
+def test_an_unknown_setting_is_a_typing_error() -> None:
+    with pytest.raises(ConfigError, match="Unknown setting DEDUP_DISTANCE; there are .*DEDUP_MAX_DISTANCE"):
+        Config.from_settings({"DEDUP_DISTANCE": 3, "DOWNLOAD_DELAY": 1})
+
+
+def test_strings_of_the_command_line_are_read() -> None:
+    config = Config.from_settings(
+        {"DEDUP_ENABLED": "False", "DEDUP_FRESH": "1", "DEDUP_MAX_DISTANCE": "3", "DEDUP_MIN_COVERAGE": "0.5"}
+    )
+    assert (config.enabled, config.fresh, config.max_distance, config.min_coverage) == (False, True, 3, 0.5)
+
+
+def test_the_defaults_are_allowed() -> None:
+    assert Config.from_settings({}) == Config()
+
+
+def test_a_scope_can_be_a_function() -> None:
+    assert callable(Config(scope=lambda request, response: "x").scope)
+
+
+def test_the_reference_of_settings_is_current() -> None:
+    assert (DOCS / "settings.md").read_text(encoding="utf-8") == settings_reference(), (
+        "run: crawler-dedup settings > docs/settings.md"
+    )

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from tests.crawling import article
+
+SHELL = b'<!doctype html><title>App</title><div id="root"></div><script src="/app.js"></script>' + b"<!-- x -->" * 200
+
+
+def check(deduplicator: Deduplicator, url: str, body: str | bytes) -> Decision:
+    return deduplicator.check(url, body if isinstance(body, bytes) else body.encode())
+
+
+def test_the_life_of_a_page(deduplicator: Deduplicator) -> None:
+    first = check(deduplicator, "http://a/1", article("x"))
+    assert (first.verdict, first.passes, first.match) == (Verdict.NEW, True, None)
+    second = check(deduplicator, "http://a/2", article("x", frame="another advertisement"))
+    assert (second.verdict, second.passes, second.duplicate_of) == (Verdict.DUPLICATE, False, "http://a/1")
+    assert second.match is not None
+    assert "http://a/2" in str(second)
+    assert "http://a/1" in str(second)
+    again = check(deduplicator, "http://a/1", article("x", frame="yet another"))
+    assert (again.verdict, again.passes) == (Verdict.UNCHANGED, True)
+    assert check(deduplicator, "http://a/1", article("y")).verdict is Verdict.CHANGED
+    assert check(deduplicator, "http://a/2", article("x")).verdict is Verdict.NEW
+    assert check(deduplicator, "http://a/3", article("y")).duplicate_of == "http://a/1"
+    assert len(deduplicator) == 2
+
+
+def test_a_released_page_stands_for_nothing(deduplicator: Deduplicator) -> None:
+    first = check(deduplicator, "http://a/1", article("x"))
+    assert deduplicator.settle(first)
+    assert deduplicator.release(first)
+    assert check(deduplicator, "http://a/2", article("x")).verdict is Verdict.NEW
+
+
+def test_a_longer_page_is_kept_beside_its_excerpt(deduplicator: Deduplicator) -> None:
+    excerpt, whole = article("x", count=120), article("x", count=300)
+    assert check(deduplicator, "http://a/excerpt", excerpt).verdict is Verdict.NEW
+    assert check(deduplicator, "http://a/whole", whole).verdict is Verdict.NEW
+
+
+def test_a_javascript_shell_is_never_a_duplicate(deduplicator: Deduplicator) -> None:
+    for number in range(3):
+        decision = check(deduplicator, f"http://a/{number}", SHELL)
+        assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too little text")
+
+
+def test_the_same_bytes_are_a_duplicate_only_where_their_links_lead_to_the_same(deduplicator: Deduplicator) -> None:
+    body = article("x", links=["next.html", "/about"])
+    assert check(deduplicator, "http://a/one/page.html", body).verdict is Verdict.NEW
+    beside = check(deduplicator, "http://a/one/copy.html", body)
+    assert beside.match is not None
+    assert beside.match.rule == "same bytes"
+    assert check(deduplicator, "http://mirror/one/page.html", body).verdict is Verdict.DUPLICATE
+    assert check(deduplicator, "http://a/two/page.html", body).verdict is Verdict.NEW
+
+
+def test_a_list_with_one_new_link_passes(deduplicator: Deduplicator) -> None:
+    def archive(links: int) -> str:
+        items = "".join(
+            f'<li><a href="/{number}">{article("teaser")[300:420]} {number}</a></li>' for number in range(links)
+        )
+        return f"<html><body><main><h1>Archive</h1><p>{'All that was printed here, by year. ' * 9}</p><ul>{items}</ul>"
+
+    assert check(deduplicator, "http://a/1", archive(40)).verdict is Verdict.NEW
+    assert check(deduplicator, "http://a/2", archive(41)).verdict is Verdict.NEW
+    assert check(deduplicator, "http://a/3", archive(41)).verdict is Verdict.DUPLICATE
+
+
+def test_keys_and_scopes_can_be_given(deduplicator: Deduplicator) -> None:
+    body = article("x").encode()
+    assert deduplicator.check("http://a/1", body, key="one", scope="s").verdict is Verdict.NEW
+    assert deduplicator.check("http://a/1?moved", body, key="one", scope="s").verdict is Verdict.UNCHANGED
+    assert deduplicator.check("http://a/1", body, key="one", scope="t").verdict is Verdict.NEW
+
+
+def test_sign_is_pure_and_decide_files(deduplicator: Deduplicator) -> None:
+    pages = [deduplicator.sign(f"http://a/{number}", article("x").encode()) for number in range(3)]
+    assert len(deduplicator) == 0
+    assert deduplicator.compare(pages[0], pages[1]) is not None
+    assert [one.verdict for one in deduplicator.decide(pages)] == [Verdict.NEW, Verdict.DUPLICATE, Verdict.DUPLICATE]
+
+
+def test_a_decision_is_frozen_and_survives_pickling(deduplicator: Deduplicator) -> None:
+    check(deduplicator, "http://a/1", article("x"))
+    decision = check(deduplicator, "http://a/2", article("x"))
+    assert pickle.loads(pickle.dumps(decision)) == decision
+    with pytest.raises(AttributeError):
+        decision.verdict = Verdict.NEW  # type: ignore[misc]
+
+
+def test_the_index_outlives_its_process(tmp_path: Path) -> None:
+    config = Config(tokenizer="bigrams")
+    with Deduplicator.open(tmp_path, config) as first:
+        check(first, "http://a/1", article("x"))
+    with Deduplicator.open(tmp_path, config) as second:
+        assert check(second, "http://a/2", article("x")).duplicate_of == "http://a/1"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\x00" * 10_000,
+        b"\xff\xfe\x00\x01" * 1000,
+        b"<html><body><p>" + b"word " * 5,
+        b"<div>" * 100_000,
+        b"<a href='" + b"x" * 100_000,
+        b"<p>" + "不".encode() * 20_000,
+        b"x" * 1_000_000,
+        b"%PDF-1.7\n\x00\x80\xff" * 500,
+        b"<!DOCTYPE x [<!ENTITY a 'b'><!ENTITY c '&a;&a;'>]><p>&c;",
+        "👩‍👩‍👧‍👦 ".encode() * 500,
+        "‏עברית עם סימנים מימין לשמאל ".encode() * 50,
+        b"<title>" + b"t" * 100_000,
+        b"<html></html>" * 100,
+        b"<svg><title>x</title></svg><p>" + b"&#xD800;" * 100,
+    ],
+    ids=lambda body: repr(body[:20]),
+)
+def test_hostile_bytes_get_a_verdict(deduplicator: Deduplicator, body: bytes) -> None:
+    for url in ("http://a/1", "http://a/2", "http://[broken", "", "http://a/" + "x" * 10_000):
+        assert isinstance(deduplicator.check(url, body), Decision)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.sampled_from([b"<p>", b"<a href=", b"<!--", b"]]>", b"\x00", b"\xe4\xb8", b"&#0;", b"<base href=x>"]))
+)
+def test_nothing_but_a_decision_comes_out(deduplicator: Deduplicator, parts: list[bytes]) -> None:
+    assert isinstance(deduplicator.check("http://a/", b"text ".join(parts)), Decision)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import crawler_dedup
+from crawler_dedup import Config
+from crawler_dedup.signing import Signer
+
+ROOT = Path(__file__).parents[1]
+SOURCE = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "crawler_dedup").rglob("*.py")}
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_every_statistic_is_documented() -> None:
+    counted = set(re.findall(r'_count\(f?"([a-z_]+)', SOURCE["middleware.py"]))
+    counted |= set(re.findall(r'Verdict\.[A-Z]+: "([a-z]+)"', SOURCE["middleware.py"])) | {"dropped", "marked"}
+    counted |= set(re.findall(r'inc_value\(f"dedup/([a-z]+)', SOURCE["settling.py"]))
+    assert {"checked", "kept", "dropped", "skipped", "error", "distance", "handled"} <= counted
+    documented = set(re.findall(r"`dedup/([a-z_]+)", read("docs/stats.md")))
+    assert counted == documented
+
+
+def test_every_reason_for_skipping_is_documented() -> None:
+    gate = SOURCE["middleware.py"].split("def _gate")[1].split("def ")[0]
+    reasons = re.findall(r'return "([a-z_]+)"', gate)
+    assert reasons == re.findall(r"^\| `([a-z_]+)` \|", read("docs/stats.md").split("Reasons for")[1], re.MULTILINE)
+
+
+def test_every_meta_key_is_documented() -> None:
+    keys = set(re.findall(r'meta\.get\("(dedup_[a-z]+)"', SOURCE["middleware.py"]))
+    assert keys == set(re.findall(r"^### (dedup_[a-z]+)", read("docs/meta.md"), re.MULTILINE))
+
+
+def test_settings_in_the_documents_exist() -> None:
+    known = {f"DEDUP_{name.upper()}" for name in Config.__dataclass_fields__}
+    for page in ("README.md", "docs/meta.md", "docs/stats.md"):
+        assert set(re.findall(r"DEDUP_[A-Z_]+", read(page))) <= known
+
+
+@pytest.mark.parametrize("name", crawler_dedup.__all__)
+def test_every_public_name_can_be_imported_and_has_a_document(name: str) -> None:
+    public = getattr(crawler_dedup, name)
+    assert not isinstance(public, type) or public.__doc__
+
+
+def test_only_the_doors_import_scrapy() -> None:
+    doors = {"addon.py", "middleware.py", "settling.py", "signals.py"}
+    assert {
+        name for name, text in SOURCE.items() if re.search(r"^\s*(import|from) scrapy", text, re.MULTILINE)
+    } == doors
+
+
+def test_the_header_names_all_that_signatures_depend_on() -> None:
+    assert set(Signer(Config(tokenizer="bigrams")).spec) == {"behaviour", "scheme", "extractor", "tokenizer"}
+
+
+def test_readme_gives_the_two_commands_on_a_line_each() -> None:
+    lines = read("README.md").splitlines()
+    assert sum(line.endswith("scrapy crawl demo") and line.startswith("python3 -m venv") for line in lines) == 1
+    assert sum(line.endswith("-m pytest") and line.startswith("python3 -m venv") for line in lines) == 1

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from lxml import etree
+from scrapy.http import HtmlResponse
+
+from crawler_dedup import Config, main_text
+from crawler_dedup.maintext import BeyondLimits, check_shape, check_size, extract, parse
+from tests.crawling import article
+
+TEXT = "<html><head>{}<title>茶馆</title></head><body><p>河边的老茶馆又开门了</p></body></html>"
+
+
+def tree_bytes(root: etree._Element) -> bytes:
+    return etree.tostring(root, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("body", "header"),
+    [
+        (TEXT.format("").encode(), ""),
+        (TEXT.format("").encode(), "; charset=utf-8"),
+        (TEXT.format("<meta charset=gbk>").encode("gbk"), ""),
+        (TEXT.format("<meta charset=gb2312>").encode("gb18030"), ""),
+        (TEXT.format("").encode("big5", "replace"), "; charset=big5"),
+        (TEXT.format("").encode("utf-16"), ""),
+        (("\ufeff" + TEXT.format("<meta charset=gbk>")).encode(), ""),
+        (TEXT.format("<meta charset=utf-8>").encode("gbk"), ""),
+        (TEXT.format("").encode("gbk") * 20, ""),
+        (b"", ""),
+        (b"\x00\x01\x02 <p>a\x00b", ""),
+        (b"no markup at all", ""),
+        (b"\xff\xfe\xfa" * 50, ""),
+    ],
+)
+def test_the_tree_is_the_one_that_scrapy_gives_its_spiders(body: bytes, header: str) -> None:
+    response = HtmlResponse("http://example.com/", body=body, headers={"Content-Type": f"text/html{header}"})
+    encoding = response.encoding if header else None
+    assert tree_bytes(parse(body, encoding)) == tree_bytes(response.selector.root)
+
+
+def test_extraction_leaves_the_tree_alone() -> None:
+    tree = parse(article("x").encode())
+    before = tree_bytes(tree)
+    assert len(extract(tree)) > 500
+    assert tree_bytes(tree) == before
+
+
+def test_no_text_is_an_empty_text() -> None:
+    assert extract(parse(b"<html><body><script>1</script></body></html>")) == ""
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: check_size(b"x" * 1001, Config(max_bytes=1000)), "too many bytes"),
+        (lambda: check_shape(parse(b"<p>" * 1001), Config(max_nodes=1000)), "too many nodes"),
+        (lambda: check_shape(parse(b"<div>" * 300), Config()), "nested too deep"),
+    ],
+)
+def test_limits_have_names(make: Callable[[], None], reason: str) -> None:
+    with pytest.raises(BeyondLimits, match=reason):
+        make()
+
+
+def test_what_is_within_limits_passes() -> None:
+    check_size(b"x" * 1000, Config(max_bytes=1000))
+    check_shape(parse(b"<p>" * 900), Config(max_nodes=1000))
+    check_shape(parse(b"<div>" * 200), Config())
+
+
+def test_main_text_for_callbacks_is_extracted_once() -> None:
+    response = HtmlResponse("http://example.com/", body=article("x").encode())
+
+    async def twice() -> tuple[str, str]:
+        return await main_text(response), await main_text(response)
+
+    first, second = asyncio.run(twice())
+    assert first is second
+    assert first == extract(response.selector.root)
+
+
+def test_main_text_of_a_page_beyond_the_limits_is_its_visible_text() -> None:
+    response = HtmlResponse("http://example.com/", body=b"<div>" * 1000 + b"deep words" + b"</div>" * 1000)
+    assert asyncio.run(main_text(response)) == "deep words"

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+import xxhash
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler_dedup.features import bigrams, features, stop_words, tokenize
+from crawler_dedup.schemes import SimHash
+from crawler_dedup.schemes.simhash import MAX_DISTANCE, distance
+
+SIGNATURES = st.integers(0, 2**64 - 1)
+scheme = SimHash()
+
+# Another signature for one of these texts is another behaviour: raise signing.BEHAVIOUR.
+GOLDEN = {
+    "": 0,
+    "lighthouse": 0xC518DB3D6562186A,
+    "honey honey from the tram depot tastes of lime": 0x46D161164C71CC36,
+    "老茶馆又开门了 tea": 0x597B71CFA0511672,
+}
+
+
+def reference(tokens: list[str]) -> int:
+    """Charikar's construction, bit by bit and in whole numbers."""
+    counts = Counter(token for token in tokens if token not in stop_words())
+    signature = 0
+    for bit in range(64):
+        total = 0
+        for token, count in counts.items():
+            weight = round(math.sqrt(count) * 64)
+            total += weight if xxhash.xxh3_64(token.encode()).intdigest() >> bit & 1 else -weight
+        signature |= (total > 0) << bit
+    return signature
+
+
+def sign(text: str) -> int:
+    return scheme.sign(features(tokenize(text, bigrams)))
+
+
+@given(st.lists(st.sampled_from(["tram", "depot", "the", "honey", "lime", "roof", "茶馆", "bee", "track"])))
+def test_signatures_are_those_of_a_slow_reference(tokens: list[str]) -> None:
+    assert scheme.sign(features(tokens)) == reference(tokens)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_long_texts_too(seed: int) -> None:
+    source = random.Random(seed)
+    tokens = [f"word{int(source.paretovariate(0.7))}" for _ in range(3000)]
+    assert scheme.sign(features(tokens)) == reference(tokens)
+
+
+@pytest.mark.parametrize(("text", "signature"), GOLDEN.items())
+def test_golden_values(text: str, signature: int) -> None:
+    assert f"{sign(text):016x}" == f"{signature:016x}"
+
+
+def test_a_small_edit_moves_few_bits_and_another_text_half_of_them() -> None:
+    source = random.Random(7)
+    vocabulary = [f"term{number}" for number in range(2000)]
+    text, other = source.choices(vocabulary, k=600), source.choices(vocabulary[::-1], k=600)
+    edited = [*text[:590], *source.choices(vocabulary, k=10)]
+    assert distance(sign(" ".join(text)), sign(" ".join(edited))) <= 8
+    assert distance(sign(" ".join(text)), sign(" ".join(other))) >= 15
+
+
+@given(SIGNATURES, st.integers(0, MAX_DISTANCE), st.data())
+def test_probes_meet_the_keys_of_everything_within_the_distance(
+    signature: int, max_distance: int, data: st.DataObject
+) -> None:
+    flipped = data.draw(st.lists(st.integers(0, 63), max_size=max_distance, unique=True))
+    other = signature
+    for bit in flipped:
+        other ^= 1 << bit
+    assert np.isin(scheme.keys(other), scheme.probes(signature, max_distance)).any()
+
+
+@pytest.mark.parametrize(("max_distance", "probes"), list(enumerate([1, 2, 3, 4, 20, 36, 52, 68])))
+def test_no_more_probes_than_multi_index_hashing_needs(max_distance: int, probes: int) -> None:
+    assert len(set(scheme.probes(12345, max_distance).tolist())) == probes
+
+
+@given(SIGNATURES, st.lists(SIGNATURES), st.integers(0, 64))
+def test_near_is_brute_force(signature: int, filed: list[int], max_distance: int) -> None:
+    found = scheme.near(signature, np.array(filed, dtype=np.uint64), max_distance)
+    wanted = {(bin(signature ^ one).count("1"), one) for one in filed}
+    assert found == sorted(pair for pair in wanted if pair[0] <= max_distance)
