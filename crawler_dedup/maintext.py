@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from itertools import islice
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import trafilatura
 from charset_normalizer import from_bytes
+from lxml import etree
 from lxml.html import HtmlElement
 from parsel import Selector
 from w3lib.encoding import html_to_unicode, resolve_encoding
@@ -22,6 +22,8 @@ EXTRACTOR = "trafilatura comments=no tables=no"
 _library_log = logging.getLogger("trafilatura")
 if _library_log.level == logging.NOTSET:
     _library_log.setLevel(logging.CRITICAL)
+
+_COUNT = etree.XPath("count(//*)")
 
 
 class BeyondLimits(ValueError):
@@ -60,7 +62,7 @@ def check_size(body: bytes, config: Config) -> None:
 
 def check_shape(tree: HtmlElement, config: Config) -> None:
     """Raise :class:`BeyondLimits` for a tree that should not be walked: extraction is recursive in places."""
-    if sum(1 for _ in islice(tree.iter(), config.max_nodes + 1)) > config.max_nodes:
+    if cast("float", _COUNT(tree)) > config.max_nodes:
         raise BeyondLimits("too many nodes")
     # Level by level, each node is visited once; count(ancestor::*) would be quadratic.
     if tree.xpath("boolean(" + "/*" * (config.max_depth + 1) + ")"):

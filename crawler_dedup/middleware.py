@@ -149,7 +149,7 @@ class DedupMiddleware:
     def request_scheduled(self, request: Request) -> None:
         """Tell scheduled requests from downloads inside a callback, whose answers no callback of ours would see.
 
-        The mark names the request, because spiders copy ``response.meta`` into others.
+        The mark names the request and goes when its answer comes, because spiders copy ``meta`` into others.
         """
         request.meta[_META_SCHEDULED] = self._key(request)
 
@@ -159,8 +159,9 @@ class DedupMiddleware:
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Pass *response*, or raise :class:`NearDuplicate`."""
+        scheduled = request.meta.pop(_META_SCHEDULED, None)
         try:
-            reason = self._gate(request, response)
+            reason = self._gate(request, response, scheduled)
             if reason:
                 self._count(f"skipped/{reason}")
                 return response
@@ -175,13 +176,13 @@ class DedupMiddleware:
         self._drop(request, response, page, decision)
         raise NearDuplicate(decision)
 
-    def _gate(self, request: Request, response: Response) -> str:  # noqa: PLR0911  (one return a reason)
+    def _gate(self, request: Request, response: Response, scheduled: object) -> str:  # noqa: PLR0911  (one return a reason)
         """Why this response is none of ours, ``""`` if it is."""
         if request.meta.get("dedup_skip"):
             return "asked"
         if request.callback is NO_CALLBACK:
             return "no_callback"
-        if request.meta.get(_META_SCHEDULED) != self._key(request):
+        if scheduled != self._key(request):
             return "inline"
         if request.method == "HEAD":
             return "head"
