@@ -37,7 +37,7 @@ def test_a_wrong_value_is_named_with_what_is_allowed(name: str, value: object) -
 
 
 def test_an_unknown_setting_is_a_typing_error() -> None:
-    with pytest.raises(ConfigError, match="Unknown setting DEDUP_DISTANCE; there are .*DEDUP_MAX_DISTANCE"):
+    with pytest.raises(ConfigError, match=r"Unknown setting DEDUP_DISTANCE; there are .*DEDUP_MAX_DISTANCE"):
         Config.from_settings({"DEDUP_DISTANCE": 3, "DOWNLOAD_DELAY": 1})
 
 

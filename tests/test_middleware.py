@@ -137,7 +137,9 @@ def test_a_page_that_its_own_callback_loads_again_passes_untouched(tmp_path: Pat
 # Dropped
 
 NEAR = article("near", changed=1, count=400)
-SECOND_COPY = article("first", frame="other advertisements", links=["/behind-copy-1", "/behind-copy-2", "/behind-copy-3"])
+SECOND_COPY = article(
+    "first", frame="other advertisements", links=["/behind-copy-1", "/behind-copy-2", "/behind-copy-3"]
+)
 DROP_SITE = {
     "/first": html(article("first", links=["/behind-first"])),
     "/copy": html(SECOND_COPY),

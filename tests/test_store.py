@@ -232,11 +232,11 @@ def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 def test_a_full_map_fails_the_offer_and_keeps_what_was_filed(tmp_path: Path) -> None:
     store = Store.open(tmp_path, SPEC, {}, map_size=1 << 20, fresh=False)
-    filed = 0
-    with pytest.raises(lmdb.MapFullError):
-        for number in range(100_000):
-            store.offer([page(number, random.Random(number).getrandbits(64))], ByDistance(0)).result()
-            filed += 1
+    source = random.Random(1)
+    offers = (store.offer([page(number, source.getrandbits(64))], ByDistance(0)) for number in range(100_000))
+    errors = (offer.exception() for offer in offers)
+    filed, error = next((number, error) for number, error in enumerate(errors) if error)
+    assert isinstance(error, lmdb.MapFullError)
     assert len(store) == filed > 100
     store.close()
 
