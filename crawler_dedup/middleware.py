@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import tldextract
 from scrapy import signals
@@ -100,6 +101,7 @@ class DedupMiddleware:
         self._scope = _scope_of(config, crawler)
         self._summary = create_looping_call(self._log_summary)
         self._seen_errors: set[str] = set()
+        self._scheduled: WeakSet[Request] = WeakSet()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -149,40 +151,47 @@ class DedupMiddleware:
     def request_scheduled(self, request: Request) -> None:
         """Tell scheduled requests from downloads inside a callback, whose answers no callback of ours would see.
 
-        The mark names the request and goes when its answer comes, because spiders copy ``meta`` into others.
+        The mark stands in ``meta`` because a scheduler on disk hands out another object. It names the request, and goes
+        before a callback can copy it into another one.
         """
         request.meta[_META_SCHEDULED] = self._key(request)
+
+    def _take_mark(self, request: Request) -> None:
+        if request.meta.pop(_META_SCHEDULED, None) == self._key(request):
+            self._scheduled.add(request)
 
     def process_request(self, request: Request) -> None:
         """Remove the decision that ``meta=response.meta`` has copied from the parent page."""
         request.meta.pop(META_DECISION, None)
+        self._take_mark(request)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Pass *response*, or raise :class:`NearDuplicate`."""
-        scheduled = request.meta.pop(_META_SCHEDULED, None)
+        action = self.config.action
         try:
-            reason = self._gate(request, response, scheduled)
+            reason = self._gate(request, response)
             if reason:
                 self._count(f"skipped/{reason}")
                 return response
+            action = _action_of(request, action)
             page, decision = await asyncio.wait_for(self._decide(request, response), self.config.timeout)
         except Exception as error:
             page, decision = None, self._failed(response, error)
         request.meta[META_DECISION] = decision
-        action = request.meta.get("dedup_action", self.config.action)
         self._count_decision(decision, action)
         if page is None or decision.passes or action == "mark":
             return response
         self._drop(request, response, page, decision)
         raise NearDuplicate(decision)
 
-    def _gate(self, request: Request, response: Response, scheduled: object) -> str:  # noqa: PLR0911  (one return a reason)
+    def _gate(self, request: Request, response: Response) -> str:  # noqa: PLR0911  (one return a reason)
         """Why this response is none of ours, ``""`` if it is."""
         if request.meta.get("dedup_skip"):
             return "asked"
         if request.callback is NO_CALLBACK:
             return "no_callback"
-        if scheduled != self._key(request):
+        self._take_mark(request)  # again, for a middleware that answered before ours saw the request
+        if request not in self._scheduled:
             return "inline"
         if request.method == "HEAD":
             return "head"
@@ -267,6 +276,13 @@ class DedupMiddleware:
             ", ".join(f"{name} {count}" for name, count in counts.items() if count or name in ("checked", "dropped")),
             100 * hits / max(1, counts["checked"]),
         )
+
+
+def _action_of(request: Request, default: str) -> str:
+    action = request.meta.get("dedup_action", default)
+    if action not in ("drop", "mark"):
+        raise ConfigError(f'meta["dedup_action"] = {action!r} is not allowed; it takes "drop" or "mark".')
+    return str(action)
 
 
 def _scope_of(config: Config, crawler: Crawler) -> _Scope:

@@ -5,6 +5,7 @@ Only a spider middleware learns how a callback ended, and only the item signals 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ class Outcome:
     """How the handling of one page ended.
 
     Attributes:
-        callback: whether the callback ran to its end without an exception.
+        callback: whether the callback ran to its end without an exception that nobody handled.
         scraped: items that came out of the pipelines.
         dropped: items that a pipeline dropped.
         failed: items at which a pipeline raised an error.
@@ -46,6 +47,7 @@ class Outcome:
 @dataclass
 class _Handling:
     outcome: Outcome = Outcome()
+    passes: int = 0
     pending: int = 0
     ended: bool = False
 
@@ -79,11 +81,22 @@ class SettlingMiddleware:
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Count the items that leave; what ends here has ended well."""
         handling = self._handlings.get(response)
+        if handling is None:
+            async for one in result:
+                yield one
+            return
+        handling.passes += 1
         async for one in result:
-            if handling is not None and one is not None and not isinstance(one, Request):
+            if one is not None and not isinstance(one, Request):
                 handling.pending += 1
             yield one
-        self._callback_ended(response, well=True)
+        handling.passes -= 1
+        # What another middleware makes of an exception in the callback comes in a pass of its own, which begins at once.
+        asyncio.get_running_loop().call_soon(self._pass_ended, response, handling)
+
+    def _pass_ended(self, response: Response, handling: _Handling) -> None:
+        if not handling.passes:
+            self._callback_ended(response, well=True)
 
     def process_spider_exception(self, response: Response, exception: Exception) -> None:  # noqa: ARG002
         """Being outermost, this sees what nobody else has handled."""

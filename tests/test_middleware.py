@@ -134,6 +134,27 @@ def test_a_page_that_its_own_callback_loads_again_passes_untouched(tmp_path: Pat
     assert crawl.counts("skipped/") == {"inline": 1}
 
 
+ERRBACK_SPIDER = """
+from crawling import Walker, seen
+from scrapy import Request
+
+class Spider(Walker):
+    async def failed(self, failure):
+        self.notes.append(type(failure.value).__name__)
+        yield seen(await self.crawler.engine.download_async(Request(failure.request.url, meta=failure.request.meta)))
+"""
+
+
+def test_a_page_that_its_own_errback_loads_again_passes_untouched(tmp_path: Path) -> None:
+    answers = iter([html(COPY, Content_Length=str(len(COPY) + 100)), html(COPY)])
+    with Site({"/original": html(article("gate")), "/flaky": answers.__next__}) as site:
+        crawl = run_script(tmp_path, ERRBACK_SPIDER, site=site.url, paths=["/original", "/flaky"])
+    assert crawl.notes == ["ResponseDataLossError"]
+    assert crawl.paths() == ["/original", "/flaky"]
+    assert (crawl.items[1]["body"], crawl.items[1]["decision"]) == (COPY, None)
+    assert crawl.counts("skipped/") == {"inline": 1}
+
+
 # Dropped
 
 NEAR = article("near", changed=1, count=400)

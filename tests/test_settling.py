@@ -13,7 +13,7 @@ from tests.crawling import Crawl, Site, article, html, run_script
 SPIDER = """
 import asyncio
 from crawling import Walker, path_of, seen
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.exceptions import DropItem
 
 from crawler_dedup import page_handled
@@ -58,6 +58,8 @@ class Spider(Walker):
     def from_crawler(cls, crawler, *args, **kwargs):
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider.told, signal=page_handled)
+        crawler.signals.connect(spider.scraped, signal=signals.item_scraped)
+        spider.ends = {}
         return spider
 
     async def start(self):
@@ -67,6 +69,10 @@ class Spider(Walker):
 
     def told(self, response):
         self.notes.append("told " + path_of(response.url))
+
+    def scraped(self, item):
+        if item["path"] in self.ends:
+            self.ends[item["path"]].set()
 
     def request(self, path, **arguments):
         name = path.strip("/").replace("-", "_")
@@ -136,6 +142,12 @@ class Spider(Walker):
         yield self.item(response, "waits for another page", event=event)
         yield response.follow("/after-slow-item", callback=self.after_slow_item, cb_kwargs={"event": event})
 
+    async def waits_for_its_item(self, response):
+        end = self.ends[path_of(response.url)] = asyncio.Event()
+        yield self.item(response)
+        await end.wait()
+        yield self.item(response)
+
     def after_slow_item(self, response, event):
         # The callback of the other page has ended: its request could not be here otherwise.
         self.notes.append("called " + path_of(response.url))
@@ -158,6 +170,12 @@ class Spider(Walker):
 
     def rescued_after_an_item(self, response):
         yield self.item(response)
+        raise ValueError("as told")
+
+    async def rescued_after_an_item_that_has_ended(self, response):
+        end = self.ends[path_of(response.url)] = asyncio.Event()
+        yield self.item(response)
+        await end.wait()
         raise ValueError("as told")
 
     def refused_handled_by_errback(self, response):
@@ -199,12 +217,14 @@ OUTCOMES = {
     "/all-failed": Outcome(failed=1),
     "/slow-item": Outcome(scraped=1),
     "/after-slow-item": WELL,
+    "/waits-for-its-item": Outcome(scraped=2),
     "/broken-by-another-middleware": Outcome(callback=False, scraped=1),
     "/rescued-raises-at-once": Outcome(scraped=1),
     "/rescued-without-items": WELL,
     "/rescued-generator": Outcome(scraped=1),
     "/rescued-generator-item-fails": Outcome(failed=1),
     "/rescued-after-an-item": Outcome(scraped=2),
+    "/rescued-after-an-item-that-has-ended": Outcome(scraped=2),
     "/refused": Outcome(callback=False),
     "/refused-handled-by-errback": Outcome(scraped=1),
 }
