@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ def run(
     *,
     items: Path,
     spider: str = "site",
-    settings: dict[str, object] | None = None,
+    settings: Mapping[str, object] | None = None,
     core: int | None = None,
     kill_after: float | None = None,
 ) -> Crawled | None:
