@@ -136,10 +136,10 @@ class Config:
         "A larger body is not parsed by the filter; the page passes as `unchecked`.",
     )
     max_nodes: int = _setting(
-        200_000, _between(int, 1, 1 << 31), "1 to 2^31", "A page with more elements passes as `unchecked`."
+        50_000, _between(int, 1, 1 << 31), "1 to 2^31", "A page with more elements passes as `unchecked`."
     )
     max_depth: int = _setting(
-        250, _between(int, 1, 250), "1 to 250", "A page nested deeper than this passes as `unchecked`."
+        100, _between(int, 1, 250), "1 to 250", "A page nested deeper than this passes as `unchecked`."
     )
     max_chars: int = _setting(
         1_000_000,

@@ -142,11 +142,11 @@ class DedupMiddleware:
             self._log(logging.ERROR, "A dictionary cannot be loaded; Chinese pages pass unchecked: %s", error)
 
     async def spider_closed(self) -> None:
-        """Close the index; the last page has its answer by now."""
+        """Close the index; the last page has its answer by now. Not in the one thread: a page may still hold that up."""
         if self._summary.running:
             self._summary.stop()
         self._log_summary()
-        await background.run(self.deduplicator.close)
+        await asyncio.to_thread(self.deduplicator.close)
 
     def request_scheduled(self, request: Request) -> None:
         """Tell scheduled requests from downloads inside a callback, whose answers no callback of ours would see.

@@ -69,7 +69,7 @@ def test_limits_have_names(make: Callable[[], None], reason: str) -> None:
 def test_what_is_within_limits_passes() -> None:
     check_size(b"x" * 1000, Config(max_bytes=1000))
     check_shape(parse(b"<p>" * 900), Config(max_nodes=1000))
-    check_shape(parse(b"<div>" * 200), Config())
+    check_shape(parse(b"<div>" * 90), Config())
 
 
 def test_main_text_for_callbacks_is_extracted_once() -> None:
