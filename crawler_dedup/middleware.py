@@ -177,6 +177,9 @@ class DedupMiddleware:
             page, decision = await asyncio.wait_for(self._decide(request, response), self.config.timeout)
         except Exception as error:
             page, decision = None, self._failed(response, error)
+            if isinstance(error, asyncio.TimeoutError):
+                # The thread may still read the tree: the spider, which may change it, gets one of its own.
+                response = response.copy()
         request.meta[META_DECISION] = decision
         self._count_decision(decision, action)
         if page is None or decision.passes or action == "mark":
