@@ -97,8 +97,9 @@ class DedupMiddleware:
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self.crawler = crawler
         self.config = config
-        self.deduplicator = self._open()
         self._scope = _scope_of(config, crawler)
+        self._directory = Path(data_path(config.dir)).resolve()
+        self.deduplicator = Deduplicator.open(self._directory, config)
         self._summary = create_looping_call(self._log_summary)
         self._seen_errors: set[str] = set()
         self._scheduled: WeakSet[Request] = WeakSet()
@@ -119,15 +120,12 @@ class DedupMiddleware:
         crawler.signals.connect(middleware.request_scheduled, signal=signals.request_scheduled)
         return middleware
 
-    def _open(self) -> Deduplicator:
-        return Deduplicator.open(data_path(self.config.dir), self.config)
-
     def spider_opened(self) -> None:
         """Say what is at work; load the dictionaries before the first page, beside the event loop."""
         self._log(
             logging.INFO,
             "Near-duplicate filter: index %s holds %d pages; scheme simhash, distance %d, scope %s, action %s",
-            Path(data_path(self.config.dir)).resolve(),
+            self._directory,
             len(self.deduplicator),
             self.config.max_distance,
             self.config.scope,
@@ -157,7 +155,8 @@ class DedupMiddleware:
         request.meta[_META_SCHEDULED] = self._key(request)
 
     def _take_mark(self, request: Request) -> None:
-        if request.meta.pop(_META_SCHEDULED, None) == self._key(request):
+        mark = request.meta.pop(_META_SCHEDULED, None)
+        if mark is not None and mark == self._key(request):
             self._scheduled.add(request)
 
     def process_request(self, request: Request) -> None:
@@ -295,7 +294,12 @@ def _scope_of(config: Config, crawler: Crawler) -> _Scope:
         return lambda *_: "global"
     if config.scope == "domain":
         return _domain_scope()
-    scope: _Scope = load_object(config.scope)
+    try:
+        scope: _Scope = load_object(config.scope)
+    except (ImportError, NameError, ValueError, TypeError) as error:
+        raise ConfigError(f"DEDUP_SCOPE = {config.scope!r} cannot be imported: {error}") from error
+    if not callable(scope):
+        raise ConfigError(f"DEDUP_SCOPE = {config.scope!r} is not callable.")
     return scope
 
 
