@@ -69,10 +69,6 @@ WRONG = {
         ADDON + "DEDUP_MAX_DISTANCES = 3",
         "Unknown setting DEDUP_MAX_DISTANCES; there are DEDUP_ENABLED,",
     ),
-    "a scope that cannot be imported": (
-        ADDON + "DEDUP_SCOPE = 'absent.module'",
-        "DEDUP_SCOPE = 'absent.module' cannot be imported: No module named 'absent'",
-    ),
     "only the downloader middleware": (
         f"DOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: 40}}",
         f"crawler-dedup needs both its middlewares, but SPIDER_MIDDLEWARES lacks {SPIDER}.",
@@ -96,7 +92,7 @@ WRONG = {
     ),
     "a scope that cannot be imported": (
         ADDON + "DEDUP_SCOPE = 'project_settings.no_such_scope'",
-        "no_such_scope",
+        "DEDUP_SCOPE = 'project_settings.no_such_scope' cannot be imported",
     ),
 }
 
