@@ -22,11 +22,12 @@ class Buckets:
 
     Args:
         env: the open environment. It must have a free slot for the named database.
+        txn: a write transaction; the database is made in it where it is not there.
         name: of the database.
     """
 
-    def __init__(self, env: lmdb.Environment, name: bytes) -> None:
-        self.db = env.open_db(name, dupsort=True, dupfixed=True)
+    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction, name: bytes) -> None:
+        self.db = env.open_db(name, txn, dupsort=True, dupfixed=True)
 
     def insert(self, txn: lmdb.Transaction, scope: str, keys: NDArray[np.uint64], payload: int) -> None:
         """File *payload* under each of *keys*; filing it twice changes nothing."""

@@ -42,7 +42,7 @@ def compare(
         pages = [_sign(signer, path, url) for path, url in ((new, new_url), (kept, kept_url or new_url))]
     except (DedupError, OSError) as error:
         raise typer.BadParameter(str(error)) from None
-    unfit = [f"{page.url}: {page.unsigned}" for page in pages if page.unsigned]
+    unfit = [f"{path}: {page.unsigned}" for path, page in zip((new, kept), pages, strict=True) if page.unsigned]
     if unfit:
         raise typer.BadParameter("; ".join(unfit))
     pair = rules.Pair(pages[0], pages[1], signer.config)
@@ -53,7 +53,7 @@ def compare(
 
 
 def _sign(signer: Signer, path: Path, url: str) -> SignedPage:
-    address = url or f"http://localhost{path.absolute().as_posix()}"
+    address = url or "http://localhost/"
     return signer.sign(address, path.read_bytes(), encoding=None, key=address, scope="")[0]
 
 

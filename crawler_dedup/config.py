@@ -47,7 +47,7 @@ def _one_of(*words: str) -> Read:
 
 
 def _text(value: Any) -> str:
-    if not str(value):
+    if value is None or not str(value):
         raise ValueError(value)
     return str(value)
 
@@ -89,7 +89,11 @@ class Config:
         "Directory of the index. A relative path stands in Scrapy's data directory (`.scrapy/` of the project).",
     )
     fresh: bool = _setting(
-        False, _boolean, "True or False", "Empty the index when the crawl starts (also one of another configuration)."
+        False,
+        _boolean,
+        "True or False",
+        "Empty the index when the crawl starts (also one of another configuration), unless another spider of this process "
+        "has it open.",
     )
     scope: Any = _setting(
         "spider",

@@ -54,6 +54,7 @@ class Deduplicator:
         self._store = store
         self._signer = signer
         self._judge = _Judge(signer)
+        self._closed = False
 
     @classmethod
     def open(cls, directory: str | PathLike[str], config: Config | None = None) -> Deduplicator:
@@ -67,6 +68,11 @@ class Deduplicator:
         signer = Signer(config, cache_dir=Path(directory))
         store = Store.open(Path(directory), signer.spec, signer.libraries, map_size=config.map_size, fresh=config.fresh)
         return cls(store, signer)
+
+    @property
+    def scheme(self) -> str:
+        """The name of the signature scheme."""
+        return self._signer.scheme.name
 
     def load(self) -> None:
         """Load dictionaries now instead of with the first page. Takes up to a second."""
@@ -128,9 +134,15 @@ class Deduplicator:
         """How many pages are kept."""
         return len(self._store)
 
+    def __bool__(self) -> bool:
+        """True: an empty index is an index."""
+        return True
+
     def close(self) -> None:
-        """Finish what waits and close the index."""
-        self._store.close()
+        """Finish what waits and close the index. A second time nothing happens."""
+        if not self._closed:
+            self._closed = True
+            self._store.close()
 
     def __enter__(self) -> Deduplicator:
         return self

@@ -119,7 +119,8 @@ def _jieba(cache_dir: Path | None) -> CutHan:
     import jieba  # noqa: PLC0415  (slow; not needed by the other tokenizers)
 
     jieba.setLogLevel(logging.WARNING)
-    # Our own tokenizer: words that other code adds to jieba's global one must not change signatures.
+    # Our own tokenizer: words that other code adds to jieba's global one do not change signatures. (What it deletes
+    # with jieba.del_word does: jieba keeps that list for all tokenizers.)
     tokenizer = jieba.Tokenizer()
     if cache_dir is None:
         with tempfile.TemporaryDirectory() as scratch:

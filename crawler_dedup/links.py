@@ -11,7 +11,7 @@ from lxml.html import HtmlElement
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-# Parameters that name the visit or the way a visitor came, never the content.
+# Parameters that name the visit or the way a visitor came; hardly ever the content (old forums number stories by sid).
 _VISIT = re.compile(
     r"utm_\w+|[gdf]clid|fbclid|msclkid|yclid|gbraid|wbraid|_ga|_gl|mc_[ce]id|igshid|spm|scm|"
     r"(?:php|j|asp|cf)?sess(?:ion)?_?(?:id)?|sid|jsessionid|phpsessid|aspsessionid\w*|cfid|cftoken",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -87,11 +88,21 @@ async def main_text(response: Any) -> str:
     """The main text of a ``scrapy.http.HtmlResponse``, for callbacks: ``text = await main_text(response)``.
 
     Made beside the event loop, and once a response: what the filter has extracted already is returned at once. A page
-    beyond the default limits of :class:`~crawler_dedup.Config` gives its whole visible text instead, which takes less.
+    beyond the default limits of :class:`~crawler_dedup.Config`, its time among them, gives its whole visible text
+    instead, which takes less.
     """
     if response not in _extracted:
-        remember(response, await background.run(_text_of, response))
+        try:
+            text = await asyncio.wait_for(background.run(_text_of, response), _limits.timeout)
+        except asyncio.TimeoutError:
+            text = await background.run(_visible_text, response)
+        remember(response, text)
     return _extracted[response]
+
+
+def _visible_text(response: Any) -> str:
+    # From a tree of its own: another thread may still read the response's.
+    return trafilatura.html2txt(parse(response.body, response.encoding))
 
 
 def _text_of(response: Any) -> str:

@@ -79,12 +79,14 @@ def _is_inspection() -> bool:
     """Whether a Scrapy command runs that looks at single pages: it must neither file them nor drop any."""
     if os.environ.get("SCRAPY_CHECK") == "true":
         return True
-    words = sys.orig_argv
-    names = [at for at, word in enumerate(words) if Path(word).stem == "scrapy"]
-    if not names:
+    program = Path(sys.argv[0])
+    if program.stem != "scrapy" and program.parts[-2:] != ("scrapy", "__main__.py"):
         return False
-    command = next((word for word in words[names[0] + 1 :] if not word.startswith("-")), "")
-    return command in {"shell", "fetch", "view", "parse", "check"}
+    # Scrapy takes the command out of sys.argv.
+    words = sys.orig_argv
+    at = next(at for at, word in enumerate(words) if Path(word).stem == "scrapy")
+    command = next((word for word in words[at + 1 :] if not word.startswith("-")), "")
+    return command in {"bench", "check", "fetch", "parse", "shell", "view"}
 
 
 class DedupMiddleware:
@@ -124,9 +126,10 @@ class DedupMiddleware:
         """Say what is at work; load the dictionaries before the first page, beside the event loop."""
         self._log(
             logging.INFO,
-            "Near-duplicate filter: index %s holds %d pages; scheme simhash, distance %d, scope %s, action %s",
+            "Near-duplicate filter: index %s holds %d pages; scheme %s, distance %d, scope %s, action %s",
             self._directory,
             len(self.deduplicator),
+            self.deduplicator.scheme,
             self.config.max_distance,
             self.config.scope,
             self.config.action,
@@ -152,6 +155,7 @@ class DedupMiddleware:
         The mark stands in ``meta`` because a scheduler on disk hands out another object. It names the request, and goes
         before a callback can copy it into another one.
         """
+        request.meta.pop(META_DECISION, None)  # queues on disk may take less than pickle does
         request.meta[_META_SCHEDULED] = self._key(request)
 
     def _take_mark(self, request: Request) -> None:
@@ -171,6 +175,7 @@ class DedupMiddleware:
             reason = self._gate(request, response)
             if reason:
                 self._count(f"skipped/{reason}")
+                request.meta.pop(META_DECISION, None)
                 return response
             action = _action_of(request, action)
             page, decision = await asyncio.wait_for(self._decide(request, response), self.config.timeout)

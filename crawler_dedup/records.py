@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import IntEnum
 
 import lmdb
@@ -33,9 +32,9 @@ _decode = msgspec.msgpack.Decoder(Record).decode
 class Records:
     """Records by number and by page key. Numbers are given in ascending order, so that the database grows at its end."""
 
-    def __init__(self, env: lmdb.Environment) -> None:
-        self._records = env.open_db(b"records")
-        self._numbers = env.open_db(b"numbers")
+    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction) -> None:
+        self._records = env.open_db(b"records", txn)
+        self._numbers = env.open_db(b"numbers", txn)
         self.databases = (self._records, self._numbers)
 
     def find(self, txn: lmdb.Transaction, scope: str, key: str) -> tuple[int, Record] | None:
@@ -74,12 +73,6 @@ class Records:
         """How many there are."""
         entries: int = txn.stat(self._records)["entries"]
         return entries
-
-    def all(self, txn: lmdb.Transaction) -> Iterator[Record]:
-        """All of them, in the order in which they were added."""
-        with txn.cursor(db=self._records) as cursor:
-            for value in cursor.iternext(keys=False):
-                yield _decode(value)
 
 
 def _name(scope: str, key: str) -> bytes:

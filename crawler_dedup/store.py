@@ -7,6 +7,7 @@ committed, and a power cut cannot corrupt the index.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -85,13 +86,17 @@ class Store:
                 str(directory), map_size=map_size, max_dbs=_DATABASES, max_readers=_READERS, metasync=True, sync=True
             )
             self._env.reader_check()
-            self._meta = self._env.open_db(b"meta")
-            self._tables = Buckets(self._env, b"tables")
-            self._representatives = Buckets(self._env, b"representatives")
-            self._records = Records(self._env)
         except (OSError, lmdb.Error) as error:
-            raise IndexUnusable(f"The index in {directory} cannot be opened: {error}") from error
+            raise IndexUnusable(
+                f"The index in {directory} cannot be opened (map of {map_size} bytes, DEDUP_MAP_SIZE): {error}"
+            ) from error
         self._committer = Committer(self._env)
+
+    def _open_databases(self, txn: lmdb.Transaction) -> None:
+        self._meta = self._env.open_db(b"meta", txn)
+        self._tables = Buckets(self._env, txn, b"tables")
+        self._representatives = Buckets(self._env, txn, b"representatives")
+        self._records = Records(self._env, txn)
 
     @classmethod
     def open(
@@ -115,6 +120,8 @@ class Store:
                 store = cls(directory, map_size)
             store._users += 1
             try:
+                if store._users == 1:
+                    store._write(store._open_databases)
                 if fresh and store._users == 1:
                     store._write(store._empty)
                 store._check_header(_Header(FORMAT, dict(spec), dict(libraries)))
@@ -141,7 +148,13 @@ class Store:
 
     def offer(self, pages: Sequence[SignedPage], judge: Judge) -> Future[list[Decision]]:
         """Answer and file *pages* in order, also against each other, in one transaction with all others that wait."""
-        return self._committer.submit(lambda txn: [self._offer(txn, page, judge) for page in pages])
+
+        def job(txn: lmdb.Transaction) -> list[Decision]:
+            if txn.get(b"header", db=self._meta) != self._header:
+                raise IndexUnusable(f"The index in {self.directory} was emptied for another configuration meanwhile.")
+            return [self._offer(txn, page, judge) for page in pages]
+
+        return self._committer.submit(job)
 
     def settle(self, scope: str, key: str, judge: Judge) -> Future[bool]:
         """The page was handled: it may stand for others. ``False`` if it is not recorded."""
@@ -154,12 +167,6 @@ class Store:
     def __len__(self) -> int:
         with self._env.begin() as txn:
             return self._records.count(txn)
-
-    def pages(self) -> Iterator[SignedPage]:
-        """All recorded pages, as of one moment, in the order in which they were filed."""
-        with self._env.begin() as txn:
-            for record in self._records.all(txn):
-                yield record.page
 
     # One write transaction
 
@@ -236,6 +243,7 @@ class Store:
             theirs = msgspec.json.decode(stored, type=_Header)
         except msgspec.DecodeError as error:
             raise IndexUnusable(f"The header of the index in {self.directory} cannot be read: {error}") from error
+        self._header = bytes(stored)
         differences = _differences(
             {"format": str(theirs.format), **theirs.spec}, {"format": str(header.format), **header.spec}
         )
@@ -262,6 +270,17 @@ class Store:
             raise IndexUnusable(f"The index in {self.directory} is locked by another process.") from None
         except lmdb.Error as error:
             raise IndexUnusable(f"The index in {self.directory} cannot be written: {error}") from error
+
+
+def _after_fork() -> None:
+    # LMDB's handles and the writing threads stay with the parent. LMDB refuses the child an index that the parent has
+    # open; without this, the child would wait for a thread that it does not have.
+    Store._open.clear()
+    Store._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _differences(theirs: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:

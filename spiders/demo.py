@@ -26,20 +26,17 @@ class DemoSpider(SiteSpider):
     """``scrapy crawl demo``: needs no network, and gives the same result every time."""
 
     name = "demo"
+    index: str
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         """One request at a time makes the order the same every time; the index is its own, and thrown away."""
         super().update_settings(settings)
-        own = {
-            "AUTOTHROTTLE_ENABLED": False,
-            "CONCURRENT_REQUESTS": 1,
-            "DEDUP_DIR": tempfile.mkdtemp(prefix="crawler-dedup-demo-"),
-            "DOWNLOAD_DELAY": 0,
-            "LOG_LEVEL": "WARNING",
-        }
+        own = {"AUTOTHROTTLE_ENABLED": False, "CONCURRENT_REQUESTS": 1, "DOWNLOAD_DELAY": 0, "LOG_LEVEL": "WARNING"}
         for name, value in own.items():
             settings.set(name, value, priority="spider")
+        cls.index = tempfile.mkdtemp(prefix="crawler-dedup-demo-")
+        settings.set("DEDUP_DIR", cls.index, priority="cmdline")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -68,7 +65,7 @@ class DemoSpider(SiteSpider):
     def closed(self, reason: str) -> None:  # noqa: ARG002
         """Show what was fetched, kept and dropped."""
         self.sites.close()
-        shutil.rmtree(self.settings["DEDUP_DIR"], ignore_errors=True)
+        shutil.rmtree(self.index, ignore_errors=True)
         console = Console(width=None if sys.stdout.isatty() else 120)
         console.print(self._drop_table())
         console.print(self._count_table())

@@ -22,7 +22,7 @@ _SHELL = '<!doctype html><title>App</title><div id="root"></div><script>start(lo
 class DemoSites:
     """Two hosts: a newspaper, and a site that mirrors it under another template.
 
-    Every page carries a visit counter and another advertisement, so that no two answers have the same bytes.
+    Pages carry a visit counter and another advertisement each time (print versions and shells do not).
     """
 
     def __init__(self) -> None:

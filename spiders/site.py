@@ -18,7 +18,8 @@ class SiteSpider(scrapy.Spider):
     """``scrapy crawl site -a url=URL[,URL…] [-a allow=host,…] [-a max_pages=N] -O pages.jsonl``
 
     Follows the links of kept pages inside the allowed hosts: by default those of the start URLs, and where a start URL
-    redirects to. ``max_pages`` counts the pages that are yielded: dropped ones are fetched, but not counted.
+    redirects to. A page that redirects to another host is yielded too: it stands for its copies inside. ``max_pages``
+    counts the pages that are yielded: dropped ones are fetched, but not counted.
     """
 
     name = "site"
@@ -51,8 +52,6 @@ class SiteSpider(scrapy.Spider):
             return
         if is_start and self.follow_redirects_of_start:
             self.hosts.add(urlsplit(response.url).netloc.lower())
-        if urlsplit(response.url).netloc.lower() not in self.hosts:
-            return
         item = await self._item(response)
         if self.max_pages and self.yielded >= self.max_pages:
             raise CloseSpider("max_pages")

@@ -343,7 +343,7 @@ def _start(command: list[str], directory: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command,
         cwd=directory,
-        env={**kept, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1"},
+        env={**kept, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1", "PYTHONPATH": str(Path(__file__).parents[1])},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -96,6 +96,16 @@ def test_a_decision_is_frozen_and_survives_pickling(deduplicator: Deduplicator) 
         decision.verdict = Verdict.NEW  # type: ignore[misc]
 
 
+def test_closing_twice_leaves_the_other_user_of_the_index_alone(tmp_path: Path) -> None:
+    config = Config(tokenizer="bigrams")
+    one, other = Deduplicator.open(tmp_path, config), Deduplicator.open(tmp_path, config)
+    one.close()
+    one.close()
+    assert other
+    assert check(other, "http://a/1", article("x")).verdict is Verdict.NEW
+    other.close()
+
+
 def test_the_index_outlives_its_process(tmp_path: Path) -> None:
     config = Config(tokenizer="bigrams")
     with Deduplicator.open(tmp_path, config) as first:

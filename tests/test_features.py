@@ -46,12 +46,9 @@ def test_rjieba_cuts_as_jieba_does(tmp_path: Path) -> None:
 
 def test_words_added_to_the_global_jieba_change_nothing(tmp_path: Path) -> None:
     before = tokenize(CHINESE, han_cutter("jieba", tmp_path))
-    word = CHINESE[2:9]
-    jieba.add_word(word)
-    try:
-        assert tokenize(CHINESE, han_cutter("jieba", tmp_path)) == before
-    finally:
-        jieba.del_word(word)
+    jieba.add_word("老茶馆在立春", freq=10_000_000)
+    assert "老茶馆在立春" in jieba.lcut(CHINESE)
+    assert tokenize(CHINESE, han_cutter("jieba", tmp_path)) == before
 
 
 def test_the_compiled_dictionary_stays_in_the_data_directory(tmp_path: Path) -> None:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 
 import pytest
 from lxml import etree
 from scrapy.http import HtmlResponse
 
-from crawler_dedup import Config, main_text
+from crawler_dedup import Config, main_text, maintext
 from crawler_dedup.maintext import BeyondLimits, check_shape, check_size, extract, parse
 from tests.crawling import article
 
@@ -83,6 +84,22 @@ def test_main_text_for_callbacks_is_extracted_once() -> None:
     assert first == extract(response.selector.root)
 
 
+def test_main_text_of_a_page_that_takes_too_long_is_its_visible_text_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging, done = threading.Event(), threading.Event()
+    monkeypatch.setattr(maintext, "_limits", Config(timeout=0.1))
+    monkeypatch.setattr(maintext, "extract", lambda _: _wait(hanging, done))
+    response = HtmlResponse("http://example.com/", body=b"<p>visible words</p>")
+    assert asyncio.run(main_text(response)) == "visible words"
+    hanging.set()
+    assert done.wait(10)  # the thread was left behind, and has ended
+
+
 def test_main_text_of_a_page_beyond_the_limits_is_its_visible_text() -> None:
     response = HtmlResponse("http://example.com/", body=b"<div>" * 1000 + b"deep words" + b"</div>" * 1000)
     assert asyncio.run(main_text(response)) == "deep words"
+
+
+def _wait(hanging: threading.Event, done: threading.Event) -> str:
+    hanging.wait()
+    done.set()
+    return "late"

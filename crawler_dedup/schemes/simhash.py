@@ -52,6 +52,8 @@ class SimHash:
         search in Hamming space with multi-index hashing", CVPR 2012, §2 and proposition 2). So up to distance 3 the
         blocks themselves are read, beyond that the one-bit neighbours of *k* − 3 of them too.
         """
+        if not 0 <= max_distance <= MAX_DISTANCE:
+            raise ValueError(f"max_distance = {max_distance} is not allowed; it takes 0 to {MAX_DISTANCE}.")
         keys = self.keys(signature)
         if max_distance < _TABLES:
             return keys[: max_distance + 1]
