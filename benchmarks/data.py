@@ -7,7 +7,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -60,3 +61,9 @@ def labelled_pairs() -> Iterator[dict[str, Any]]:
     with gzip.open(DATA / "pairs/sites.pairs.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)
+
+
+def contents(feeds: Iterable[Path]) -> Counter[str]:
+    """How often each text stands in *feeds* of JSON lines; a last line that a kill has cut does not count."""
+    whole = (line for feed in feeds if feed.exists() for line in feed.read_bytes().split(b"\n")[:-1])
+    return Counter(json.loads(line)["text"] for line in whole)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.crawl import Crawled, run
-from benchmarks.data import html_pages, labelled_pairs, page_id, require_data, served
+from benchmarks.data import contents, html_pages, labelled_pairs, page_id, require_data, served
 
 console = Console(width=140)
 
@@ -103,23 +102,11 @@ def killed(folder: Path) -> None:
             console.print(
                 f"[bold]killed[/]: run {number + 1}: {_counts(done) if done else f'kill -9 after {after:.1f} s'}"
             )
-    wanted, stored = _texts([whole]), _texts(parts)
+    wanted, stored = contents([whole]), contents(parts)
     console.print(
         f"contents of the undisturbed run: {len(wanted)}; missing after kills and restart: {len(wanted.keys() - stored)};"
         f" stored more than once: {sum(count > 1 for count in stored.values())}"
     )
-
-
-def _texts(feeds: list[Path]) -> Counter[str]:
-    """How often each text stands in *feeds*; a line that a kill has cut is left out."""
-    texts: Counter[str] = Counter()
-    for feed in feeds:
-        for line in feed.read_text(encoding="utf-8").splitlines() if feed.exists() else ():
-            try:
-                texts[json.loads(line)["text"]] += 1
-            except json.JSONDecodeError:
-                continue
-    return texts
 
 
 def _crawl(origin: str, folder: Path, *, start: str = "/_all.html", **settings: object) -> Crawled:

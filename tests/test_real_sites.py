@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks.crawl import Crawled, run
-from benchmarks.data import html_pages, served
+from benchmarks.data import contents, html_pages, served
 
 pytestmark = pytest.mark.usefixtures("data")
 
@@ -20,17 +16,6 @@ def crawl(url: str, folder: Path, **settings: object) -> Crawled:
     done = run(url, items=folder / "items.jsonl", settings={"DEDUP_DIR": folder / "index", **settings})
     assert done is not None
     return done
-
-
-def contents(feeds: Iterable[Path]) -> Counter[str]:
-    """How often each text was stored; a last line that a kill has cut does not count."""
-
-    def items(feed: Path) -> Iterable[dict[str, Any]]:
-        *whole, last = feed.read_bytes().split(b"\n")
-        assert not last or feed.name.startswith("killed")
-        return map(json.loads, whole)
-
-    return Counter(item["text"] for feed in feeds if feed.exists() for item in items(feed))
 
 
 def test_a_site_with_two_addresses_a_page_stores_each_content_once(tmp_path: Path) -> None:
