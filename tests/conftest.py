@@ -15,7 +15,7 @@ from crawler_dedup import Config, Deduplicator
 def data() -> Path:
     """The folder of labelled real pages, which do not belong to this project."""
     if not (DATA / "sites").is_dir():
-        pytest.skip(f"no labelled pages in {DATA}; CRAWLER_DEDUPDATA names their folder")
+        pytest.skip(f"no labelled pages in {DATA}; CRAWLER_DEDUP_DATA names their folder")
     return DATA
 
 
