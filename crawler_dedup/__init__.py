@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from crawler_dedup.config import Config
     from crawler_dedup.decision import Decision, Match, Verdict
     from crawler_dedup.deduplicator import Deduplicator
-    from crawler_dedup.errors import ConfigError, DedupError, IndexMismatch, IndexUnusable
+    from crawler_dedup.errors import ConfigError, DedupError, ExportUnreadable, IndexMismatch, IndexUnusable
+    from crawler_dedup.hamming import SignatureMatch
     from crawler_dedup.maintext import main_text
+    from crawler_dedup.permuted import PermutedIndex
     from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped, page_handled
     from crawler_dedup.signedpage import SignedPage
 
@@ -22,10 +24,13 @@ __all__ = [
     "Decision",
     "DedupError",
     "Deduplicator",
+    "ExportUnreadable",
     "IndexMismatch",
     "IndexUnusable",
     "Match",
     "NearDuplicate",
+    "PermutedIndex",
+    "SignatureMatch",
     "SignedPage",
     "Verdict",
     "main_text",
@@ -41,10 +46,13 @@ _MODULES = {
     "Decision": "decision",
     "DedupError": "errors",
     "Deduplicator": "deduplicator",
+    "ExportUnreadable": "errors",
     "IndexMismatch": "errors",
     "IndexUnusable": "errors",
     "Match": "decision",
     "NearDuplicate": "signals",
+    "PermutedIndex": "permuted",
+    "SignatureMatch": "hamming",
     "SignedPage": "signedpage",
     "Verdict": "decision",
     "main_text": "maintext",

@@ -8,6 +8,7 @@ next fsync. A job is withdrawn (``Future.cancel``) as long as the lock is awaite
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -16,14 +17,18 @@ from typing import Any, TypeVar
 import lmdb
 
 _T = TypeVar("_T")
+_READERS_INTERVAL = 60.0
 _Job = Callable[[lmdb.Transaction], Any]
 
 
 class Committer:
     """Runs write jobs in a thread, in the order in which they came."""
 
-    def __init__(self, env: lmdb.Environment) -> None:
+    def __init__(self, env: lmdb.Environment, explain: Callable[[Exception], Exception] = lambda error: error) -> None:
+        """*explain* turns what LMDB raises into what futures get."""
         self._env = env
+        self._explain = explain
+        self._readers_checked = time.monotonic()
         self._waiting: deque[tuple[_Job, Future[Any]]] = deque()
         self._changed = threading.Condition()
         self._closing = False
@@ -56,12 +61,13 @@ class Committer:
                 if not self._waiting:
                     return
             self._commit(None)
+            self._clear_dead_readers()
 
     def _commit(self, jobs: list[tuple[_Job, Future[Any]]] | None) -> None:
         """Commit *jobs* (``None``: all that wait once the lock is ours) and tell the futures."""
         results = []
         try:
-            with self._env.begin(write=True) as txn:
+            with self._env.begin(write=True, buffers=True) as txn:
                 if jobs is None:
                     jobs = self._take()
                 results = [job(txn) for job, _ in jobs]
@@ -70,6 +76,12 @@ class Committer:
             return
         for (_, future), result in zip(jobs, results, strict=True):
             future.set_result(result)
+
+    def _clear_dead_readers(self) -> None:
+        """What a killed process was reading would be kept for ever, and the file would grow."""
+        if time.monotonic() > self._readers_checked + _READERS_INTERVAL:
+            self._readers_checked = time.monotonic()
+            self._env.reader_check()
 
     def _take(self) -> list[tuple[_Job, Future[Any]]]:
         with self._changed:
@@ -80,7 +92,7 @@ class Committer:
     def _blame(self, jobs: list[tuple[_Job, Future[Any]]], error: Exception) -> None:
         """The transaction is rolled back. Commit each job on its own, so that one bad job does not fail the others."""
         if len(jobs) == 1:
-            jobs[0][1].set_exception(error)
+            jobs[0][1].set_exception(self._explain(error))
             return
         for one in jobs:
             self._commit([one])

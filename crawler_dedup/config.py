@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from crawler_dedup.environment import MAP_SIZE
 from crawler_dedup.errors import ConfigError
 
 PREFIX = "DEDUP_"
@@ -60,11 +60,6 @@ def _scope(value: Any) -> Any:
 
 def _setting(default: Any, read: Read, allowed: str, doc: str) -> Any:
     return field(default=default, metadata={"read": read, "allowed": allowed, "doc": doc})
-
-
-_GIB = 1 << 30
-# An LMDB map is sparse on Linux and macOS: it costs address space, not disk. Windows allocates the whole file.
-_MAP_SIZE = 4 * _GIB if sys.platform == "win32" or sys.maxsize < 1 << 32 else 1024 * _GIB
 
 
 @dataclass(frozen=True)
@@ -161,7 +156,7 @@ class Config:
         60.0, _between(float, 1, 86_400), "1 to 86,400", "Seconds between two summary lines in the log."
     )
     map_size: int = _setting(
-        _MAP_SIZE,
+        MAP_SIZE,
         _between(int, 1 << 20, 1 << 46),
         "2^20 to 2^46",
         "Largest size of the index in bytes. The file is sparse: it takes what it holds (not on Windows, where the "

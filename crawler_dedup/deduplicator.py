@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from concurrent.futures import Future
 from os import PathLike
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from crawler_dedup import rules
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Match
+from crawler_dedup.hamming import SignatureMatch
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import Signer
 from crawler_dedup.store import Store
@@ -30,13 +32,13 @@ class _Judge:
     def unfit(self, page: SignedPage) -> str:
         return page.unsigned or ("too little text" if rules.too_little_text(page, self._config) else "")
 
-    def keys(self, signature: int) -> NDArray[np.uint64]:
-        return self._scheme.keys(signature)
+    def keys(self, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return self._scheme.keys(signatures)
 
     def probes(self, signature: int) -> NDArray[np.uint64]:
         return self._scheme.probes(signature, self._config.max_distance)
 
-    def near(self, signature: int, filed: NDArray[np.uint64]) -> list[tuple[int, int]]:
+    def near(self, signature: int, filed: NDArray[np.uint64]) -> list[SignatureMatch]:
         return self._scheme.near(signature, filed, self._config.max_distance)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
@@ -55,6 +57,8 @@ class Deduplicator:
         self._signer = signer
         self._judge = _Judge(signer)
         self._closed = False
+        self.run = secrets.randbits(32)
+        """Number of this run, which stands in the records of the pages that it files."""
 
     @classmethod
     def open(cls, directory: str | PathLike[str], config: Config | None = None) -> Deduplicator:
@@ -116,7 +120,7 @@ class Deduplicator:
 
     def submit(self, batch: Sequence[SignedPage]) -> Future[list[Decision]]:
         """As :meth:`decide`, without waiting. Cancelled before its transaction began, nothing is filed."""
-        return self._store.offer(batch, self._judge)
+        return self._store.offer(batch, self._judge, self.run)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """The match if *kept* covers *new*: the same rule as in the crawl, between any two signed pages."""

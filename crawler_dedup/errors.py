@@ -33,3 +33,7 @@ class IndexMismatch(DedupError):
 
     def __reduce__(self) -> tuple[type[IndexMismatch], tuple[str, dict[str, tuple[object, object]]]]:
         return type(self), (self.directory, self.differences)
+
+
+class ExportUnreadable(DedupError):
+    """An exported index cannot be read: it is damaged, cut off, no export, or of a newer format."""

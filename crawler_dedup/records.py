@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 
 import lmdb
@@ -19,14 +20,21 @@ class Claim(IntEnum):
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """A page that is kept. Only a settled one stands for duplicates."""
+    """A page that is kept. Only a settled one stands for duplicates.
+
+    Attributes:
+        filed: when, in seconds since 1970.
+        run: number of the run that filed it.
+    """
 
     page: SignedPage
     claim: Claim
+    filed: int = 0
+    run: int = 0
 
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Record).decode
+encode = msgspec.msgpack.Encoder().encode
+decode = msgspec.msgpack.Decoder(Record).decode
 
 
 class Records:
@@ -39,35 +47,77 @@ class Records:
 
     def find(self, txn: lmdb.Transaction, scope: str, key: str) -> tuple[int, Record] | None:
         """The number and record of a page, or ``None``."""
-        number = txn.get(_name(scope, key), db=self._numbers)
-        if number is None:
+        name = txn.get(_name(scope, key), db=self._numbers)
+        if name is None:
             return None
-        return int.from_bytes(number, "big"), self.get(txn, int.from_bytes(number, "big"))
+        number = int.from_bytes(name, "big")
+        record = self.get(txn, number)
+        return None if record is None else (number, record)
 
-    def get(self, txn: lmdb.Transaction, number: int) -> Record:
-        """The record with *number*. Raises :class:`KeyError` when there is none."""
+    def get(self, txn: lmdb.Transaction, number: int) -> Record | None:
+        """The record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` for one that cannot be read."""
         found = txn.get(number.to_bytes(8, "big"), db=self._records)
-        if found is None:
-            raise KeyError(number)
-        return _decode(found)
+        return None if found is None else decode(found)
 
     def add(self, txn: lmdb.Transaction, record: Record) -> int:
         """Store *record* under a new number, which is returned."""
         with txn.cursor(db=self._records) as cursor:
             number = int.from_bytes(cursor.key(), "big") + 1 if cursor.last() else 1
         name = number.to_bytes(8, "big")
-        txn.put(name, _encode(record), db=self._records, append=True)
+        txn.put(name, encode(record), db=self._records, append=True)
         txn.put(_name(record.page.scope, record.page.key), name, db=self._numbers)
         return number
 
     def replace(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
         """Store *record* in the place of the one with *number*, whose page key it has."""
-        txn.put(number.to_bytes(8, "big"), _encode(record), db=self._records)
+        txn.put(number.to_bytes(8, "big"), encode(record), db=self._records)
 
     def remove(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
         """Forget *record*, which has *number*."""
         txn.delete(number.to_bytes(8, "big"), db=self._records)
         txn.delete(_name(record.page.scope, record.page.key), db=self._numbers)
+
+    def has(self, txn: lmdb.Transaction, scope: str, key: str) -> bool:
+        """Whether a page is recorded."""
+        return txn.get(_name(scope, key), db=self._numbers) is not None
+
+    def items(self, txn: lmdb.Transaction, start: int = 0) -> Iterator[tuple[int, Record | None]]:
+        """(number, record) in ascending order from *start*; ``None`` for a record that cannot be read."""
+        with txn.cursor(db=self._records) as cursor:
+            if not cursor.set_range(start.to_bytes(8, "big")):
+                return
+            for name, found in cursor:
+                try:
+                    record = decode(found)
+                except msgspec.MsgspecError:
+                    record = None
+                yield int.from_bytes(name, "big"), record
+
+    def leads_to(self, txn: lmdb.Transaction, number: int, record: Record) -> bool:
+        """Whether the page key of *record* leads to *number*."""
+        name = txn.get(_name(record.page.scope, record.page.key), db=self._numbers)
+        return name is not None and int.from_bytes(name, "big") == number
+
+    def keys_count(self, txn: lmdb.Transaction) -> int:
+        """How many page keys there are: as many as records."""
+        entries: int = txn.stat(self._numbers)["entries"]
+        return entries
+
+    def rebuild_numbers(self, txn: lmdb.Transaction) -> None:
+        """Make the page keys anew from the records. What cannot be read goes; of two records of a page the older."""
+        txn.drop(self._numbers, delete=False)
+        unreadable = []
+        for number, record in self.items(txn):
+            if record is None:
+                unreadable.append(number)
+                continue
+            name = _name(record.page.scope, record.page.key)
+            older = txn.get(name, db=self._numbers)
+            if older is not None:
+                unreadable.append(int.from_bytes(older, "big"))
+            txn.put(name, number.to_bytes(8, "big"), db=self._numbers)
+        for number in unreadable:
+            txn.delete(number.to_bytes(8, "big"), db=self._records)
 
     def count(self, txn: lmdb.Transaction) -> int:
         """How many there are."""

@@ -13,7 +13,7 @@ from functools import cached_property
 from crawler_dedup import sketch
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Match
-from crawler_dedup.schemes.simhash import distance
+from crawler_dedup.hamming import distance
 from crawler_dedup.signedpage import SignedPage
 
 

@@ -22,7 +22,6 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         link_count: number of different outlinks.
         link_chars: characters of the text inside links.
         link_digest: BLAKE2b of the set of outlinks, 8 bytes.
-        link_sketch: of the outlinks, 64 bytes.
         unsigned: why the page could not be signed, in a few words; ``""`` if it was.
     """
 
@@ -39,5 +38,4 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     link_count: int = 0
     link_chars: int = 0
     link_digest: bytes = b""
-    link_sketch: bytes = b""
     unsigned: str = ""

@@ -112,5 +112,4 @@ class Signer:
             link_count=len(outlinks),
             link_chars=outlinks.chars,
             link_digest=hashlib.blake2b(outlinks.hashes.astype("<u8").tobytes(), digest_size=8).digest(),
-            link_sketch=sketch(outlinks.hashes),
         )

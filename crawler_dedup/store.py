@@ -1,102 +1,82 @@
-"""The LMDB environment: open, header, and what happens in one write transaction.
-
-Durability is LMDB's own: every commit is an fsync, the map is read-only. A killed process loses nothing that was
-committed, and a power cut cannot corrupt the index.
-"""
+"""The pages of an index: what happens to them in one write transaction."""
 
 from __future__ import annotations
 
-import logging
-import os
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
 from functools import partial
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Protocol, TypeVar
+from time import time
+from typing import Protocol
 
 import lmdb
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.buckets import Buckets
-from crawler_dedup.committer import Committer
+from crawler_dedup.buckets import Buckets, Tally, scope_number, tally
 from crawler_dedup.decision import Decision, Match, Verdict
-from crawler_dedup.errors import IndexMismatch, IndexUnusable
+from crawler_dedup.environment import MAP_SIZE, Environment, Header
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.hamming import SignatureMatch
 from crawler_dedup.records import Claim, Record, Records
 from crawler_dedup.signedpage import SignedPage
 
-logger = logging.getLogger(__name__)
-
-_T = TypeVar("_T")
-
-FORMAT = 1
-"""Version of the layout of the databases."""
+KIND = "pages"
 MAX_REPRESENTATIVES = 32
 """Pages that may stand under one signature. Further ones pass and are recorded, but stand for nothing: a spike (one
 log-in text at a million addresses) stays one short bucket."""
 MAX_COMPARED = 256
 """Kept pages that are compared with one new page, nearest first."""
 
-_OPEN_TIMEOUT = 30.0
-_CLOSE_TIMEOUT = 10.0
-_DATABASES = 8
-_READERS = 1024
+_FORGET_SLICE = 500
+_SLICE = 10_000
 
 
-class Judge(Protocol):
+class Filing(Protocol):
+    """Where the index files a signature."""
+
+    def keys(self, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The buckets under which *signatures* (n,) are filed: shape (n, keys)."""
+
+
+class Judge(Filing, Protocol):
     """What the index asks about signatures and pages; it knows neither scheme nor rules."""
 
     def unfit(self, page: SignedPage) -> str:
         """Why *page* cannot be judged, ``""`` if it can."""
 
-    def keys(self, signature: int) -> NDArray[np.uint64]:
-        """The buckets under which a signature is filed."""
-
     def probes(self, signature: int) -> NDArray[np.uint64]:
         """The buckets in which its candidates stand."""
 
-    def near(self, signature: int, filed: NDArray[np.uint64]) -> list[tuple[int, int]]:
-        """(distance, signature) of those of *filed* that are close enough to be candidates, nearest first."""
+    def near(self, signature: int, filed: NDArray[np.uint64]) -> Sequence[SignatureMatch]:
+        """Those of *filed* that are close enough to be candidates, nearest first."""
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """The match if *kept* covers *new*."""
 
 
-class _Header(msgspec.Struct, frozen=True):
-    format: int
-    spec: dict[str, str]
-    libraries: dict[str, str]
+@dataclass(frozen=True)
+class Contents:
+    """What an index holds: pages altogether, by scope, by run (number → pages, time of the last), and by claim."""
+
+    pages: int
+    scopes: Mapping[str, int]
+    runs: Mapping[int, tuple[int, int]]
+    open_claims: int
 
 
 class Store:
-    """One open index. Use :meth:`open`; all openings of a directory in one process share it."""
+    """The pages of one index directory. Use :meth:`open` or :meth:`attach`."""
 
-    _open: dict[Path, Store] = {}  # noqa: RUF012  (LMDB allows one opening per process: this is where it is shared)
-    _lock = threading.Lock()
-
-    def __init__(self, directory: Path, map_size: int) -> None:
-        self.directory = directory
-        self._users = 0
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            self._env = lmdb.open(
-                str(directory), map_size=map_size, max_dbs=_DATABASES, max_readers=_READERS, metasync=True, sync=True
-            )
-            self._env.reader_check()
-        except (OSError, lmdb.Error) as error:
-            raise IndexUnusable(
-                f"The index in {directory} cannot be opened (map of {map_size} bytes, DEDUP_MAP_SIZE): {error}"
-            ) from error
-        self._committer = Committer(self._env)
-
-    def _open_databases(self, txn: lmdb.Transaction) -> None:
-        self._meta = self._env.open_db(b"meta", txn)
-        self._tables = Buckets(self._env, txn, b"tables")
-        self._representatives = Buckets(self._env, txn, b"representatives")
-        self._records = Records(self._env, txn)
+    def __init__(self, environment: Environment, header: Header) -> None:
+        self.environment = environment
+        self.header = header
+        self._tables, self._representatives, self._records = environment.databases(
+            lambda env, txn: (Buckets(env, txn, b"tables"), Buckets(env, txn, b"representatives"), Records(env, txn))
+        )
 
     @classmethod
     def open(
@@ -113,64 +93,115 @@ class Store:
             IndexMismatch: the header has another *spec*.
             IndexUnusable: it cannot be opened.
         """
-        directory = directory.resolve()
-        with cls._lock:
-            store = cls._open.get(directory)
-            if store is None:
-                store = cls(directory, map_size)
-            store._users += 1
-            try:
-                if store._users == 1:
-                    store._write(store._open_databases)
-                if fresh and store._users == 1:
-                    store._write(store._empty)
-                store._check_header(_Header(FORMAT, dict(spec), dict(libraries)))
-            except BaseException:
-                store._leave()
-                raise
-            cls._open[directory] = store
-            return store
+        environment = Environment.open(directory, map_size=map_size)
+        try:
+            return cls(environment, environment.prepare(KIND, spec, libraries, fresh=fresh))
+        except BaseException:
+            environment.close()
+            raise
+
+    @classmethod
+    def attach(cls, directory: Path, *, map_size: int = MAP_SIZE) -> Store:
+        """Open an existing index of pages, whatever its configuration. Raises as :meth:`open`."""
+        environment = Environment.open(directory, map_size=map_size)
+        try:
+            header = environment.existing_header()
+            return cls(environment, environment.prepare(KIND, header.spec, header.libraries, fresh=False))
+        except BaseException:
+            environment.close()
+            raise
 
     def close(self) -> None:
         """Give it up; the last user closes it for the process."""
-        with self._lock:
-            self._leave()
+        self.environment.close()
 
-    def _leave(self) -> None:
-        self._users -= 1
-        if self._users:
-            return
-        self._open.pop(self.directory, None)
-        if self._committer.close(_CLOSE_TIMEOUT):
-            self._env.close()
-        else:  # closing under a thread that waits inside LMDB would crash the process
-            logger.warning("The index in %s is locked by another process; it was left open.", self.directory)
-
-    def offer(self, pages: Sequence[SignedPage], judge: Judge) -> Future[list[Decision]]:
+    def offer(self, pages: Sequence[SignedPage], judge: Judge, run: int = 0) -> Future[list[Decision]]:
         """Answer and file *pages* in order, also against each other, in one transaction with all others that wait."""
 
         def job(txn: lmdb.Transaction) -> list[Decision]:
-            if txn.get(b"header", db=self._meta) != self._header:
-                raise IndexUnusable(f"The index in {self.directory} was emptied for another configuration meanwhile.")
-            return [self._offer(txn, page, judge) for page in pages]
+            if self.environment.header_in(txn) != self.header:
+                raise IndexUnusable(
+                    f"The index in {self.environment.directory} was emptied for another configuration meanwhile."
+                )
+            return [self._offer(txn, page, judge, run) for page in pages]
 
-        return self._committer.submit(job)
+        return self.environment.submit(job)
 
-    def settle(self, scope: str, key: str, judge: Judge) -> Future[bool]:
+    def settle(self, scope: str, key: str, filing: Filing) -> Future[bool]:
         """The page was handled: it may stand for others. ``False`` if it is not recorded."""
-        return self._committer.submit(lambda txn: self._end_claim(txn, scope, key, judge, settled=True))
+        return self.environment.submit(lambda txn: self._end_claim(txn, scope, key, filing, settled=True))
 
-    def release(self, scope: str, key: str, judge: Judge) -> Future[bool]:
+    def release(self, scope: str, key: str, filing: Filing) -> Future[bool]:
         """The page was not handled: forget it, so that it stands for nothing. ``False`` if it is not recorded."""
-        return self._committer.submit(lambda txn: self._end_claim(txn, scope, key, judge, settled=False))
+        return self.environment.submit(lambda txn: self._end_claim(txn, scope, key, filing, settled=False))
+
+    def forget(
+        self, select: Callable[[Record], bool], filing: Filing, advance: Callable[[int], None] = lambda _: None
+    ) -> int:
+        """Forget every page whose record *select* picks; returns how many.
+
+        In transactions of a few hundred pages, so that a crawl can go on. *advance* is called with numbers of records
+        that were looked at.
+        """
+        with self.environment.read() as txn:
+            picked = []
+            for number, record in self._records.items(txn):
+                advance(1)
+                if record is not None and select(record):
+                    picked.append(number)
+        forgotten = 0
+        for at in range(0, len(picked), _FORGET_SLICE):
+            job = partial(self._forget, numbers=picked[at : at + _FORGET_SLICE], select=select, filing=filing)
+            forgotten += self.environment.submit(job).result()
+        return forgotten
+
+    def records(self, size: int) -> Iterator[list[Record]]:
+        """All records that can be read, in lists of up to *size*. One state of the index, while it goes on."""
+        with self.environment.read() as txn:
+            readable = (record for _, record in self._records.items(txn) if record is not None)
+            while block := list(islice(readable, size)):
+                yield block
+
+    def merge(self, records: Sequence[Record], filing: Filing) -> int:
+        """File *records* as they are, but for pages that are recorded already; returns how many are new.
+
+        They are not compared with each other or with what is kept.
+        """
+        return self.environment.submit(lambda txn: self._merge(txn, records, filing)).result()
+
+    def contents(self, advance: Callable[[int], None] = lambda _: None) -> Contents:
+        """Look at every record and count."""
+        scopes: Counter[str] = Counter()
+        runs: dict[int, tuple[int, int]] = {}
+        open_claims = 0
+        for block in self.records(_SLICE):
+            for record in block:
+                scopes[record.page.scope] += 1
+                pages, last = runs.get(record.run, (0, 0))
+                runs[record.run] = pages + 1, max(last, record.filed)
+                open_claims += record.claim is Claim.OPEN
+            advance(len(block))
+        return Contents(sum(scopes.values()), dict(scopes.most_common()), runs, open_claims)
+
+    def verify(self, filing: Filing, advance: Callable[[int], None] = lambda _: None) -> list[str]:
+        """Hold every bucket against the records; returns what is wrong, a sentence each."""
+        try:
+            with self.environment.read() as txn:
+                return self._verify(txn, filing, advance)
+        except (IndexUnusable, ValueError) as error:
+            return [f"The index cannot be read: {error}"]
+
+    def repair(self, filing: Filing) -> None:
+        """Make everything else anew from the records, in one transaction. Records that cannot be read are removed."""
+        self.environment.submit(lambda txn: self._rebuild(txn, filing)).result()
 
     def __len__(self) -> int:
-        with self._env.begin() as txn:
+        with self.environment.read() as txn:
             return self._records.count(txn)
 
     # One write transaction
 
-    def _offer(self, txn: lmdb.Transaction, page: SignedPage, judge: Judge) -> Decision:
+    def _offer(self, txn: lmdb.Transaction, page: SignedPage, judge: Judge, run: int) -> Decision:
         reason = judge.unfit(page)
         if reason:
             return Decision(Verdict.UNCHECKED, page.url, page.key, page.scope, reason=reason)
@@ -181,115 +212,167 @@ class Store:
             if match is not None:
                 return _decision(page, Verdict.UNCHANGED, match)
             self._unfile(txn, number, kept, judge)
-            self._file(txn, page, judge)
-            return _decision(page, Verdict.CHANGED)
-        for kept_page in self._candidates(txn, page, judge):
-            match = judge.compare(page, kept_page)
-            if match is not None:
-                return _decision(page, Verdict.DUPLICATE, match, kept_page.url)
-        self._file(txn, page, judge)
-        return _decision(page, Verdict.NEW)
+        else:
+            for kept_page in self._candidates(txn, page, judge):
+                match = judge.compare(page, kept_page)
+                if match is not None:
+                    return _decision(page, Verdict.DUPLICATE, match, kept_page.url)
+        self._file(txn, Record(page, Claim.SETTLED, int(time()), run), judge)
+        return _decision(page, Verdict.NEW if own is None else Verdict.CHANGED)
 
     def _candidates(self, txn: lmdb.Transaction, page: SignedPage, judge: Judge) -> Iterator[SignedPage]:
-        filed = self._tables.query(txn, page.scope, judge.probes(page.signature))
+        scope = scope_number(page.scope)
+        filed = self._tables.query(txn, scope, judge.probes(page.signature))
         left = MAX_COMPARED
         for _, signature in judge.near(page.signature, filed):
-            for number in self._standing(txn, page.scope, signature)[:left]:
+            for number in self._standing(txn, scope, signature)[:left]:
                 left -= 1
                 record = self._records.get(txn, number)
-                if record.claim is Claim.SETTLED and record.page.scope == page.scope:
+                if record is not None and record.claim is Claim.SETTLED and record.page.scope == page.scope:
                     yield record.page
 
-    def _standing(self, txn: lmdb.Transaction, scope: str, signature: int) -> list[int]:
-        """The numbers of the pages that stand under *signature*."""
-        numbers: list[int] = self._representatives.query(txn, scope, _one(signature)).tolist()
-        return numbers
+    def _standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> list[int]:
+        """The numbers of the pages that stand under *signature*, the oldest first."""
+        return sorted(self._representatives.query(txn, scope, _one(signature)).tolist())
 
-    def _file(self, txn: lmdb.Transaction, page: SignedPage, judge: Judge) -> None:
-        number = self._records.add(txn, Record(page, Claim.SETTLED))
-        if len(self._standing(txn, page.scope, page.signature)) < MAX_REPRESENTATIVES:
-            self._representatives.insert(txn, page.scope, _one(page.signature), number)
-            self._tables.insert(txn, page.scope, judge.keys(page.signature), page.signature)
-
-    def _unfile(self, txn: lmdb.Transaction, number: int, record: Record, judge: Judge) -> None:
+    def _file(self, txn: lmdb.Transaction, record: Record, filing: Filing) -> None:
+        number = self._records.add(txn, record)
         page = record.page
-        self._records.remove(txn, number, record)
-        self._representatives.remove(txn, page.scope, _one(page.signature), number)
-        if not self._standing(txn, page.scope, page.signature):
-            self._tables.remove(txn, page.scope, judge.keys(page.signature), page.signature)
+        self._stand(txn, scope_number(page.scope), _one(page.signature), _one(number), filing)
 
-    def _end_claim(self, txn: lmdb.Transaction, scope: str, key: str, judge: Judge, *, settled: bool) -> bool:
+    def _stand(
+        self,
+        txn: lmdb.Transaction,
+        scope: int,
+        signatures: NDArray[np.uint64],
+        numbers: NDArray[np.uint64],
+        filing: Filing,
+    ) -> None:
+        """Let the pages with *numbers* stand under the signature beside each, where there is room."""
+        standing: Counter[int] = Counter()
+        new, chosen = [], []
+        for place, signature in enumerate(signatures.tolist()):
+            if signature not in standing:
+                standing[signature] = len(self._representatives.query(txn, scope, _one(signature)))
+                if not standing[signature]:
+                    new.append(place)
+            if standing[signature] < MAX_REPRESENTATIVES:
+                standing[signature] += 1
+                chosen.append(place)
+        if chosen:
+            self._representatives.insert(txn, scope, signatures[chosen], numbers[chosen])
+        if new:
+            keys = filing.keys(signatures[new])
+            self._tables.insert(txn, scope, keys.ravel(), np.repeat(signatures[new], keys.shape[1]))
+
+    def _unfile(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
+        page, scope = record.page, scope_number(record.page.scope)
+        self._records.remove(txn, number, record)
+        self._representatives.remove(txn, scope, _one(page.signature), number)
+        if not self._standing(txn, scope, page.signature):
+            self._tables.remove(txn, scope, filing.keys(_one(page.signature))[0], page.signature)
+
+    def _end_claim(self, txn: lmdb.Transaction, scope: str, key: str, filing: Filing, *, settled: bool) -> bool:
         own = self._records.find(txn, scope, key)
         if own is None:
             return False
         number, record = own
-        if settled:
-            self._records.replace(txn, number, Record(record.page, Claim.SETTLED))
-        else:
-            self._unfile(txn, number, record, judge)
+        if not settled:
+            self._unfile(txn, number, record, filing)
+        elif record.claim is not Claim.SETTLED:
+            self._records.replace(txn, number, Record(record.page, Claim.SETTLED, record.filed, record.run))
         return True
 
-    def _empty(self, txn: lmdb.Transaction) -> None:
-        for database in (self._meta, self._tables.db, self._representatives.db, *self._records.databases):
-            txn.drop(database, delete=False)
+    def _forget(
+        self, txn: lmdb.Transaction, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing
+    ) -> int:
+        forgotten = 0
+        for number in numbers:
+            record = self._records.get(txn, number)
+            if record is not None and select(record):
+                self._unfile(txn, number, record, filing)
+                forgotten += 1
+        return forgotten
 
-    def _check_header(self, header: _Header) -> None:
-        with self._env.begin() as txn:
-            stored: bytes | memoryview | None = txn.get(b"header", db=self._meta)
-        if stored is None:
-            # Another process may have been faster: what stands there then is checked like any other.
-            stored = self._write(partial(self._stored_header, ours=msgspec.json.encode(header)))
-        try:
-            theirs = msgspec.json.decode(stored, type=_Header)
-        except msgspec.DecodeError as error:
-            raise IndexUnusable(f"The header of the index in {self.directory} cannot be read: {error}") from error
-        self._header = bytes(stored)
-        differences = _differences(
-            {"format": str(theirs.format), **theirs.spec}, {"format": str(header.format), **header.spec}
+    def _merge(self, txn: lmdb.Transaction, records: Sequence[Record], filing: Filing) -> int:
+        new = [
+            (record.page.scope, self._records.add(txn, record), record.page.signature)
+            for record in records
+            if not self._records.has(txn, record.page.scope, record.page.key)
+        ]
+        self._stand_all(txn, new, filing)
+        return len(new)
+
+    def _stand_all(self, txn: lmdb.Transaction, pages: list[tuple[str, int, int]], filing: Filing) -> None:
+        """Let (scope, number, signature) of many pages stand."""
+        for scope, group in groupby(sorted(pages), key=lambda page: page[0]):
+            _, numbers, signatures = zip(*group, strict=True)
+            self._stand(txn, scope_number(scope), _array(signatures), _array(numbers), filing)
+
+    def _rebuild(self, txn: lmdb.Transaction, filing: Filing) -> None:
+        for buckets in (self._tables, self._representatives):
+            txn.drop(buckets.db, delete=False)
+        self._records.rebuild_numbers(txn)
+        every = (
+            (record.page.scope, number, record.page.signature)
+            for number, record in self._records.items(txn)
+            if record is not None
         )
-        if differences:
-            raise IndexMismatch(str(self.directory), differences)
-        for name, (then, now) in _differences(theirs.libraries, header.libraries).items():
-            logger.warning(
-                "The index in %s was made with %s %s, this is %s: signatures of one text may differ a little.",
-                self.directory,
-                name,
-                then,
-                now,
+        while pages := list(islice(every, _SLICE)):
+            self._stand_all(txn, pages, filing)
+
+    # One read transaction
+
+    def _verify(self, txn: lmdb.Transaction, filing: Filing, advance: Callable[[int], None]) -> list[str]:
+        wrong: Counter[str] = Counter()
+        standing, filed = Tally(), Tally()
+        records = self._records.items(txn)
+        while block := list(islice(records, _SLICE)):
+            stand: list[tuple[int, int, int]] = []
+            first: list[tuple[int, int]] = []
+            for number, record in block:
+                if record is None:
+                    wrong["records cannot be read"] += 1
+                    continue
+                scope, signature = scope_number(record.page.scope), record.page.signature
+                if not self._records.leads_to(txn, number, record):
+                    wrong["records are not found by their page key"] += 1
+                numbers = self._standing(txn, scope, signature)
+                if number in numbers:
+                    stand.append((scope, signature, number))
+                    if number == numbers[0]:
+                        first.append((scope, signature))
+                elif len(numbers) < MAX_REPRESENTATIVES:
+                    wrong["records do not stand under their signature"] += 1
+            if stand:
+                standing += tally(*map(_array, zip(*stand, strict=True)))
+            if first:
+                scopes, signatures = map(_array, zip(*first, strict=True))
+                filed += tally(scopes[:, None], filing.keys(signatures), signatures[:, None])
+            advance(len(block))
+        problems = [f"{count} {what}." for what, count in wrong.items()]
+        if self._records.keys_count(txn) != self._records.count(txn):
+            problems.append(
+                f"There are {self._records.keys_count(txn)} page keys for {self._records.count(txn)} records."
             )
-
-    def _stored_header(self, txn: lmdb.Transaction, ours: bytes) -> bytes:
-        txn.put(b"header", ours, db=self._meta, overwrite=False)
-        return bytes(txn.get(b"header", ours, db=self._meta))
-
-    def _write(self, job: Callable[[lmdb.Transaction], _T]) -> _T:
-        """Run *job* while the index is being opened."""
-        try:
-            return self._committer.submit(job).result(_OPEN_TIMEOUT)
-        except FutureTimeout:
-            raise IndexUnusable(f"The index in {self.directory} is locked by another process.") from None
-        except lmdb.Error as error:
-            raise IndexUnusable(f"The index in {self.directory} cannot be written: {error}") from error
+        for name, buckets, expected in (
+            ("representatives", self._representatives, standing),
+            ("tables", self._tables, filed),
+        ):
+            found = sum((tally(*chunk) for chunk in buckets.items(txn)), Tally())
+            if found != expected:
+                problems.append(
+                    f"The {name} are not those of the records: {found.entries} entries, {expected.entries} expected."
+                )
+        return problems
 
 
-def _after_fork() -> None:
-    # LMDB's handles and the writing threads stay with the parent. LMDB refuses the child an index that the parent has
-    # open; without this, the child would wait for a thread that it does not have.
-    Store._open.clear()
-    Store._lock = threading.Lock()
+def _array(numbers: Iterable[int]) -> NDArray[np.uint64]:
+    return np.array(list(numbers), dtype=np.uint64)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-
-
-def _differences(theirs: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
-    names = [*theirs, *(name for name in ours if name not in theirs)]
-    return {name: (theirs.get(name), ours.get(name)) for name in names if theirs.get(name) != ours.get(name)}
-
-
-def _one(key: int) -> NDArray[np.uint64]:
-    return np.array([key], dtype=np.uint64)
+def _one(number: int) -> NDArray[np.uint64]:
+    return np.array([number], dtype=np.uint64)
 
 
 def _decision(page: SignedPage, verdict: Verdict, match: Match | None = None, duplicate_of: str = "") -> Decision:

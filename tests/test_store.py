@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
-from crawler_dedup import store as store_module
+from crawler_dedup import environment as environment_module
 from crawler_dedup.committer import Committer
+from crawler_dedup.hamming import SignatureMatch, distance
 from crawler_dedup.schemes import SimHash
-from crawler_dedup.schemes.simhash import distance
 from crawler_dedup.store import MAX_REPRESENTATIVES, Store
 
 SPEC = {"scheme": "test"}
@@ -38,13 +38,13 @@ class ByDistance:
     def unfit(self, page: SignedPage) -> str:
         return page.unsigned
 
-    def keys(self, signature: int) -> NDArray[np.uint64]:
-        return self.scheme.keys(signature)
+    def keys(self, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return self.scheme.keys(signatures)
 
     def probes(self, signature: int) -> NDArray[np.uint64]:
         return self.scheme.probes(signature, self.max_distance)
 
-    def near(self, signature: int, filed: NDArray[np.uint64]) -> list[tuple[int, int]]:
+    def near(self, signature: int, filed: NDArray[np.uint64]) -> list[SignatureMatch]:
         return self.scheme.near(signature, filed, self.max_distance)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
@@ -217,8 +217,8 @@ def test_an_index_that_another_process_locks_is_refused_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_store(tmp_path).close()
-    monkeypatch.setattr(store_module, "_OPEN_TIMEOUT", 0.2)
-    monkeypatch.setattr(store_module, "_CLOSE_TIMEOUT", 0.2)
+    monkeypatch.setattr(environment_module, "_OPEN_TIMEOUT", 0.2)
+    monkeypatch.setattr(environment_module, "_CLOSE_TIMEOUT", 0.2)
     hold = "import lmdb, sys; t = lmdb.open(sys.argv[1], max_dbs=8).begin(write=True); print(1, flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", hold, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -281,7 +281,8 @@ def test_a_full_map_fails_the_offer_and_keeps_what_was_filed(tmp_path: Path) -> 
     offers = (store.offer([page(number, source.getrandbits(64))], ByDistance(0)) for number in range(100_000))
     errors = (offer.exception() for offer in offers)
     filed, error = next((number, error) for number, error in enumerate(errors) if error)
-    assert isinstance(error, lmdb.MapFullError)
+    assert isinstance(error, IndexUnusable)
+    assert "is full: its map has 1048576 bytes (DEDUP_MAP_SIZE)" in str(error)
     assert len(store) == filed > 100
     store.close()
 

@@ -1,4 +1,4 @@
-"""The ``crawler-dedup`` command: parse, call, print."""
+"""``crawler-dedup settings`` and ``compare``."""
 
 from __future__ import annotations
 
@@ -15,16 +15,12 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import Signer
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 
-
-@app.command()
 def settings() -> None:
     """Print every DEDUP_* setting with default, allowed values and explanation (Markdown)."""
     typer.echo(settings_reference(), nl=False)
 
 
-@app.command()
 def compare(
     new: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="HTML of the page that might be dropped.")],
     kept: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="HTML of the page that is kept.")],

@@ -1,0 +1,13 @@
+"""The ``crawler-dedup`` command: parse, call, print."""
+
+from __future__ import annotations
+
+import typer
+
+from crawler_dedup.cli import index, pages, plan
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+app.command()(pages.settings)
+app.command()(pages.compare)
+app.command()(plan.plan)
+app.add_typer(index.app, name="index")

@@ -1,0 +1,238 @@
+"""``crawler-dedup index``: what is done with an index between crawls."""
+
+from __future__ import annotations
+
+import multiprocessing
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+from rich.console import Console
+from rich.filesize import decimal
+from rich.progress import Progress
+from rich.table import Table
+
+from crawler_dedup import maintenance
+from crawler_dedup.environment import MAP_SIZE, Environment
+from crawler_dedup.errors import DedupError
+from crawler_dedup.maintenance import Advance
+from crawler_dedup.permuted import PermutedIndex
+from crawler_dedup.portable import Export
+from crawler_dedup.records import Record
+from crawler_dedup.store import Contents
+
+app = typer.Typer(no_args_is_help=True, help="Look after an index.")
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_SHOWN = 20
+
+Index = Annotated[Path, typer.Argument(help="Directory of the index.")]
+
+
+@app.command()
+def stats(index: Index) -> None:
+    """Print what an index is and what it holds."""
+    with _errors(), _progress("reading") as start:
+        opened = maintenance.open_index(index)
+        try:
+            header, figures = opened.environment.existing_header(), opened.environment.figures()
+            contents = None if isinstance(opened, PermutedIndex) else opened.contents(start(len(opened)))
+            entries = len(opened)
+        finally:
+            opened.close()
+    table = Table(show_header=False)
+    table.add_row("kind", header.kind)
+    table.add_row(header.kind, f"{entries:,}")
+    for name, value in {"format": str(header.format), **header.spec, **header.libraries}.items():
+        table.add_row(name, value)
+    table.add_section()
+    table.add_row("on disk", decimal(figures["disk"]))
+    if entries:
+        table.add_row(f"bytes a {header.kind[:-1]}", f"{figures['disk'] / entries:,.0f}")
+    table.add_row("free in the file", f"{1 - figures['used'] / figures['pages']:.0%}")
+    table.add_row("readers", str(figures["readers"]))
+    if contents is not None:
+        _add_contents(table, contents)
+    Console().print(table)
+
+
+@app.command()
+def verify(
+    index: Index, repair: Annotated[bool, typer.Option("--repair", help="Make anew what does not fit.")] = False
+) -> None:
+    """Hold every bucket of an index against its records.
+
+    Exit status 0: it is sound, or was repaired. 1: it is not. A repair takes the records for right, makes everything
+    else anew from them, and removes records that cannot be read.
+    """
+    with _errors():
+        maintenance.require_index(index)
+        problems = _in_child(index, repair=False)
+        for problem in problems:
+            typer.echo(problem)
+        if problems and repair:
+            left = _in_child(index, repair=True)
+            typer.echo("; ".join(left) if left else "Repaired.")
+            problems = left
+        elif not problems:
+            typer.echo("The index is sound.")
+    raise typer.Exit(1 if problems else 0)
+
+
+@app.command()
+def compact(index: Index) -> None:
+    """Write an index anew without what is free in it. Nobody else may have it open."""
+    with _errors():
+        maintenance.require_index(index)
+        before, after = Environment.compact(index, map_size=MAP_SIZE)
+    typer.echo(f"{decimal(before)} before, {decimal(after)} after.")
+
+
+@app.command()
+def forget(
+    index: Index,
+    older_than: Annotated[str, typer.Option(help="Filed longer ago than this: 90d, 12h, 2w.")] = "",
+    url: Annotated[str, typer.Option(help="With this address.")] = "",
+    host: Annotated[str, typer.Option(help="Of this host.")] = "",
+    run: Annotated[str, typer.Option(help="Filed by this run, as `stats` names it.")] = "",
+) -> None:
+    """Forget pages: they stand for nothing any more, and are new when they come again. What is given must all hold."""
+    tests: list[Callable[[Record], bool]] = []
+    if older_than:
+        before = time.time() - _seconds(older_than)
+        tests.append(lambda record: record.filed < before)
+    if url:
+        tests.append(lambda record: record.page.url == url)
+    if host:
+        tests.append(lambda record: urlsplit(record.page.url).hostname == host.lower())
+    if run:
+        number = _run(run)
+        tests.append(lambda record: record.run == number)
+    if not tests:
+        raise typer.BadParameter("Say what to forget: --older-than, --url, --host or --run.")
+    with _errors(), _progress("reading") as start:
+        pages = maintenance.open_pages(index)
+        try:
+            forgotten = pages.forget(
+                lambda record: all(test(record) for test in tests),
+                maintenance.filing_of(pages.header),
+                start(len(pages)),
+            )
+        finally:
+            pages.close()
+    typer.echo(f"{forgotten:,} pages forgotten. `crawler-dedup index compact` gives their room back to the disk.")
+
+
+@app.command("export")
+def export_(index: Index, file: Annotated[Path, typer.Argument(help="File to write.")]) -> None:
+    """Write an index to one portable file (docs/export.md)."""
+    with _errors(), _progress("exporting") as start:
+        opened = maintenance.open_index(index)
+        total = len(opened)
+        opened.close()
+        written = maintenance.export_index(index, file, start(total))
+    typer.echo(f"{written:,} written, {decimal(file.stat().st_size)}.")
+
+
+@app.command("import")
+def import_(
+    index: Index, file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What `export` wrote.")]
+) -> None:
+    """Merge an exported index into one that may be there already. A damaged file changes nothing."""
+    with _errors(), _progress("importing") as start:
+        export = Export(file)
+        total, new = maintenance.import_index(export, index, start(export.check()))
+    typer.echo(f"{total:,} read, {new:,} of them new.")
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """What goes wrong becomes a sentence and exit status 2."""
+    try:
+        yield
+    except (DedupError, OSError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from None
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int], Advance]]:
+    """A progress bar on the terminal; yields what starts it for a number of things."""
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+
+        def start(total: int) -> Advance:
+            task = progress.add_task(what, total=total)
+            return lambda done: progress.advance(task, done)
+
+        yield start
+
+
+def _in_child(index: Path, *, repair: bool) -> list[str]:
+    """Verify (after a repair) in a process of its own: LMDB can crash on a damaged file."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_verify, args=(index, repair, sender))
+    child.start()
+    sender.close()
+    try:
+        problems: list[str] = receiver.recv()
+    except EOFError:
+        child.join()
+        code = child.exitcode or 0
+        how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        problems = [f"The index is damaged: reading it crashed ({how})."]
+    child.join()
+    return problems
+
+
+def _verify(index: Path, repair: bool, sender: Connection) -> None:
+    try:
+        opened = maintenance.open_index(index)
+        try:
+            if repair:
+                maintenance.repair(opened)
+            with _progress("verifying") as start:
+                problems = maintenance.verify(opened, start(len(opened)))
+        finally:
+            opened.close()
+    except (DedupError, OSError) as error:
+        problems = [str(error)]
+    sender.send(problems)
+
+
+def _add_contents(table: Table, contents: Contents) -> None:
+    table.add_row("claims not settled", f"{contents.open_claims:,}")
+    table.add_section()
+    for scope, count in list(contents.scopes.items())[:_SHOWN]:
+        table.add_row(f"scope {scope}", f"{count:,}")
+    if len(contents.scopes) > _SHOWN:
+        table.add_row("scopes", f"{len(contents.scopes):,} altogether")
+    table.add_section()
+    latest = sorted(contents.runs.items(), key=lambda run: run[1][1], reverse=True)
+    for run, (count, last) in latest[:_SHOWN]:
+        when = datetime.fromtimestamp(last, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+        table.add_row(f"run {run:08x}", f"{count:,}, the last {when}")
+    if len(latest) > _SHOWN:
+        table.add_row("runs", f"{len(latest):,} altogether")
+
+
+def _seconds(duration: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", duration.strip())
+    if not found:
+        raise typer.BadParameter(f"{duration!r} is no duration; write 90d, 12h, 30m or 2w.")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def _run(text: str) -> int:
+    try:
+        return int(text, 16)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no run; `crawler-dedup index stats` names them.") from None

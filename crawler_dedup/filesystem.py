@@ -1,0 +1,71 @@
+"""What the index asks of the file system: that it is a local one, and who else has the directory open."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import portalocker
+import psutil
+
+from crawler_dedup.errors import IndexUnusable
+
+# Memory maps of one file on two hosts do not see each other's pages, and locks are often not real.
+_NETWORK = {"9p", "afs", "beegfs", "ceph", "cifs", "gfs", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4"}
+_NETWORK |= {"ocfs2", "orangefs", "smb", "smb2", "smb3", "smbfs", "webdav"}
+
+
+def refuse_network(directory: Path) -> None:
+    """Raise :class:`IndexUnusable` where *directory* stands on a network file system.
+
+    A mount that cannot be told (a type that is not known) is let through.
+    """
+    path = directory.resolve()
+    mounts = {Path(mount.mountpoint): mount for mount in psutil.disk_partitions(all=True)}
+    mount = next((mounts[parent] for parent in (path, *path.parents) if parent in mounts), None)
+    if mount is None:
+        return
+    kind = mount.fstype.lower()
+    if (
+        kind in _NETWORK
+        or kind.removeprefix("fuse.") in {*_NETWORK, "sshfs", "s3fs"}
+        or "remote" in mount.opts.split(",")
+    ):
+        raise IndexUnusable(
+            f"{directory} stands on a network file system ({mount.fstype} at {mount.mountpoint}): a memory map is not"
+            " shared between hosts there, and the index would be damaged. Name a directory on a local disk (DEDUP_DIR)."
+        )
+
+
+class Presence:
+    """Who has a directory open, across processes: a lock on a file in it that its users share.
+
+    It goes with the process, however that ends.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._file = (directory / "users.lock").open("a")
+
+    def alone(self) -> bool:
+        """Take the directory for ourselves alone; ``False`` when others have it open."""
+        return self._lock(portalocker.LockFlags.EXCLUSIVE)
+
+    def share(self, timeout: float) -> bool:
+        """Be one of its users (again); ``False`` when another process has it for itself for *timeout* seconds."""
+        give_up = time.monotonic() + timeout
+        while not self._lock(portalocker.LockFlags.SHARED):
+            if time.monotonic() > give_up:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def leave(self) -> None:
+        """Be none of its users any more."""
+        self._file.close()
+
+    def _lock(self, kind: portalocker.LockFlags) -> bool:
+        try:
+            portalocker.lock(self._file, kind | portalocker.LockFlags.NON_BLOCKING)
+        except portalocker.LockException:
+            return False
+        return True

@@ -1,0 +1,141 @@
+"""What is done with an index between crawls: look into it, verify, repair, compact, forget, export, import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from crawler_dedup import permuted, portable, records, store
+from crawler_dedup.environment import MAP_SIZE, Environment, Header
+from crawler_dedup.errors import ExportUnreadable, IndexUnusable
+from crawler_dedup.permuted import PermutedIndex
+from crawler_dedup.portable import Block, Export
+from crawler_dedup.records import Record
+from crawler_dedup.schemes import scheme_of
+from crawler_dedup.store import Filing, Store
+
+Advance = Callable[[int], None]
+
+_MERGED = 1 << 13
+
+
+def open_index(directory: Path) -> Store | PermutedIndex:
+    """Open the index that is in *directory*, whatever it is. Raises :class:`IndexUnusable` where there is none."""
+    require_index(directory)
+    environment = Environment.open(directory, map_size=MAP_SIZE)
+    try:
+        kind = environment.existing_header().kind
+        return PermutedIndex.open(directory) if kind == permuted.KIND else Store.attach(directory)
+    finally:
+        environment.close()
+
+
+def open_pages(directory: Path) -> Store:
+    """Open the index of pages in *directory*; raises :class:`IndexUnusable` where there is none."""
+    require_index(directory)
+    return Store.attach(directory)
+
+
+def require_index(directory: Path) -> None:
+    """Raise :class:`IndexUnusable` where there is no index in *directory*: none is made by looking for it."""
+    if not (directory / "data.mdb").is_file():
+        raise IndexUnusable(f"There is no index in {directory}.")
+
+
+def filing_of(header: Header) -> Filing:
+    """Where an index with *header* files signatures."""
+    return scheme_of(header.spec.get("scheme", ""))
+
+
+def verify(index: Store | PermutedIndex, advance: Advance) -> list[str]:
+    """What is wrong with *index*, a sentence each."""
+    if isinstance(index, PermutedIndex):
+        return index.verify()
+    return index.verify(filing_of(index.header), advance)
+
+
+def repair(index: Store | PermutedIndex) -> None:
+    """Make what was derived anew, from the records or from every signature that stands somewhere."""
+    if isinstance(index, PermutedIndex):
+        index.repair()
+    else:
+        index.repair(filing_of(index.header))
+
+
+def export_index(directory: Path, file: Path, advance: Advance) -> int:
+    """Write the index in *directory* to *file*; returns how many signatures or pages."""
+    index = open_index(directory)
+    try:
+        header = index.environment.existing_header()
+        blocks = _signatures(index) if isinstance(index, PermutedIndex) else _pages(index)
+        return portable.write(file, header, _counted(blocks, advance))
+    finally:
+        index.close()
+
+
+def import_index(export: Export, directory: Path, advance: Advance) -> tuple[int, int]:
+    """Merge *export* into the index in *directory*, which is made where there is none.
+
+    Pages that it has already stay as they are, and nothing is compared. The whole file is read before anything is
+    written: a damaged one changes nothing.
+
+    Returns:
+        How many signatures or pages the export has, and how many of them are new.
+
+    Raises:
+        ExportUnreadable: the file is damaged.
+        IndexMismatch: the index was made with another configuration.
+    """
+    total = 0
+    for block in export.blocks():
+        _records_of(export, block)
+        total += len(block.signatures)
+    header = export.header
+    if header.kind == permuted.KIND:
+        with PermutedIndex.open(directory, tables=int(header.spec["tables"])) as index:
+            return total, sum(index.insert(block.signatures) for block in _counted(export.blocks(), advance))
+    filing, new = filing_of(header), 0
+    pages = Store.open(directory, header.spec, header.libraries, map_size=MAP_SIZE, fresh=False)
+    try:
+        for block in _counted(export.blocks(), advance):
+            found = _records_of(export, block)
+            new += sum(pages.merge(found[at : at + _MERGED], filing) for at in range(0, len(found), _MERGED))
+    finally:
+        pages.close()
+    return total, new
+
+
+def _signatures(index: PermutedIndex) -> Iterator[Block]:
+    for signatures in index.blocks(portable.BLOCK):
+        yield Block(signatures, ())
+
+
+def _pages(pages: Store) -> Iterator[Block]:
+    for block in pages.records(portable.BLOCK):
+        block.sort(key=lambda record: record.page.signature)
+        signatures = np.array([record.page.signature for record in block], dtype=np.uint64)
+        yield Block(signatures, [records.encode(_signed(record, 0)) for record in block])
+
+
+def _records_of(export: Export, block: Block) -> list[Record]:
+    pages = export.header.kind == store.KIND
+    if len(block.rows) != len(block.signatures) * pages:
+        raise ExportUnreadable(f"{export.path} cannot be imported: records are missing.")
+    try:
+        found = [records.decode(row) for row in block.rows]
+    except msgspec.DecodeError as error:
+        raise ExportUnreadable(f"{export.path} cannot be imported: a record is damaged ({error}).") from error
+    return [_signed(record, signature) for record, signature in zip(found, block.signatures.tolist(), strict=False)]
+
+
+def _signed(record: Record, signature: int) -> Record:
+    return msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, signature=signature))
+
+
+def _counted(blocks: Iterator[Block], advance: Advance) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        advance(len(block.signatures))

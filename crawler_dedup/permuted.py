@@ -1,0 +1,248 @@
+"""The permuted-table index by itself: 64-bit signatures, without pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+
+import lmdb
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.buckets import Buckets, Tally, tally
+from crawler_dedup.environment import MAP_SIZE, Environment
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.hamming import DESIGNS, SignatureMatch, near
+
+Signatures = int | Iterable[int] | NDArray[np.uint64]
+
+KIND = "signatures"
+_SCOPE = 0
+_SLICE = 1 << 22
+_COUNT = b"count"
+
+
+class PermutedIndex:
+    """All 64-bit signatures within a Hamming distance of a given one: exact, durable, on disk.
+
+    The tables of Manku, Jain and Das Sarma (WWW 2007, §3) in buckets of an LMDB database, the same that the crawl filter
+    runs on. Any number of threads and processes may use one directory; what several threads insert at one time shares
+    a commit. A forked child must not use what its parent has open.
+    """
+
+    def __init__(self, environment: Environment, tables: int) -> None:
+        """Use :meth:`open`."""
+        self.environment = environment
+        self._design = DESIGNS[tables]
+        self._buckets = environment.databases(lambda env, txn: Buckets(env, txn, b"tables"))
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls, directory: str | PathLike[str], *, tables: int | None = None, map_size: int = MAP_SIZE
+    ) -> PermutedIndex:
+        """Open or create the index in *directory*.
+
+        Args:
+            tables: the design, chosen when the index is created. 4 finds distances up to 7, is smallest and, here,
+                fastest; 10, 16 and 20 are the others of the paper, for distances up to 3. ``None``: what the index has.
+            map_size: largest size of the file, in bytes.
+
+        Raises:
+            ValueError: there is no such design.
+            IndexMismatch: the index has another design, or holds pages.
+            IndexUnusable: it cannot be opened.
+        """
+        if tables is not None and tables not in DESIGNS:
+            raise ValueError(f"tables = {tables} is not allowed; there are {', '.join(map(str, DESIGNS))}.")
+        environment = Environment.open(Path(directory), map_size=map_size)
+        try:
+            stored = environment.stored_header()
+            tables = tables or int(stored.spec.get("tables", 4) if stored else 4)
+            environment.prepare(KIND, {"tables": str(tables)}, {}, fresh=False)
+            return cls(environment, tables)
+        except BaseException:
+            environment.close()
+            raise
+
+    @property
+    def tables(self) -> int:
+        """How many tables it has."""
+        return self._design.tables
+
+    def insert(self, signatures: Signatures) -> int:
+        """Insert *signatures*; returns how many were new, when all are on disk.
+
+        Up to 4,194,304 are one transaction; more are inserted in several. Sorted or not, many at once are much faster
+        than one by one.
+
+        Raises:
+            IndexUnusable: it is full, the disk is full, or it is damaged.
+        """
+        array = _array(signatures)
+        new = 0
+        for at in range(0, len(array), _SLICE):
+            new += self.environment.submit(partial(self._insert, signatures=array[at : at + _SLICE])).result()
+        return new
+
+    def remove(self, signatures: Signatures) -> int:
+        """Remove *signatures*; returns how many there were, when that is on disk. Raises as :meth:`insert`."""
+        return self.environment.submit(lambda txn: self._remove(txn, _array(signatures))).result()
+
+    def query(self, signature: int, max_distance: int = 3) -> list[SignatureMatch]:
+        """Every signature within *max_distance* bits of *signature*, nearest first.
+
+        Raises:
+            ValueError: the tables do not find that distance.
+            IndexUnusable: the index is damaged.
+        """
+        with self.environment.read() as txn:
+            return self._query(txn, int(_array(signature)[0]), max_distance)
+
+    def query_many(self, signatures: Signatures, max_distance: int = 3) -> list[list[SignatureMatch]]:
+        """:meth:`query` for each of *signatures*, on one state of the index."""
+        with self.environment.read() as txn:
+            return [self._query(txn, signature, max_distance) for signature in _array(signatures).tolist()]
+
+    def blocks(self, size: int) -> Iterator[NDArray[np.uint64]]:
+        """All signatures in ascending order, in arrays of up to *size*. One state of the index, while it goes on."""
+        left = np.empty(0, dtype=np.uint64)
+        with self.environment.read() as txn:
+            for bucket in self._sorted_buckets(txn):
+                left = np.concatenate((left, bucket))
+                while len(left) >= size:
+                    yield left[:size]
+                    left = left[size:]
+        if len(left):
+            yield left
+
+    def verify(self) -> list[str]:
+        """What is wrong with the index, a sentence each; empty if every signature stands in each table, once."""
+        found, expected, different = Tally(), Tally(), 0
+        try:
+            with self.environment.read() as txn:
+                for scope, key, payloads in self._buckets.items(txn):
+                    found += tally(scope, key, payloads)
+                for signatures in self._sorted_buckets(txn):
+                    expected += tally(_SCOPE, self._design.keys(signatures), signatures[:, None])
+                    different += len(np.unique(signatures))
+                count = self._count(txn)
+        except (IndexUnusable, ValueError) as error:
+            return [f"The tables cannot be read: {error}"]
+        problems = []
+        if found != expected:
+            problems.append(f"The tables differ: they hold {found.entries} entries, {expected.entries} are expected.")
+        if different != expected.entries // self.tables:
+            problems.append("There are signatures that stand in a table twice.")
+        if different != count:
+            problems.append(f"The index counts {count} signatures and has {different}.")
+        return problems
+
+    def repair(self) -> None:
+        """Build the tables anew from every signature that stands in any of them, in one transaction."""
+        self.environment.submit(self._rebuild).result()
+
+    def __len__(self) -> int:
+        with self.environment.read() as txn:
+            return self._count(txn)
+
+    def __bool__(self) -> bool:
+        """True: an empty index is an index."""
+        return True
+
+    def close(self) -> None:
+        """Finish what waits and close the index. A second time nothing happens."""
+        if not self._closed:
+            self._closed = True
+            self.environment.close()
+
+    def __enter__(self) -> PermutedIndex:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # In one transaction
+
+    def _query(self, txn: lmdb.Transaction, signature: int, max_distance: int) -> list[SignatureMatch]:
+        return near(
+            signature, self._buckets.query(txn, _SCOPE, self._design.probes(signature, max_distance)), max_distance
+        )
+
+    def _insert(self, txn: lmdb.Transaction, signatures: NDArray[np.uint64]) -> int:
+        new = self._absent(txn, np.unique(signatures))
+        for table_keys in self._design.keys(new).T:
+            self._buckets.insert(txn, _SCOPE, table_keys, new)
+        self._set_count(txn, self._count(txn) + len(new))
+        return len(new)
+
+    def _absent(self, txn: lmdb.Transaction, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Those of *signatures* (ascending, each once) that are not in the index: the first table tells."""
+        keys = self._design.keys(signatures)[:, 0]
+        absent = np.ones(len(signatures), dtype=bool)
+        starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
+        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(keys)], strict=True):
+            filed = self._buckets.query(txn, _SCOPE, keys[start : start + 1])
+            if len(filed):
+                absent[start:end] = (
+                    ~np.isin(signatures[start:end], filed)
+                    if end - start > 1
+                    else (not (filed == signatures[start]).any())
+                )
+        return signatures[absent]
+
+    def _remove(self, txn: lmdb.Transaction, signatures: NDArray[np.uint64]) -> int:
+        signatures = np.unique(signatures)
+        there = np.setdiff1d(signatures, self._absent(txn, signatures), assume_unique=True)
+        for signature, keys in zip(there.tolist(), self._design.keys(there), strict=True):
+            self._buckets.remove(txn, _SCOPE, keys, signature)
+        self._set_count(txn, self._count(txn) - len(there))
+        return len(there)
+
+    def _rebuild(self, txn: lmdb.Transaction) -> None:
+        entries = [np.empty(0, dtype=np.uint64), *(payloads for _, _, payloads in self._buckets.items(txn))]
+        every = np.unique(np.concatenate(entries))
+        txn.drop(self._buckets.db, delete=False)
+        self._set_count(txn, 0)
+        self._insert(txn, every)
+
+    def _sorted_buckets(self, txn: lmdb.Transaction) -> Iterator[NDArray[np.uint64]]:
+        """The first table's buckets, each sorted: its keys are the signatures' highest bits."""
+        bucket: list[NDArray[np.uint64]] = []
+        before = 0
+        for _, key, payloads in self._buckets.items(txn):
+            if key != before and bucket:
+                yield np.sort(np.concatenate(bucket))
+                bucket = []
+            if self._design.table_of(key):
+                return
+            bucket.append(payloads)
+            before = key
+        if bucket:
+            yield np.sort(np.concatenate(bucket))
+
+    def _count(self, txn: lmdb.Transaction) -> int:
+        return int.from_bytes(txn.get(_COUNT, b"", db=self.environment.meta), "little")
+
+    def _set_count(self, txn: lmdb.Transaction, count: int) -> None:
+        txn.put(_COUNT, count.to_bytes(8, "little"), db=self.environment.meta)
+
+
+def _array(signatures: Signatures) -> NDArray[np.uint64]:
+    """uint64, shape (n,). Raises :class:`TypeError` or :class:`ValueError` for what is no 64-bit signature."""
+    if isinstance(signatures, np.ndarray):
+        if signatures.dtype != np.uint64 or signatures.ndim != 1:
+            raise TypeError(
+                f"signatures have dtype {signatures.dtype} and shape {signatures.shape}; they take uint64 and (n,)."
+            )
+        return signatures
+    numbers = [signatures] if isinstance(signatures, (int, np.integer)) else list(signatures)
+    try:
+        return np.array(numbers, dtype=np.uint64)
+    except OverflowError:
+        raise ValueError("A signature has 64 bits: it is between 0 and 2^64 - 1.") from None

@@ -1,0 +1,164 @@
+"""An index as one portable file: to archive it, to merge it into another, to read it in a batch job.
+
+``docs/export.md`` describes the format. Signatures are stored as in §3.2 of Manku, Jain and Das Sarma (WWW 2007): sorted,
+each as the difference to its predecessor. Instead of their bit code, bytes of equal significance stand together, of
+which the high ones are mostly zero, and zstd packs them.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import msgspec
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.environment import Header
+from crawler_dedup.errors import ExportUnreadable
+
+FORMAT = 1
+BLOCK = 1 << 16
+"""Rows of a block."""
+
+_MAGIC = b"crawler-dedup export\n"
+_FRAME = struct.Struct("<cIQ")
+_HEADER, _BLOCK, _END = b"H", b"B", b"E"
+_MAX_FRAME = 1 << 28
+_MAX_UNPACKED = 1 << 30
+_LEVEL = 3
+
+
+class Block(NamedTuple):
+    """Up to 65,536 signatures, ascending, and beside each the rest of its record (msgpack); none for bare signatures."""
+
+    signatures: NDArray[np.uint64]
+    rows: Sequence[bytes]
+
+
+class _Packed(msgspec.Struct, array_like=True):
+    count: int
+    signatures: bytes
+    rows: list[bytes]
+
+
+class _FileHeader(msgspec.Struct):
+    export: int
+    index: Header
+
+
+def write(path: Path, header: Header, blocks: Iterable[Block]) -> int:
+    """Write an export; returns the number of signatures. A file that is there is replaced when all is written."""
+    unfinished = path.with_name(path.name + ".part")
+    total = 0
+    try:
+        with unfinished.open("wb") as file:
+            file.write(_MAGIC)
+            _write_frame(file, _HEADER, msgspec.json.encode(_FileHeader(FORMAT, header)))
+            for block in blocks:
+                packed = _Packed(len(block.signatures), _pack(block.signatures), list(block.rows))
+                _write_frame(
+                    file, _BLOCK, zstandard.ZstdCompressor(level=_LEVEL).compress(msgspec.msgpack.encode(packed))
+                )
+                total += packed.count
+            _write_frame(file, _END, total.to_bytes(8, "little"))
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return total
+
+
+class Export:
+    """An export to read.
+
+    Raises:
+        ExportUnreadable: here and while it is read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with path.open("rb") as file:
+            self.header = self._read_header(file)
+
+    def check(self) -> int:
+        """Read all of it; returns the number of signatures."""
+        return sum(len(block.signatures) for block in self.blocks())
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks, one after the other."""
+        total = 0
+        with self.path.open("rb") as file:
+            self._read_header(file)
+            while True:
+                kind, content = self._read_frame(file)
+                if kind == _END:
+                    break
+                if kind != _BLOCK:
+                    raise self._error("an unknown part")
+                block = self._unpack_block(content)
+                total += len(block.signatures)
+                yield block
+            if content != total.to_bytes(8, "little") or file.read(1):
+                raise self._error("its end does not fit")
+
+    def _read_header(self, file: IO[bytes]) -> Header:
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise self._error("it is no export of an index")
+        kind, content = self._read_frame(file)
+        try:
+            found = msgspec.json.decode(content, type=_FileHeader) if kind == _HEADER else None
+        except msgspec.DecodeError:
+            found = None
+        if found is None:
+            raise self._error("its header is damaged")
+        if found.export != FORMAT:
+            raise self._error(f"its format is {found.export}, this version reads {FORMAT}")
+        return found.index
+
+    def _read_frame(self, file: IO[bytes]) -> tuple[bytes, bytes]:
+        head = file.read(_FRAME.size)
+        if len(head) < _FRAME.size:
+            raise self._error("it is cut off")
+        kind, length, digest = _FRAME.unpack(head)
+        if length > _MAX_FRAME:
+            raise self._error("a part is too long")
+        content = file.read(length)
+        if len(content) < length:
+            raise self._error("it is cut off")
+        if xxh3_64_intdigest(kind + content) != digest:
+            raise self._error("a part is damaged")
+        return kind, content
+
+    def _unpack_block(self, content: bytes) -> Block:
+        try:
+            if not 0 < zstandard.frame_content_size(content) <= _MAX_UNPACKED:
+                raise self._error("a block is too large")
+            raw = zstandard.ZstdDecompressor().decompress(content)
+            packed = msgspec.msgpack.decode(raw, type=_Packed)
+        except (zstandard.ZstdError, msgspec.DecodeError) as error:
+            raise self._error(f"a block is damaged ({error})") from error
+        if len(packed.signatures) != 8 * packed.count or len(packed.rows) not in (0, packed.count):
+            raise self._error("a block has columns of different lengths")
+        return Block(_unpack(packed.signatures), packed.rows)
+
+    def _error(self, what: str) -> ExportUnreadable:
+        return ExportUnreadable(f"{self.path} cannot be imported: {what}.")
+
+
+def _write_frame(file: IO[bytes], kind: bytes, content: bytes) -> None:
+    file.write(_FRAME.pack(kind, len(content), xxh3_64_intdigest(kind + content)))
+    file.write(content)
+
+
+def _pack(signatures: NDArray[np.uint64]) -> bytes:
+    differences = np.diff(signatures, prepend=np.uint64(0)).astype("<u8")
+    return differences.view(np.uint8).reshape(-1, 8).T.tobytes()
+
+
+def _unpack(packed: bytes) -> NDArray[np.uint64]:
+    differences = np.frombuffer(packed, dtype=np.uint8).reshape(8, -1).T.copy().view("<u8").ravel()
+    return np.cumsum(differences, dtype=np.uint64)
