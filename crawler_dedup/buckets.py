@@ -6,7 +6,7 @@ page: a look-up copies whole chunks and hands numpy one array, an insertion rewr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,7 +18,6 @@ from xxhash import xxh3_64_intdigest
 Keys = NDArray[np.uint64]
 
 _PAYLOAD = np.dtype("<u8")
-_NAME = np.dtype(">u8")
 _CHUNK = 4080
 """Bytes of a full chunk: one page of 4,096 bytes less LMDB's header. 510 payloads."""
 _LAST = b"\xff" * 4
@@ -38,39 +37,43 @@ class Buckets:
     def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction, name: bytes) -> None:
         self.db = env.open_db(name, txn)
 
-    def insert(self, txn: lmdb.Transaction, scope: int, keys: Keys, payloads: Keys) -> None:
-        """File each of *payloads* under the key beside it: uint64, shapes (n,).
+    def insert(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
+        """File *payload* under each of *keys*; it must not stand there already."""
+        content = payload.to_bytes(8, "little")
+        with txn.cursor(db=self.db) as cursor:
+            for key in keys:
+                _append(cursor, _name(scope, key), content)
 
-        A payload must not stand in its bucket already. Many at once are filed bucket by bucket, which is several times
-        faster than one by one.
+    def insert_many(self, txn: lmdb.Transaction, scope: int, keys: Keys, payloads: Keys) -> None:
+        """File each of *payloads* under the key beside it, as :meth:`insert`: uint64, shapes (n,).
+
+        Bucket by bucket, which is many times faster than one by one.
         """
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
-        payload_bytes = payloads[order].astype(_PAYLOAD).tobytes()
-        ends = np.append(np.flatnonzero(keys[1:] != keys[:-1]), len(keys) - 1) + 1
+        content = payloads[order].astype(_PAYLOAD).tobytes()
         with txn.cursor(db=self.db) as cursor:
-            for name, (start, end) in zip(_names(scope, keys[ends - 1]), pairwise([0, *ends.tolist()]), strict=True):
-                _append(cursor, name, payload_bytes[8 * start : 8 * end])
+            for start, end in runs(keys):
+                _append(cursor, _name(scope, int(keys[start])), content[8 * start : 8 * end])
 
-    def query(self, txn: lmdb.Transaction, scope: int, probes: Keys) -> Keys:
+    def query(self, txn: lmdb.Transaction, scope: int, probes: Iterable[int]) -> Keys:
         """All payloads under any of *probes*, joined; one that stands under several comes several times."""
-        with txn.cursor(db=self.db) as cursor:
-            found = cursor.getmulti(_names(scope, probes))
-            chunks = [chunk for _, chunk in found]
-            full = [name for name, chunk in found if len(chunk) == _CHUNK]
-            number = 1
-            while full:
-                found = cursor.getmulti([_chunk_name(name, number) for name in full])
-                chunks += [chunk for _, chunk in found]
-                full = [name[:16] for name, chunk in found if len(chunk) == _CHUNK]
-                number += 1
+        names = [_name(scope, key) for key in probes]
+        get, db = txn.get, self.db
+        chunks = latest = [get(name, b"", db) for name in names]
+        number = 1
+        while full := [name for name, chunk in zip(names, latest, strict=True) if len(chunk) == _CHUNK]:
+            names = full
+            latest = [get(_chunk_name(name, number), b"", db) for name in names]
+            chunks = chunks + latest
+            number += 1
         return np.frombuffer(b"".join(chunks), dtype=_PAYLOAD)
 
-    def remove(self, txn: lmdb.Transaction, scope: int, keys: Keys, payload: int) -> None:
+    def remove(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
         """Take *payload* out of the buckets of *keys*; where it does not stand nothing happens."""
         with txn.cursor(db=self.db) as cursor:
-            for name in _names(scope, keys):
-                _remove(cursor, name, payload)
+            for key in keys:
+                _remove(cursor, _name(scope, key), payload)
 
     def items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, int, Keys]]:
         """(scope, key, payloads) of every chunk, in ascending order of scope and key.
@@ -99,16 +102,21 @@ def scope_number(scope: str) -> int:
     return xxh3_64_intdigest(scope.encode("utf-8", "replace"))
 
 
-def _names(scope: int, keys: Keys) -> list[bytes]:
-    """16 bytes each: scope, then key, big-endian, so that a table's buckets lie together. A bucket's first chunk."""
-    prefix = scope.to_bytes(8, "big")
-    joined = keys.astype(_NAME).tobytes()
-    return [prefix + joined[at : at + 8] for at in range(0, len(joined), 8)]
+def runs(keys: Keys) -> Iterator[tuple[int, int]]:
+    """Start and end of each run of equal *keys*."""
+    if len(keys):
+        changes = (np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist()
+        yield from pairwise([0, *changes, len(keys)])
 
 
-def _chunk_name(name: bytes | memoryview, number: int) -> bytes:
+def _name(scope: int, key: int) -> bytes:
+    """Of a bucket's first chunk: scope and key, big-endian, so that a table's buckets lie together."""
+    return (scope << 64 | key).to_bytes(16, "big")
+
+
+def _chunk_name(name: bytes, number: int) -> bytes:
     """The first chunk has no number: most buckets have one chunk only."""
-    return bytes(name) + number.to_bytes(4, "big") if number else bytes(name)
+    return name + number.to_bytes(4, "big") if number else name
 
 
 def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:

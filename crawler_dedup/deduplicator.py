@@ -32,10 +32,10 @@ class _Judge:
     def unfit(self, page: SignedPage) -> str:
         return page.unsigned or ("too little text" if rules.too_little_text(page, self._config) else "")
 
-    def keys(self, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        return self._scheme.keys(signatures)
+    def keys(self, signature: int) -> list[int]:
+        return self._scheme.keys(signature)
 
-    def probes(self, signature: int) -> NDArray[np.uint64]:
+    def probes(self, signature: int) -> list[int]:
         return self._scheme.probes(signature, self._config.max_distance)
 
     def near(self, signature: int, filed: NDArray[np.uint64]) -> list[SignatureMatch]:

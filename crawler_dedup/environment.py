@@ -87,12 +87,19 @@ class Environment:
         self._committer = Committer(self._lmdb, self._explain)
 
     def _open_lmdb(self) -> lmdb.Environment:
-        alone = self._presence.alone()
-        if not alone and not self._presence.share(_OPEN_TIMEOUT):
-            raise IndexUnusable(f"The index in {self.directory} is being compacted by another process.")
-        if alone:
+        if self._presence.alone():
             shutil.rmtree(self.directory / _COPY, ignore_errors=True)  # of a compaction that was killed
-        env = lmdb.open(
+            with self._lmdb_open() as env:
+                _fill_up(env, self.directory / _FILE)
+        # Only now: a compaction may come between, and it puts another file in the place of this one.
+        if not self._presence.share(_OPEN_TIMEOUT):
+            raise IndexUnusable(f"The index in {self.directory} is being compacted by another process.")
+        env = self._lmdb_open()
+        env.reader_check()
+        return env
+
+    def _lmdb_open(self) -> lmdb.Environment:
+        return lmdb.open(
             str(self.directory),
             map_size=self.map_size,
             max_dbs=_DATABASES,
@@ -100,11 +107,6 @@ class Environment:
             metasync=True,
             sync=True,
         )
-        if alone:
-            _fill_up(env, self.directory / _FILE)
-            self._presence.share(_OPEN_TIMEOUT)
-        env.reader_check()
-        return env
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int) -> Environment:

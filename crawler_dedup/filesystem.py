@@ -45,6 +45,7 @@ class Presence:
 
     def __init__(self, directory: Path) -> None:
         self._file = (directory / "users.lock").open("a")
+        self._held = False
 
     def alone(self) -> bool:
         """Take the directory for ourselves alone; ``False`` when others have it open."""
@@ -64,8 +65,12 @@ class Presence:
         self._file.close()
 
     def _lock(self, kind: portalocker.LockFlags) -> bool:
+        if self._held:  # no system turns one kind into the other in one step
+            portalocker.unlock(self._file)
         try:
             portalocker.lock(self._file, kind | portalocker.LockFlags.NON_BLOCKING)
         except portalocker.LockException:
-            return False
-        return True
+            self._held = False
+        else:
+            self._held = True
+        return self._held

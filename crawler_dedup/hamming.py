@@ -48,33 +48,41 @@ class Design:
         return tuple(sum(width for _, width in ranges) for ranges in self.leading)
 
     @cached_property
-    def _gather(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-        """Shifts, masks and places of each range: shape (tables, ranges); tags: shape (tables,)."""
-        most = max(map(len, self.leading))
-        shifts, masks, places = np.zeros((3, self.tables, most), dtype=np.uint64)
-        for table, ranges in enumerate(self.leading):
-            place = 0
-            for number, (low, width) in reversed(list(enumerate(ranges))):
-                shifts[table, number], masks[table, number], places[table, number] = low, (1 << width) - 1, place
-                place += width
-        return shifts, masks, places, np.arange(self.tables, dtype=np.uint64) << np.uint64(_TAG_SHIFT)
+    def _pieces(self) -> tuple[tuple[tuple[int, int, int], ...], ...]:
+        """For each table its ranges as (shift, mask, place in the key)."""
+        return tuple(
+            tuple(
+                (low, (1 << width) - 1, sum(after for _, after in ranges[number + 1 :]))
+                for number, (low, width) in enumerate(ranges)
+            )
+            for ranges in self.leading
+        )
 
-    def keys(self, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The buckets under which *signatures* (n,) are filed: uint64, shape (n, tables), table in the high bits."""
-        shifts, masks, places, tags = self._gather
-        keys = signatures[:, None] >> shifts[:, 0] & masks[:, 0]
-        keys <<= places[:, 0]
-        for number in range(1, shifts.shape[1]):
-            keys |= (signatures[:, None] >> shifts[:, number] & masks[:, number]) << places[:, number]
-        keys |= tags
+    def keys(self, signature: int) -> list[int]:
+        """The buckets under which *signature* is filed, one a table; the table stands in the high bits."""
+        keys = []
+        for table, pieces in enumerate(self._pieces):
+            key = table << _TAG_SHIFT
+            for shift, mask, place in pieces:
+                key |= (signature >> shift & mask) << place
+            keys.append(key)
+        return keys
+
+    def keys_of_many(self, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """:meth:`keys` of each of *signatures* (n,): uint64, shape (n, tables)."""
+        keys = np.empty((len(signatures), self.tables), dtype=np.uint64)
+        for table, pieces in enumerate(self._pieces):
+            keys[:, table] = table << _TAG_SHIFT
+            for shift, mask, place in pieces:
+                keys[:, table] |= (signatures >> np.uint64(shift) & np.uint64(mask)) << np.uint64(place)
         return keys
 
     def table_of(self, key: int) -> int:
         """The number of the table that has the bucket *key*."""
         return key >> _TAG_SHIFT
 
-    def probes(self, signature: int, max_distance: int) -> NDArray[np.uint64]:
-        """The buckets that hold every signature within *max_distance*: uint64, shape (1 to 68,).
+    def probes(self, signature: int, max_distance: int) -> list[int]:
+        """The buckets that hold every signature within *max_distance*: 1 to 68, each once.
 
         Up to distance 3 these are the tables' own; what is equal stands in every table, and one is enough. Beyond that
         (4 tables only) with multi-index hashing: if more than *k* = 4a + b bits have to differ before each of the first
@@ -89,7 +97,7 @@ class Design:
             raise ValueError(
                 f"max_distance = {max_distance} is not allowed; {self.tables} tables find 0 to {self.max_distance}."
             )
-        keys: NDArray[np.uint64] = self.keys(np.array([signature], dtype=np.uint64))[0]
+        keys = self.keys(signature)
         if max_distance == 0:
             return keys[:1]
         if self.tables != 4:
@@ -97,19 +105,21 @@ class Design:
         if max_distance <= 3:  # of k + 1 blocks one agrees
             return keys[: max_distance + 1]
         widened = max_distance - 3
-        return np.concatenate(((keys[:widened, None] ^ _NEIGHBOURS).ravel(), keys[widened:]))
+        return [key ^ flip for key in keys[:widened] for flip in _NEIGHBOURS] + keys[widened:]
 
 
 # What is XORed to a block of 16 bits to get itself and its neighbours within distance 1.
-_NEIGHBOURS = np.concatenate(([np.uint64(0)], np.uint64(1) << np.arange(16, dtype=np.uint64)))
+_NEIGHBOURS = (0, *(1 << bit for bit in range(16)))
 
 
 def near(signature: int, filed: NDArray[np.uint64], max_distance: int) -> list[SignatureMatch]:
     """Of the *filed* signatures those within *max_distance*, nearest first, each once."""
     distances = np.bitwise_count(filed ^ np.uint64(signature))
-    within = np.flatnonzero(distances <= max_distance)
-    found = zip(distances[within].tolist(), filed[within].tolist(), strict=True)
-    return [SignatureMatch(*pair) for pair in sorted(set(found))]
+    within = (distances <= max_distance).nonzero()[0]
+    if not len(within):
+        return []
+    found = set(zip(distances[within].tolist(), filed[within].tolist(), strict=True))
+    return [SignatureMatch(*pair) for pair in sorted(found)]
 
 
 def distance(a: int, b: int) -> int:
@@ -173,7 +183,7 @@ def plan(design: Design, signatures: float, max_distance: int) -> Plan:
     """The :class:`Plan` of *design* for a number of *signatures*. Raises :class:`ValueError` as :meth:`probes` does."""
     probes = design.probes(0, max_distance)
     bits = design.prefix_bits
-    candidates = sum(signatures / 2.0 ** bits[design.table_of(int(probe))] for probe in probes)
+    candidates = sum(signatures / 2.0 ** bits[design.table_of(probe)] for probe in probes)
     disk = sum(2.0**width * _bucket_bytes(signatures / 2.0**width) for width in bits)
     return Plan(design, len(probes), candidates, signatures * design.tables * 8, disk)
 

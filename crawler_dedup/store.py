@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 from time import time
 from typing import Protocol
@@ -38,8 +38,8 @@ _SLICE = 10_000
 class Filing(Protocol):
     """Where the index files a signature."""
 
-    def keys(self, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The buckets under which *signatures* (n,) are filed: shape (n, keys)."""
+    def keys(self, signature: int) -> Sequence[int]:
+        """The buckets under which *signature* is filed; for each as many."""
 
 
 class Judge(Filing, Protocol):
@@ -48,7 +48,7 @@ class Judge(Filing, Protocol):
     def unfit(self, page: SignedPage) -> str:
         """Why *page* cannot be judged, ``""`` if it can."""
 
-    def probes(self, signature: int) -> NDArray[np.uint64]:
+    def probes(self, signature: int) -> Iterable[int]:
         """The buckets in which its candidates stand."""
 
     def near(self, signature: int, filed: NDArray[np.uint64]) -> Sequence[SignatureMatch]:
@@ -233,44 +233,27 @@ class Store:
 
     def _standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> list[int]:
         """The numbers of the pages that stand under *signature*, the oldest first."""
-        return sorted(self._representatives.query(txn, scope, _one(signature)).tolist())
+        return sorted(self._representatives.query(txn, scope, [signature]).tolist())
 
     def _file(self, txn: lmdb.Transaction, record: Record, filing: Filing) -> None:
         number = self._records.add(txn, record)
-        page = record.page
-        self._stand(txn, scope_number(page.scope), _one(page.signature), _one(number), filing)
+        self._stand(txn, number, record, filing)
 
-    def _stand(
-        self,
-        txn: lmdb.Transaction,
-        scope: int,
-        signatures: NDArray[np.uint64],
-        numbers: NDArray[np.uint64],
-        filing: Filing,
-    ) -> None:
-        """Let the pages with *numbers* stand under the signature beside each, where there is room."""
-        standing: Counter[int] = Counter()
-        new, chosen = [], []
-        for place, signature in enumerate(signatures.tolist()):
-            if signature not in standing:
-                standing[signature] = len(self._representatives.query(txn, scope, _one(signature)))
-                if not standing[signature]:
-                    new.append(place)
-            if standing[signature] < MAX_REPRESENTATIVES:
-                standing[signature] += 1
-                chosen.append(place)
-        if chosen:
-            self._representatives.insert(txn, scope, signatures[chosen], numbers[chosen])
-        if new:
-            keys = filing.keys(signatures[new])
-            self._tables.insert(txn, scope, keys.ravel(), np.repeat(signatures[new], keys.shape[1]))
+    def _stand(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
+        """Let a recorded page stand for others, if there is room under its signature."""
+        scope, signature = scope_number(record.page.scope), record.page.signature
+        standing = len(self._representatives.query(txn, scope, [signature]))
+        if standing < MAX_REPRESENTATIVES:
+            self._representatives.insert(txn, scope, [signature], number)
+        if not standing:
+            self._tables.insert(txn, scope, filing.keys(signature), signature)
 
     def _unfile(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
         page, scope = record.page, scope_number(record.page.scope)
         self._records.remove(txn, number, record)
-        self._representatives.remove(txn, scope, _one(page.signature), number)
+        self._representatives.remove(txn, scope, [page.signature], number)
         if not self._standing(txn, scope, page.signature):
-            self._tables.remove(txn, scope, filing.keys(_one(page.signature))[0], page.signature)
+            self._tables.remove(txn, scope, filing.keys(page.signature), page.signature)
 
     def _end_claim(self, txn: lmdb.Transaction, scope: str, key: str, filing: Filing, *, settled: bool) -> bool:
         own = self._records.find(txn, scope, key)
@@ -295,31 +278,20 @@ class Store:
         return forgotten
 
     def _merge(self, txn: lmdb.Transaction, records: Sequence[Record], filing: Filing) -> int:
-        new = [
-            (record.page.scope, self._records.add(txn, record), record.page.signature)
-            for record in records
-            if not self._records.has(txn, record.page.scope, record.page.key)
-        ]
-        self._stand_all(txn, new, filing)
-        return len(new)
-
-    def _stand_all(self, txn: lmdb.Transaction, pages: list[tuple[str, int, int]], filing: Filing) -> None:
-        """Let (scope, number, signature) of many pages stand."""
-        for scope, group in groupby(sorted(pages), key=lambda page: page[0]):
-            _, numbers, signatures = zip(*group, strict=True)
-            self._stand(txn, scope_number(scope), _array(signatures), _array(numbers), filing)
+        new = 0
+        for record in records:
+            if not self._records.has(txn, record.page.scope, record.page.key):
+                self._file(txn, record, filing)
+                new += 1
+        return new
 
     def _rebuild(self, txn: lmdb.Transaction, filing: Filing) -> None:
         for buckets in (self._tables, self._representatives):
             txn.drop(buckets.db, delete=False)
         self._records.rebuild_numbers(txn)
-        every = (
-            (record.page.scope, number, record.page.signature)
-            for number, record in self._records.items(txn)
-            if record is not None
-        )
-        while pages := list(islice(every, _SLICE)):
-            self._stand_all(txn, pages, filing)
+        for number, record in self._records.items(txn):
+            if record is not None:
+                self._stand(txn, number, record, filing)
 
     # One read transaction
 
@@ -348,7 +320,8 @@ class Store:
                 standing += tally(*map(_array, zip(*stand, strict=True)))
             if first:
                 scopes, signatures = map(_array, zip(*first, strict=True))
-                filed += tally(scopes[:, None], filing.keys(signatures), signatures[:, None])
+                keys = np.array([filing.keys(signature) for _, signature in first], dtype=np.uint64)
+                filed += tally(scopes[:, None], keys, signatures[:, None])
             advance(len(block))
         problems = [f"{count} {what}." for what, count in wrong.items()]
         if self._records.keys_count(txn) != self._records.count(txn):
@@ -369,10 +342,6 @@ class Store:
 
 def _array(numbers: Iterable[int]) -> NDArray[np.uint64]:
     return np.array(list(numbers), dtype=np.uint64)
-
-
-def _one(number: int) -> NDArray[np.uint64]:
-    return np.array([number], dtype=np.uint64)
 
 
 def _decision(page: SignedPage, verdict: Verdict, match: Match | None = None, duplicate_of: str = "") -> Decision:

@@ -34,12 +34,12 @@ class SimHash:
         for_bit = features.weights @ bits.astype(np.float64)
         return int.from_bytes(np.packbits(2 * for_bit > features.weights.sum(), bitorder="little").tobytes(), "little")
 
-    def keys(self, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The buckets under which *signatures* (n,) are filed: uint64, shape (n, 4)."""
-        return self._design.keys(signatures)
+    def keys(self, signature: int) -> list[int]:
+        """The buckets under which *signature* is filed, one a table."""
+        return self._design.keys(signature)
 
-    def probes(self, signature: int, max_distance: int) -> NDArray[np.uint64]:
-        """The buckets that hold every signature within *max_distance* (0 to 7): uint64, shape (1 to 68,)."""
+    def probes(self, signature: int, max_distance: int) -> list[int]:
+        """The buckets that hold every signature within *max_distance* (0 to 7): 1 to 68, each once."""
         return self._design.probes(signature, max_distance)
 
     def near(self, signature: int, filed: NDArray[np.uint64], max_distance: int) -> list[hamming.SignatureMatch]:
