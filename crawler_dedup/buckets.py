@@ -13,13 +13,14 @@ from itertools import pairwise
 import lmdb
 import numpy as np
 from numpy.typing import NDArray
-from xxhash import xxh3_64_intdigest
+from xxhash import xxh32_intdigest
 
 Keys = NDArray[np.uint64]
 
 _PAYLOAD = np.dtype("<u8")
 _CHUNK = 4080
 """Bytes of a full chunk: one page of 4,096 bytes less LMDB's header. 510 payloads."""
+_NAME = 12
 _LAST = b"\xff" * 4
 
 
@@ -84,22 +85,22 @@ class Buckets:
         bucket, expected = b"", 0
         with txn.cursor(db=self.db) as cursor:
             for name, chunk in cursor:
-                number = int.from_bytes(name[16:], "big")
-                if name[:16] != bucket:
-                    bucket, expected = bytes(name[:16]), 0
-                if len(name) not in (16, 20) or number != expected or len(chunk) % 8 or not 0 < len(chunk) <= _CHUNK:
+                number = int.from_bytes(name[_NAME:], "big")
+                if name[:_NAME] != bucket:
+                    bucket, expected = bytes(name[:_NAME]), 0
+                if len(name) not in (_NAME, _NAME + 4) or number != expected or len(chunk) % 8 or not 0 < len(chunk) <= _CHUNK:
                     raise ValueError(f"chunk {bytes(name).hex()} of {len(chunk)} bytes")
                 expected = number + 1 if len(chunk) == _CHUNK else -1
                 yield (
-                    int.from_bytes(bucket[:8], "big"),
-                    int.from_bytes(bucket[8:], "big"),
+                    int.from_bytes(bucket[:4], "big"),
+                    int.from_bytes(bucket[4:], "big"),
                     np.frombuffer(chunk, dtype=_PAYLOAD),
                 )
 
 
 def scope_number(scope: str) -> int:
-    """The 64 bits that stand for *scope* in the names of buckets."""
-    return xxh3_64_intdigest(scope.encode("utf-8", "replace"))
+    """The 32 bits that stand for *scope* in the names of buckets. Two scopes may share them: records tell them apart."""
+    return xxh32_intdigest(scope.encode("utf-8", "replace"))
 
 
 def runs(keys: Keys) -> Iterator[tuple[int, int]]:
@@ -111,7 +112,7 @@ def runs(keys: Keys) -> Iterator[tuple[int, int]]:
 
 def _name(scope: int, key: int) -> bytes:
     """Of a bucket's first chunk: scope and key, big-endian, so that a table's buckets lie together."""
-    return (scope << 64 | key).to_bytes(16, "big")
+    return (scope << 64 | key).to_bytes(_NAME, "big")
 
 
 def _chunk_name(name: bytes, number: int) -> bytes:
@@ -128,7 +129,7 @@ def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
         if not (cursor.set_range(name + _LAST) and cursor.prev()):
             cursor.last()
         found = bytes(cursor.key())
-        return int.from_bytes(found[16:], "big"), bytes(cursor.value())
+        return int.from_bytes(found[_NAME:], "big"), bytes(cursor.value())
     return 0, bytes(chunk)
 
 

@@ -188,7 +188,7 @@ def plan(design: Design, signatures: float, max_distance: int) -> Plan:
     return Plan(design, len(probes), candidates, signatures * design.tables * 8, disk)
 
 
-_NODE_BYTES = 8 + 2 + 16
+_NODE_BYTES = 8 + 2 + 12
 _IN_LEAF = 2014
 _FILL = 0.7
 

@@ -56,25 +56,25 @@ class Records:
 
     def get(self, txn: lmdb.Transaction, number: int) -> Record | None:
         """The record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` for one that cannot be read."""
-        found = txn.get(number.to_bytes(8, "big"), db=self._records)
+        found = txn.get(_number(number), db=self._records)
         return None if found is None else decode(found)
 
     def add(self, txn: lmdb.Transaction, record: Record) -> int:
         """Store *record* under a new number, which is returned."""
         with txn.cursor(db=self._records) as cursor:
             number = int.from_bytes(cursor.key(), "big") + 1 if cursor.last() else 1
-        name = number.to_bytes(8, "big")
+        name = _number(number)
         txn.put(name, encode(record), db=self._records, append=True)
         txn.put(_name(record.page.scope, record.page.key), name, db=self._numbers)
         return number
 
     def replace(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
         """Store *record* in the place of the one with *number*, whose page key it has."""
-        txn.put(number.to_bytes(8, "big"), encode(record), db=self._records)
+        txn.put(_number(number), encode(record), db=self._records)
 
     def remove(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
         """Forget *record*, which has *number*."""
-        txn.delete(number.to_bytes(8, "big"), db=self._records)
+        txn.delete(_number(number), db=self._records)
         txn.delete(_name(record.page.scope, record.page.key), db=self._numbers)
 
     def has(self, txn: lmdb.Transaction, scope: str, key: str) -> bool:
@@ -84,7 +84,7 @@ class Records:
     def items(self, txn: lmdb.Transaction, start: int = 0) -> Iterator[tuple[int, Record | None]]:
         """(number, record) in ascending order from *start*; ``None`` for a record that cannot be read."""
         with txn.cursor(db=self._records) as cursor:
-            if not cursor.set_range(start.to_bytes(8, "big")):
+            if not cursor.set_range(_number(start)):
                 return
             for name, found in cursor:
                 try:
@@ -115,9 +115,9 @@ class Records:
             older = txn.get(name, db=self._numbers)
             if older is not None:
                 unreadable.append(int.from_bytes(older, "big"))
-            txn.put(name, number.to_bytes(8, "big"), db=self._numbers)
+            txn.put(name, _number(number), db=self._numbers)
         for number in unreadable:
-            txn.delete(number.to_bytes(8, "big"), db=self._records)
+            txn.delete(_number(number), db=self._records)
 
     def count(self, txn: lmdb.Transaction) -> int:
         """How many there are."""
@@ -125,6 +125,11 @@ class Records:
         return entries
 
 
+def _number(number: int) -> bytes:
+    return number.to_bytes(5, "big")
+
+
 def _name(scope: str, key: str) -> bytes:
+    """96 bits: of 10^9 pages two have the same with a chance of 10^-11."""
     # The length keeps ("a", "bc") and ("ab", "c") apart.
-    return xxh3_128_digest(f"{len(scope)}:{scope}{key}".encode("utf-8", "replace"))
+    return xxh3_128_digest(f"{len(scope)}:{scope}{key}".encode("utf-8", "replace"))[:12]

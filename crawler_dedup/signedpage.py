@@ -13,7 +13,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         url: its address.
         scope: what it is compared with.
         title: at most 200 characters.
-        digest: BLAKE2b of the body, 16 bytes.
+        digest: BLAKE2b of the body, 8 bytes.
         size: bytes of the body.
         chars: characters of the main text.
         signature: 64 bits of the scheme.

@@ -104,7 +104,7 @@ class Signer:
         return msgspec.structs.replace(
             base,
             title=" ".join(str(tree.findtext(".//title", "")).split())[:_TITLE_CHARS],
-            digest=hashlib.blake2b(body, digest_size=16).digest(),
+            digest=hashlib.blake2b(body, digest_size=8).digest(),
             chars=len(text),
             signature=self.scheme.sign(weighted),
             features=len(weighted),

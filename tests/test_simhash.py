@@ -77,12 +77,12 @@ def test_probes_meet_the_keys_of_everything_within_the_distance(
     other = signature
     for bit in flipped:
         other ^= 1 << bit
-    assert np.isin(scheme.keys(np.array([other], dtype=np.uint64)), scheme.probes(signature, max_distance)).any()
+    assert set(scheme.keys(other)) & set(scheme.probes(signature, max_distance))
 
 
 @pytest.mark.parametrize(("max_distance", "probes"), list(enumerate([1, 2, 3, 4, 20, 36, 52, 68])))
 def test_no_more_probes_than_multi_index_hashing_needs(max_distance: int, probes: int) -> None:
-    assert len(set(scheme.probes(12345, max_distance).tolist())) == probes
+    assert len(set(scheme.probes(12345, max_distance))) == probes
 
 
 @given(SIGNATURES, st.lists(SIGNATURES), st.integers(0, 64))

@@ -38,10 +38,10 @@ class ByDistance:
     def unfit(self, page: SignedPage) -> str:
         return page.unsigned
 
-    def keys(self, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        return self.scheme.keys(signatures)
+    def keys(self, signature: int) -> list[int]:
+        return self.scheme.keys(signature)
 
-    def probes(self, signature: int) -> NDArray[np.uint64]:
+    def probes(self, signature: int) -> list[int]:
         return self.scheme.probes(signature, self.max_distance)
 
     def near(self, signature: int, filed: NDArray[np.uint64]) -> list[SignatureMatch]:

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler_dedup.hamming import DESIGNS, MAX_DISTANCE, Design, near, plan
+from crawler_dedup.schemes import SimHash
+from tests.indexing import array, brute_force, flipped
+
+SIGNATURES = st.integers(0, 2**64 - 1)
+REACHES = [(tables, reach) for tables, design in DESIGNS.items() for reach in range(design.max_distance + 1)]
+every_design = pytest.mark.parametrize("design", DESIGNS.values(), ids=str(list(DESIGNS)).strip("[]").split(", "))
+
+
+@pytest.mark.parametrize(
+    ("tables", "max_distance", "prefix_bits"),
+    [(4, 7, {16}), (10, 3, {25, 26}), (16, 3, {28}), (20, 3, {31, 32, 33})],
+)
+def test_the_designs_are_those_of_the_paper(tables: int, max_distance: int, prefix_bits: set[int]) -> None:
+    design = DESIGNS[tables]
+    assert (design.tables, design.max_distance, set(design.prefix_bits)) == (tables, max_distance, prefix_bits)
+    assert len(design.leading) == len(set(design.leading)) == tables
+
+
+@every_design
+def test_a_key_has_the_leading_bits_of_its_table_and_no_others(design: Design) -> None:
+    signature = random.Random(1).getrandbits(64)
+    for table, ranges in enumerate(design.leading):
+        leading = {bit for low, width in ranges for bit in range(low, low + width)}
+        changes = [design.keys(signature)[table] ^ design.keys(signature ^ 1 << bit)[table] for bit in range(64)]
+        assert {bit for bit, change in enumerate(changes) if change} == leading
+        moved = [change for change in changes if change]
+        assert all(change.bit_count() == 1 for change in moved)
+        assert len(set(moved)) == design.prefix_bits[table] == len(leading)
+
+
+@every_design
+def test_a_key_names_its_table(design: Design) -> None:
+    for signature in (0, 1, 2**64 - 1):
+        assert [design.table_of(key) for key in design.keys(signature)] == list(range(design.tables))
+
+
+@every_design
+def test_the_first_table_stands_in_the_order_of_the_signatures(design: Design) -> None:
+    source = random.Random(2)
+    signatures = array({source.getrandbits(64) for _ in range(500)})
+    first = design.keys_of_many(signatures)[:, 0]
+    assert (first[:-1] <= first[1:]).all()
+
+
+@every_design
+def test_keys_of_many_are_those_of_each(design: Design) -> None:
+    source = random.Random(3)
+    signatures = [source.getrandbits(64) for _ in range(50)]
+    assert design.keys_of_many(array(signatures)).tolist() == [design.keys(signature) for signature in signatures]
+    assert design.keys_of_many(array([])).shape == (0, design.tables)
+
+
+@pytest.mark.parametrize(("tables", "max_distance"), REACHES)
+@given(signature=SIGNATURES, data=st.data())
+def test_probes_meet_the_keys_of_everything_within_the_distance(
+    tables: int, max_distance: int, signature: int, data: st.DataObject
+) -> None:
+    other = signature
+    for bit in data.draw(st.lists(st.integers(0, 63), max_size=max_distance, unique=True)):
+        other ^= 1 << bit
+    design = DESIGNS[tables]
+    assert set(design.keys(other)) & set(design.probes(signature, max_distance))
+
+
+@pytest.mark.parametrize(("tables", "max_distance"), REACHES)
+def test_probes_are_buckets_of_the_tables_each_once(tables: int, max_distance: int) -> None:
+    design = DESIGNS[tables]
+    probes = design.probes(0x0123456789ABCDEF, max_distance)
+    assert len(set(probes)) == len(probes)
+    for probe in probes:
+        assert probe & (1 << 40) - 1 < 2 ** design.prefix_bits[design.table_of(probe)]
+
+
+@pytest.mark.parametrize(("max_distance", "probes"), list(enumerate([1, 2, 3, 4, 20, 36, 52, 68])))
+def test_no_more_probes_than_multi_index_hashing_needs(max_distance: int, probes: int) -> None:
+    for signature in (0, 12345, 2**64 - 1):
+        assert len(set(DESIGNS[4].probes(signature, max_distance))) == probes
+
+
+@pytest.mark.parametrize("max_distance", range(MAX_DISTANCE + 1))
+def test_the_crawl_looks_where_the_four_tables_say(max_distance: int) -> None:
+    scheme, signature = SimHash(), 0xFEDCBA9876543210
+    assert set(scheme.probes(signature, max_distance)) == set(DESIGNS[4].probes(signature, max_distance))
+    assert scheme.keys(signature) == DESIGNS[4].keys(signature)
+    assert scheme.keys_of_many(array([signature])).tolist() == [DESIGNS[4].keys(signature)]
+
+
+@every_design
+@pytest.mark.parametrize("beyond", [-1, None])
+def test_a_distance_that_the_tables_do_not_find_is_refused(design: Design, beyond: int | None) -> None:
+    distance = design.max_distance + 1 if beyond is None else beyond
+    for call in (design.probes, lambda _, wanted: plan(design, 1e6, wanted)):
+        with pytest.raises(ValueError, match=f"{design.tables} tables find 0 to {design.max_distance}"):
+            call(0, distance)
+
+
+@given(SIGNATURES, st.lists(SIGNATURES), st.integers(0, 64), st.data())
+def test_near_is_brute_force(signature: int, filed: list[int], max_distance: int, data: st.DataObject) -> None:
+    source = random.Random(data.draw(st.integers(0, 2**32)))
+    filed += [flipped(source, signature, source.randint(0, 10)) for _ in range(len(filed))]
+    assert near(signature, array(filed), max_distance) == brute_force(np.unique(array(filed)), signature, max_distance)
+    assert near(signature, np.repeat(array(filed), 2), max_distance) == near(signature, array(filed), max_distance)
+
+
+@pytest.mark.parametrize(
+    ("tables", "max_distance", "probes", "candidates"),
+    [
+        (4, 0, 1, 1e9 / 2**16),
+        (4, 3, 4, 4e9 / 2**16),
+        (4, 7, 68, 68e9 / 2**16),
+        (10, 3, 10, 4e9 / 2**25 + 6e9 / 2**26),
+        (16, 3, 16, 16e9 / 2**28),
+    ],
+)
+def test_a_plan_is_the_arithmetic_of_the_paper(tables: int, max_distance: int, probes: int, candidates: float) -> None:
+    found = plan(DESIGNS[tables], 1e9, max_distance)
+    assert (found.probes, found.payload_bytes) == (probes, tables * 8e9)
+    assert found.candidates == pytest.approx(candidates)
+
+
+@every_design
+@pytest.mark.parametrize("signatures", [1, 1e3, 1e6, 1e9, 1e12])
+def test_an_index_takes_at_least_its_signatures_on_disk(design: Design, signatures: float) -> None:
+    found = plan(design, signatures, 3)
+    assert found.disk_bytes > found.payload_bytes == 8 * design.tables * signatures
