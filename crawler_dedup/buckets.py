@@ -88,7 +88,12 @@ class Buckets:
                 number = int.from_bytes(name[_NAME:], "big")
                 if name[:_NAME] != bucket:
                     bucket, expected = bytes(name[:_NAME]), 0
-                if len(name) not in (_NAME, _NAME + 4) or number != expected or len(chunk) % 8 or not 0 < len(chunk) <= _CHUNK:
+                if (
+                    len(name) not in (_NAME, _NAME + 4)
+                    or number != expected
+                    or len(chunk) % 8
+                    or not 0 < len(chunk) <= _CHUNK
+                ):
                     raise ValueError(f"chunk {bytes(name).hex()} of {len(chunk)} bytes")
                 expected = number + 1 if len(chunk) == _CHUNK else -1
                 yield (

@@ -319,6 +319,8 @@ class Environment:
     def _explain(self, error: Exception) -> Exception:
         if isinstance(error, lmdb.MapFullError):
             return self._unusable(f"is full: its map has {self.map_size} bytes (DEDUP_MAP_SIZE)", None)
+        if isinstance(error, lmdb.MapResizedError):
+            return self._unusable(f"has outgrown our map of {self.map_size} bytes (DEDUP_MAP_SIZE)", None)
         if isinstance(error, lmdb.DiskError):
             return self._unusable("cannot be written: the disk is full", None)
         if isinstance(error, (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError, msgspec.DecodeError)):

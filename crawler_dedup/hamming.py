@@ -91,8 +91,10 @@ class Design:
         proposition 2). So one-bit neighbours of *k* − 3 blocks are read too.
 
         Raises:
-            ValueError: *max_distance* is not between 0 and the design's largest.
+            ValueError: *max_distance* is not between 0 and the design's largest, or *signature* has not 64 bits.
         """
+        if not 0 <= signature < 1 << BITS:
+            raise ValueError(f"{signature} is no signature: it is not between 0 and 2^64 - 1.")
         if not 0 <= max_distance <= self.max_distance:
             raise ValueError(
                 f"max_distance = {max_distance} is not allowed; {self.tables} tables find 0 to {self.max_distance}."

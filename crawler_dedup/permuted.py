@@ -96,7 +96,7 @@ class PermutedIndex:
         """Every signature within *max_distance* bits of *signature*, nearest first.
 
         Raises:
-            ValueError: the tables do not find that distance.
+            ValueError: the tables do not find that distance, or *signature* has not 64 bits.
             IndexUnusable: the index is damaged.
         """
         with self.environment.read() as txn:
@@ -143,7 +143,7 @@ class PermutedIndex:
 
     def repair(self) -> None:
         """Build the tables anew from every signature that stands in any of them, in one transaction."""
-        self.environment.submit(self._rebuild).result()
+        self.environment.write(self._rebuild)
 
     def __len__(self) -> int:
         with self.environment.read() as txn:
@@ -256,4 +256,4 @@ def _array(signatures: Signatures) -> NDArray[np.uint64]:
     try:
         return np.array(numbers, dtype=np.uint64)
     except OverflowError:
-        raise ValueError("A signature has 64 bits: it is between 0 and 2^64 - 1.") from None
+        raise ValueError("A signature is between 0 and 2^64 - 1.") from None

@@ -152,7 +152,7 @@ class Store:
         forgotten = 0
         for at in range(0, len(picked), _FORGET_SLICE):
             job = partial(self._forget, numbers=picked[at : at + _FORGET_SLICE], select=select, filing=filing)
-            forgotten += self.environment.submit(job).result()
+            forgotten += self.environment.write(job)
         return forgotten
 
     def records(self, size: int) -> Iterator[list[Record]]:
@@ -167,7 +167,7 @@ class Store:
 
         They are not compared with each other or with what is kept.
         """
-        return self.environment.submit(lambda txn: self._merge(txn, records, filing)).result()
+        return self.environment.write(lambda txn: self._merge(txn, records, filing))
 
     def contents(self, advance: Callable[[int], None] = lambda _: None) -> Contents:
         """Look at every record and count."""
@@ -193,7 +193,7 @@ class Store:
 
     def repair(self, filing: Filing) -> None:
         """Make everything else anew from the records, in one transaction. Records that cannot be read are removed."""
-        self.environment.submit(lambda txn: self._rebuild(txn, filing)).result()
+        self.environment.write(lambda txn: self._rebuild(txn, filing))
 
     def __len__(self) -> int:
         with self.environment.read() as txn:
