@@ -18,8 +18,11 @@ from xxhash import xxh32_intdigest
 Keys = NDArray[np.uint64]
 
 _PAYLOAD = np.dtype("<u8")
+_FIRST = 2008
+"""Bytes of a full first chunk: 251 payloads, of which two fit into one leaf page of LMDB."""
 _CHUNK = 4080
-"""Bytes of a full chunk: one page of 4,096 bytes less LMDB's header. 510 payloads."""
+"""Bytes of each further full chunk: 510 payloads, a page of 4,096 bytes less LMDB's header."""
+_TOP = np.uint64((1 << 64) - 1)
 _NAME = 12
 _LAST = b"\xff" * 4
 
@@ -50,7 +53,9 @@ class Buckets:
 
         Bucket by bucket, which is many times faster than one by one.
         """
-        order = np.argsort(keys, kind="stable")
+        # In the smallest type: numpy sorts 16 bits by radix.
+        narrow = keys - keys.min(initial=_TOP)
+        order = np.argsort(narrow.astype(np.min_scalar_type(narrow.max(initial=0))), kind="stable")
         keys = keys[order]
         content = payloads[order].astype(_PAYLOAD).tobytes()
         with txn.cursor(db=self.db) as cursor:
@@ -59,12 +64,12 @@ class Buckets:
 
     def query(self, txn: lmdb.Transaction, scope: int, probes: Iterable[int]) -> Keys:
         """All payloads under any of *probes*, joined; one that stands under several comes several times."""
-        names = [_name(scope, key) for key in probes]
         get, db = txn.get, self.db
+        names = [_name(scope, key) for key in probes]
         chunks = latest = [get(name, b"", db) for name in names]
-        number = 1
-        while full := [name for name, chunk in zip(names, latest, strict=True) if len(chunk) == _CHUNK]:
-            names = full
+        number, size = 1, _FIRST
+        while full := [name for name, chunk in zip(names, latest, strict=True) if len(chunk) == size]:
+            names, size = full, _CHUNK
             latest = [get(_chunk_name(name, number), b"", db) for name in names]
             chunks = chunks + latest
             number += 1
@@ -95,7 +100,7 @@ class Buckets:
                     or not 0 < len(chunk) <= _CHUNK
                 ):
                     raise ValueError(f"chunk {bytes(name).hex()} of {len(chunk)} bytes")
-                expected = number + 1 if len(chunk) == _CHUNK else -1
+                expected = number + 1 if len(chunk) == _size(number) else -1
                 yield (
                     int.from_bytes(bucket[:4], "big"),
                     int.from_bytes(bucket[4:], "big"),
@@ -125,12 +130,17 @@ def _chunk_name(name: bytes, number: int) -> bytes:
     return name + number.to_bytes(4, "big") if number else name
 
 
+def _size(number: int) -> int:
+    """Bytes of a full chunk."""
+    return _CHUNK if number else _FIRST
+
+
 def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
     """Number and content of a bucket's last chunk; (0, b"") where there is no bucket."""
     chunk = cursor.get(name)
     if chunk is None:
         return 0, b""
-    if len(chunk) == _CHUNK:
+    if len(chunk) == _FIRST:
         if not (cursor.set_range(name + _LAST) and cursor.prev()):
             cursor.last()
         found = bytes(cursor.key())
@@ -140,9 +150,11 @@ def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
 
 def _append(cursor: lmdb.Cursor, name: bytes, added: bytes) -> None:
     number, chunk = _last(cursor, name)
-    joined = chunk + added
-    for at in range(0, len(joined), _CHUNK):
-        cursor.put(_chunk_name(name, number), joined[at : at + _CHUNK])
+    left = chunk + added
+    while left:
+        size = _size(number)
+        cursor.put(_chunk_name(name, number), left[:size])
+        left = left[size:]
         number += 1
 
 

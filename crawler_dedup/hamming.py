@@ -191,18 +191,25 @@ def plan(design: Design, signatures: float, max_distance: int) -> Plan:
 
 
 _NODE_BYTES = 8 + 2 + 12
-_IN_LEAF = 2014
 _FILL = 0.7
 
 
 def _bucket_bytes(mean: float) -> float:
     """Expected bytes of a bucket on disk: its size is Poisson-distributed with *mean*."""
     if mean > 2000:
-        return 8 * mean * 1.06
+        return 8 * mean * 1.04
     total = 0.0
     for size in range(1, int(mean + 10 * mean**0.5 + 12)):
         chance = exp(size * log(mean) - mean - lgamma(size + 1))
-        full, rest = divmod(8 * size, 4080)
-        in_leaf = _NODE_BYTES + rest if rest <= _IN_LEAF else 0
-        total += chance * (full * (4096 + _NODE_BYTES) + (in_leaf / _FILL if in_leaf else 4096 + _NODE_BYTES))
+        total += chance * _chunk_bytes(8 * size)
     return total
+
+
+def _chunk_bytes(content: int) -> float:
+    """Bytes of a bucket's chunks (see :mod:`crawler_dedup.buckets`): in leaf pages, which are filled to 70 %, or a page."""
+    if content <= 2008:
+        return (_NODE_BYTES + content) / _FILL
+    pages, rest = divmod(content - 2008, 4080)
+    in_leaf = 0 < rest <= 2008
+    page_bytes = (pages + (rest > 2008)) * (4096 + _NODE_BYTES + 4)
+    return (_NODE_BYTES + 2008 + in_leaf * (_NODE_BYTES + rest)) / _FILL + page_bytes

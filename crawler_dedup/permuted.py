@@ -21,7 +21,7 @@ Signatures = int | Iterable[int] | NDArray[np.uint64]
 
 KIND = "signatures"
 _SCOPE = 0
-_SLICE = 1 << 22
+_SLICE = 1 << 23
 _COUNT = b"count"
 
 
@@ -76,7 +76,7 @@ class PermutedIndex:
     def insert(self, signatures: Signatures) -> int:
         """Insert *signatures*; returns how many were new, when all are on disk.
 
-        Up to 4,194,304 are one transaction; more are inserted in several. Sorted or not, many at once are much faster
+        Up to 8,388,608 are one transaction; more are inserted in several. Many at once are much faster
         than one by one.
 
         Raises:
@@ -128,7 +128,7 @@ class PermutedIndex:
                     found += tally(scope, key, payloads)
                 for signatures in self._sorted_buckets(txn):
                     expected += tally(_SCOPE, self._design.keys_of_many(signatures), signatures[:, None])
-                    different += len(np.unique(signatures))
+                    different += len(_distinct(signatures))
                 count = self._count(txn)
         except (IndexUnusable, ValueError) as error:
             return [f"The tables cannot be read: {error}"]
@@ -190,7 +190,7 @@ class PermutedIndex:
         return 1
 
     def _insert_many(self, txn: lmdb.Transaction, signatures: NDArray[np.uint64]) -> int:
-        new = self._absent(txn, np.unique(signatures))
+        new = self._absent(txn, _distinct(signatures))
         for keys in self._design.keys_of_many(new).T:
             self._buckets.insert_many(txn, _SCOPE, keys, new)
         return len(new)
@@ -200,15 +200,14 @@ class PermutedIndex:
         keys = self._design.keys_of_many(signatures)[:, 0]
         absent = np.ones(len(signatures), dtype=bool)
         for start, end in runs(keys):
-            filed = self._buckets.query(txn, _SCOPE, [int(keys[start])])
-            if end - start == 1:  # several times faster than np.isin
-                absent[start] = not (filed == signatures[start]).any()
-            else:
-                absent[start:end] = ~np.isin(signatures[start:end], filed)
+            filed = np.sort(self._buckets.query(txn, _SCOPE, [int(keys[start])]))
+            if len(filed):
+                asked = signatures[start:end]
+                absent[start:end] = filed.take(filed.searchsorted(asked), mode="clip") != asked
         return signatures[absent]
 
     def _remove(self, txn: lmdb.Transaction, signatures: NDArray[np.uint64]) -> int:
-        signatures = np.unique(signatures)
+        signatures = _distinct(signatures)
         there = np.setdiff1d(signatures, self._absent(txn, signatures), assume_unique=True)
         for signature in there.tolist():
             self._buckets.remove(txn, _SCOPE, self._design.keys(signature), signature)
@@ -217,7 +216,7 @@ class PermutedIndex:
 
     def _rebuild(self, txn: lmdb.Transaction) -> None:
         entries = [np.empty(0, dtype=np.uint64), *(payloads for _, _, payloads in self._buckets.items(txn))]
-        every = np.unique(np.concatenate(entries))
+        every = _distinct(np.concatenate(entries))
         txn.drop(self._buckets.db, delete=False)
         self._set_count(txn, 0)
         self._insert(txn, every)
@@ -242,6 +241,14 @@ class PermutedIndex:
 
     def _set_count(self, txn: lmdb.Transaction, count: int) -> None:
         txn.put(_COUNT, count.to_bytes(8, "little"), db=self.environment.meta)
+
+
+def _distinct(signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Ascending, each once: as numpy.unique, which is several times slower."""
+    ascending = np.sort(signatures)
+    first = np.ones(len(ascending), dtype=bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
+    return ascending[first]
 
 
 def _array(signatures: Signatures) -> NDArray[np.uint64]:
