@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import lmdb
 import numpy as np
@@ -24,6 +24,7 @@ _CHUNK = 4080
 """Bytes of each further full chunk: 510 payloads, a page of 4,096 bytes less LMDB's header."""
 _TOP = np.uint64((1 << 64) - 1)
 _NAME = 12
+_TALLIED = 4096
 _LAST = b"\xff" * 4
 
 
@@ -107,6 +108,19 @@ class Buckets:
                     np.frombuffer(chunk, dtype=_PAYLOAD),
                 )
 
+    def tally(self, txn: lmdb.Transaction) -> Tally:
+        """Of all entries. Raises as :meth:`items`."""
+        total, chunks = Tally(), self.items(txn)
+        while some := list(islice(chunks, _TALLIED)):
+            scopes, keys, payloads = zip(*some, strict=True)
+            lengths = [len(one) for one in payloads]
+            total += tally(
+                np.repeat(np.array(scopes, dtype=np.uint64), lengths),
+                np.repeat(np.array(keys, dtype=np.uint64), lengths),
+                np.concatenate(payloads),
+            )
+        return total
+
 
 def scope_number(scope: str) -> int:
     """The 32 bits that stand for *scope* in the names of buckets. Two scopes may share them: records tell them apart."""
@@ -150,11 +164,11 @@ def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
 
 def _append(cursor: lmdb.Cursor, name: bytes, added: bytes) -> None:
     number, chunk = _last(cursor, name)
-    left = chunk + added
-    while left:
+    content, at = chunk + added, 0
+    while at < len(content):
         size = _size(number)
-        cursor.put(_chunk_name(name, number), left[:size])
-        left = left[size:]
+        cursor.put(_chunk_name(name, number), content[at : at + size])
+        at += size
         number += 1
 
 

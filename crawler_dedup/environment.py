@@ -21,15 +21,13 @@ import lmdb
 import msgspec
 
 from crawler_dedup.committer import Committer
-from crawler_dedup.errors import IndexMismatch, IndexUnusable
+from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.filesystem import Presence, refuse_network
+from crawler_dedup.header import FORMAT, Header, check
 
 logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-
-FORMAT = 2
-"""Version of the layout of the databases."""
 
 _GIB = 1 << 30
 MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB
@@ -37,27 +35,14 @@ MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB
 
 _OPEN_TIMEOUT = 30.0
 _CLOSE_TIMEOUT = 10.0
+_FULL = 1 << 16
+_DAMAGE = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError)
 _DATABASES = 8
 _READERS = 1024
-_FILE = "data.mdb"
-_COPY = "compacting"
-
-
-class Header(msgspec.Struct, frozen=True):
-    """What an index is, written when it is created.
-
-    Attributes:
-        format: version of the layout.
-        spec: what signatures depend on; must equal ours.
-        libraries: versions that are noted; others are only warned about.
-        kind: "pages" (:class:`~crawler_dedup.store.Store`) or "signatures"
-            (:class:`~crawler_dedup.permuted.PermutedIndex`).
-    """
-
-    format: int
-    spec: dict[str, str]
-    libraries: dict[str, str]
-    kind: str = "pages"
+_LOCK_FILE = "lock.mdb"
+FILE = "data.mdb"
+COPY = "compacting"
+"""Where a compaction writes."""
 
 
 class Environment:
@@ -88,25 +73,16 @@ class Environment:
 
     def _open_lmdb(self) -> lmdb.Environment:
         if self._presence.alone():
-            shutil.rmtree(self.directory / _COPY, ignore_errors=True)  # of a compaction that was killed
-            with self._lmdb_open() as env:
-                _fill_up(env, self.directory / _FILE)
+            shutil.rmtree(self.directory / COPY, ignore_errors=True)  # of a compaction that was killed
+            _allocate(self.directory / _LOCK_FILE)
+            with _lmdb_open(self.directory, self.map_size) as env:
+                _fill_up(env, self.directory / FILE)
         # Only now: a compaction may come between, and it puts another file in the place of this one.
         if not self._presence.share(_OPEN_TIMEOUT):
             raise IndexUnusable(f"The index in {self.directory} is being compacted by another process.")
-        env = self._lmdb_open()
+        env = _lmdb_open(self.directory, self.map_size)
         env.reader_check()
         return env
-
-    def _lmdb_open(self) -> lmdb.Environment:
-        return lmdb.open(
-            str(self.directory),
-            map_size=self.map_size,
-            max_dbs=_DATABASES,
-            max_readers=_READERS,
-            metasync=True,
-            sync=True,
-        )
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int) -> Environment:
@@ -130,6 +106,28 @@ class Environment:
                 raise
             cls._open[directory] = environment
             return environment
+
+    @classmethod
+    @contextmanager
+    def alone(cls, directory: Path) -> Iterator[lmdb.Environment]:
+        """The LMDB environment in *directory*, for nobody but the caller. Raises as :meth:`open`."""
+        directory = directory.resolve()
+        with cls._lock:
+            if directory in cls._open:
+                raise IndexUnusable(f"The index in {directory} is open elsewhere in this process.")
+            presence = Presence(directory)
+            try:
+                if not presence.alone():
+                    raise IndexUnusable(f"The index in {directory} is open in another process: end that first.")
+                try:
+                    env = _lmdb_open(directory, MAP_SIZE)
+                except lmdb.Error as error:
+                    raise unusable(directory, "cannot be opened", error) from error
+                with env:
+                    _fill_up(env, directory / FILE)
+                    yield env
+            finally:
+                presence.leave()
 
     def close(self) -> None:
         """Give it up; the last user closes it for the process."""
@@ -170,22 +168,8 @@ class Environment:
         if stored is None:
             # Another process may have been faster: what stands there then is checked like any other.
             stored = self.write(lambda txn: self._put_header(txn, header))
-        self.check(stored, header)
+        check(self.directory, stored, header)
         return stored
-
-    def check(self, theirs: Header, ours: Header) -> None:
-        """Raise :class:`IndexMismatch` where *theirs* cannot be used with *ours*; warn about other libraries."""
-        differences = _differences(_identity(theirs), _identity(ours))
-        if differences:
-            raise IndexMismatch(str(self.directory), differences)
-        for name, (then, now) in _differences(theirs.libraries, ours.libraries).items():
-            logger.warning(
-                "The index in %s was made with %s %s, this is %s: signatures of one text may differ a little.",
-                self.directory,
-                name,
-                then,
-                now,
-            )
 
     def stored_header(self) -> Header | None:
         """The header that stands in the index; ``None`` where there is none."""
@@ -247,7 +231,7 @@ class Environment:
     def figures(self) -> dict[str, int]:
         """The file in bytes (``file``, of which ``disk`` are taken) and pages (``page`` bytes each; ``pages``, of which
         ``used`` hold something), and the number of ``readers``."""
-        file = (self.directory / _FILE).stat()
+        file = (self.directory / FILE).stat()
         info, main = self._lmdb.info(), self._lmdb.stat()
         used = self.write(self._used_pages)
         return {
@@ -256,46 +240,11 @@ class Environment:
             "page": main["psize"],
             "pages": info["last_pgno"] + 1,
             "used": used + _pages(main) + 2,
-            "readers": info["num_readers"],
+            "readers": len(self._lmdb.readers().splitlines()) - 1,
         }
 
     def _used_pages(self, txn: lmdb.Transaction) -> int:
         return sum(_pages(txn.stat(database)) for database in self._all_databases(txn))
-
-    @classmethod
-    def compact(cls, directory: Path, *, map_size: int) -> tuple[int, int]:
-        """Write the index in *directory* anew without what is free in it; returns its bytes before and after.
-
-        Raises:
-            IndexUnusable: it is open elsewhere, or cannot be written.
-        """
-        environment = cls.open(directory, map_size=map_size)
-        try:
-            return environment._compact()
-        finally:
-            environment.close()
-
-    def _compact(self) -> tuple[int, int]:
-        if self.shared:
-            raise IndexUnusable(f"The index in {self.directory} is open elsewhere in this process.")
-        if not self._presence.alone():
-            raise IndexUnusable(f"The index in {self.directory} is open in another process: end that first.")
-        data, copy = self.directory / _FILE, self.directory / _COPY
-        before = data.stat().st_size
-        try:
-            shutil.rmtree(copy, ignore_errors=True)
-            copy.mkdir()
-            self._lmdb.copy(str(copy), compact=True)
-            _sync(copy / _FILE)
-            self._committer.close(_CLOSE_TIMEOUT)
-            self._lmdb.close()
-            (copy / _FILE).replace(data)
-            _sync(self.directory)
-        except (OSError, lmdb.Error) as error:
-            raise self._unusable("cannot be compacted", error) from error
-        finally:
-            shutil.rmtree(copy, ignore_errors=True)
-        return before, data.stat().st_size
 
     def _open_meta(self, txn: lmdb.Transaction) -> None:
         self.meta = self._lmdb.open_db(b"meta", txn)
@@ -318,24 +267,50 @@ class Environment:
 
     def _explain(self, error: Exception) -> Exception:
         if isinstance(error, lmdb.MapFullError):
-            return self._unusable(f"is full: its map has {self.map_size} bytes (DEDUP_MAP_SIZE)", None)
+            return self._unusable(f"is full: its map has {self.map_size} bytes (DEDUP_MAP_SIZE)")
         if isinstance(error, lmdb.MapResizedError):
-            return self._unusable(f"has outgrown our map of {self.map_size} bytes (DEDUP_MAP_SIZE)", None)
-        if isinstance(error, lmdb.DiskError):
-            return self._unusable("cannot be written: the disk is full", None)
-        if isinstance(error, (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError, msgspec.DecodeError)):
+            return self._unusable(f"has outgrown our map of {self.map_size} bytes (DEDUP_MAP_SIZE)")
+        if isinstance(error, lmdb.DiskError) or (isinstance(error, lmdb.Error) and self._disk_is_full()):
+            return self._unusable("cannot be written: the disk is full")
+        if isinstance(error, (*_DAMAGE, msgspec.DecodeError)):
             return self._unusable("is damaged", error)
         if isinstance(error, (OSError, lmdb.Error)):
             return self._unusable("cannot be read or written", error)
         return error
 
-    def _unusable(self, what: str, error: Exception | None) -> IndexUnusable:
-        ways_out = ""
-        if isinstance(error, (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError)):
-            ways_out = (
-                " Ways out: `crawler-dedup index verify`, a copy, or a new one (DEDUP_FRESH, or another DEDUP_DIR)."
-            )
-        return IndexUnusable(f"The index in {self.directory} {what}{f': {error}' if error else ''}.{ways_out}")
+    def _disk_is_full(self) -> bool:
+        """LMDB calls a page of which only a part could be written an input/output error."""
+        return shutil.disk_usage(self.directory).free < _FULL
+
+    def _unusable(self, what: str, error: Exception | None = None) -> IndexUnusable:
+        return unusable(self.directory, what, error)
+
+
+def unusable(directory: Path, what: str, error: Exception | None = None) -> IndexUnusable:
+    """An error that says *what* is with the index in *directory*, with the reason and ways out."""
+    ways_out = ""
+    if isinstance(error, _DAMAGE):
+        ways_out = " Ways out: an export or copy of it, or another directory (DEDUP_DIR)."
+    return IndexUnusable(f"The index in {directory} {what}{f': {error}' if error else ''}.{ways_out}")
+
+
+def _lmdb_open(directory: Path, map_size: int) -> lmdb.Environment:
+    return lmdb.open(
+        str(directory),
+        map_size=map_size,
+        max_dbs=_DATABASES,
+        max_readers=_READERS,
+        metasync=True,
+        sync=True,
+        readahead=False,  # a look-up reads scattered pages: what lies around them is of no use
+    )
+
+
+def _allocate(lock_file: Path) -> None:
+    """Take the room of LMDB's lock file now: it is sparse, and on a full disk writing to its map kills the process."""
+    if hasattr(os, "posix_fallocate"):
+        with lock_file.open("ab") as file:
+            os.posix_fallocate(file.fileno(), 0, 64 * _READERS + 4096)
 
 
 def _fill_up(env: lmdb.Environment, file: Path) -> None:
@@ -351,25 +326,6 @@ def _fill_up(env: lmdb.Environment, file: Path) -> None:
 
 def _pages(stat: Any) -> int:
     return int(stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"])
-
-
-def _sync(path: Path) -> None:
-    if path.is_dir() and os.name == "nt":
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _identity(header: Header) -> dict[str, str]:
-    return {"format": str(header.format), "kind": header.kind, **header.spec}
-
-
-def _differences(theirs: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
-    names = [*theirs, *(name for name in ours if name not in theirs)]
-    return {name: (theirs.get(name), ours.get(name)) for name in names if theirs.get(name) != ours.get(name)}
 
 
 def _after_fork() -> None:

@@ -9,9 +9,10 @@ import msgspec
 import numpy as np
 
 from crawler_dedup import permuted, portable, records, store
-from crawler_dedup.environment import MAP_SIZE, Environment, Header
+from crawler_dedup.environment import FILE, MAP_SIZE, Environment
 from crawler_dedup.errors import ExportUnreadable, IndexUnusable
-from crawler_dedup.permuted import PermutedIndex
+from crawler_dedup.header import Header
+from crawler_dedup.permuted import PermutedIndex, tables_of
 from crawler_dedup.portable import Block, Export
 from crawler_dedup.records import Record
 from crawler_dedup.schemes import scheme_of
@@ -41,7 +42,7 @@ def open_pages(directory: Path) -> Store:
 
 def require_index(directory: Path) -> None:
     """Raise :class:`IndexUnusable` where there is no index in *directory*: none is made by looking for it."""
-    if not (directory / "data.mdb").is_file():
+    if not (directory / FILE).is_file():
         raise IndexUnusable(f"There is no index in {directory}.")
 
 
@@ -95,7 +96,7 @@ def import_index(export: Export, directory: Path, advance: Advance) -> tuple[int
         total += len(block.signatures)
     header = export.header
     if header.kind == permuted.KIND:
-        with PermutedIndex.open(directory, tables=int(header.spec["tables"])) as index:
+        with PermutedIndex.open(directory, tables=tables_of(header)) as index:
             return total, sum(index.insert(block.signatures) for block in _counted(export.blocks(), advance))
     filing, new = filing_of(header), 0
     pages = Store.open(directory, header.spec, header.libraries, map_size=MAP_SIZE, fresh=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
+from concurrent.futures import Future
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -16,12 +16,14 @@ from crawler_dedup.buckets import Buckets, Tally, runs, tally
 from crawler_dedup.environment import MAP_SIZE, Environment
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import DESIGNS, SignatureMatch, near
+from crawler_dedup.header import Header
 
 Signatures = int | Iterable[int] | NDArray[np.uint64]
 
 KIND = "signatures"
 _SCOPE = 0
 _SLICE = 1 << 23
+_VERIFIED = 1 << 16
 _COUNT = b"count"
 
 
@@ -60,8 +62,8 @@ class PermutedIndex:
             raise ValueError(f"tables = {tables} is not allowed; there are {', '.join(map(str, DESIGNS))}.")
         environment = Environment.open(Path(directory), map_size=map_size)
         try:
-            stored = environment.stored_header()
-            tables = tables or int(stored.spec.get("tables", 4) if stored else 4)
+            if tables is None:
+                tables = tables_of(environment.stored_header())
             environment.prepare(KIND, {"tables": str(tables)}, {}, fresh=False)
             return cls(environment, tables)
         except BaseException:
@@ -83,10 +85,12 @@ class PermutedIndex:
             IndexUnusable: it is full, the disk is full, or it is damaged.
         """
         array = _array(signatures)
-        new = 0
-        for at in range(0, len(array), _SLICE):
-            new += self.environment.submit(partial(self._insert, signatures=array[at : at + _SLICE])).result()
-        return new
+        return sum([self.submit(array[at : at + _SLICE]).result() for at in range(0, len(array), _SLICE)])
+
+    def submit(self, signatures: Signatures) -> Future[int]:
+        """As :meth:`insert`, without waiting: one transaction with all else that waits."""
+        array = _array(signatures)
+        return self.environment.submit(lambda txn: self._insert(txn, array))
 
     def remove(self, signatures: Signatures) -> int:
         """Remove *signatures*; returns how many there were, when that is on disk. Raises as :meth:`insert`."""
@@ -109,24 +113,16 @@ class PermutedIndex:
 
     def blocks(self, size: int) -> Iterator[NDArray[np.uint64]]:
         """All signatures in ascending order, in arrays of up to *size*. One state of the index, while it goes on."""
-        left = np.empty(0, dtype=np.uint64)
         with self.environment.read() as txn:
-            for bucket in self._sorted_buckets(txn):
-                left = np.concatenate((left, bucket))
-                while len(left) >= size:
-                    yield left[:size]
-                    left = left[size:]
-        if len(left):
-            yield left
+            yield from self._sorted_blocks(txn, size)
 
     def verify(self) -> list[str]:
         """What is wrong with the index, a sentence each; empty if every signature stands in each table, once."""
-        found, expected, different = Tally(), Tally(), 0
+        expected, different = Tally(), 0
         try:
             with self.environment.read() as txn:
-                for scope, key, payloads in self._buckets.items(txn):
-                    found += tally(scope, key, payloads)
-                for signatures in self._sorted_buckets(txn):
+                found = self._buckets.tally(txn)
+                for signatures in self._sorted_blocks(txn, _VERIFIED):
                     expected += tally(_SCOPE, self._design.keys_of_many(signatures), signatures[:, None])
                     different += len(_distinct(signatures))
                 count = self._count(txn)
@@ -221,6 +217,19 @@ class PermutedIndex:
         self._set_count(txn, 0)
         self._insert(txn, every)
 
+    def _sorted_blocks(self, txn: lmdb.Transaction, size: int) -> Iterator[NDArray[np.uint64]]:
+        waiting, count = [np.empty(0, dtype=np.uint64)], 0
+        for bucket in self._sorted_buckets(txn):
+            waiting.append(bucket)
+            count += len(bucket)
+            if count >= size:
+                joined = np.concatenate(waiting)
+                full = count - count % size
+                yield from np.split(joined[:full], full // size)
+                waiting, count = [joined[full:]], count - full
+        if count:
+            yield np.concatenate(waiting)
+
     def _sorted_buckets(self, txn: lmdb.Transaction) -> Iterator[NDArray[np.uint64]]:
         """The first table's buckets, each sorted: its keys are the signatures' highest bits."""
         bucket: list[NDArray[np.uint64]] = []
@@ -241,6 +250,15 @@ class PermutedIndex:
 
     def _set_count(self, txn: lmdb.Transaction, count: int) -> None:
         txn.put(_COUNT, count.to_bytes(8, "little"), db=self.environment.meta)
+
+
+def tables_of(header: Header | None) -> int:
+    """The design of an index; of none, and of one that has no bare signatures, the default."""
+    text = header.spec.get("tables", "") if header and header.kind == KIND else "4"
+    tables = {str(number): number for number in DESIGNS}.get(text)
+    if tables is None:
+        raise IndexUnusable(f"The index has {text!r} tables, a design that this version does not have.")
+    return tables
 
 
 def _distinct(signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -18,8 +18,8 @@ import zstandard
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.environment import Header
 from crawler_dedup.errors import ExportUnreadable
+from crawler_dedup.header import Header
 
 FORMAT = 1
 BLOCK = 1 << 16

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from crawler_dedup.buckets import Buckets, Tally, scope_number, tally
 from crawler_dedup.decision import Decision, Match, Verdict
-from crawler_dedup.environment import MAP_SIZE, Environment, Header
+from crawler_dedup.environment import MAP_SIZE, Environment
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import SignatureMatch
+from crawler_dedup.header import Header
 from crawler_dedup.records import Claim, Record, Records
 from crawler_dedup.signedpage import SignedPage
 
@@ -332,7 +333,7 @@ class Store:
             ("representatives", self._representatives, standing),
             ("tables", self._tables, filed),
         ):
-            found = sum((tally(*chunk) for chunk in buckets.items(txn)), Tally())
+            found = buckets.tally(txn)
             if found != expected:
                 problems.append(
                     f"The {name} are not those of the records: {found.entries} entries, {expected.entries} expected."

@@ -101,8 +101,8 @@ class ByDistance:
     def unfit(self, page: SignedPage) -> str:
         return page.unsigned
 
-    def keys(self, signatures: Signatures) -> Signatures:
-        return self.scheme.keys(signatures)
+    def keys(self, signature: int) -> list[int]:
+        return self.scheme.keys(signature)
 
     def probes(self, signature: int) -> list[int]:
         return self.scheme.probes(signature, self.max_distance)
@@ -126,7 +126,7 @@ def page(number: int, signature: int, scope: str = "") -> SignedPage:
 # Programs
 
 
-def program(code: str, *arguments: object, user: int | None = None) -> subprocess.Popen[str]:
+def program(code: str, *arguments: object) -> subprocess.Popen[str]:
     """Python *code* in its own process, spoken to through pipes."""
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
@@ -135,7 +135,6 @@ def program(code: str, *arguments: object, user: int | None = None) -> subproces
         stderr=subprocess.PIPE,
         text=True,
         cwd=ROOT,
-        user=user,
     )
 
 
@@ -160,8 +159,8 @@ def beside(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def run(code: str, *arguments: object, user: int | None = None) -> tuple[int, str, str]:
+def run(code: str, *arguments: object) -> tuple[int, str, str]:
     """Status, output and errors of a program."""
-    process = program(code, *arguments, user=user)
+    process = program(code, *arguments)
     output, errors = process.communicate()
     return process.returncode, output, errors

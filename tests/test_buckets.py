@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import lmdb
@@ -16,12 +16,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from crawler_dedup.buckets import Buckets
 from tests.indexing import array
 
-FULL = 510
-"""Payloads of a full chunk."""
+FIRST, FULL = 251, 510
+"""Payloads of a bucket's first chunk and of the others when they are full."""
 
 SCOPES = st.sampled_from([7, 8])
 KEYS = st.sampled_from([0, 1, 2, 0xFFFF, 0x10000, 1 << 40, (1 << 40) + 1, 2**64 - 1])
-COUNTS = st.one_of(st.integers(1, 4), st.sampled_from([FULL - 1, FULL, FULL + 1, 2 * FULL, 2 * FULL + 1, 1500]))
+FULL_BUCKETS = (FIRST, FIRST + FULL, FIRST + 2 * FULL)
+COUNTS = st.one_of(
+    st.integers(1, 4), st.sampled_from([count + more for count in FULL_BUCKETS for more in (-1, 0, 1)] + [2000])
+)
 
 
 def open_buckets(directory: str | Path) -> tuple[lmdb.Environment, Buckets]:
@@ -59,7 +62,7 @@ class AgainstLists(RuleBasedStateMachine):
     def insert_into_one_bucket(self, scope: int, key: int, count: int) -> None:
         self.insert(scope, [key] * count, self.payloads(count))
 
-    @rule(scope=SCOPES, keys=st.lists(KEYS, max_size=3, unique=True), count=st.sampled_from([1, 2, FULL + 1]))
+    @rule(scope=SCOPES, keys=st.lists(KEYS, max_size=3, unique=True), count=st.sampled_from([1, 2, FIRST + 1]))
     def insert_one_by_one(self, scope: int, keys: list[int], count: int) -> None:
         with self.env.begin(write=True, buffers=True) as txn:
             for payload in self.payloads(count):
@@ -83,7 +86,9 @@ class AgainstLists(RuleBasedStateMachine):
         with self.env.begin(write=True, buffers=True) as txn:
             for payload in random.Random(seed).sample(filed, min(count, len(filed))):
                 self.buckets.remove(txn, scope, keys, payload)
-                filed.remove(payload)
+                for key in keys:
+                    if payload in self.lists[scope, key]:
+                        self.lists[scope, key].remove(payload)
 
     @rule(scope=SCOPES, key=KEYS)
     def remove_what_does_not_stand_there(self, scope: int, key: int) -> None:
@@ -105,13 +110,19 @@ class AgainstLists(RuleBasedStateMachine):
         }
 
 
-AgainstLists.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
-TestBucketsAgainstLists = AgainstLists.TestCase
+class AgainstListsForLong(AgainstLists):
+    pass
+
+
+AgainstLists.TestCase.settings = settings(max_examples=100, stateful_step_count=25, deadline=None)
+AgainstListsForLong.TestCase.settings = settings(max_examples=300, stateful_step_count=50, deadline=None)
+TestAgainstLists = AgainstLists.TestCase
+TestAgainstListsForLong = pytest.mark.slow(AgainstListsForLong.TestCase)
 
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[tuple[lmdb.Environment, Buckets]]:
-    """A bucket of three chunks under key 5, and a neighbour on each side."""
+    """Three buckets, with keys next to each other, of three chunks each."""
     env, buckets = open_buckets(tmp_path)
     with env.begin(write=True, buffers=True) as txn:
         many = np.arange(2 * FULL + 10, dtype=np.uint64)
@@ -121,50 +132,69 @@ def opened(tmp_path: Path) -> Iterator[tuple[lmdb.Environment, Buckets]]:
     env.close()
 
 
-def name(key: int, number: int = 0) -> bytes:
-    return (1 << 64 | key).to_bytes(16, "big") + (number.to_bytes(4, "big") if number else b"")
-
-
 def items(env: lmdb.Environment, buckets: Buckets) -> int:
     with env.begin(buffers=True) as txn:
         return sum(len(payloads) for _, _, payloads in buckets.items(txn))
 
 
+ONE = b"12345678"
+
+
 @pytest.mark.parametrize(
-    ("place", "content"),
+    "damage",
     [
-        (name(5, 2), b"1234567"),
-        (name(5, 2), b""),
-        (name(5), b"\0" * (8 * FULL + 8)),
-        (name(5), None),
-        (name(5, 1), None),
-        (name(5, 1), b"12345678"),
-        (name(5, 4), b"12345678"),
-        (name(5) + b"\1", b"12345678"),
-        (name(5)[:15], b"12345678"),
-        (b"\xff", b"12345678"),
+        lambda txn, first, second, third: txn.put(third, b"1234567"),
+        lambda txn, first, second, third: txn.put(third, b""),
+        lambda txn, first, second, third: txn.put(third, ONE * (FULL + 1)),
+        lambda txn, first, second, third: txn.put(first, ONE * (FIRST + 1)),
+        lambda txn, first, second, third: txn.put(first, ONE * FULL),
+        lambda txn, first, second, third: txn.put(second, ONE),
+        lambda txn, first, second, third: txn.delete(first),
+        lambda txn, first, second, third: txn.delete(second),
+        lambda txn, first, second, third: txn.put(third[:-1] + b"\x03", ONE),
+        lambda txn, first, second, third: txn.put(third[:-1] + b"\x04", ONE),
+        lambda txn, first, second, third: txn.put(third + b"\0", ONE),
+        lambda txn, first, second, third: txn.put(first + b"\1", ONE),
+        lambda txn, first, second, third: txn.put(first[:-1], ONE),
+        lambda txn, first, second, third: txn.put(b"\xff", ONE),
     ],
-    ids=["odd", "empty", "too long", "no first", "gap", "short before the last", "beyond", "name", "short name", "other"],
+    ids=[
+        "odd length",
+        "empty",
+        "too long",
+        "first one too long",
+        "first one as long as others",
+        "short one in between",
+        "first one gone",
+        "second one gone",
+        "one behind a short one",
+        "one after a gap",
+        "long name",
+        "half a number",
+        "short name",
+        "strange name",
+    ],
 )
 def test_a_chunk_that_no_query_would_read_is_noticed(
-    opened: tuple[lmdb.Environment, Buckets], place: bytes, content: bytes | None
+    opened: tuple[lmdb.Environment, Buckets], damage: Callable[[lmdb.Transaction, bytes, bytes, bytes], bool]
 ) -> None:
     env, buckets = opened
     assert items(env, buckets) == 3 * (2 * FULL + 10)
     with env.begin(write=True, db=buckets.db) as txn:
-        if content is None:
-            assert txn.delete(place)
-        else:
-            txn.put(place, content)
+        names = [name for name, _ in txn.cursor()]
+        assert len(names) == 9
+        assert damage(txn, *names[3:6])
     with pytest.raises(ValueError, match="chunk"):
         items(env, buckets)
 
 
-def test_a_full_chunk_may_be_the_last(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", FULL_BUCKETS)
+def test_a_full_chunk_may_be_the_last(tmp_path: Path, count: int) -> None:
     env, buckets = open_buckets(tmp_path)
     with env:
         with env.begin(write=True, buffers=True) as txn:
-            buckets.insert_many(txn, 1, np.full(2 * FULL, 5, dtype=np.uint64), np.arange(2 * FULL, dtype=np.uint64))
-        assert items(env, buckets) == 2 * FULL
+            buckets.insert_many(txn, 1, np.full(count, 5, dtype=np.uint64), np.arange(count, dtype=np.uint64))
+        assert items(env, buckets) == count
         with env.begin(buffers=True) as txn:
-            assert len(buckets.query(txn, 1, [5])) == 2 * FULL
+            assert len(list(buckets.items(txn))) == FULL_BUCKETS.index(count) + 1
+            assert sorted(buckets.query(txn, 1, [5]).tolist()) == list(range(count))

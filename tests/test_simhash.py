@@ -4,17 +4,15 @@ import math
 import random
 from collections import Counter
 
-import numpy as np
 import pytest
 import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup.features import bigrams, features, stop_words, tokenize
-from crawler_dedup.hamming import MAX_DISTANCE, distance
+from crawler_dedup.hamming import distance
 from crawler_dedup.schemes import SimHash
 
-SIGNATURES = st.integers(0, 2**64 - 1)
 scheme = SimHash()
 
 # Another signature for one of these texts is another behaviour: raise signing.BEHAVIOUR.
@@ -67,26 +65,3 @@ def test_a_small_edit_moves_few_bits_and_another_text_half_of_them() -> None:
     edited = [*text[:590], *source.choices(vocabulary, k=10)]
     assert distance(sign(" ".join(text)), sign(" ".join(edited))) <= 8
     assert distance(sign(" ".join(text)), sign(" ".join(other))) >= 15
-
-
-@given(SIGNATURES, st.integers(0, MAX_DISTANCE), st.data())
-def test_probes_meet_the_keys_of_everything_within_the_distance(
-    signature: int, max_distance: int, data: st.DataObject
-) -> None:
-    flipped = data.draw(st.lists(st.integers(0, 63), max_size=max_distance, unique=True))
-    other = signature
-    for bit in flipped:
-        other ^= 1 << bit
-    assert set(scheme.keys(other)) & set(scheme.probes(signature, max_distance))
-
-
-@pytest.mark.parametrize(("max_distance", "probes"), list(enumerate([1, 2, 3, 4, 20, 36, 52, 68])))
-def test_no_more_probes_than_multi_index_hashing_needs(max_distance: int, probes: int) -> None:
-    assert len(set(scheme.probes(12345, max_distance))) == probes
-
-
-@given(SIGNATURES, st.lists(SIGNATURES), st.integers(0, 64))
-def test_near_is_brute_force(signature: int, filed: list[int], max_distance: int) -> None:
-    found = scheme.near(signature, np.array(filed, dtype=np.uint64), max_distance)
-    wanted = {(bin(signature ^ one).count("1"), one) for one in filed}
-    assert found == sorted(pair for pair in wanted if pair[0] <= max_distance)

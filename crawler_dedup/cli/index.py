@@ -20,8 +20,7 @@ from rich.filesize import decimal
 from rich.progress import Progress
 from rich.table import Table
 
-from crawler_dedup import maintenance
-from crawler_dedup.environment import MAP_SIZE, Environment
+from crawler_dedup import compaction, maintenance
 from crawler_dedup.errors import DedupError
 from crawler_dedup.maintenance import Advance
 from crawler_dedup.permuted import PermutedIndex
@@ -92,7 +91,7 @@ def compact(index: Index) -> None:
     """Write an index anew without what is free in it. Nobody else may have it open."""
     with _errors():
         maintenance.require_index(index)
-        before, after = Environment.compact(index, map_size=MAP_SIZE)
+        before, after = compaction.compact(index)
     typer.echo(f"{decimal(before)} before, {decimal(after)} after.")
 
 
@@ -112,7 +111,7 @@ def forget(
     if url:
         tests.append(lambda record: record.page.url == url)
     if host:
-        tests.append(lambda record: urlsplit(record.page.url).hostname == host.lower())
+        tests.append(lambda record: _host(record.page.url) == host.lower())
     if run:
         number = _run(run)
         tests.append(lambda record: record.run == number)
@@ -166,7 +165,8 @@ def _errors() -> Iterator[None]:
 @contextmanager
 def _progress(what: str) -> Iterator[Callable[[int], Advance]]:
     """A progress bar on the terminal; yields what starts it for a number of things."""
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
 
         def start(total: int) -> Advance:
             task = progress.add_task(what, total=total)
@@ -222,6 +222,13 @@ def _add_contents(table: Table, contents: Contents) -> None:
         table.add_row(f"run {run:08x}", f"{count:,}, the last {when}")
     if len(latest) > _SHOWN:
         table.add_row("runs", f"{len(latest):,} altogether")
+
+
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
 
 
 def _seconds(duration: str) -> float:

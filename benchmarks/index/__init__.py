@@ -1,0 +1,1 @@
+"""The index by itself: look-ups, inserts and sizes, beside its peers."""

@@ -1,0 +1,304 @@
+"""The index by itself: ``python -m benchmarks.index [--n 1e6] [--k 3] [--peers] [--directory DIR [--skip-load]]``.
+
+Loading, look-ups (warm and from the disk), recall, durable operations, sizes and memory; with ``--peers`` the same
+look-ups in other indexes. All signatures come from a seed. Times are medians: one machine differs from the next, and
+from itself an hour later, so compare what was measured in one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.index import durable
+from benchmarks.index.data import Signatures, clustered, fresh, neighbours, pages, questions
+from benchmarks.index.lookups import Cold, cold, recalls, warm
+from benchmarks.index.peers import Compared, builders, compare
+from benchmarks.index.probe import probe
+from benchmarks.index.report import Report
+from crawler_dedup import PermutedIndex
+from crawler_dedup.compaction import compact
+from crawler_dedup.hamming import MAX_DISTANCE
+
+_LARGE = 20_000_000
+_PAGES = 200_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured, where, and how often."""
+
+    folder: Path
+    n: int
+    k: int
+    seed: int
+    rounds: int
+    online: int
+    skip_load: bool
+    peers: bool
+    slow_peers: bool
+    warm: int = 4000
+    cold: int = 200
+    single: int = 500
+    grouped: int = 10_000
+
+    @property
+    def signatures(self) -> Path:
+        """Where the index of signatures is."""
+        return self.folder / "signatures"
+
+    @property
+    def ks(self) -> list[int]:
+        """The distances of look-ups."""
+        return sorted({self.k, 3, 6})
+
+    @property
+    def recalled(self) -> int:
+        """How many look-ups are held against brute force."""
+        return 200 if self.n <= _LARGE else 50
+
+
+def main() -> None:
+    """Measure and print tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--n", type=lambda text: int(float(text)), default=1_000_000, help="signatures")
+    parser.add_argument("--k", type=int, default=3, help="distance of look-ups, besides 3 and 6; that of peers")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--online", type=lambda text: int(float(text)), default=100_000, help="inserts after the load")
+    parser.add_argument("--peers", action="store_true", help="compare with other indexes")
+    parser.add_argument("--slow-peers", action="store_true", help="also with those that take minutes at this n")
+    parser.add_argument("--directory", type=Path, help="keep the indexes there")
+    parser.add_argument("--skip-load", action="store_true", help="measure what --directory has from an earlier run")
+    given = vars(parser.parse_args())
+    with _folder(given.pop("directory")) as folder:
+        plan = Plan(folder, **given)
+        if plan.signatures.exists() != plan.skip_load:
+            sys.exit(f"{plan.signatures}: --skip-load is for an index that exists, and only for one.")
+        report = Report()
+        _header(plan, report)
+        _of_signatures(plan, report)
+        _of_pages(plan, report)
+        report.print_summary()
+
+
+@contextmanager
+def _folder(given: Path | None) -> Iterator[Path]:
+    if given is None:
+        with tempfile.TemporaryDirectory() as made:
+            yield Path(made)
+    else:
+        given.mkdir(parents=True, exist_ok=True)
+        yield given
+
+
+def _header(plan: Plan, report: Report) -> None:
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "lmdb"))
+    rows = [
+        ("signatures", f"{plan.n:,}"),
+        ("seed, rounds", f"{plan.seed}, {plan.rounds}"),
+        ("cores", str(os.cpu_count())),
+        ("versions", f"Python {platform.python_version()}, {libraries}"),
+        ("4 KB pwrite + fdatasync here, median", f"{statistics.median(_fsyncs(plan.folder / 'fsync')):,.0f} µs"),
+    ]
+    report.table(f"crawler-dedup, index by itself, {time.strftime('%Y-%m-%d %H:%M')}", ("", ""), rows)
+
+
+def _fsyncs(file: Path, count: int = 200) -> Iterator[float]:
+    """Microseconds of each."""
+    handle = os.open(file, os.O_RDWR | os.O_CREAT)
+    try:
+        for number in range(count):
+            start = time.perf_counter()
+            os.pwrite(handle, os.urandom(4096), 4096 * number)
+            os.fdatasync(handle)
+            yield (time.perf_counter() - start) * 1e6
+    finally:
+        os.close(handle)
+        file.unlink()
+
+
+def _of_signatures(plan: Plan, report: Report) -> None:
+    signatures = clustered(plan.n, plan.seed)
+    loaded = None if plan.skip_load else _load(plan, signatures, report)
+    stored = np.unique(signatures)
+    del signatures  # 800 MB of 100 million; the peers need the room
+    asked = questions(stored, plan.warm, plan.seed + 1)
+    with PermutedIndex.open(plan.signatures) as index:
+        new = fresh(plan.seed, len(index))  # others than an earlier run has inserted
+    state = "as found" if plan.skip_load else "as loaded"
+    _size(plan, state, report)
+    medians = [_lookups(plan, state, asked, report)]
+    _against_truth(plan, stored, asked, report)
+    del stored
+    _online(plan, new, report)
+    _size(plan, "after online", report)
+    medians.append(_lookups(plan, "after online", asked, report))
+    single = _durable(plan, new, report)
+    if loaded:
+        report.note("loading at once : inserting one at a time", f"{loaded / single:,.0f}")
+    _memory(plan, list(islice(new, 2000)), report)
+    compact(plan.signatures)
+    _size(plan, "compacted", report)
+    medians.append(_lookups(plan, "compacted", asked, report))
+    for k in plan.ks:
+        values = " → ".join(f"{median[k]:.1f}" for median in medians)
+        report.note(f"warm look-up, k = {k}, p50 µs: {state} → after online → compacted", values)
+
+
+def _load(plan: Plan, signatures: Signatures, report: Report) -> float:
+    """Insert all at once; returns how many a second."""
+    with PermutedIndex.open(plan.signatures) as index:
+        start = time.perf_counter()
+        new = index.insert(signatures)
+        seconds = time.perf_counter() - start
+    rate = len(signatures) / seconds
+    row = (f"{len(signatures):,}", f"{new:,}", f"{seconds:.1f}", f"{1e6 / rate:.2f}", f"{rate:,.0f}")
+    report.table("Bulk load: insert(array)", ("signatures", "of them new", "s", "µs each", "a second"), [row])
+    report.note("loading at once", f"{rate:,.0f} a second, {1e6 / rate:.2f} µs each")
+    return rate
+
+
+def _lookups(plan: Plan, state: str, asked: list[int], report: Report) -> dict[int, float]:
+    """Returns the warm p50 for each k."""
+    medians, rows = {}, []
+    for k in plan.ks:
+        first = cold(plan.signatures, k, asked[: plan.cold])
+        again = warm(plan.signatures, k, asked, plan.rounds)
+        medians[k] = again.p50
+        rows.append((str(k), f"{again.p50:.1f}", f"{again.p99:.1f}", f"{again.many:.1f}", *_cold_row(first)))
+    columns = ("k", "warm p50 µs", "p99", "query_many", "cold p50 µs", "p99", "KB read each", "cache dropped by")
+    report.table(f"Look-ups, {state}: {plan.warm:,} warm, {plan.cold} cold", columns, rows)
+    return medians
+
+
+def _cold_row(one: Cold | None) -> tuple[str, ...]:
+    if one is None:
+        return ("not possible", "", "", "")
+    return (f"{one.p50:,.0f}", f"{one.p99:,.0f}", f"{one.kilobytes:.0f}", one.drop)
+
+
+def _against_truth(plan: Plan, stored: Signatures, asked: list[int], report: Report) -> None:
+    truths = {one: neighbours(stored, one, MAX_DISTANCE) for one in asked[: plan.recalled]}
+    with PermutedIndex.open(plan.signatures) as index:
+        found = list(recalls(index, truths))
+        rows = [
+            (str(one.k), f"{one.found:,}", f"{one.expected:,}", f"{one.found / one.expected:.2%}", f"{one.further:,}")
+            for one in found
+        ]
+        # With --skip-load, what an earlier run inserted online is found besides.
+        columns = ("k", "found", "expected", "recall", "besides")
+        report.table(f"Recall: {len(truths)} look-ups against numpy brute force", columns, rows)
+        report.note(f"least recall, k = 0 to {MAX_DISTANCE}", f"{min(one.found / one.expected for one in found):.2%}")
+        if plan.peers:
+            every = builders(stored, plan.k, large=plan.slow_peers)
+            done = [compare(index, build(), asked, truths, plan.k, plan.rounds) for build in every]
+            _show_peers(done, plan, len(stored), report)
+
+
+def _show_peers(done: list[Compared], plan: Plan, stored: int, report: Report) -> None:
+    rows = [
+        (
+            one.name,
+            f"{one.theirs:,.1f}",
+            f"{one.ours:.1f}",
+            f"{one.theirs / one.ours:,.1f}",
+            "" if one.theirs_many is None else f"{one.theirs_many:,.1f}",
+            f"{one.ours_many:.1f}",
+            f"{one.memory / stored:.0f}",
+            f"{one.seconds:.1f}",
+            f"{one.found:,} of {one.expected:,}",
+        )
+        for one in done
+    ]
+    columns = ("", "µs each", "ours", "ratio", "many at once", "ours", "bytes each", "s to build", "found")
+    report.table(f"Peers in memory, k = {plan.k}: look-ups, warm p50, rounds in turn with ours", columns, rows)
+    for one in done:
+        report.note(f"look-up, k = {plan.k}: {one.name} : crawler-dedup", f"{one.theirs / one.ours:.1f}")
+
+
+def _online(plan: Plan, new: Iterator[int], report: Report) -> None:
+    with PermutedIndex.open(plan.signatures) as index:
+        rate = durable.insert_online(index, new, plan.online)
+    row = (f"{plan.online:,}", f"{rate:,.0f}")
+    report.table(f"Online inserts at n = {plan.n:,}, 64 in flight", ("inserts", "a second"), [row])
+    report.note(f"online inserts at n = {plan.n:,}, 64 in flight", f"{rate:,.0f} a second")
+
+
+def _durable(plan: Plan, new: Iterator[int], report: Report) -> float:
+    """Returns how many signatures a second are inserted one at a time."""
+    with PermutedIndex.open(plan.signatures) as index:
+        done = durable.rates(durable.signature_ways(index, plan.single, plan.grouped), new, plan.rounds)
+    return _show_rates("Durable inserts of signatures", done, report)
+
+
+def _show_rates(title: str, done: dict[str, list[float]], report: Report) -> float:
+    """Returns the median of the first, which is one at a time."""
+    medians = {name: statistics.median(rates) for name, rates in done.items()}
+    single = next(iter(medians.values()))
+    rows = [
+        (name, f"{medians[name]:,.0f}", f"{min(rates):,.0f}", f"{max(rates):,.0f}", f"{medians[name] / single:.1f}")
+        for name, rates in done.items()
+    ]
+    report.table(title, ("", "median a second", "least", "most", "times one at a time"), rows)
+    for name, rate in medians.items():
+        report.note(f"{title}, {name}", f"{rate:,.0f} a second, {rate / single:.1f} times")
+    return single
+
+
+def _size(plan: Plan, state: str, report: Report) -> None:
+    with PermutedIndex.open(plan.signatures) as index:
+        count, figures = len(index), index.environment.figures()
+    disk, used = figures["disk"] / count, figures["used"] * figures["page"] / count
+    row = (f"{count:,}", f"{figures['disk'] / 1e6:,.1f}", f"{disk:.1f}", f"{used:.1f}")
+    columns = ("signatures", "MB on disk", "bytes each", "in used pages", "pages", "used")
+    report.table(f"Size, {state}", columns, [(*row, f"{figures['pages']:,}", f"{figures['used']:,}")])
+    report.note(f"bytes on disk for a signature, {state}", f"{disk:.1f}, {used:.1f} in used pages")
+
+
+def _memory(plan: Plan, asked: list[int], report: Report) -> None:
+    figures = probe("memory", plan.signatures, plan.k, asked)
+    row = [f"{value / 1e6:.1f} MB" for value in figures.values()]
+    report.table("Own memory of a fresh process (RssAnon)", list(figures), [row])
+    report.note("RssAnon after 1,000 look-ups and 1,000 inserts", row[-1])
+
+
+def _of_pages(plan: Plan, report: Report) -> None:
+    """The whole index of pages: records, sketches, settling."""
+    directory = plan.folder / "pages"
+    if not directory.exists():
+        durable.file_pages(directory, islice(fresh(plan.seed, 0), min(plan.n, _PAGES)), plan.seed)
+        _page_size(directory, report)
+    with durable.open_pages(directory) as deduplicator:
+        filed = len(deduplicator)
+        supply = pages(fresh(plan.seed, filed), filed)  # others than an earlier run has filed
+        ways = durable.page_ways(deduplicator, plan.single, plan.grouped // 2)
+        _show_rates("Pages decided, filed and settled", durable.rates(ways, supply, plan.rounds), report)
+
+
+def _page_size(directory: Path, report: Report) -> None:
+    with durable.open_pages(directory) as deduplicator:
+        count = len(deduplicator)
+    sizes = durable.database_bytes(directory)
+    sizes["all databases"] = sum(sizes.values())
+    sizes["on disk"] = (directory / "data.mdb").stat().st_blocks * 512
+    rows = [(name, f"{size / count:.1f}") for name, size in sizes.items()]
+    report.table(f"Size of an index of {count:,} pages, filed 64 at a time", ("database", "bytes a page"), rows)
+    report.note(f"bytes on disk for a page, {count:,} pages", f"{sizes['on disk'] / count:.0f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""Durable operations: one at a time, and 64 waiting, which share an fsync."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import lmdb
+
+from benchmarks.index.data import pages
+from crawler_dedup import Config, Decision, Deduplicator, PermutedIndex, SignedPage
+
+WAITING = 64
+_CONFIG = Config(tokenizer="bigrams")
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Way(Generic[_T]):
+    """One way to carry out operations; *count* of them make a round."""
+
+    name: str
+    run: Callable[[Iterable[_T]], None]
+    count: int
+
+
+def rates(ways: Iterable[Way[_T]], supply: Iterator[_T], rounds: int) -> dict[str, list[float]]:
+    """Operations per second of each of *ways*, taking turns."""
+    done: dict[str, list[float]] = {way.name: [] for way in ways}
+    for _ in range(rounds):
+        for way in ways:
+            items = list(islice(supply, way.count))
+            start = time.perf_counter()
+            way.run(items)
+            done[way.name].append(len(items) / (time.perf_counter() - start))
+    return done
+
+
+def one_by_one(do: Callable[[_T], object], items: Iterable[_T]) -> None:
+    """Each waits for the one before."""
+    for item in items:
+        do(item)
+
+
+def in_flight(start: Callable[[_T], Future[Any]], items: Iterable[_T]) -> None:
+    """Keep 64 begun and not done, from one thread: what is measured is the index, not the switching of threads."""
+    waiting: deque[Future[Any]] = deque()
+    for item in items:
+        if len(waiting) == WAITING:
+            waiting.popleft().result()
+        waiting.append(start(item))
+    for future in waiting:
+        future.result()
+
+
+def in_threads(do: Callable[[_T], object], items: Iterable[_T]) -> None:
+    """64 threads, each waiting for what it does."""
+    with ThreadPoolExecutor(WAITING) as pool:
+        deque(pool.map(do, items), maxlen=0)
+
+
+def signature_ways(index: PermutedIndex, single: int, grouped: int) -> list[Way[int]]:
+    """To insert signatures into *index*."""
+    return [
+        Way("one at a time", partial(one_by_one, index.insert), single),
+        Way("64 in flight", partial(in_flight, index.submit), grouped),
+        Way("64 threads", partial(in_threads, index.insert), grouped),
+    ]
+
+
+def insert_online(index: PermutedIndex, signatures: Iterator[int], count: int) -> float:
+    """Insert *count* signatures, 64 in flight; returns how many a second."""
+    way = Way("", partial(in_flight, index.submit), count)
+    return rates([way], signatures, 1)[""][0]
+
+
+def page_ways(deduplicator: Deduplicator, single: int, grouped: int) -> list[Way[SignedPage]]:
+    """To decide, file and settle pages."""
+
+    def do(page: SignedPage) -> None:
+        deduplicator.settle(deduplicator.decide([page])[0])
+
+    return [
+        Way("one at a time", partial(one_by_one, do), single),
+        Way("64 in flight", partial(in_flight, partial(_start_page, deduplicator)), grouped),
+        Way("64 threads", partial(in_threads, do), grouped),
+    ]
+
+
+def _start_page(deduplicator: Deduplicator, page: SignedPage) -> Future[bool]:
+    """Done once the page is settled."""
+    settled: Future[bool] = Future()
+
+    def decided(future: Future[list[Decision]]) -> None:
+        try:
+            [decision] = future.result()
+            # Deduplicator.settle waits, which the writing thread, where this runs, must not.
+            settling = deduplicator._store.settle(decision.scope, decision.key, deduplicator._judge)
+        except Exception as error:
+            settled.set_exception(error)
+        else:
+            settling.add_done_callback(lambda done: settled.set_result(done.result()))
+
+    deduplicator.submit([page]).add_done_callback(decided)
+    return settled
+
+
+def open_pages(directory: Path) -> Deduplicator:
+    """The index of pages in *directory*."""
+    return Deduplicator.open(directory, _CONFIG)
+
+
+def file_pages(directory: Path, signatures: Iterable[int], seed: int) -> None:
+    """File a page for each of *signatures* in a new index, 64 a transaction."""
+    supply = pages(signatures, seed)
+    with open_pages(directory) as deduplicator:
+        while batch := list(islice(supply, WAITING)):
+            deduplicator.decide(batch)
+
+
+def database_bytes(directory: Path) -> dict[str, int]:
+    """What each LMDB database in *directory* takes. Nobody may have the index open in this process."""
+    with lmdb.open(str(directory), readonly=True, max_dbs=16) as env, env.begin() as txn:
+        names = [bytes(name) for name, _ in txn.cursor()]
+        stats = {name.decode(): txn.stat(env.open_db(name, txn, create=False)) for name in names}
+    return {
+        name: stat["psize"] * (stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"])
+        for name, stat in stats.items()
+    }

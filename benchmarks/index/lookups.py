@@ -1,0 +1,92 @@
+"""Look-ups: warm, from the disk, and held against brute force."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.index.data import Truths
+from benchmarks.index.probe import probe, timed
+from crawler_dedup import PermutedIndex
+from crawler_dedup.hamming import MAX_DISTANCE
+
+_DROPS = ("fadvise", "drop_caches")  # the second empties the cache of the whole machine, and only root may
+
+
+@dataclass(frozen=True)
+class Warm:
+    """Microseconds a look-up, medians of rounds; ``many``: in one call of ``query_many``."""
+
+    p50: float
+    p99: float
+    many: float
+
+
+@dataclass(frozen=True)
+class Cold:
+    """Microseconds a look-up with nothing in the cache, KB that each read from the disk, how the cache was dropped."""
+
+    p50: float
+    p99: float
+    kilobytes: float
+    drop: str
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Of ``expected`` neighbours ``found``; ``further``: what was found besides."""
+
+    k: int
+    found: int
+    expected: int
+    further: int
+
+
+def warm(directory: Path, k: int, asked: list[int], rounds: int) -> Warm:
+    """Look *asked* up again and again; the first time is not measured."""
+    with PermutedIndex.open(directory) as index:
+        timed(index, asked, k)
+        times = [timed(index, asked, k) for _ in range(rounds)]
+        many = statistics.median(_many(index, asked, k, rounds))
+    return Warm(
+        statistics.median(quantile(one, 0.5) for one in times),
+        statistics.median(quantile(one, 0.99) for one in times),
+        many,
+    )
+
+
+def _many(index: PermutedIndex, asked: list[int], k: int, rounds: int) -> Iterator[float]:
+    for _ in range(rounds):
+        start = time.perf_counter()
+        index.query_many(asked, k)
+        yield (time.perf_counter() - start) / len(asked) * 1e6
+
+
+def cold(directory: Path, k: int, asked: list[int]) -> Cold | None:
+    """Look *asked* up in a fresh process, with the file dropped from the cache. ``None``: it cannot be dropped."""
+    for drop in _DROPS if os.geteuid() == 0 else _DROPS[:1]:
+        done = probe("cold", directory, k, asked, drop)
+        if done["read"] >= 4096 * len(asked):  # else they came from the cache after all
+            times = done["times"]
+            return Cold(quantile(times, 0.5), quantile(times, 0.99), done["read"] / len(asked) / 1024, drop)
+    return None
+
+
+def quantile(nanoseconds: list[int], share: float) -> float:
+    """Of the sorted times the one at *share*, in µs."""
+    return sorted(nanoseconds)[int(share * (len(nanoseconds) - 1))] / 1000
+
+
+def recalls(index: PermutedIndex, truths: Truths) -> Iterator[Recall]:
+    """For every distance, what *index* finds of what there is."""
+    for k in range(MAX_DISTANCE + 1):
+        found = expected = further = 0
+        for asked, truth in truths.items():
+            near = {(distance, one) for one, distance in truth.items() if distance <= k}
+            answer = {(match.distance, match.signature) for match in index.query(asked, k)}
+            found, expected, further = found + len(near & answer), expected + len(near), further + len(answer - near)
+        yield Recall(k, found, expected, further)

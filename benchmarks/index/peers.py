@@ -1,0 +1,158 @@
+"""The peers of the signature index: the same signatures, the same questions, in memory."""
+
+from __future__ import annotations
+
+import logging
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import faiss
+import numpy as np
+import simhash
+
+from benchmarks.index.data import Signatures, Truths, neighbours
+from benchmarks.index.probe import rss_anon
+from crawler_dedup import PermutedIndex
+
+_SLICE = 1 << 22
+_ROUND_SECONDS = 2.0
+_SIMHASH_MOST = 1_000_000
+_FLAT_MOST = 20_000_000
+
+
+@dataclass(frozen=True)
+class Peer:
+    """An index to compare with.
+
+    Attributes:
+        ask: one look-up; what it returns, :attr:`read` turns into signatures.
+        ask_many: many look-ups in one call, where there is such a call.
+        seconds: that it took to build.
+        memory: by which the process has grown, in bytes.
+    """
+
+    name: str
+    ask: Callable[[int], Any]
+    read: Callable[[Any], set[int]]
+    ask_many: Callable[[list[int]], Any] | None
+    seconds: float
+    memory: int
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A peer beside ours, microseconds a look-up: medians of rounds that alternate. ``found`` of ``expected``."""
+
+    name: str
+    seconds: float
+    memory: int
+    theirs: float
+    ours: float
+    theirs_many: float | None
+    ours_many: float
+    found: int
+    expected: int
+
+
+def builders(stored: Signatures, k: int, *, large: bool) -> Iterator[Callable[[], Peer]]:
+    """What builds each peer, so that one is in memory at a time. *large*: also those that take long."""
+    faiss.omp_set_num_threads(1)
+    yield lambda: _faiss("faiss IndexBinaryMultiHash 4 × 16", _multi_hash(k), stored, k)
+    if large or len(stored) <= _FLAT_MOST:
+        yield lambda: _faiss("faiss IndexBinaryFlat", faiss.IndexBinaryFlat(64), stored, k)
+    yield lambda: Peer("numpy brute force", lambda asked: neighbours(stored, asked, k), set, None, 0.0, stored.nbytes)
+    if large or len(stored) <= _SIMHASH_MOST:
+        yield lambda: _simhash(stored, k)
+
+
+def _multi_hash(k: int) -> Any:
+    index = faiss.IndexBinaryMultiHash(64, 4, 16)
+    index.nflip = k // 4  # of four blocks, one differs in k // 4 bits at most: nothing is missed
+    return index
+
+
+def _faiss(name: str, index: Any, stored: Signatures, k: int) -> Peer:
+    before, start = rss_anon(), time.perf_counter()
+    for at in range(0, len(stored), _SLICE):
+        index.add(_codes(stored[at : at + _SLICE]))
+
+    def ask_many(asked: list[int]) -> Any:
+        return index.range_search(_codes(np.array(asked, dtype=np.uint64)), k + 1)  # faiss leaves its radius out
+
+    def read(answer: Any) -> set[int]:
+        return set(stored[answer[2]].tolist())
+
+    seconds = time.perf_counter() - start
+    return Peer(name, lambda asked: ask_many([asked]), read, ask_many, seconds, rss_anon() - before)
+
+
+def _codes(signatures: Signatures) -> Any:
+    return signatures.view(np.uint8).reshape(-1, 8)
+
+
+def _simhash(stored: Signatures, k: int) -> Peer:
+    logging.getLogger("simhash").setLevel(logging.ERROR)  # it warns of each large bucket
+    before, start = rss_anon(), time.perf_counter()
+    index = simhash.SimhashIndex([(str(one), simhash.Simhash(one)) for one in stored.tolist()], k=k)
+    return Peer(
+        f"PyPI simhash {version('simhash')} SimhashIndex",
+        lambda asked: index.get_near_dups(simhash.Simhash(asked)),
+        lambda answer: set(map(int, answer)),
+        None,
+        time.perf_counter() - start,
+        rss_anon() - before,
+    )
+
+
+def compare(index: PermutedIndex, peer: Peer, asked: list[int], truths: Truths, k: int, rounds: int) -> Compared:
+    """Time *peer* and *index* in turn on *asked*, and hold the peer's answers against *truths*."""
+    found = expected = 0
+    start = time.perf_counter()
+    for signature, truth in truths.items():
+        near = {one for one, distance in truth.items() if distance <= k}
+        found += len(near & peer.read(peer.ask(signature)))
+        expected += len(near)
+    slow = (time.perf_counter() - start) / len(truths)
+    few = asked[: max(8, min(len(asked), int(_ROUND_SECONDS / slow)))]
+    theirs, ours, theirs_many, ours_many = [], [], [], []
+    for _ in range(rounds + 1):
+        ours.append(_median_us(lambda one: index.query(one, k), asked))
+        theirs.append(_median_us(peer.ask, few))
+        ours_many.append(_many_us(lambda many: index.query_many(many, k), asked))
+        if peer.ask_many:
+            theirs_many.append(_many_us(peer.ask_many, few))
+    return Compared(
+        peer.name,
+        peer.seconds,
+        peer.memory,
+        _settled(theirs),
+        _settled(ours),
+        _settled(theirs_many) if theirs_many else None,
+        _settled(ours_many),
+        found,
+        expected,
+    )
+
+
+def _settled(rounds: list[float]) -> float:
+    """The median without the first round, which warms."""
+    return statistics.median(rounds[1:])
+
+
+def _median_us(ask: Callable[[int], object], asked: list[int]) -> float:
+    times = []
+    for signature in asked:
+        start = time.perf_counter_ns()
+        ask(signature)
+        times.append(time.perf_counter_ns() - start)
+    return statistics.median(times) / 1000
+
+
+def _many_us(ask_many: Callable[[list[int]], object], asked: list[int]) -> float:
+    start = time.perf_counter()
+    ask_many(asked)
+    return (time.perf_counter() - start) / len(asked) * 1e6

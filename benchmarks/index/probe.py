@@ -1,0 +1,100 @@
+"""What has to be measured in a fresh process: ``python -m benchmarks.index.probe {cold,memory} DIRECTORY K [DROP]``.
+
+Questions come as JSON on standard input, so that nothing of the index is read before it is measured; figures go out as
+JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+from crawler_dedup import PermutedIndex
+
+
+def probe(what: str, directory: Path, k: int, asked: list[int], drop: str = "") -> Any:
+    """Run this module in a process of its own; returns what it found."""
+    command = [sys.executable, "-m", __name__, what, str(directory), str(k), drop]
+    done = subprocess.run(command, input=json.dumps(asked), stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def rss_anon() -> int:
+    """Bytes of this process's own memory (that of the mapped index is not its own)."""
+    status = Path("/proc/self/status").read_text("ascii")
+    return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("RssAnon"))
+
+
+def timed(index: PermutedIndex, asked: list[int], k: int) -> list[int]:
+    """Nanoseconds of each look-up."""
+    times = []
+    for signature in asked:
+        start = perf_counter_ns()
+        index.query(signature, k)
+        times.append(perf_counter_ns() - start)
+    return times
+
+
+def _cold(directory: Path, k: int, asked: list[int], drop: str) -> dict[str, Any]:
+    """Look-ups, each with the cache dropped before it, and the bytes that were read from the disk for them.
+
+    The index is opened anew each time: what is mapped is not dropped. (And one miss reads what lies around it, so that
+    a few hundred look-ups would soon find a whole index of some gigabytes in the cache.)
+    """
+    times, read = [], 0
+    for signature in asked:
+        if drop == "drop_caches":
+            Path("/proc/sys/vm/drop_caches").write_text("1", "ascii")
+        else:
+            _forget(directory / "data.mdb")
+        with PermutedIndex.open(directory) as index:
+            before = _bytes_read()
+            times += timed(index, [signature], k)
+            read += _bytes_read() - before
+    return {"times": times, "read": read}
+
+
+def _forget(file: Path) -> None:
+    """Ask the system to drop *file* from its cache. Nobody may have it mapped."""
+    handle = os.open(file, os.O_RDONLY)
+    try:
+        os.fdatasync(handle)
+        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(handle)
+
+
+def _bytes_read() -> int:
+    lines = Path("/proc/self/io").read_text("ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes"))
+
+
+def _memory(directory: Path, k: int, asked: list[int]) -> dict[str, int]:
+    """Own memory as the index is used: half of *asked* is looked up, half inserted."""
+    half = len(asked) // 2
+    figures = {"started": rss_anon()}
+    with PermutedIndex.open(directory) as index:
+        figures["opened"] = rss_anon()
+        timed(index, asked[:half], k)
+        figures[f"after {half:,} look-ups"] = rss_anon()
+        for signature in asked[half:]:
+            index.insert(signature)
+        figures[f"after {len(asked) - half:,} inserts"] = rss_anon()
+    return figures
+
+
+def main() -> None:
+    """Measure and print."""
+    what, directory, k, drop = sys.argv[1:]
+    asked = json.load(sys.stdin)
+    cold = what == "cold"
+    print(json.dumps(_cold(Path(directory), int(k), asked, drop) if cold else _memory(Path(directory), int(k), asked)))
+
+
+if __name__ == "__main__":
+    main()
