@@ -10,7 +10,14 @@ if TYPE_CHECKING:
     from crawler_dedup.config import Config
     from crawler_dedup.decision import Decision, Match, Verdict
     from crawler_dedup.deduplicator import Deduplicator
-    from crawler_dedup.errors import ConfigError, DedupError, ExportUnreadable, IndexMismatch, IndexUnusable
+    from crawler_dedup.errors import (
+        ConfigError,
+        DedupError,
+        ExportUnreadable,
+        IndexDamaged,
+        IndexMismatch,
+        IndexUnusable,
+    )
     from crawler_dedup.hamming import SignatureMatch
     from crawler_dedup.maintext import main_text
     from crawler_dedup.permuted import PermutedIndex
@@ -25,6 +32,7 @@ __all__ = [
     "DedupError",
     "Deduplicator",
     "ExportUnreadable",
+    "IndexDamaged",
     "IndexMismatch",
     "IndexUnusable",
     "Match",
@@ -47,6 +55,7 @@ _MODULES = {
     "DedupError": "errors",
     "Deduplicator": "deduplicator",
     "ExportUnreadable": "errors",
+    "IndexDamaged": "errors",
     "IndexMismatch": "errors",
     "IndexUnusable": "errors",
     "Match": "decision",

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh32_intdigest
 
+from crawler_dedup.errors import IndexDamaged
+
 Keys = NDArray[np.uint64]
 
 _PAYLOAD = np.dtype("<u8")
-_FIRST = 2008
+FIRST = 2008
 """Bytes of a full first chunk: 251 payloads, of which two fit into one leaf page of LMDB."""
-_CHUNK = 4080
+CHUNK = 4080
 """Bytes of each further full chunk: 510 payloads, a page of 4,096 bytes less LMDB's header."""
 _TOP = np.uint64((1 << 64) - 1)
 _NAME = 12
@@ -68,13 +70,13 @@ class Buckets:
         get, db = txn.get, self.db
         names = [_name(scope, key) for key in probes]
         chunks = latest = [get(name, b"", db) for name in names]
-        number, size = 1, _FIRST
+        number, size = 1, FIRST
         while full := [name for name, chunk in zip(names, latest, strict=True) if len(chunk) == size]:
-            names, size = full, _CHUNK
+            names, size = full, CHUNK
             latest = [get(_chunk_name(name, number), b"", db) for name in names]
             chunks = chunks + latest
             number += 1
-        return np.frombuffer(b"".join(chunks), dtype=_PAYLOAD)
+        return _payloads(b"".join(chunks))
 
     def remove(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
         """Take *payload* out of the buckets of *keys*; where it does not stand nothing happens."""
@@ -86,7 +88,7 @@ class Buckets:
         """(scope, key, payloads) of every chunk, in ascending order of scope and key.
 
         Raises:
-            ValueError: there is a chunk that look-ups would not find, or could not read.
+            IndexDamaged: there is a chunk that look-ups would not find, or could not read.
         """
         bucket, expected = b"", 0
         with txn.cursor(db=self.db) as cursor:
@@ -98,15 +100,21 @@ class Buckets:
                     len(name) not in (_NAME, _NAME + 4)
                     or number != expected
                     or len(chunk) % 8
-                    or not 0 < len(chunk) <= _CHUNK
+                    or not 0 < len(chunk) <= CHUNK
                 ):
-                    raise ValueError(f"chunk {bytes(name).hex()} of {len(chunk)} bytes")
+                    raise IndexDamaged(f"A bucket is damaged: chunk {bytes(name).hex()} of {len(chunk)} bytes.")
                 expected = number + 1 if len(chunk) == _size(number) else -1
                 yield (
                     int.from_bytes(bucket[:4], "big"),
                     int.from_bytes(bucket[4:], "big"),
-                    np.frombuffer(chunk, dtype=_PAYLOAD),
+                    _payloads(chunk),
                 )
+
+    def salvage(self, txn: lmdb.Transaction) -> Iterator[Keys]:
+        """All payloads, also of chunks that are damaged."""
+        with txn.cursor(db=self.db) as cursor:
+            for _, chunk in cursor:
+                yield _payloads(bytes(chunk)[: len(chunk) // 8 * 8])
 
     def tally(self, txn: lmdb.Transaction) -> Tally:
         """Of all entries. Raises as :meth:`items`."""
@@ -144,9 +152,16 @@ def _chunk_name(name: bytes, number: int) -> bytes:
     return name + number.to_bytes(4, "big") if number else name
 
 
+def _payloads(content: bytes | memoryview) -> Keys:
+    try:
+        return np.frombuffer(content, dtype=_PAYLOAD)
+    except ValueError:
+        raise IndexDamaged(f"A bucket is damaged: it has {len(content)} bytes.") from None
+
+
 def _size(number: int) -> int:
     """Bytes of a full chunk."""
-    return _CHUNK if number else _FIRST
+    return CHUNK if number else FIRST
 
 
 def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
@@ -154,7 +169,7 @@ def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
     chunk = cursor.get(name)
     if chunk is None:
         return 0, b""
-    if len(chunk) == _FIRST:
+    if len(chunk) == FIRST:
         if not (cursor.set_range(name + _LAST) and cursor.prev()):
             cursor.last()
         found = bytes(cursor.key())
@@ -176,7 +191,7 @@ def _remove(cursor: lmdb.Cursor, name: bytes, payload: int) -> None:
     """The bucket's last payload takes the place of *payload*."""
     number, chunk = 0, cursor.get(name)
     while chunk is not None:
-        at = np.flatnonzero(np.frombuffer(chunk, dtype=_PAYLOAD) == payload)
+        at = np.flatnonzero(_payloads(chunk) == payload)
         if len(at):
             break
         number += 1

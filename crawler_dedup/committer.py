@@ -12,9 +12,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import lmdb
+
+from crawler_dedup.errors import IndexUnusable
 
 _T = TypeVar("_T")
 _READERS_INTERVAL = 60.0
@@ -41,7 +44,7 @@ class Committer:
         future: Future[_T] = Future()
         with self._changed:
             if self._closing:
-                raise RuntimeError("The index is closed.")
+                raise IndexUnusable("The index is closed, or was opened by a process of which this is a fork.")
             self._waiting.append((job, future))
             self._changed.notify()
         return future
@@ -53,6 +56,11 @@ class Committer:
             self._changed.notify()
         self._thread.join(timeout)
         return not self._thread.is_alive()
+
+    def forked(self) -> None:
+        """Take no more jobs: the thread has stayed with the parent process."""
+        self._changed = threading.Condition()
+        self._closing = True
 
     def _run(self) -> None:
         while True:
@@ -81,7 +89,8 @@ class Committer:
         """What a killed process was reading would be kept for ever, and the file would grow."""
         if time.monotonic() > self._readers_checked + _READERS_INTERVAL:
             self._readers_checked = time.monotonic()
-            self._env.reader_check()
+            with suppress(lmdb.Error):
+                self._env.reader_check()
 
     def _take(self) -> list[tuple[_Job, Future[Any]]]:
         with self._changed:

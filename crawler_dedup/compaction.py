@@ -8,7 +8,8 @@ from pathlib import Path
 
 import lmdb
 
-from crawler_dedup.environment import COPY, FILE, Environment, unusable
+from crawler_dedup.engine import COPY, FILE, unusable
+from crawler_dedup.environment import Environment
 
 
 def compact(directory: Path) -> tuple[int, int]:
@@ -27,9 +28,11 @@ def compact(directory: Path) -> tuple[int, int]:
             copy.mkdir()
             env.copy(str(copy), compact=True)
             env.close()
-            _sync(copy / FILE)
+            _keep_access(data, copy / FILE)
+            _sync(copy / FILE, os.O_RDWR)
             (copy / FILE).replace(data)
-            _sync(directory)
+            if os.name == "posix":
+                _sync(directory, os.O_RDONLY)
         except (OSError, lmdb.Error) as error:
             raise unusable(directory, "cannot be compacted", error) from error
         finally:
@@ -37,10 +40,16 @@ def compact(directory: Path) -> tuple[int, int]:
         return before, data.stat().st_size
 
 
-def _sync(path: Path) -> None:
-    if path.is_dir() and os.name == "nt":
-        return
-    handle = os.open(path, os.O_RDONLY)
+def _keep_access(old: Path, new: Path) -> None:
+    """Whoever could use the index before must be able to use it afterwards."""
+    shutil.copymode(old, new)
+    if hasattr(os, "chown"):
+        found = old.stat()
+        os.chown(new, found.st_uid, found.st_gid)
+
+
+def _sync(path: Path, flags: int) -> None:
+    handle = os.open(path, flags)
     try:
         os.fsync(handle)
     finally:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from crawler_dedup.environment import MAP_SIZE
+from crawler_dedup.engine import MAP_SIZE
 from crawler_dedup.errors import ConfigError
 
 PREFIX = "DEDUP_"

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +22,22 @@ import lmdb
 import msgspec
 
 from crawler_dedup.committer import Committer
+from crawler_dedup.engine import (
+    AS_MADE,
+    COPY,
+    FILE,
+    LOCK_FILE,
+    allocate,
+    damaged,
+    database_names,
+    explain,
+    fill_up,
+    lmdb_open,
+    no_index,
+    pages,
+    require_ours,
+    unusable,
+)
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.filesystem import Presence, refuse_network
 from crawler_dedup.header import FORMAT, Header, check
@@ -29,20 +46,8 @@ logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-_GIB = 1 << 30
-MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB
-"""Default size of the map. On Linux and macOS it is sparse and costs address space only; Windows allocates the file."""
-
 _OPEN_TIMEOUT = 30.0
 _CLOSE_TIMEOUT = 10.0
-_FULL = 1 << 16
-_DAMAGE = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.InvalidError)
-_DATABASES = 8
-_READERS = 1024
-_LOCK_FILE = "lock.mdb"
-FILE = "data.mdb"
-COPY = "compacting"
-"""Where a compaction writes."""
 
 
 class Environment:
@@ -54,8 +59,8 @@ class Environment:
 
     def __init__(self, directory: Path, map_size: int) -> None:
         self.directory = directory
-        self.map_size = map_size
         self._users = 0
+        self._forked = False
         try:
             refuse_network(directory)
             directory.mkdir(parents=True, exist_ok=True)
@@ -63,30 +68,35 @@ class Environment:
         except OSError as error:
             raise self._unusable("cannot be opened", error) from error
         try:
-            self._lmdb = self._open_lmdb()
+            self._lmdb = self._open_lmdb(map_size)
         except BaseException as error:
             self._presence.leave()
+            if isinstance(error, lmdb.InvalidError):
+                raise damaged(self.directory, error) from error
             if isinstance(error, (OSError, lmdb.Error)):
                 raise self._unusable("cannot be opened", error) from error
             raise
         self._committer = Committer(self._lmdb, self._explain)
 
-    def _open_lmdb(self) -> lmdb.Environment:
+    def _open_lmdb(self, map_size: int) -> lmdb.Environment:
         if self._presence.alone():
             shutil.rmtree(self.directory / COPY, ignore_errors=True)  # of a compaction that was killed
-            _allocate(self.directory / _LOCK_FILE)
-            with _lmdb_open(self.directory, self.map_size) as env:
-                _fill_up(env, self.directory / FILE)
+            allocate(self.directory / LOCK_FILE)
+            with lmdb_open(self.directory, map_size) as env:
+                fill_up(env, self.directory / FILE)
         # Only now: a compaction may come between, and it puts another file in the place of this one.
         if not self._presence.share(_OPEN_TIMEOUT):
             raise IndexUnusable(f"The index in {self.directory} is being compacted by another process.")
-        env = _lmdb_open(self.directory, self.map_size)
+        env = lmdb_open(self.directory, map_size)
         env.reader_check()
         return env
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int) -> Environment:
         """Open or create the environment in *directory*.
+
+        Args:
+            map_size: largest size of the file in bytes; of several openings in one process that of the first holds.
 
         Raises:
             IndexUnusable: it cannot be opened.
@@ -110,21 +120,30 @@ class Environment:
     @classmethod
     @contextmanager
     def alone(cls, directory: Path) -> Iterator[lmdb.Environment]:
-        """The LMDB environment in *directory*, for nobody but the caller. Raises as :meth:`open`."""
+        """The LMDB environment of an existing index, for nobody but the caller.
+
+        Raises:
+            IndexUnusable: it is open elsewhere, cannot be opened, or is no index.
+        """
         directory = directory.resolve()
         with cls._lock:
             if directory in cls._open:
                 raise IndexUnusable(f"The index in {directory} is open elsewhere in this process.")
-            presence = Presence(directory)
+            refuse_network(directory)
+            try:
+                presence = Presence(directory)
+            except OSError as error:
+                raise unusable(directory, "cannot be opened", error) from error
             try:
                 if not presence.alone():
                     raise IndexUnusable(f"The index in {directory} is open in another process: end that first.")
                 try:
-                    env = _lmdb_open(directory, MAP_SIZE)
+                    env = lmdb_open(directory, AS_MADE)
                 except lmdb.Error as error:
                     raise unusable(directory, "cannot be opened", error) from error
                 with env:
-                    _fill_up(env, directory / FILE)
+                    fill_up(env, directory / FILE)
+                    require_ours(env, directory)
                     yield env
             finally:
                 presence.leave()
@@ -161,13 +180,11 @@ class Environment:
             IndexMismatch: the header has another kind or spec.
             IndexUnusable: it cannot be read or written.
         """
-        if fresh and not self.shared:
-            self.write(self._empty)
         header = Header(FORMAT, dict(spec), dict(libraries), kind)
         stored = self.stored_header()
-        if stored is None:
+        if stored is None or (fresh and not self.shared):
             # Another process may have been faster: what stands there then is checked like any other.
-            stored = self.write(lambda txn: self._put_header(txn, header))
+            stored = self.write(partial(self._begin, header=header, fresh=fresh))
         check(self.directory, stored, header)
         return stored
 
@@ -180,7 +197,7 @@ class Environment:
         """As :meth:`stored_header`; raises :class:`IndexUnusable` where there is none."""
         header = self.stored_header()
         if header is None:
-            raise IndexUnusable(f"There is no index in {self.directory}.")
+            raise no_index(self.directory)
         return header
 
     def header_in(self, txn: lmdb.Transaction) -> Header | None:
@@ -191,11 +208,13 @@ class Environment:
         try:
             return msgspec.json.decode(stored, type=Header)
         except msgspec.DecodeError as error:
-            raise IndexUnusable(f"The header of the index in {self.directory} cannot be read: {error}") from error
+            raise damaged(self.directory, error) from error
 
     @contextmanager
     def read(self) -> Iterator[lmdb.Transaction]:
         """A read transaction: what was committed when it began. What LMDB raises in it becomes a clear error."""
+        if self._forked:
+            raise IndexUnusable(f"The index in {self.directory} was opened by a process of which this is a fork.")
         try:
             try:
                 txn = self._lmdb.begin(buffers=True)
@@ -204,7 +223,7 @@ class Environment:
                 txn = self._lmdb.begin(buffers=True)
             with txn:
                 yield txn
-        except lmdb.Error as error:
+        except (lmdb.Error, msgspec.DecodeError) as error:
             raise self._explain(error) from error
 
     def submit(self, job: Callable[[lmdb.Transaction], _T]) -> Future[_T]:
@@ -212,13 +231,19 @@ class Environment:
         return self._committer.submit(job)
 
     def write(self, job: Callable[[lmdb.Transaction], _T]) -> _T:
-        """Run *job* in the next write transaction and wait, for the lock not longer than a time limit."""
+        """Run *job* in the next write transaction and wait until it is on disk.
+
+        Raises:
+            IndexUnusable: the transaction did not begin within 30 seconds; *job* is not run then.
+        """
         future = self.submit(job)
         try:
             return future.result(_OPEN_TIMEOUT)
         except FutureTimeout:
             if future.cancel():
-                raise IndexUnusable(f"The index in {self.directory} is locked by another process.") from None
+                raise IndexUnusable(
+                    f"The index in {self.directory} is locked by another process, or by a long transaction of this one."
+                ) from None
             return future.result()
 
     def databases(self, make: Callable[[lmdb.Environment, lmdb.Transaction], _T]) -> _T:
@@ -239,22 +264,28 @@ class Environment:
             "disk": getattr(file, "st_blocks", 0) * 512 or file.st_size,
             "page": main["psize"],
             "pages": info["last_pgno"] + 1,
-            "used": used + _pages(main) + 2,
+            "used": used + pages(main) + 2,
             "readers": len(self._lmdb.readers().splitlines()) - 1,
         }
 
     def _used_pages(self, txn: lmdb.Transaction) -> int:
-        return sum(_pages(txn.stat(database)) for database in self._all_databases(txn))
+        return sum(pages(txn.stat(database)) for database in self._all_databases(txn))
 
     def _open_meta(self, txn: lmdb.Transaction) -> None:
+        names = database_names(txn)
+        if names and b"meta" not in names:
+            raise IndexUnusable(f"{self.directory} holds another LMDB database, not an index.")
         self.meta = self._lmdb.open_db(b"meta", txn)
+        if len(names) > 1 and self.header_in(txn) is None:
+            raise IndexUnusable(f"{self.directory} holds another LMDB database, not an index.")
 
     def _all_databases(self, txn: lmdb.Transaction) -> list[Any]:
-        with txn.cursor() as cursor:
-            names = [bytes(name) for name, _ in cursor]
-        return [self._lmdb.open_db(name, txn, create=False) for name in names]
+        return [self._lmdb.open_db(name, txn, create=False) for name in database_names(txn)]
 
-    def _put_header(self, txn: lmdb.Transaction, header: Header) -> Header:
+    def _begin(self, txn: lmdb.Transaction, header: Header, fresh: bool) -> Header:
+        """Write the header, in an empty index or one that is emptied first; returns the one that stands there then."""
+        if fresh:
+            self._empty(txn)
         txn.put(b"header", msgspec.json.encode(header), db=self.meta, overwrite=False)
         return self.header_in(txn) or header
 
@@ -263,76 +294,22 @@ class Environment:
         for database in self._all_databases(txn):
             # Databases of another format may be of another kind; those of ours stay open in other processes.
             txn.drop(database, delete=header is not None and header.format != FORMAT)
-        self._open_meta(txn)
+        self.meta = self._lmdb.open_db(b"meta", txn)
 
     def _explain(self, error: Exception) -> Exception:
-        if isinstance(error, lmdb.MapFullError):
-            return self._unusable(f"is full: its map has {self.map_size} bytes (DEDUP_MAP_SIZE)")
-        if isinstance(error, lmdb.MapResizedError):
-            return self._unusable(f"has outgrown our map of {self.map_size} bytes (DEDUP_MAP_SIZE)")
-        if isinstance(error, lmdb.DiskError) or (isinstance(error, lmdb.Error) and self._disk_is_full()):
-            return self._unusable("cannot be written: the disk is full")
-        if isinstance(error, (*_DAMAGE, msgspec.DecodeError)):
-            return self._unusable("is damaged", error)
-        if isinstance(error, (OSError, lmdb.Error)):
-            return self._unusable("cannot be read or written", error)
-        return error
-
-    def _disk_is_full(self) -> bool:
-        """LMDB calls a page of which only a part could be written an input/output error."""
-        return shutil.disk_usage(self.directory).free < _FULL
+        return explain(error, self._lmdb, self.directory)
 
     def _unusable(self, what: str, error: Exception | None = None) -> IndexUnusable:
         return unusable(self.directory, what, error)
 
 
-def unusable(directory: Path, what: str, error: Exception | None = None) -> IndexUnusable:
-    """An error that says *what* is with the index in *directory*, with the reason and ways out."""
-    ways_out = ""
-    if isinstance(error, _DAMAGE):
-        ways_out = " Ways out: an export or copy of it, or another directory (DEDUP_DIR)."
-    return IndexUnusable(f"The index in {directory} {what}{f': {error}' if error else ''}.{ways_out}")
-
-
-def _lmdb_open(directory: Path, map_size: int) -> lmdb.Environment:
-    return lmdb.open(
-        str(directory),
-        map_size=map_size,
-        max_dbs=_DATABASES,
-        max_readers=_READERS,
-        metasync=True,
-        sync=True,
-        readahead=False,  # a look-up reads scattered pages: what lies around them is of no use
-    )
-
-
-def _allocate(lock_file: Path) -> None:
-    """Take the room of LMDB's lock file now: it is sparse, and on a full disk writing to its map kills the process."""
-    if hasattr(os, "posix_fallocate"):
-        with lock_file.open("ab") as file:
-            os.posix_fallocate(file.fileno(), 0, 64 * _READERS + 4096)
-
-
-def _fill_up(env: lmdb.Environment, file: Path) -> None:
-    """Make a truncated file as long as it says it is.
-
-    Reading behind its end would kill the process (SIGBUS); zeros are found by LMDB, which says that the index is
-    damaged. A sound file can be shorter too: the last pages may be free ones.
-    """
-    length = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
-    if file.stat().st_size < length:
-        os.truncate(file, length)
-
-
-def _pages(stat: Any) -> int:
-    return int(stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"])
-
-
 def _after_fork() -> None:
     # LMDB's handles and the writing threads stay with the parent. LMDB refuses the child an index that the parent has
     # open; without this, the child would wait for a thread that it does not have.
-    for environment in Environment._open.values():
+    for environment in (*Environment._open.values(), *Environment._left_open):
         environment._presence.leave()
+        environment._committer.forked()
+        environment._forked = True
     Environment._open.clear()
     Environment._lock = threading.Lock()
 

@@ -17,6 +17,10 @@ class IndexUnusable(DedupError):
     """The index directory cannot be opened, read or written; the message says why."""
 
 
+class IndexDamaged(IndexUnusable):
+    """What stands in the index is not what this package wrote: the file is damaged or cut off."""
+
+
 class IndexMismatch(DedupError):
     """The index was made with another configuration: its signatures cannot be compared with ours."""
 
@@ -27,8 +31,8 @@ class IndexMismatch(DedupError):
         super().__init__(
             f"The index in {directory} was made with another configuration:\n"
             + "\n".join(lines)
-            + "\nWays out: go back to the index's configuration, name another directory (DEDUP_DIR),"
-            " or start anew (DEDUP_FRESH = True empties this one)."
+            + "\nWays out: go back to the index's configuration, name another directory (in a crawl DEDUP_DIR),"
+            " or start anew (in a crawl DEDUP_FRESH = True empties this one)."
         )
 
     def __reduce__(self) -> tuple[type[IndexMismatch], tuple[str, dict[str, tuple[object, object]]]]:

@@ -12,7 +12,21 @@ from crawler_dedup.errors import IndexUnusable
 
 # Memory maps of one file on two hosts do not see each other's pages, and locks are often not real.
 _NETWORK = {"9p", "afs", "beegfs", "ceph", "cifs", "gfs", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4"}
-_NETWORK |= {"ocfs2", "orangefs", "smb", "smb2", "smb3", "smbfs", "webdav"}
+_NETWORK |= {
+    "afpfs",
+    "davfs",
+    "ocfs2",
+    "orangefs",
+    "prl_fs",
+    "smb",
+    "smb2",
+    "smb3",
+    "smbfs",
+    "vboxsf",
+    "vmhgfs",
+    "webdav",
+}
+_NETWORK |= {f"fuse.{name}" for name in (*_NETWORK, "ceph-fuse", "gcsfuse", "juicefs", "rclone", "s3fs", "sshfs")}
 
 
 def refuse_network(directory: Path) -> None:
@@ -21,20 +35,21 @@ def refuse_network(directory: Path) -> None:
     A mount that cannot be told (a type that is not known) is let through.
     """
     path = directory.resolve()
+    if path.drive.startswith("\\\\"):
+        raise _on_network(directory, "a share", path.drive)
     mounts = {Path(mount.mountpoint): mount for mount in psutil.disk_partitions(all=True)}
     mount = next((mounts[parent] for parent in (path, *path.parents) if parent in mounts), None)
     if mount is None:
         return
-    kind = mount.fstype.lower()
-    if (
-        kind in _NETWORK
-        or kind.removeprefix("fuse.") in {*_NETWORK, "sshfs", "s3fs"}
-        or "remote" in mount.opts.split(",")
-    ):
-        raise IndexUnusable(
-            f"{directory} stands on a network file system ({mount.fstype} at {mount.mountpoint}): a memory map is not"
-            " shared between hosts there, and the index would be damaged. Name a directory on a local disk (DEDUP_DIR)."
-        )
+    if mount.fstype.lower() in _NETWORK or "remote" in mount.opts.split(","):
+        raise _on_network(directory, mount.fstype, mount.mountpoint)
+
+
+def _on_network(directory: Path, kind: str, where: str) -> IndexUnusable:
+    return IndexUnusable(
+        f"{directory} stands on a network file system ({kind} at {where}): a memory map is not shared between hosts"
+        " there, and the index would be damaged. Name a directory on a local disk (DEDUP_DIR)."
+    )
 
 
 class Presence:
@@ -69,8 +84,10 @@ class Presence:
             portalocker.unlock(self._file)
         try:
             portalocker.lock(self._file, kind | portalocker.LockFlags.NON_BLOCKING)
-        except portalocker.LockException:
+        except portalocker.AlreadyLocked:
             self._held = False
+        except portalocker.LockException as error:
+            raise IndexUnusable(f"{self._file.name} cannot be locked: {error}") from error
         else:
             self._held = True
         return self._held

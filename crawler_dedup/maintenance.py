@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from crawler_dedup import permuted, portable, records, store
-from crawler_dedup.environment import FILE, MAP_SIZE, Environment
-from crawler_dedup.errors import ExportUnreadable, IndexUnusable
+from crawler_dedup.engine import AS_MADE, FILE, MAP_SIZE, no_index
+from crawler_dedup.environment import Environment
+from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.header import Header
 from crawler_dedup.permuted import PermutedIndex, tables_of
 from crawler_dedup.portable import Block, Export
-from crawler_dedup.records import Record
+from crawler_dedup.records import Claim, Record
 from crawler_dedup.schemes import scheme_of
 from crawler_dedup.store import Filing, Store
 
 Advance = Callable[[int], None]
 
+_COUNTED = 10_000
 _MERGED = 1 << 13
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What an index of pages holds: by scope, by run (number → pages, time of the last), and claims not settled."""
+
+    scopes: Mapping[str, int]
+    runs: Mapping[int, tuple[int, int]]
+    open_claims: int
 
 
 def open_index(directory: Path) -> Store | PermutedIndex:
     """Open the index that is in *directory*, whatever it is. Raises :class:`IndexUnusable` where there is none."""
     require_index(directory)
-    environment = Environment.open(directory, map_size=MAP_SIZE)
+    environment = Environment.open(directory, map_size=AS_MADE)
     try:
         kind = environment.existing_header().kind
         return PermutedIndex.open(directory) if kind == permuted.KIND else Store.attach(directory)
@@ -43,7 +56,7 @@ def open_pages(directory: Path) -> Store:
 def require_index(directory: Path) -> None:
     """Raise :class:`IndexUnusable` where there is no index in *directory*: none is made by looking for it."""
     if not (directory / FILE).is_file():
-        raise IndexUnusable(f"There is no index in {directory}.")
+        raise no_index(directory)
 
 
 def filing_of(header: Header) -> Filing:
@@ -54,34 +67,48 @@ def filing_of(header: Header) -> Filing:
 def verify(index: Store | PermutedIndex, advance: Advance) -> list[str]:
     """What is wrong with *index*, a sentence each."""
     if isinstance(index, PermutedIndex):
-        return index.verify()
+        return index.verify(advance)
     return index.verify(filing_of(index.header), advance)
 
 
-def repair(index: Store | PermutedIndex) -> None:
+def repair(index: Store | PermutedIndex, advance: Advance) -> None:
     """Make what was derived anew, from the records or from every signature that stands somewhere."""
     if isinstance(index, PermutedIndex):
         index.repair()
     else:
-        index.repair(filing_of(index.header))
+        index.repair(filing_of(index.header), advance)
 
 
-def export_index(directory: Path, file: Path, advance: Advance) -> int:
-    """Write the index in *directory* to *file*; returns how many signatures or pages."""
-    index = open_index(directory)
-    try:
-        header = index.environment.existing_header()
-        blocks = _signatures(index) if isinstance(index, PermutedIndex) else _pages(index)
-        return portable.write(file, header, _counted(blocks, advance))
-    finally:
-        index.close()
+def contents(pages: Store, advance: Advance) -> Contents:
+    """Look at every record and count."""
+    scopes: Counter[str] = Counter()
+    runs: dict[int, tuple[int, int]] = {}
+    open_claims = 0
+    for block in pages.records(_COUNTED):
+        for record in block:
+            scopes[record.page.scope] += 1
+            filed, last = runs.get(record.run, (0, 0))
+            runs[record.run] = filed + 1, max(last, record.filed)
+            open_claims += record.claim is Claim.OPEN
+        advance(len(block))
+    return Contents(dict(scopes.most_common()), runs, open_claims)
 
 
-def import_index(export: Export, directory: Path, advance: Advance) -> tuple[int, int]:
+def export_index(index: Store | PermutedIndex, file: Path, advance: Advance) -> int:
+    """Write *index* to *file*; returns how many signatures or pages."""
+    blocks = _signatures(index) if isinstance(index, PermutedIndex) else _pages(index)
+    return portable.write(file, index.environment.existing_header(), _counted(blocks, advance))
+
+
+def import_index(export: Export, directory: Path, checked: Advance, advance: Advance) -> tuple[int, int]:
     """Merge *export* into the index in *directory*, which is made where there is none.
 
     Pages that it has already stay as they are, and nothing is compared. The whole file is read before anything is
     written: a damaged one changes nothing.
+
+    Args:
+        checked: called with numbers of rows that were read the first time.
+        advance: called with numbers of rows that were filed.
 
     Returns:
         How many signatures or pages the export has, and how many of them are new.
@@ -91,7 +118,7 @@ def import_index(export: Export, directory: Path, advance: Advance) -> tuple[int
         IndexMismatch: the index was made with another configuration.
     """
     total = 0
-    for block in export.blocks():
+    for block in _counted(export.blocks(), checked):
         _records_of(export, block)
         total += len(block.signatures)
     header = export.header

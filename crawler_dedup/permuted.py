@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from functools import partial
+from operator import index
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.buckets import Buckets, Tally, runs, tally
-from crawler_dedup.environment import MAP_SIZE, Environment
+from crawler_dedup.engine import MAP_SIZE
+from crawler_dedup.environment import Environment
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import DESIGNS, SignatureMatch, near
 from crawler_dedup.header import Header
@@ -51,7 +54,7 @@ class PermutedIndex:
         Args:
             tables: the design, chosen when the index is created. 4 finds distances up to 7, is smallest and, here,
                 fastest; 10, 16 and 20 are the others of the paper, for distances up to 3. ``None``: what the index has.
-            map_size: largest size of the file, in bytes.
+            map_size: largest size of the file, in bytes; of several openings in one process that of the first holds.
 
         Raises:
             ValueError: there is no such design.
@@ -89,12 +92,13 @@ class PermutedIndex:
 
     def submit(self, signatures: Signatures) -> Future[int]:
         """As :meth:`insert`, without waiting: one transaction with all else that waits."""
-        array = _array(signatures)
-        return self.environment.submit(lambda txn: self._insert(txn, array))
+        return self.environment.submit(partial(self._insert, signatures=_array(signatures).copy()))
 
     def remove(self, signatures: Signatures) -> int:
         """Remove *signatures*; returns how many there were, when that is on disk. Raises as :meth:`insert`."""
-        return self.environment.submit(lambda txn: self._remove(txn, _array(signatures))).result()
+        array = _array(signatures)
+        slices = (array[at : at + _SLICE] for at in range(0, len(array), _SLICE))
+        return sum([self.environment.submit(partial(self._remove, signatures=one)).result() for one in slices])
 
     def query(self, signature: int, max_distance: int = 3) -> list[SignatureMatch]:
         """Every signature within *max_distance* bits of *signature*, nearest first.
@@ -104,7 +108,7 @@ class PermutedIndex:
             IndexUnusable: the index is damaged.
         """
         with self.environment.read() as txn:
-            return self._query(txn, int(signature), max_distance)
+            return self._query(txn, index(signature), max_distance)
 
     def query_many(self, signatures: Signatures, max_distance: int = 3) -> list[list[SignatureMatch]]:
         """:meth:`query` for each of *signatures*, on one state of the index."""
@@ -112,12 +116,19 @@ class PermutedIndex:
             return [self._query(txn, signature, max_distance) for signature in _array(signatures).tolist()]
 
     def blocks(self, size: int) -> Iterator[NDArray[np.uint64]]:
-        """All signatures in ascending order, in arrays of up to *size*. One state of the index, while it goes on."""
+        """All signatures in ascending order, in arrays of up to *size*. One state of the index, while it goes on.
+
+        Raises:
+            IndexUnusable: the index is damaged.
+        """
         with self.environment.read() as txn:
             yield from self._sorted_blocks(txn, size)
 
-    def verify(self) -> list[str]:
-        """What is wrong with the index, a sentence each; empty if every signature stands in each table, once."""
+    def verify(self, advance: Callable[[int], None] = lambda _: None) -> list[str]:
+        """What is wrong with the index, a sentence each; empty if every signature stands in each table, once.
+
+        *advance* is called with numbers of signatures that were looked at.
+        """
         expected, different = Tally(), 0
         try:
             with self.environment.read() as txn:
@@ -125,9 +136,10 @@ class PermutedIndex:
                 for signatures in self._sorted_blocks(txn, _VERIFIED):
                     expected += tally(_SCOPE, self._design.keys_of_many(signatures), signatures[:, None])
                     different += len(_distinct(signatures))
+                    advance(len(signatures))
                 count = self._count(txn)
-        except (IndexUnusable, ValueError) as error:
-            return [f"The tables cannot be read: {error}"]
+        except IndexUnusable as error:
+            return [str(error)]
         problems = []
         if found != expected:
             problems.append(f"The tables differ: they hold {found.entries} entries, {expected.entries} are expected.")
@@ -138,7 +150,10 @@ class PermutedIndex:
         return problems
 
     def repair(self) -> None:
-        """Build the tables anew from every signature that stands in any of them, in one transaction."""
+        """Build the tables anew from every signature that stands in any of them, in one transaction.
+
+        Takes about 100 bytes of memory a signature.
+        """
         self.environment.write(self._rebuild)
 
     def __len__(self) -> int:
@@ -211,7 +226,7 @@ class PermutedIndex:
         return len(there)
 
     def _rebuild(self, txn: lmdb.Transaction) -> None:
-        entries = [np.empty(0, dtype=np.uint64), *(payloads for _, _, payloads in self._buckets.items(txn))]
+        entries = [np.empty(0, dtype=np.uint64), *self._buckets.salvage(txn)]
         every = _distinct(np.concatenate(entries))
         txn.drop(self._buckets.db, delete=False)
         self._set_count(txn, 0)
@@ -277,8 +292,8 @@ def _array(signatures: Signatures) -> NDArray[np.uint64]:
                 f"signatures have dtype {signatures.dtype} and shape {signatures.shape}; they take uint64 and (n,)."
             )
         return signatures
-    numbers = [signatures] if isinstance(signatures, (int, np.integer)) else list(signatures)
+    numbers = [signatures] if isinstance(signatures, (int, np.integer)) else signatures
     try:
-        return np.array(numbers, dtype=np.uint64)
+        return np.array([index(number) for number in numbers], dtype=np.uint64)
     except OverflowError:
         raise ValueError("A signature is between 0 and 2^64 - 1.") from None

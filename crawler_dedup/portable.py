@@ -7,8 +7,10 @@ which the high ones are mostly zero, and zstd packs them.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -30,6 +32,7 @@ _FRAME = struct.Struct("<cIQ")
 _HEADER, _BLOCK, _END = b"H", b"B", b"E"
 _MAX_FRAME = 1 << 28
 _MAX_UNPACKED = 1 << 30
+_ROWS_BYTES = 1 << 26
 _LEVEL = 3
 
 
@@ -59,13 +62,15 @@ def write(path: Path, header: Header, blocks: Iterable[Block]) -> int:
         with unfinished.open("wb") as file:
             file.write(_MAGIC)
             _write_frame(file, _HEADER, msgspec.json.encode(_FileHeader(FORMAT, header)))
-            for block in blocks:
+            for block in chain.from_iterable(map(_pieces, blocks)):
                 packed = _Packed(len(block.signatures), _pack(block.signatures), list(block.rows))
                 _write_frame(
                     file, _BLOCK, zstandard.ZstdCompressor(level=_LEVEL).compress(msgspec.msgpack.encode(packed))
                 )
                 total += packed.count
             _write_frame(file, _END, total.to_bytes(8, "little"))
+            file.flush()
+            os.fsync(file.fileno())
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -84,9 +89,16 @@ class Export:
         with path.open("rb") as file:
             self.header = self._read_header(file)
 
-    def check(self) -> int:
-        """Read all of it; returns the number of signatures."""
-        return sum(len(block.signatures) for block in self.blocks())
+    def __len__(self) -> int:
+        """How many signatures it says it has; 0 where its end is damaged."""
+        with self.path.open("rb") as file:
+            end = _FRAME.size + 8
+            if file.seek(0, os.SEEK_END) < end:
+                return 0
+            file.seek(-end, os.SEEK_END)
+            head, total = file.read(_FRAME.size), file.read(8)
+        kind, _, digest = _FRAME.unpack(head)
+        return int.from_bytes(total, "little") if digest == xxh3_64_intdigest(kind + total) else 0
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, one after the other."""
@@ -117,6 +129,8 @@ class Export:
             raise self._error("its header is damaged")
         if found.export != FORMAT:
             raise self._error(f"its format is {found.export}, this version reads {FORMAT}")
+        if found.index.kind not in ("pages", "signatures"):
+            raise self._error(f"it holds {found.index.kind!r}, which this version does not know")
         return found.index
 
     def _read_frame(self, file: IO[bytes]) -> tuple[bytes, bytes]:
@@ -143,10 +157,24 @@ class Export:
             raise self._error(f"a block is damaged ({error})") from error
         if len(packed.signatures) != 8 * packed.count or len(packed.rows) not in (0, packed.count):
             raise self._error("a block has columns of different lengths")
-        return Block(_unpack(packed.signatures), packed.rows)
+        signatures = _unpack(packed.signatures)
+        if (signatures[1:] < signatures[:-1]).any():
+            raise self._error("a block is not sorted")
+        return Block(signatures, packed.rows)
 
     def _error(self, what: str) -> ExportUnreadable:
         return ExportUnreadable(f"{self.path} cannot be imported: {what}.")
+
+
+def _pieces(block: Block) -> Iterator[Block]:
+    """*block* cut where its rows become too long for one frame."""
+    start = size = 0
+    for end, row in enumerate(block.rows):
+        size += len(row)
+        if size > _ROWS_BYTES and end > start:
+            yield Block(block.signatures[start:end], block.rows[start:end])
+            start, size = end, len(row)
+    yield Block(block.signatures[start:], block.rows[start:])
 
 
 def _write_frame(file: IO[bytes], kind: bytes, content: bytes) -> None:

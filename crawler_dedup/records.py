@@ -25,16 +25,29 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     Attributes:
         filed: when, in seconds since 1970.
         run: number of the run that filed it.
+        stands: whether it may stand for others; if not, there was no room for more under its signature.
     """
 
     page: SignedPage
     claim: Claim
     filed: int = 0
     run: int = 0
+    stands: bool = True
 
 
 encode = msgspec.msgpack.Encoder().encode
-decode = msgspec.msgpack.Decoder(Record).decode
+_decode = msgspec.msgpack.Decoder(Record).decode
+
+
+def decode(content: bytes | memoryview) -> Record:
+    """The record that :func:`encode` made; raises :class:`msgspec.DecodeError` for anything else."""
+    try:
+        record = _decode(content)
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(str(error)) from error
+    if not 0 <= record.page.signature < 1 << 64:
+        raise msgspec.DecodeError("The signature has not 64 bits.")
+    return record
 
 
 class Records:
@@ -43,7 +56,6 @@ class Records:
     def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction) -> None:
         self._records = env.open_db(b"records", txn)
         self._numbers = env.open_db(b"numbers", txn)
-        self.databases = (self._records, self._numbers)
 
     def find(self, txn: lmdb.Transaction, scope: str, key: str) -> tuple[int, Record] | None:
         """The number and record of a page, or ``None``."""
@@ -81,15 +93,13 @@ class Records:
         """Whether a page is recorded."""
         return txn.get(_name(scope, key), db=self._numbers) is not None
 
-    def items(self, txn: lmdb.Transaction, start: int = 0) -> Iterator[tuple[int, Record | None]]:
-        """(number, record) in ascending order from *start*; ``None`` for a record that cannot be read."""
+    def items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Record | None]]:
+        """(number, record) in ascending order; ``None`` for a record that cannot be read."""
         with txn.cursor(db=self._records) as cursor:
-            if not cursor.set_range(_number(start)):
-                return
             for name, found in cursor:
                 try:
                     record = decode(found)
-                except msgspec.MsgspecError:
+                except msgspec.DecodeError:
                     record = None
                 yield int.from_bytes(name, "big"), record
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -13,17 +12,20 @@ from time import time
 from typing import Protocol
 
 import lmdb
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.buckets import Buckets, Tally, scope_number, tally
+from crawler_dedup.buckets import Buckets, scope_number
 from crawler_dedup.decision import Decision, Match, Verdict
-from crawler_dedup.environment import MAP_SIZE, Environment
+from crawler_dedup.engine import AS_MADE
+from crawler_dedup.environment import Environment
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import SignatureMatch
 from crawler_dedup.header import Header
 from crawler_dedup.records import Claim, Record, Records
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.verification import problems
 
 KIND = "pages"
 MAX_REPRESENTATIVES = 32
@@ -32,8 +34,7 @@ log-in text at a million addresses) stays one short bucket."""
 MAX_COMPARED = 256
 """Kept pages that are compared with one new page, nearest first."""
 
-_FORGET_SLICE = 500
-_SLICE = 10_000
+_SLICE = 500
 
 
 class Filing(Protocol):
@@ -57,16 +58,6 @@ class Judge(Filing, Protocol):
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """The match if *kept* covers *new*."""
-
-
-@dataclass(frozen=True)
-class Contents:
-    """What an index holds: pages altogether, by scope, by run (number → pages, time of the last), and by claim."""
-
-    pages: int
-    scopes: Mapping[str, int]
-    runs: Mapping[int, tuple[int, int]]
-    open_claims: int
 
 
 class Store:
@@ -102,9 +93,9 @@ class Store:
             raise
 
     @classmethod
-    def attach(cls, directory: Path, *, map_size: int = MAP_SIZE) -> Store:
+    def attach(cls, directory: Path) -> Store:
         """Open an existing index of pages, whatever its configuration. Raises as :meth:`open`."""
-        environment = Environment.open(directory, map_size=map_size)
+        environment = Environment.open(directory, map_size=AS_MADE)
         try:
             header = environment.existing_header()
             return cls(environment, environment.prepare(KIND, header.spec, header.libraries, fresh=False))
@@ -145,14 +136,14 @@ class Store:
         that were looked at.
         """
         with self.environment.read() as txn:
-            picked = []
+            picked = array("Q")
             for number, record in self._records.items(txn):
                 advance(1)
                 if record is not None and select(record):
                     picked.append(number)
         forgotten = 0
-        for at in range(0, len(picked), _FORGET_SLICE):
-            job = partial(self._forget, numbers=picked[at : at + _FORGET_SLICE], select=select, filing=filing)
+        for at in range(0, len(picked), _SLICE):
+            job = partial(self._forget, numbers=picked[at : at + _SLICE], select=select, filing=filing)
             forgotten += self.environment.write(job)
         return forgotten
 
@@ -170,31 +161,17 @@ class Store:
         """
         return self.environment.write(lambda txn: self._merge(txn, records, filing))
 
-    def contents(self, advance: Callable[[int], None] = lambda _: None) -> Contents:
-        """Look at every record and count."""
-        scopes: Counter[str] = Counter()
-        runs: dict[int, tuple[int, int]] = {}
-        open_claims = 0
-        for block in self.records(_SLICE):
-            for record in block:
-                scopes[record.page.scope] += 1
-                pages, last = runs.get(record.run, (0, 0))
-                runs[record.run] = pages + 1, max(last, record.filed)
-                open_claims += record.claim is Claim.OPEN
-            advance(len(block))
-        return Contents(sum(scopes.values()), dict(scopes.most_common()), runs, open_claims)
-
     def verify(self, filing: Filing, advance: Callable[[int], None] = lambda _: None) -> list[str]:
         """Hold every bucket against the records; returns what is wrong, a sentence each."""
         try:
             with self.environment.read() as txn:
-                return self._verify(txn, filing, advance)
-        except (IndexUnusable, ValueError) as error:
-            return [f"The index cannot be read: {error}"]
+                return problems(txn, self._records, self._representatives, self._tables, filing.keys, advance)
+        except IndexUnusable as error:
+            return [str(error)]
 
-    def repair(self, filing: Filing) -> None:
+    def repair(self, filing: Filing, advance: Callable[[int], None] = lambda _: None) -> None:
         """Make everything else anew from the records, in one transaction. Records that cannot be read are removed."""
-        self.environment.write(lambda txn: self._rebuild(txn, filing))
+        self.environment.write(lambda txn: self._rebuild(txn, filing, advance))
 
     def __len__(self) -> int:
         with self.environment.read() as txn:
@@ -226,6 +203,8 @@ class Store:
         filed = self._tables.query(txn, scope, judge.probes(page.signature))
         left = MAX_COMPARED
         for _, signature in judge.near(page.signature, filed):
+            if not left:
+                return
             for number in self._standing(txn, scope, signature)[:left]:
                 left -= 1
                 record = self._records.get(txn, number)
@@ -244,10 +223,13 @@ class Store:
         """Let a recorded page stand for others, if there is room under its signature."""
         scope, signature = scope_number(record.page.scope), record.page.signature
         standing = len(self._representatives.query(txn, scope, [signature]))
-        if standing < MAX_REPRESENTATIVES:
+        stands = standing < MAX_REPRESENTATIVES
+        if stands:
             self._representatives.insert(txn, scope, [signature], number)
         if not standing:
             self._tables.insert(txn, scope, filing.keys(signature), signature)
+        if record.stands != stands:
+            self._records.replace(txn, number, msgspec.structs.replace(record, stands=stands))
 
     def _unfile(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
         page, scope = record.page, scope_number(record.page.scope)
@@ -264,7 +246,7 @@ class Store:
         if not settled:
             self._unfile(txn, number, record, filing)
         elif record.claim is not Claim.SETTLED:
-            self._records.replace(txn, number, Record(record.page, Claim.SETTLED, record.filed, record.run))
+            self._records.replace(txn, number, msgspec.structs.replace(record, claim=Claim.SETTLED))
         return True
 
     def _forget(
@@ -286,63 +268,14 @@ class Store:
                 new += 1
         return new
 
-    def _rebuild(self, txn: lmdb.Transaction, filing: Filing) -> None:
+    def _rebuild(self, txn: lmdb.Transaction, filing: Filing, advance: Callable[[int], None]) -> None:
         for buckets in (self._tables, self._representatives):
             txn.drop(buckets.db, delete=False)
         self._records.rebuild_numbers(txn)
         for number, record in self._records.items(txn):
             if record is not None:
                 self._stand(txn, number, record, filing)
-
-    # One read transaction
-
-    def _verify(self, txn: lmdb.Transaction, filing: Filing, advance: Callable[[int], None]) -> list[str]:
-        wrong: Counter[str] = Counter()
-        standing, filed = Tally(), Tally()
-        records = self._records.items(txn)
-        while block := list(islice(records, _SLICE)):
-            stand: list[tuple[int, int, int]] = []
-            first: list[tuple[int, int]] = []
-            for number, record in block:
-                if record is None:
-                    wrong["records cannot be read"] += 1
-                    continue
-                scope, signature = scope_number(record.page.scope), record.page.signature
-                if not self._records.leads_to(txn, number, record):
-                    wrong["records are not found by their page key"] += 1
-                numbers = self._standing(txn, scope, signature)
-                if number in numbers:
-                    stand.append((scope, signature, number))
-                    if number == numbers[0]:
-                        first.append((scope, signature))
-                elif len(numbers) < MAX_REPRESENTATIVES:
-                    wrong["records do not stand under their signature"] += 1
-            if stand:
-                standing += tally(*map(_array, zip(*stand, strict=True)))
-            if first:
-                scopes, signatures = map(_array, zip(*first, strict=True))
-                keys = np.array([filing.keys(signature) for _, signature in first], dtype=np.uint64)
-                filed += tally(scopes[:, None], keys, signatures[:, None])
-            advance(len(block))
-        problems = [f"{count} {what}." for what, count in wrong.items()]
-        if self._records.keys_count(txn) != self._records.count(txn):
-            problems.append(
-                f"There are {self._records.keys_count(txn)} page keys for {self._records.count(txn)} records."
-            )
-        for name, buckets, expected in (
-            ("representatives", self._representatives, standing),
-            ("tables", self._tables, filed),
-        ):
-            found = buckets.tally(txn)
-            if found != expected:
-                problems.append(
-                    f"The {name} are not those of the records: {found.entries} entries, {expected.entries} expected."
-                )
-        return problems
-
-
-def _array(numbers: Iterable[int]) -> NDArray[np.uint64]:
-    return np.array(list(numbers), dtype=np.uint64)
+            advance(1)
 
 
 def _decision(page: SignedPage, verdict: Verdict, match: Match | None = None, duplicate_of: str = "") -> Decision:

@@ -13,6 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from crawler_dedup import IndexDamaged
 from crawler_dedup.buckets import Buckets
 from tests.indexing import array
 
@@ -184,7 +185,7 @@ def test_a_chunk_that_no_query_would_read_is_noticed(
         names = [name for name, _ in txn.cursor()]
         assert len(names) == 9
         assert damage(txn, *names[3:6])
-    with pytest.raises(ValueError, match="chunk"):
+    with pytest.raises(IndexDamaged, match="chunk"):
         items(env, buckets)
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup.hamming import DESIGNS, MAX_DISTANCE, Design, near, plan
+from crawler_dedup.hamming import DESIGNS, MAX_DISTANCE, Design, near
+from crawler_dedup.planning import plan
 from crawler_dedup.schemes import SimHash
 from tests.indexing import array, brute_force, flipped
 

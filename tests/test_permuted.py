@@ -144,8 +144,8 @@ def repaired(one: Trial) -> None:
 
 def export_import(one: Trial, target: Path) -> tuple[int, int]:
     file = one.folder / "file"
-    maintenance.export_index(one.directory, file, lambda _: None)
-    return maintenance.import_index(Export(file), target, lambda _: None)
+    maintenance.export_index(one.index, file, lambda _: None)
+    return maintenance.import_index(Export(file), target, lambda _: None, lambda _: None)
 
 
 def carried(one: Trial) -> None:
@@ -358,7 +358,7 @@ def fill(index: PermutedIndex, source: np.random.Generator, size: int) -> tuple[
 def test_a_full_map_is_an_error_that_names_it_and_queries_go_on(tmp_path: Path, size: int) -> None:
     with PermutedIndex.open(tmp_path, map_size=1 << 20) as index:
         acknowledged, error = fill(index, np.random.default_rng(1), size)
-        assert "is full: its map has 1048576 bytes (DEDUP_MAP_SIZE)" in str(error)
+        assert "is full: its map has 1048576 bytes (DEDUP_MAP_SIZE, map_size)" in str(error)
         held = array(acknowledged)
         assert len(index) == len(held) > 2000
         assert index.verify() == []

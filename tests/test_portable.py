@@ -70,11 +70,15 @@ def contents(directory: Path) -> dict[str, object]:
 
 
 def exported(directory: Path, file: Path) -> int:
-    return maintenance.export_index(directory, file, lambda _: None)
+    index = maintenance.open_index(directory)
+    try:
+        return maintenance.export_index(index, file, lambda _: None)
+    finally:
+        index.close()
 
 
 def imported(file: Path, directory: Path) -> tuple[int, int]:
-    return maintenance.import_index(Export(file), directory, lambda _: None)
+    return maintenance.import_index(Export(file), directory, lambda _: None, lambda _: None)
 
 
 def in_blocks(file: Path, size: int) -> None:

@@ -162,7 +162,7 @@ def test_a_full_map_fails_the_offer_and_keeps_what_was_filed(tmp_path: Path) -> 
     errors = (offer.exception() for offer in offers)
     filed, error = next((number, error) for number, error in enumerate(errors) if error)
     assert isinstance(error, IndexUnusable)
-    assert "is full: its map has 1048576 bytes (DEDUP_MAP_SIZE)" in str(error)
+    assert "is full: its map has 1048576 bytes (DEDUP_MAP_SIZE, map_size)" in str(error)
     assert len(store) == filed > 100
     store.close()
 

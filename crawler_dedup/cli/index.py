@@ -17,16 +17,16 @@ from urllib.parse import urlsplit
 import typer
 from rich.console import Console
 from rich.filesize import decimal
+from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
 from crawler_dedup import compaction, maintenance
-from crawler_dedup.errors import DedupError
-from crawler_dedup.maintenance import Advance
+from crawler_dedup.errors import DedupError, IndexDamaged
+from crawler_dedup.maintenance import Advance, Contents
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.portable import Export
 from crawler_dedup.records import Record
-from crawler_dedup.store import Contents
 
 app = typer.Typer(no_args_is_help=True, help="Look after an index.")
 
@@ -39,19 +39,20 @@ Index = Annotated[Path, typer.Argument(help="Directory of the index.")]
 @app.command()
 def stats(index: Index) -> None:
     """Print what an index is and what it holds."""
-    with _errors(), _progress("reading") as start:
+    with _errors(), _progress() as start:
         opened = maintenance.open_index(index)
         try:
             header, figures = opened.environment.existing_header(), opened.environment.figures()
-            contents = None if isinstance(opened, PermutedIndex) else opened.contents(start(len(opened)))
-            entries = len(opened)
+            entries, contents = len(opened), None
+            if not isinstance(opened, PermutedIndex):
+                contents = maintenance.contents(opened, start("reading", entries))
         finally:
             opened.close()
     table = Table(show_header=False)
     table.add_row("kind", header.kind)
     table.add_row(header.kind, f"{entries:,}")
     for name, value in {"format": str(header.format), **header.spec, **header.libraries}.items():
-        table.add_row(name, value)
+        table.add_row(escape(name), escape(value))
     table.add_section()
     table.add_row("on disk", decimal(figures["disk"]))
     if entries:
@@ -69,28 +70,29 @@ def verify(
 ) -> None:
     """Hold every bucket of an index against its records.
 
-    Exit status 0: it is sound, or was repaired. 1: it is not. A repair takes the records for right, makes everything
-    else anew from them, and removes records that cannot be read.
+    Exit status 0: it is sound, or was repaired. 1: it is not. 2: it cannot be looked at. A repair takes the records for
+    right, makes everything else anew from them, and removes records that cannot be read. Of an index of bare signatures
+    it keeps every signature that stands in any table.
     """
     with _errors():
         maintenance.require_index(index)
         problems = _in_child(index, repair=False)
         for problem in problems:
             typer.echo(problem)
-        if problems and repair:
-            left = _in_child(index, repair=True)
-            typer.echo("; ".join(left) if left else "Repaired.")
-            problems = left
-        elif not problems:
+        if not problems:
             typer.echo("The index is sound.")
+        elif repair:
+            problems = _in_child(index, repair=True)
+            typer.echo("; ".join(problems) or "Repaired.")
     raise typer.Exit(1 if problems else 0)
 
 
 @app.command()
 def compact(index: Index) -> None:
     """Write an index anew without what is free in it. Nobody else may have it open."""
-    with _errors():
+    with _errors(), _progress() as start:
         maintenance.require_index(index)
+        start("compacting", None)
         before, after = compaction.compact(index)
     typer.echo(f"{decimal(before)} before, {decimal(after)} after.")
 
@@ -117,13 +119,13 @@ def forget(
         tests.append(lambda record: record.run == number)
     if not tests:
         raise typer.BadParameter("Say what to forget: --older-than, --url, --host or --run.")
-    with _errors(), _progress("reading") as start:
+    with _errors(), _progress() as start:
         pages = maintenance.open_pages(index)
         try:
             forgotten = pages.forget(
                 lambda record: all(test(record) for test in tests),
                 maintenance.filing_of(pages.header),
-                start(len(pages)),
+                start("reading", len(pages)),
             )
         finally:
             pages.close()
@@ -133,11 +135,12 @@ def forget(
 @app.command("export")
 def export_(index: Index, file: Annotated[Path, typer.Argument(help="File to write.")]) -> None:
     """Write an index to one portable file (docs/export.md)."""
-    with _errors(), _progress("exporting") as start:
+    with _errors(), _progress() as start:
         opened = maintenance.open_index(index)
-        total = len(opened)
-        opened.close()
-        written = maintenance.export_index(index, file, start(total))
+        try:
+            written = maintenance.export_index(opened, file, start("exporting", len(opened)))
+        finally:
+            opened.close()
     typer.echo(f"{written:,} written, {decimal(file.stat().st_size)}.")
 
 
@@ -146,9 +149,11 @@ def import_(
     index: Index, file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What `export` wrote.")]
 ) -> None:
     """Merge an exported index into one that may be there already. A damaged file changes nothing."""
-    with _errors(), _progress("importing") as start:
+    with _errors(), _progress() as start:
         export = Export(file)
-        total, new = maintenance.import_index(export, index, start(export.check()))
+        total, new = maintenance.import_index(
+            export, index, start("reading", len(export)), start("importing", len(export))
+        )
     typer.echo(f"{total:,} read, {new:,} of them new.")
 
 
@@ -163,12 +168,12 @@ def _errors() -> Iterator[None]:
 
 
 @contextmanager
-def _progress(what: str) -> Iterator[Callable[[int], Advance]]:
-    """A progress bar on the terminal; yields what starts it for a number of things."""
+def _progress() -> Iterator[Callable[[str, int | None], Advance]]:
+    """Progress bars on the terminal; yields what starts one for a number of things (``None``: not known)."""
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
 
-        def start(total: int) -> Advance:
+        def start(what: str, total: int | None) -> Advance:
             task = progress.add_task(what, total=total)
             return lambda done: progress.advance(task, done)
 
@@ -176,52 +181,63 @@ def _progress(what: str) -> Iterator[Callable[[int], Advance]]:
 
 
 def _in_child(index: Path, *, repair: bool) -> list[str]:
-    """Verify (after a repair) in a process of its own: LMDB can crash on a damaged file."""
+    """What is wrong with an index (after a repair), found in a process of its own: LMDB can crash on a damaged file."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=_verify, args=(index, repair, sender))
     child.start()
     sender.close()
     try:
-        problems: list[str] = receiver.recv()
+        found: list[str] | DedupError | OSError = receiver.recv()
     except EOFError:
         child.join()
         code = child.exitcode or 0
         how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-        problems = [f"The index is damaged: reading it crashed ({how})."]
+        found = [f"The index is damaged: reading it crashed ({how})."]
     child.join()
-    return problems
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 def _verify(index: Path, repair: bool, sender: Connection) -> None:
+    found: list[str] | DedupError | OSError
     try:
         opened = maintenance.open_index(index)
         try:
-            if repair:
-                maintenance.repair(opened)
-            with _progress("verifying") as start:
-                problems = maintenance.verify(opened, start(len(opened)))
+            with _progress() as start:
+                if repair:
+                    maintenance.repair(opened, start("repairing", len(opened)))
+                found = maintenance.verify(opened, start("verifying", len(opened)))
         finally:
             opened.close()
+    except IndexDamaged as error:
+        found = [str(error)]
     except (DedupError, OSError) as error:
-        problems = [str(error)]
-    sender.send(problems)
+        found = error
+    sender.send(found)
 
 
 def _add_contents(table: Table, contents: Contents) -> None:
     table.add_row("claims not settled", f"{contents.open_claims:,}")
     table.add_section()
     for scope, count in list(contents.scopes.items())[:_SHOWN]:
-        table.add_row(f"scope {scope}", f"{count:,}")
+        table.add_row(escape(f"scope {scope}"), f"{count:,}")
     if len(contents.scopes) > _SHOWN:
         table.add_row("scopes", f"{len(contents.scopes):,} altogether")
     table.add_section()
     latest = sorted(contents.runs.items(), key=lambda run: run[1][1], reverse=True)
     for run, (count, last) in latest[:_SHOWN]:
-        when = datetime.fromtimestamp(last, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-        table.add_row(f"run {run:08x}", f"{count:,}, the last {when}")
+        table.add_row(f"run {run:08x}", f"{count:,}, the last {_when(last)}")
     if len(latest) > _SHOWN:
         table.add_row("runs", f"{len(latest):,} altogether")
+
+
+def _when(seconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, OverflowError, OSError):  # an imported record may say anything
+        return f"{seconds} s after 1970"
 
 
 def _host(url: str) -> str | None:

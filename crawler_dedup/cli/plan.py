@@ -10,6 +10,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from crawler_dedup import hamming
+from crawler_dedup.planning import plan as cost_of
 
 
 def plan(
@@ -29,7 +30,7 @@ def plan(
         if distance > design.max_distance:
             table.add_row(*shown, f"finds distances to {design.max_distance}")
             continue
-        cost = hamming.plan(design, pages, distance)
+        cost = cost_of(design, pages, distance)
         table.add_row(
             *shown,
             str(cost.probes),

@@ -1,0 +1,98 @@
+"""Holding every bucket of an index of pages against its records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+import lmdb
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.buckets import Buckets, Tally, scope_number, tally
+from crawler_dedup.records import Record, Records
+
+_SLICE = 10_000
+_Numbered = tuple[int, Record | None]
+
+
+@dataclass
+class _Findings:
+    """What the records say should stand in the buckets, and what is wrong with the records."""
+
+    wrong: Counter[str] = field(default_factory=Counter)
+    representatives: Tally = field(default_factory=Tally)
+    tables: Tally = field(default_factory=Tally)
+
+
+def problems(
+    txn: lmdb.Transaction,
+    records: Records,
+    representatives: Buckets,
+    tables: Buckets,
+    keys: Callable[[int], Sequence[int]],
+    advance: Callable[[int], None],
+) -> list[str]:
+    """What is wrong, a sentence each.
+
+    Args:
+        keys: the buckets under which a signature is filed.
+        advance: called with numbers of records that were looked at.
+
+    Raises:
+        IndexUnusable: a bucket cannot be read.
+    """
+    findings = _Findings()
+    every = records.items(txn)
+    while block := list(islice(every, _SLICE)):
+        _look_at(block, txn, records, representatives, keys, findings)
+        advance(len(block))
+    sentences = [f"{count} {what}." for what, count in findings.wrong.items()]
+    if records.keys_count(txn) != records.count(txn):
+        sentences.append(f"There are {records.keys_count(txn)} page keys for {records.count(txn)} records.")
+    for name, found, expected in (
+        ("representatives", representatives.tally(txn), findings.representatives),
+        ("tables", tables.tally(txn), findings.tables),
+    ):
+        if found != expected:
+            sentences.append(
+                f"The {name} are not those of the records: {found.entries} entries, {expected.entries} expected."
+            )
+    return sentences
+
+
+def _look_at(
+    block: Iterable[_Numbered],
+    txn: lmdb.Transaction,
+    records: Records,
+    representatives: Buckets,
+    keys: Callable[[int], Sequence[int]],
+    findings: _Findings,
+) -> None:
+    stand: list[tuple[int, int, int]] = []
+    first: list[tuple[int, int]] = []
+    for number, record in block:
+        if record is None:
+            findings.wrong["records cannot be read"] += 1
+            continue
+        scope, signature = scope_number(record.page.scope), record.page.signature
+        if not records.leads_to(txn, number, record):
+            findings.wrong["records are not found by their page key"] += 1
+        numbers = representatives.query(txn, scope, [signature]).tolist()
+        if (number in numbers) != record.stands:
+            findings.wrong["records do not stand under their signature as they say"] += 1
+        if number in numbers:
+            stand.append((scope, signature, number))
+            if number == min(numbers):
+                first.append((scope, signature))
+    if stand:
+        findings.representatives += tally(*map(_array, zip(*stand, strict=True)))
+        scopes, signatures = map(_array, zip(*first, strict=True)) if first else (_array([]), _array([]))
+        filed = np.array([keys(signature) for _, signature in first], dtype=np.uint64).reshape(len(first), -1)
+        findings.tables += tally(scopes[:, None], filed, signatures[:, None])
+
+
+def _array(numbers: Iterable[int]) -> NDArray[np.uint64]:
+    return np.array(list(numbers), dtype=np.uint64)
