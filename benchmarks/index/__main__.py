@@ -25,6 +25,7 @@ import numpy as np
 
 from benchmarks.index import durable
 from benchmarks.index.data import Signatures, clustered, fresh, neighbours, pages, questions
+from benchmarks.index.designs import measured
 from benchmarks.index.lookups import Cold, cold, recalls, warm
 from benchmarks.index.peers import Compared, builders, compare
 from benchmarks.index.probe import probe
@@ -33,6 +34,7 @@ from crawler_dedup import PermutedIndex
 from crawler_dedup.compaction import compact
 from crawler_dedup.hamming import MAX_DISTANCE
 
+_SMALL = 1_000_000
 _LARGE = 20_000_000
 _PAGES = 200_000
 
@@ -143,6 +145,12 @@ def _of_signatures(plan: Plan, report: Report) -> None:
     _size(plan, state, report)
     medians = [_lookups(plan, state, asked, report)]
     _against_truth(plan, stored, asked, report)
+    if plan.n <= _SMALL and not plan.skip_load:
+        rows = [
+            (str(one.tables), f"{one.load:.2f}", f"{one.look_up:.1f}", f"{one.size:.1f}")
+            for one in measured(plan.folder, stored, asked, plan.rounds)
+        ]
+        report.table("Designs, k = 3", ("tables", "µs to load one", "look-up, warm p50 µs", "bytes each"), rows)
     del stored
     _online(plan, new, report)
     _size(plan, "after online", report)
