@@ -69,13 +69,13 @@ class Buckets:
         """All payloads under any of *probes*, joined; one that stands under several comes several times."""
         get, db = txn.get, self.db
         names = [_name(scope, key) for key in probes]
-        chunks = latest = [get(name, b"", db) for name in names]
-        number, size = 1, FIRST
-        while full := [name for name, chunk in zip(names, latest, strict=True) if len(chunk) == size]:
-            names, size = full, CHUNK
-            latest = [get(_chunk_name(name, number), b"", db) for name in names]
-            chunks = chunks + latest
-            number += 1
+        chunks = [get(name, b"", db) for name in names]
+        for name, first in zip(names, tuple(chunks), strict=True):
+            chunk, number = first, 0
+            while len(chunk) == _size(number):
+                number += 1
+                chunk = get(_chunk_name(name, number), b"", db)
+                chunks.append(chunk)
         return _payloads(b"".join(chunks))
 
     def remove(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
