@@ -7,6 +7,7 @@ import os
 import random
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
@@ -28,16 +29,21 @@ from crawler_dedup import (
 )
 from crawler_dedup.cli import app
 from crawler_dedup.compaction import compact
+from crawler_dedup.header import FORMAT, Header
 from crawler_dedup.portable import Block, Export
 from crawler_dedup.records import Claim, Record, encode
+from crawler_dedup.schemes import SimHash
 from crawler_dedup.store import MAX_REPRESENTATIVES, Store
 from tests.indexing import ByDistance, open_store, page
-
-URL = "http://example.com/ä"
 
 
 def nothing(_: int) -> None:
     pass
+
+
+def row(key: int) -> bytes:
+    """A record as an export has it."""
+    return encode(Record(page(key, 0), Claim.SETTLED))
 
 
 def tampered(directory: Path, database: bytes, change: Callable[[bytes], bytes]) -> None:
@@ -66,10 +72,8 @@ def survives(directory: Path) -> None:
             lambda: store.forget(lambda _: False, judge),
             lambda: list(store.records(10)),
         ):
-            try:
+            with suppress(IndexUnusable):
                 act()
-            except IndexUnusable as error:
-                assert "damaged" in str(error)
         store.verify(judge)
         store.repair(judge)
         assert store.verify(judge) == []
@@ -247,10 +251,10 @@ def test_a_forked_child_is_refused_what_its_parent_has_open(tmp_path: Path) -> N
                 lambda: len(index),
                 lambda: pages.decide([page(1, 5)]),
             ):
-                try:
+                with suppress(IndexUnusable):
                     act()
-                except IndexUnusable:
-                    refused += 1
+                    os._exit(1)
+                refused += 1
             os._exit(0 if refused == 4 else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert index.insert(2) == 1
@@ -259,7 +263,7 @@ def test_a_forked_child_is_refused_what_its_parent_has_open(tmp_path: Path) -> N
 def test_long_rows_are_cut_into_several_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portable, "_ROWS_BYTES", 10)
     block = Block(np.arange(5, dtype=np.uint64), [b"x" * size for size in (3, 30, 4, 4, 4)])
-    header = portable.Header(2, {}, {}, "pages")
+    header = Header(FORMAT, {}, {}, "pages")
     assert portable.write(tmp_path / "file", header, [block]) == 5
     export = Export(tmp_path / "file")
     assert len(export) == 5
@@ -271,10 +275,10 @@ def test_long_rows_are_cut_into_several_blocks(tmp_path: Path, monkeypatch: pyte
     "rows", [[b"\x91\xc1"], [encode(Record(page(1, 5), Claim.SETTLED)).replace(b"http", b"\xff\xff\xff\xff")]]
 )
 def test_rows_that_are_no_records_are_refused_before_anything_is_written(tmp_path: Path, rows: list[bytes]) -> None:
-    spec = {"scheme": Deduplicator.open(tmp_path / "made", Config(tokenizer="bigrams"))._signer.spec["scheme"]}
+    spec = {"scheme": SimHash.spec}
     good = Block(np.array([1], dtype=np.uint64), [encode(Record(page(3, 0), Claim.SETTLED))])
     file = tmp_path / "file"
-    portable.write(file, portable.Header(2, spec, {}, "pages"), [good, Block(np.array([5], dtype=np.uint64), rows)])
+    portable.write(file, Header(FORMAT, spec, {}, "pages"), [good, Block(np.array([5], dtype=np.uint64), rows)])
     with pytest.raises(ExportUnreadable):
         maintenance.import_index(Export(file), tmp_path / "target", nothing, nothing)
     assert not (tmp_path / "target").exists()
@@ -282,11 +286,11 @@ def test_rows_that_are_no_records_are_refused_before_anything_is_written(tmp_pat
 
 def test_an_export_of_another_kind_or_order_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "file"
-    portable.write(file, portable.Header(2, {}, {}, "bands"), [])
+    portable.write(file, Header(FORMAT, {}, {}, "bands"), [])
     with pytest.raises(ExportUnreadable, match="bands"):
         Export(file)
     portable.write(
-        file, portable.Header(2, {"tables": "4"}, {}, "signatures"), [Block(np.array([9, 3], dtype=np.uint64), [])]
+        file, Header(FORMAT, {"tables": "4"}, {}, "signatures"), [Block(np.array([9, 3], dtype=np.uint64), [])]
     )
     with pytest.raises(ExportUnreadable, match="not sorted"):
         list(Export(file).blocks())
