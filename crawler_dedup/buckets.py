@@ -76,6 +76,8 @@ class Buckets:
                 number += 1
                 chunk = get(_chunk_name(name, number), b"", db)
                 chunks.append(chunk)
+            if len(chunk) & 7:
+                _payloads(chunk)  # raises
         return _payloads(b"".join(chunks))
 
     def remove(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:

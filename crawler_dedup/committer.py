@@ -101,7 +101,9 @@ class Committer:
     def _blame(self, jobs: list[tuple[_Job, Future[Any]]], error: Exception) -> None:
         """The transaction is rolled back. Commit each job on its own, so that one bad job does not fail the others."""
         if len(jobs) == 1:
-            jobs[0][1].set_exception(self._explain(error))
+            with suppress(Exception):  # whatever happens, the future must get an answer
+                error = self._explain(error)
+            jobs[0][1].set_exception(error)
             return
         for one in jobs:
             self._commit([one])

@@ -13,7 +13,7 @@ import lmdb
 import msgspec
 
 from crawler_dedup.errors import IndexDamaged, IndexUnusable
-from crawler_dedup.header import FORMAT, Header
+from crawler_dedup.header import FORMAT, decode
 
 _GIB = 1 << 30
 MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB if sys.maxsize > 1 << 32 else _GIB
@@ -112,7 +112,7 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
             stored = txn.get(b"header", db=env.open_db(b"meta", txn, create=False))
         if stored is None:
             raise no_index(directory)
-        header = msgspec.json.decode(stored, type=Header)
+        header = decode(stored)
     except lmdb.NotFoundError:
         raise no_index(directory) from None
     except (lmdb.Error, msgspec.DecodeError) as error:

@@ -40,7 +40,7 @@ from crawler_dedup.engine import (
 )
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.filesystem import Presence, refuse_network
-from crawler_dedup.header import FORMAT, Header, check
+from crawler_dedup.header import FORMAT, Header, check, decode
 
 logger = logging.getLogger(__name__)
 
@@ -206,7 +206,7 @@ class Environment:
         if stored is None:
             return None
         try:
-            return msgspec.json.decode(stored, type=Header)
+            return decode(stored)
         except msgspec.DecodeError as error:
             raise damaged(self.directory, error) from error
 
@@ -276,7 +276,7 @@ class Environment:
         if names and b"meta" not in names:
             raise IndexUnusable(f"{self.directory} holds another LMDB database, not an index.")
         self.meta = self._lmdb.open_db(b"meta", txn)
-        if len(names) > 1 and self.header_in(txn) is None:
+        if (len(names) > 1 or txn.stat(self.meta)["entries"]) and self.header_in(txn) is None:
             raise IndexUnusable(f"{self.directory} holds another LMDB database, not an index.")
 
     def _all_databases(self, txn: lmdb.Transaction) -> list[Any]:

@@ -35,7 +35,7 @@ def refuse_network(directory: Path) -> None:
     A mount that cannot be told (a type that is not known) is let through.
     """
     path = directory.resolve()
-    if path.drive.startswith("\\\\"):
+    if path.drive.startswith("\\\\") and not (path.drive.startswith("\\\\?\\") and path.drive.endswith(":")):
         raise _on_network(directory, "a share", path.drive)
     mounts = {Path(mount.mountpoint): mount for mount in psutil.disk_partitions(all=True)}
     mount = next((mounts[parent] for parent in (path, *path.parents) if parent in mounts), None)

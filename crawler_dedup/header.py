@@ -33,6 +33,14 @@ class Header(msgspec.Struct, frozen=True):
     kind: str = "pages"
 
 
+def decode(content: bytes | memoryview) -> Header:
+    """The header that was stored as JSON; raises :class:`msgspec.DecodeError` for anything else."""
+    try:
+        return msgspec.json.decode(content, type=Header)
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
 def check(directory: Path, theirs: Header, ours: Header) -> None:
     """Raise :class:`IndexMismatch` where *theirs* cannot be used with *ours*; warn about other libraries."""
     differences = _differences(_identity(theirs), _identity(ours))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
@@ -261,10 +262,10 @@ class PermutedIndex:
             yield np.sort(np.concatenate(bucket))
 
     def _count(self, txn: lmdb.Transaction) -> int:
-        return int.from_bytes(txn.get(_COUNT, b"", db=self.environment.meta), "little")
+        return min(int.from_bytes(txn.get(_COUNT, b"", db=self.environment.meta), "little"), sys.maxsize)
 
     def _set_count(self, txn: lmdb.Transaction, count: int) -> None:
-        txn.put(_COUNT, count.to_bytes(8, "little"), db=self.environment.meta)
+        txn.put(_COUNT, max(0, count).to_bytes(8, "little"), db=self.environment.meta)
 
 
 def tables_of(header: Header | None) -> int:

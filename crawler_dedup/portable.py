@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -98,7 +99,7 @@ class Export:
             file.seek(-end, os.SEEK_END)
             head, total = file.read(_FRAME.size), file.read(8)
         kind, _, digest = _FRAME.unpack(head)
-        return int.from_bytes(total, "little") if digest == xxh3_64_intdigest(kind + total) else 0
+        return min(int.from_bytes(total, "little"), sys.maxsize) if digest == xxh3_64_intdigest(kind + total) else 0
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, one after the other."""
@@ -123,7 +124,7 @@ class Export:
         kind, content = self._read_frame(file)
         try:
             found = msgspec.json.decode(content, type=_FileHeader) if kind == _HEADER else None
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             found = None
         if found is None:
             raise self._error("its header is damaged")
@@ -153,7 +154,7 @@ class Export:
                 raise self._error("a block is too large")
             raw = zstandard.ZstdDecompressor().decompress(content)
             packed = msgspec.msgpack.decode(raw, type=_Packed)
-        except (zstandard.ZstdError, msgspec.DecodeError) as error:
+        except (zstandard.ZstdError, msgspec.DecodeError, RecursionError) as error:
             raise self._error(f"a block is damaged ({error})") from error
         if len(packed.signatures) != 8 * packed.count or len(packed.rows) not in (0, packed.count):
             raise self._error("a block has columns of different lengths")

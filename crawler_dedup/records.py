@@ -43,10 +43,10 @@ def decode(content: bytes | memoryview) -> Record:
     """The record that :func:`encode` made; raises :class:`msgspec.DecodeError` for anything else."""
     try:
         record = _decode(content)
-    except UnicodeDecodeError as error:
+    except (UnicodeDecodeError, RecursionError) as error:
         raise msgspec.DecodeError(str(error)) from error
-    if not 0 <= record.page.signature < 1 << 64:
-        raise msgspec.DecodeError("The signature has not 64 bits.")
+    if not 0 <= record.page.signature < 1 << 64 or len(record.page.sketch) not in (0, 64):
+        raise msgspec.DecodeError("The signature has not 64 bits, or the sketch not 64 bytes.")
     return record
 
 
@@ -68,6 +68,8 @@ class Records:
 
     def get(self, txn: lmdb.Transaction, number: int) -> Record | None:
         """The record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` for one that cannot be read."""
+        if number >> 40:  # a damaged bucket may say anything
+            return None
         found = txn.get(_number(number), db=self._records)
         return None if found is None else decode(found)
 

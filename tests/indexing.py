@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import lmdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -86,6 +87,28 @@ def brute_force(held: Signatures, signature: int, max_distance: int) -> list[Sig
     distances = np.bitwise_count(held ^ np.uint64(signature))
     near = distances <= max_distance
     return sorted(SignatureMatch(*pair) for pair in zip(distances[near].tolist(), held[near].tolist(), strict=True))
+
+
+def put_meta(directory: Path, name: bytes, content: bytes) -> None:
+    """Write over what an index says of itself."""
+    with lmdb.open(str(directory), max_dbs=8) as env, env.begin(write=True, db=env.open_db(b"meta")) as txn:
+        txn.put(name, content)
+
+
+def cut_chunks(directory: Path, share: float) -> set[int]:
+    """Take the last byte off a *share* of the chunks; returns the signatures that still stand whole in some table."""
+    source = random.Random(1)
+    whole: set[int] = set()
+    with lmdb.open(str(directory), max_dbs=8) as env:
+        tables = env.open_db(b"tables")
+        with env.begin(write=True, db=tables) as txn:
+            chunks = dict(txn.cursor())
+            for name in source.sample(list(chunks), int(share * len(chunks))):
+                chunks[name] = chunks[name][:-1]
+                txn.put(name, chunks[name])
+    for chunk in chunks.values():
+        whole.update(np.frombuffer(chunk[: len(chunk) // 8 * 8], dtype="<u8").tolist())
+    return whole
 
 
 # Pages

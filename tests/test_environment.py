@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import random
+import shutil
 import subprocess
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
+from typing import cast
 
 import lmdb
 import numpy as np
@@ -21,9 +24,11 @@ from crawler_dedup import environment as environment_module
 from crawler_dedup.committer import Committer
 from crawler_dedup.compaction import compact
 from crawler_dedup.environment import Environment
+from crawler_dedup.filesystem import refuse_network
 from crawler_dedup.header import FORMAT
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.store import Store
+from tests.crawling import article
 from tests.indexing import (
     SPEC,
     ByDistance,
@@ -145,6 +150,16 @@ def test_a_mapped_network_drive_is_refused(tmp_path: Path, monkeypatch: pytest.M
         PermutedIndex.open(tmp_path)
 
 
+@pytest.mark.parametrize("path", [r"\\host\share", r"\\host\share\crawl\index", r"\\?\UNC\host\share\index"])
+def test_a_share_without_a_drive_is_refused(path: str) -> None:
+    class OnWindows:
+        def resolve(self) -> PureWindowsPath:
+            return PureWindowsPath(path)
+
+    with pytest.raises(IndexUnusable, match="network file system"):
+        refuse_network(cast(Path, OnWindows()))
+
+
 def test_the_nearest_mount_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def mounted(outer: str, inner: str) -> None:
         mounts = [
@@ -196,6 +211,35 @@ def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
         assert "ermission denied" in output
 
 
+FOREIGN = {"named": b"users", "unnamed": None, "of the same name": b"meta"}
+
+
+@pytest.mark.parametrize("where", FOREIGN)
+@pytest.mark.parametrize(
+    "opening",
+    [
+        lambda folder: open_store(folder).close(),
+        lambda folder: open_store(folder, fresh=True).close(),
+        lambda folder: PermutedIndex.open(folder).close(),
+        lambda folder: Store.attach(folder).close(),
+        compact,
+    ],
+    ids=["pages", "fresh", "signatures", "attach", "compact"],
+)
+def test_the_database_of_another_application_is_refused_and_left_as_it_is(
+    tmp_path: Path, where: str, opening: Callable[[Path], object]
+) -> None:
+    with lmdb.open(str(tmp_path), max_dbs=8) as env:
+        database = env.open_db(FOREIGN[where])
+        with env.begin(write=True, db=database) as txn:
+            for number in range(300):
+                txn.put(f"user {number}".encode(), b"somebody")
+    before = (tmp_path / "data.mdb").read_bytes()
+    with pytest.raises(IndexUnusable, match=str(tmp_path)):
+        opening(tmp_path)
+    assert (tmp_path / "data.mdb").read_bytes() == before
+
+
 def write_header(directory: Path, header: object) -> None:
     """By hand, with LMDB alone."""
     directory.mkdir(exist_ok=True)
@@ -217,10 +261,22 @@ def test_an_index_of_another_format_is_refused_with_both(tmp_path: Path, format:
     open_store(tmp_path).close()
 
 
-@pytest.mark.parametrize("header", [b"", b"{", b"[]", b"\xff\x00", b'{"format": "x"}'])
+@pytest.mark.parametrize("format", [1, 99])
+def test_an_index_of_another_format_is_not_compacted(tmp_path: Path, format: int) -> None:
+    write_header(tmp_path, {"format": format, "spec": SPEC, "libraries": {}})
+    before = (tmp_path / "data.mdb").read_bytes()
+    with pytest.raises(IndexUnusable, match=f"has the format {format}, this version has {FORMAT}"):
+        compact(tmp_path)
+    assert (tmp_path / "data.mdb").read_bytes() == before
+
+
+NO_UTF_8 = b'{"format": 2, "spec": {"tables": "\xff"}, "libraries": {}, "kind": "signatures"}'
+
+
+@pytest.mark.parametrize("header", [b"", b"{", b"[]", b"\xff\x00", b'{"format": "x"}', NO_UTF_8])
 def test_a_header_that_cannot_be_read_is_refused(tmp_path: Path, header: bytes) -> None:
     write_header(tmp_path, header)
-    for opening in (open_store, PermutedIndex.open, Store.attach):
+    for opening in (open_store, PermutedIndex.open, Store.attach, compact):
         with pytest.raises(IndexUnusable, match="is damaged"):
             opening(tmp_path)
 
@@ -253,6 +309,38 @@ def test_an_index_has_one_design(tmp_path: Path) -> None:
         with pytest.raises(IndexMismatch):
             PermutedIndex.open(tmp_path, tables=20)
         assert index.insert(5) == 1
+
+
+# Other file systems
+
+
+@pytest.mark.parametrize("code", [errno.EOPNOTSUPP, errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.ENODEV])
+def test_an_index_opens_where_room_cannot_be_reserved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse, raising=False)
+    for _ in range(2):
+        filled(tmp_path, 100)
+    monkeypatch.delattr(os, "posix_fallocate")
+    assert held(tmp_path) == set(filled(tmp_path, 100).tolist())
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_disk_without_room_is_refused_when_the_index_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "posix_fallocate", refuse, raising=False)
+        for opening in (open_store, PermutedIndex.open):
+            with pytest.raises(IndexUnusable, match=os.strerror(code)):
+                opening(tmp_path)
+    assert held(tmp_path) == set()
 
 
 # Damaged files
@@ -610,6 +698,79 @@ def test_a_compaction_that_fails_leaves_the_index_as_it_was(small_disk: Path) ->
     assert held(small_disk / "index") == set(signatures.tolist())
 
 
+def test_compaction_keeps_who_may_use_the_file(tmp_path: Path) -> None:
+    signatures = filled(tmp_path, 100)
+    file = tmp_path / "data.mdb"
+    if os.geteuid() == 0:
+        os.chown(file, 12345, 54321)
+    before = file.stat()
+    for mode in (0o664, 0o600):
+        file.chmod(mode)
+        compact(tmp_path)
+        after = file.stat()
+        assert (after.st_mode & 0o777, after.st_uid, after.st_gid) == (mode, before.st_uid, before.st_gid)
+        assert after.st_ino != before.st_ino
+    assert held(tmp_path) == set(signatures.tolist())
+
+
+# Forks
+
+_FORK = """
+    import os, signal, sys, traceback
+    from crawler_dedup import Config, Deduplicator, IndexUnusable
+    from crawler_dedup.permuted import PermutedIndex
+
+    index = PermutedIndex.open(sys.argv[1] + "/signatures")
+    index.insert(5)
+    pages = Deduplicator.open(sys.argv[1] + "/pages", Config(tokenizer="bigrams"))
+    first, second = (pages.sign(url, text.encode()) for url, text in zip("ab", sys.argv[2:]))
+    (decision,) = pages.decide([first])
+    calls = {
+        "insert": lambda: index.insert(6),
+        "submit": lambda: index.submit(6),
+        "remove": lambda: index.remove(5),
+        "query": lambda: index.query(5),
+        "query_many": lambda: index.query_many([5]),
+        "blocks": lambda: next(index.blocks(9)),
+        "len": lambda: len(index),
+        "repair": index.repair,
+        "decide": lambda: pages.decide([second]),
+        "offer": lambda: pages.submit([second]),
+        "settle": lambda: pages.settle(decision),
+        "len of pages": lambda: len(pages),
+    }
+    child = os.fork()
+    if not child:
+        signal.alarm(10)
+        try:
+            for name, call in calls.items():
+                try:
+                    print(name, call(), file=sys.stderr, flush=True)
+                except IndexUnusable:
+                    pass
+            assert "fork" in index.verify()[0]
+            index.close()
+            pages.close()
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert index.insert(6) == 1 and len(index) == 2 and index.query(6, 0) and index.verify() == []
+    assert pages.decide([first, second])[0].verdict == "unchanged" and len(pages) == 2
+    index.close()
+    pages.close()
+    sys.exit(status)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_forked_child_cannot_use_what_its_parent_has_open_and_does_it_no_harm(tmp_path: Path) -> None:
+    assert run(_FORK, tmp_path, article("a"), article("b")) == (0, "", "")
+    assert held(tmp_path / "signatures") == {5, 6}
+
+
 # The writing thread
 
 
@@ -664,6 +825,46 @@ def test_a_job_withdrawn_in_time_is_not_done(env: lmdb.Environment) -> None:
     with env.begin() as txn:
         assert txn.get(b"a") is None
     assert committer.close(10)
+
+
+def test_an_error_that_cannot_be_explained_does_not_end_the_thread(env: lmdb.Environment) -> None:
+    def explain(error: Exception) -> Exception:
+        raise RuntimeError("no words")
+
+    committer = Committer(env, explain)
+    with env.begin(write=True):
+        bad, good = committer.submit(fail), committer.submit(put(b"a"))
+    assert bad.exception(10) is not None
+    assert good.result(10) == b"a"
+    assert committer.submit(put(b"b")).result(10) == b"b"
+    assert committer.close(10)
+
+
+def broken(txn: lmdb.Transaction) -> None:
+    raise lmdb.Error("broken")
+
+
+def test_an_index_whose_directory_is_removed_goes_on_answering(tmp_path: Path) -> None:
+    with PermutedIndex.open(tmp_path / "index") as index:
+        shutil.rmtree(tmp_path / "index")
+        for number in range(3):
+            bad = index.environment.submit(broken)
+            assert isinstance(bad.exception(10), IndexUnusable)
+            assert index.submit(number).result(10) == 1
+
+
+@pytest.mark.parametrize("error", [OSError("gone"), PermissionError("not yours")], ids=repr)
+def test_an_error_in_looking_for_its_cause_is_no_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def refuse(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(shutil, "disk_usage", refuse)
+    with PermutedIndex.open(tmp_path) as index:
+        for number in range(3):
+            assert index.environment.submit(broken).exception(10) is not None
+            assert index.submit(number).result(10) == 1
 
 
 def test_a_locked_index_does_not_keep_it_from_closing(env: lmdb.Environment) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 import lmdb
 import pytest
 from typer.testing import CliRunner, Result
+from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict, maintenance
 from crawler_dedup.cli import app
@@ -20,7 +22,7 @@ from crawler_dedup.records import Claim, Record
 from crawler_dedup.schemes import SimHash
 from crawler_dedup.store import Store
 from tests.crawling import article
-from tests.indexing import array, beside, clusters
+from tests.indexing import array, beside, clusters, cut_chunks, put_meta
 
 CONFIG = Config(tokenizer="bigrams")
 PAGES = {  # address: filed so many days ago, by this run
@@ -165,6 +167,25 @@ def test_the_run_stands_in_the_records_and_in_the_stats(tmp_path: Path) -> None:
     assert said(cli("forget", tmp_path, "--run", f"{second.run:08x}")).startswith("2 pages forgotten")
 
 
+@pytest.mark.parametrize(
+    "scope", ["[/b] x", "[red]shop[1]", "[/]", "[bold]", "\\[b]", "a\\", "[link=x]y[/link]", ":smile:"], ids=ascii
+)
+def test_stats_show_a_scope_as_it_is(pages: Path, scope: str) -> None:
+    store = Store.attach(pages)
+    store.merge([Record(SignedPage("k", "http://c.org/", scope, signature=5), Claim.SETTLED)], SimHash())
+    store.close()
+    assert rows(cli("stats", pages))[f"scope {scope}"] == "1"
+
+
+@pytest.mark.parametrize("filed", [10**18, -(10**18), 2**63, -1, 0])
+def test_stats_show_pages_of_every_time(pages: Path, filed: int) -> None:
+    store = Store.attach(pages)
+    store.merge([Record(SignedPage("k", "u", "", signature=5), Claim.SETTLED, filed, 0xFFFFFFFF)], SimHash())
+    store.close()
+    assert rows(cli("stats", pages))["run ffffffff"].startswith("1, the last ")
+    assert said(cli("forget", pages, "--run", "ffffffff")).startswith("1 pages forgotten.")
+
+
 # verify
 
 
@@ -216,6 +237,68 @@ def test_a_repair_removes_records_that_cannot_be_read(pages: Path) -> None:
     assert result.endswith("Repaired.")
     assert kept(pages) == set(PAGES) - {next(iter(PAGES))}
     assert is_sound(pages)
+
+
+def test_signatures_with_damaged_chunks_are_said_and_repaired(signatures: Path, tmp_path: Path) -> None:
+    whole = cut_chunks(signatures, 0.8)
+    refused = said(cli("export", signatures, tmp_path / "file", status=2))
+    assert refused.startswith("Error: ")
+    assert "is damaged" in refused
+    assert not (tmp_path / "file").exists()
+    assert "is damaged" in said(cli("verify", signatures, status=1))
+    assert said(cli("verify", signatures, "--repair")).endswith("Repaired.")
+    assert said(cli("export", signatures, tmp_path / "file")).startswith(f"{len(whole)} written, ")
+    with PermutedIndex.open(signatures) as opened:
+        assert {one for block in opened.blocks(100) for one in block.tolist()} == whole
+
+
+def test_pages_with_damaged_chunks_are_said_and_repaired(pages: Path) -> None:
+    cut_chunks(pages, 1)
+    repaired = said(cli("verify", pages, "--repair"))
+    assert "is damaged" in repaired
+    assert repaired.endswith("Repaired.")
+    assert kept(pages) == set(PAGES)
+
+
+@pytest.mark.parametrize("kind", ["pages", "signatures"])
+def test_an_index_of_another_format_is_not_looked_at(signatures: Path, kind: str) -> None:
+    header = f'{{"format": 99, "spec": {{"tables": "10"}}, "libraries": {{}}, "kind": "{kind}"}}'
+    put_meta(signatures, b"header", header.encode())
+    for name in ("verify", "stats", "compact"):
+        refused = said(cli(name, signatures, status=2))
+        assert refused.startswith("Error: ")
+        assert "99" in refused
+
+
+def test_a_damaged_header_is_a_sentence(signatures: Path) -> None:
+    put_meta(signatures, b"header", b'{"format": 2, "spec": {"tables": "\xff"}, "libraries": {}}')
+    assert said(cli("stats", signatures, status=2)).startswith("Error: ")
+    verify_says_that_it_is_damaged(signatures)
+
+
+def test_a_damaged_count_does_not_keep_verify_from_saying_so(signatures: Path) -> None:
+    put_meta(signatures, b"count", b"\xff" * 8)
+    cli("stats", signatures)
+    verify_says_that_it_is_damaged(signatures)
+
+
+def test_an_index_that_another_process_locks_is_not_looked_at(
+    signatures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(  # read by the process that looks at the index
+        "from crawler_dedup import environment\nenvironment._OPEN_TIMEOUT = environment._CLOSE_TIMEOUT = 0.3\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    hold = """
+        import lmdb, sys
+        txn = lmdb.open(sys.argv[1], max_dbs=8).begin(write=True)
+        print("held", flush=True)
+        input()
+    """
+    with beside(hold, signatures):
+        refused = said(cli("verify", signatures, status=2))
+    assert refused.startswith(f"Error: The index in {signatures} is locked by another process")
 
 
 def garbage_over(directory: Path, quarter: int, seed: int) -> None:
@@ -405,6 +488,16 @@ def test_a_damaged_export_is_one_sentence_and_changes_nothing(index: Path, tmp_p
     assert completed.returncode == 2
     assert sentence_of(completed) == f"Error: {file} cannot be imported: it is no export of an index."
     assert (index / "data.mdb").read_bytes() == before
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_export_whose_end_lies_is_one_sentence(signatures: Path, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    cli("export", signatures, file)
+    total = b"\xff" * 8
+    end = struct.pack("<cIQ", b"E", 8, xxh3_64_intdigest(b"E" + total)) + total
+    file.write_bytes(file.read_bytes()[: -len(end)] + end)
+    assert "its end does not fit" in said(cli("import", tmp_path / "none", file, status=2))
     assert not (tmp_path / "none").exists()
 
 

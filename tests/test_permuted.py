@@ -5,16 +5,20 @@ import random
 import signal
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import lmdb
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup import IndexUnusable, maintenance
+from crawler_dedup import IndexUnusable, maintenance, permuted
 from crawler_dedup.compaction import compact
 from crawler_dedup.hamming import DESIGNS
 from crawler_dedup.permuted import PermutedIndex
@@ -245,6 +249,35 @@ def test_arrays_of_another_type_or_shape_are_refused(index: PermutedIndex, dtype
     assert len(index) == 0
 
 
+@pytest.mark.parametrize("wrong", [[1.9], ["7"], "12", 1.7, [None], np.float64(7), [np.float64(7)], [[1]], None])
+def test_what_is_no_integer_is_refused(index: PermutedIndex, wrong: Any) -> None:
+    for call in (index.insert, index.submit, index.remove, index.query, index.query_many):
+        with pytest.raises(TypeError):
+            call(wrong)
+    assert len(index) == 0
+
+
+@pytest.mark.parametrize("wrong", [-1, 2**64, 1.5, "x"])
+def test_a_wrong_signature_among_many_is_refused_before_anything_is_submitted(
+    index: PermutedIndex, monkeypatch: pytest.MonkeyPatch, wrong: Any
+) -> None:
+    monkeypatch.setattr(permuted, "_SLICE", 2)
+    monkeypatch.setattr(index.environment, "submit", lambda job: pytest.fail("something was submitted"))
+    for call in (index.insert, index.remove, index.submit):
+        with pytest.raises((TypeError, ValueError)):
+            call(iter([1, 2, 3, 4, 5, wrong]))
+
+
+def test_what_is_longer_than_a_transaction_is_done_in_several(
+    index: PermutedIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(permuted, "_SLICE", 3)
+    assert index.insert(iter([*range(10), 3])) == 10
+    assert index.remove(iter([*range(2, 20), 2])) == 8
+    assert [found.signature for found in index.query(0)] == [0, 1]
+    assert index.verify() == []
+
+
 @every_design
 def test_a_distance_that_the_tables_do_not_find_is_refused(tmp_path: Path, tables: int) -> None:
     with PermutedIndex.open(tmp_path, tables=tables) as index:
@@ -287,6 +320,54 @@ def test_threads_insert_each_signature_once(index: PermutedIndex) -> None:
     for thread in threads:
         thread.join()
     assert sum(new) == len(index) == len(set(signatures))
+    assert index.verify() == []
+
+
+@contextmanager
+def busy(index: PermutedIndex) -> Iterator[None]:
+    """The writing thread is in a transaction: all that is submitted meanwhile shares the next one."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def wait(txn: lmdb.Transaction) -> None:
+        begun.set()
+        assert ended.wait(10)
+
+    waiting = index.environment.submit(wait)
+    try:
+        assert begun.wait(10)
+        yield
+    finally:
+        ended.set()
+        waiting.result(10)
+
+
+def fail(txn: lmdb.Transaction) -> None:
+    raise ValueError("bad job")
+
+
+def test_a_failure_beside_it_does_not_change_what_is_removed(index: PermutedIndex) -> None:
+    index.insert([1, 2, 3])
+    with ThreadPoolExecutor(1) as thread:
+        with busy(index):
+            before = index.environment.submit(fail)
+            removed = thread.submit(index.remove, iter([3, 2, 9]))
+            while len(index.environment._committer._waiting) < 2 and not removed.done():
+                time.sleep(0.001)
+            after = index.environment.submit(fail)
+        assert removed.result(10) == 2
+    assert isinstance(before.exception(10), ValueError)
+    assert isinstance(after.exception(10), ValueError)
+    assert len(index) == 1
+    assert index.verify() == []
+
+
+def test_what_an_array_held_when_it_was_submitted_is_filed(index: PermutedIndex) -> None:
+    signatures = array([1, 2, 3])
+    with busy(index):
+        submitted = index.submit(signatures)
+        signatures[:] = 7
+    assert submitted.result(10) == 3
+    assert [found.signature for found in index.query(0)] == [1, 2, 3]
     assert index.verify() == []
 
 

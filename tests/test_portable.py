@@ -9,15 +9,17 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup import ExportUnreadable, IndexMismatch, maintenance, portable
+from crawler_dedup import ExportUnreadable, IndexMismatch, SignedPage, maintenance, portable
 from crawler_dedup.errors import DedupError
 from crawler_dedup.header import Header
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.portable import Block, Export
+from crawler_dedup.records import Claim, Record, encode
 from crawler_dedup.schemes import SimHash
 from crawler_dedup.store import Store
 from tests.indexing import SPREADS, ByDistance, array, clusters, page
@@ -161,6 +163,59 @@ def test_an_export_replaces_a_file_only_when_all_is_written(tmp_path: Path) -> N
     assert file.read_bytes() == b"before"
 
 
+def test_long_rows_are_cut_into_blocks_and_come_back_the_same(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(portable, "_ROWS_BYTES", 1000)
+    total = exported(source, tmp_path / "file")
+    blocks = list(Export(tmp_path / "file").blocks())
+    assert all(sum(map(len, block.rows)) <= 1000 for block in blocks)
+    assert (len(blocks) > 10) == any(block.rows for block in blocks)
+    assert imported(tmp_path / "file", tmp_path / "new") == (total, total)
+    assert contents(tmp_path / "new") == contents(source)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "blocks"),
+    [
+        ([], [[]]),
+        ([10], [[10]]),
+        ([10, 90, 0, 0], [[10, 90, 0, 0]]),
+        ([10, 91], [[10], [91]]),
+        ([500, 1, 500, 0, 500], [[500], [1], [500], [0], [500]]),
+        ([60] * 5, [[60]] * 5),
+        ([0] * 300, [[0] * 300]),
+    ],
+)
+def test_no_block_has_longer_rows_than_fit_but_for_a_single_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lengths: list[int], blocks: list[list[int]]
+) -> None:
+    monkeypatch.setattr(portable, "_ROWS_BYTES", 100)
+    signatures = np.arange(len(lengths), dtype=np.uint64) * np.uint64(2**50)
+    rows = [random.Random(number).randbytes(length) for number, length in enumerate(lengths)]
+    assert portable.write(tmp_path / "file", Header(2, {}, {}), [Block(signatures, rows)]) == len(lengths)
+    found = list(Export(tmp_path / "file").blocks())
+    assert [[len(row) for row in block.rows] for block in found] == blocks
+    assert [row for block in found for row in block.rows] == rows
+    assert [one for block in found for one in block.signatures.tolist()] == signatures.tolist()
+
+
+def test_an_export_says_at_once_how_many_it_has(source: Path, export: Path) -> None:
+    assert len(Export(export)) == len(contents(source))
+
+
+def test_an_export_whose_end_is_damaged_says_nothing(export: Path, tmp_path: Path) -> None:
+    whole, file = export.read_bytes(), tmp_path / "file"
+    size = HEAD.size + 8
+    digest_and_total = range(len(whole) - 16, len(whole))
+    for at in (len(whole) - size, *digest_and_total):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+        assert len(Export(file)) == 0
+    for content in (whole[:-1], whole[:-size], whole + b"x", MAGIC + frames(whole)[0]):
+        file.write_bytes(content)
+        assert len(Export(file)) == 0
+
+
 # Damage
 
 
@@ -288,6 +343,33 @@ def test_an_export_of_another_configuration_is_not_mixed_in(tmp_path: Path) -> N
         assert contents(tmp_path / other) == before
 
 
+@pytest.mark.parametrize("name", ["", "other", "Pages", 5])
+def test_another_kind_is_named_and_refused(export: Path, target: Path, tmp_path: Path, name: object) -> None:
+    header = header_of(export.read_bytes())
+    header["index"]["kind"] = name
+    sentence = refused(tmp_path / "file", with_header(export.read_bytes(), header), target)
+    assert "cannot be imported: " in sentence
+    assert repr(name) in sentence or "its header is damaged" in sentence
+    with pytest.raises(ExportUnreadable):
+        Export(tmp_path / "file")
+
+
+def test_a_header_that_is_no_utf_8_is_refused(export: Path, target: Path, tmp_path: Path) -> None:
+    first, *rest = frames(export.read_bytes())
+    content = first[HEAD.size :].replace(b'"spec":{', b'"spec":{"\xff":"x",')
+    assert content != first[HEAD.size :]
+    assert "its header is damaged" in refused(
+        tmp_path / "file", MAGIC + b"".join([frame(b"H", content), *rest]), target
+    )
+
+
+def test_an_end_that_lies_is_refused(export: Path, target: Path, tmp_path: Path) -> None:
+    for total in (0, 2**63, 2**64 - 1):
+        content = MAGIC + b"".join([*frames(export.read_bytes())[:-1], frame(b"E", total.to_bytes(8, "little"))])
+        assert "its end does not fit" in refused(tmp_path / "file", content, target)
+        assert len(Export(tmp_path / "file")) >= 0
+
+
 Packed = tuple[int, bytes, list[bytes]]
 
 
@@ -308,12 +390,84 @@ Packed = tuple[int, bytes, list[bytes]]
 def test_a_block_that_does_not_fit_is_refused_although_its_digest_is_right(
     export: Path, target: Path, tmp_path: Path, change: Callable[[int, bytes, list[bytes]], Packed]
 ) -> None:
-    import zstandard
-
     parts = frames(export.read_bytes())
     packed = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(parts[1][HEAD.size :]))
     parts[1] = frame(b"B", zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(change(*packed))))
     refused(tmp_path / "file", MAGIC + b"".join(parts), target)
+
+
+def test_a_block_that_is_not_sorted_is_refused_although_its_digest_is_right(
+    export: Path, target: Path, tmp_path: Path
+) -> None:
+    one, *others = Export(export).blocks()
+    for order in (slice(None, None, -1), [*range(1, len(one.signatures)), 0]):
+        unsorted = Block(one.signatures[order], one.rows)
+        portable.write(tmp_path / "unsorted", Export(export).header, [unsorted, *others])
+        assert "a block is not sorted" in refused(tmp_path / "file", (tmp_path / "unsorted").read_bytes(), target)
+
+
+def row(*changed: tuple[int, object], **fields: object) -> bytes:
+    """A record, with *changed* parts, and other *fields* of the page."""
+    page = {**msgspec.structs.asdict(SignedPage("k", "u", "")), **fields}
+    record: list[object] = [list(page.values()), 1, 0, 0, True]
+    for at, value in changed:
+        record[at] = value
+    return msgspec.msgpack.encode(record)
+
+
+def nested(depth: int) -> bytes:
+    """A record with a part more, in so many brackets."""
+    return b"\x96" + row()[1:] + b"\x91" * depth + b"\0"
+
+
+def test_a_row_is_what_a_record_is() -> None:
+    assert row() == encode(Record(SignedPage("k", "u", ""), Claim.SETTLED))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        row(url="####").replace(b"####", b"\xff\xfe\xc3\x28"),
+        row(key="####").replace(b"####", b"abc\xc3"),
+        row(title="####").replace(b"####", b"\xed\xa0\x80x"),
+        row(unsigned="####").replace(b"####", b"\xf8\x88\x80\x80"),
+        row(key=5),
+        row(url=None),
+        row(scope=b"bytes"),
+        row(size="large"),
+        row(chars=1.5),
+        row(sketch="text"),
+        row(features=[]),
+        row(signature=-5),
+        row(signature="5"),
+        row((0, [])),
+        row((0, {})),
+        row((1, 2)),
+        row((1, "settled")),
+        row((2, "yesterday")),
+        row((2, float("nan"))),
+        row((4, 1)),
+        row()[:-5],
+        row() + b"\0",
+        b"",
+        b"\xc1",
+        nested(100_000),
+    ],
+    ids=lambda wrong: ascii(wrong[:60]),
+)
+def test_a_row_that_is_no_record_is_refused_and_nothing_is_changed(tmp_path: Path, wrong: bytes) -> None:
+    make(tmp_path / "index", "pages", clusters(1, 30))
+    make(tmp_path / "target", "pages", clusters(2, 30))
+    exported(tmp_path / "index", tmp_path / "whole")
+    export = Export(tmp_path / "whole")
+    (block,) = export.blocks()
+    rows = [*block.rows[:20], wrong, *block.rows[21:]]
+    portable.write(tmp_path / "written", export.header, [block, Block(block.signatures, rows)])
+    sentence = refused(tmp_path / "file", (tmp_path / "written").read_bytes(), tmp_path / "target")
+    assert "a record is damaged" in sentence
+    with pytest.raises(ExportUnreadable):
+        imported(tmp_path / "file", tmp_path / "target")
+    assert len(contents(tmp_path / "target")) == len(set(clusters(2, 30)))
 
 
 @pytest.mark.parametrize("content", [b"", b"no zstd", b"\x28\xb5\x2f\xfd" + b"\xff" * 20], ids=repr)

@@ -3,18 +3,32 @@ from __future__ import annotations
 import random
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import lmdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
-from crawler_dedup.hamming import distance
-from crawler_dedup.store import MAX_REPRESENTATIVES, Store
-from tests.indexing import SPEC, ByDistance, clusters, first_line, open_store, page, program, run
+from crawler_dedup.buckets import Buckets
+from crawler_dedup.hamming import SignatureMatch, distance
+from crawler_dedup.store import MAX_COMPARED, MAX_REPRESENTATIVES, Store
+from tests.indexing import (
+    SPEC,
+    ByDistance,
+    Signatures,
+    beside,
+    clusters,
+    first_line,
+    open_store,
+    page,
+    program,
+    run,
+    uniform,
+)
 
 
 class Never(ByDistance):
@@ -114,6 +128,105 @@ def test_a_spike_is_bounded(store: Store) -> None:
     assert store.offer([page(many - 1, 5)], ByDistance()).result()[0].verdict is Verdict.UNCHANGED
 
 
+SPIKE = MAX_REPRESENTATIVES + 8
+
+
+def forget(store: Store, numbers: Iterable[int]) -> None:
+    keys = set(map(str, numbers))
+    assert store.forget(lambda record: record.page.key in keys, ByDistance()) == len(keys)
+
+
+def change(store: Store, number: int) -> None:
+    assert store.offer([page(number, 2**64 - 1)], Never()).result()[0].verdict is Verdict.CHANGED
+
+
+def standing(store: Store) -> dict[int, bool]:
+    """Whether each page may stand for others, in the order of their filing."""
+    return {int(record.page.key): record.stands for block in store.records(100) for record in block}
+
+
+@pytest.mark.parametrize(
+    ("happens", "gone"),
+    [
+        (lambda store: None, []),
+        (lambda store: forget(store, [5]), [5]),
+        (lambda store: forget(store, [0, SPIKE - 1]), [0, SPIKE - 1]),
+        (lambda store: forget(store, range(MAX_REPRESENTATIVES)), range(MAX_REPRESENTATIVES)),
+        (lambda store: store.release("", "5", ByDistance()).result(), [5]),
+        (lambda store: change(store, 5), [5]),
+        (lambda store: change(store, SPIKE - 1), [SPIKE - 1]),
+    ],
+    ids=["nothing", "forget one", "forget first and last", "forget all", "release", "change", "change one beyond"],
+)
+def test_a_spike_is_sound_whatever_happens_to_it(
+    store: Store, happens: Callable[[Store], object], gone: Sequence[int]
+) -> None:
+    store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
+    expected = {number: number < MAX_REPRESENTATIVES for number in range(SPIKE)}
+    assert standing(store) == expected
+    happens(store)
+    left = {number: stands for number, stands in expected.items() if number not in gone}
+    assert {number: stands for number, stands in standing(store).items() if number in left} == left
+    assert store.verify(ByDistance()) == []
+    store.repair(ByDistance())
+    assert store.verify(ByDistance()) == []
+    repaired = standing(store)
+    assert [repaired[number] for number in left] == [place < MAX_REPRESENTATIVES for place in range(len(left))]
+    assert all(stands for number, stands in repaired.items() if number not in left)
+
+
+def test_when_all_that_stood_are_forgotten_the_next_page_stands(store: Store) -> None:
+    store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
+    forget(store, range(MAX_REPRESENTATIVES))
+    first, second = store.offer([page(100, 5), page(101, 5)], ByDistance()).result()
+    assert (first.verdict, second.duplicate_of) == (Verdict.NEW, "http://example.com/100")
+    assert standing(store)[100]
+    assert store.verify(ByDistance()) == []
+
+
+def test_many_spikes_are_repaired_and_merged_whole(store: Store, tmp_path: Path) -> None:
+    for number, signature in enumerate(uniform(1, 10)):
+        store.offer([page(place * 10 + number, signature) for place in range(SPIKE + 10)], Never()).result()
+    forget(store, range(200))
+    before = standing(store)
+    records = [record for block in store.records(100) for record in block]
+    other = open_store(tmp_path / "other")
+    assert other.merge(records, ByDistance()) == len(records) == 10 * (SPIKE - 10)
+    store.repair(ByDistance())
+    assert False in before.values()
+    for each in (store, other):
+        assert each.verify(ByDistance()) == []
+        assert standing(each) == dict.fromkeys(before, True)
+    other.close()
+
+
+def test_after_so_many_compared_pages_nothing_more_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Everything(Never):
+        compared = 0
+
+        def near(self, signature: int, filed: Signatures) -> list[SignatureMatch]:
+            return [SignatureMatch(1, one) for one in filed.tolist()]
+
+        def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
+            self.compared += 1
+            return None
+
+    judge, many = Everything(), MAX_COMPARED + 200
+    store.offer([page(number, number) for number in range(many)], Never()).result()
+    queries = 0
+    query = Buckets.query
+
+    def counting(self: Buckets, txn: lmdb.Transaction, scope: int, probes: Iterable[int]) -> Signatures:
+        nonlocal queries
+        queries += 1
+        return query(self, txn, scope, probes)
+
+    monkeypatch.setattr(Buckets, "query", counting)
+    store.offer([page(many, many)], judge).result()
+    assert judge.compared == MAX_COMPARED
+    assert queries <= MAX_COMPARED + 2  # one for the candidates, one to file the page
+
+
 def test_an_unfit_page_is_not_filed(store: Store) -> None:
     decision = store.offer([SignedPage("1", "u", "", unsigned="too many bytes")], ByDistance()).result()[0]
     assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too many bytes")
@@ -153,6 +266,31 @@ def test_an_index_that_another_process_empties_for_another_configuration_is_not_
     with pytest.raises(IndexUnusable, match="emptied for another configuration"):
         store.offer([page(2, 6)], ByDistance()).result()
     store.close()
+
+
+_OFFER = """
+    import random, sys
+    from pathlib import Path
+    from tests.indexing import ByDistance, open_store, page
+
+    store = open_store(Path(sys.argv[1]))
+    print("open", flush=True)
+    for number in range(400):
+        store.offer([page(number, random.getrandbits(64))], ByDistance()).result()
+    store.close()
+"""
+
+
+def test_fresh_takes_nothing_from_a_process_of_the_same_configuration_but_its_pages(tmp_path: Path) -> None:
+    emptied = 0
+    with beside(_OFFER, tmp_path) as other:
+        while other.poll() is None:
+            store = open_store(tmp_path, fresh=True)
+            assert store.verify(ByDistance()) == []
+            store.close()
+            emptied += 1
+        assert (other.communicate()[1], other.returncode) == ("", 0)
+    assert emptied > 3
 
 
 def test_a_full_map_fails_the_offer_and_keeps_what_was_filed(tmp_path: Path) -> None:

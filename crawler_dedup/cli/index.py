@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import typer
 from rich.console import Console
 from rich.filesize import decimal
-from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
+from rich.text import Text
 
 from crawler_dedup import compaction, maintenance
 from crawler_dedup.errors import DedupError, IndexDamaged
@@ -52,7 +52,7 @@ def stats(index: Index) -> None:
     table.add_row("kind", header.kind)
     table.add_row(header.kind, f"{entries:,}")
     for name, value in {"format": str(header.format), **header.spec, **header.libraries}.items():
-        table.add_row(escape(name), escape(value))
+        table.add_row(Text(name), Text(value))
     table.add_section()
     table.add_row("on disk", decimal(figures["disk"]))
     if entries:
@@ -222,7 +222,7 @@ def _add_contents(table: Table, contents: Contents) -> None:
     table.add_row("claims not settled", f"{contents.open_claims:,}")
     table.add_section()
     for scope, count in list(contents.scopes.items())[:_SHOWN]:
-        table.add_row(escape(f"scope {scope}"), f"{count:,}")
+        table.add_row(Text(f"scope {scope}"), f"{count:,}")
     if len(contents.scopes) > _SHOWN:
         table.add_row("scopes", f"{len(contents.scopes):,} altogether")
     table.add_section()
