@@ -1,26 +1,52 @@
-"""Where the labelled pages are, and how to serve them."""
+"""Where the labelled pages are, how to serve them, and what is true of them whatever the filter says."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import multiprocessing
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
+from lxml.html import HtmlElement
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
 DATA = Path(os.environ.get("CRAWLER_DEDUP_DATA", Path(__file__).parents[2] / "shared/data/dev"))
 
 
-def require_data() -> None:
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_UNSEEN = {"head", "iframe", "noscript", "script", "style", "svg", "template", "textarea"}
+_INLINE = re.compile(
+    "a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|ins|kbd|label|mark|nobr|q|rp|rt|ruby|s|samp|small"
+    "|span|strike|strong|sub|sup|time|tt|u|var|wbr"
+)
+GREY = -1
+"""The label of a pair that is neither duplicate (1) nor different (0)."""
+_SHINGLE = 5
+_POWERS = np.array([0x9E3779B97F4A7C15 ** (place + 1) % 2**64 for place in range(_SHINGLE)], dtype=np.uint64)
+
+
+def require_data(folder: Path = DATA) -> None:
     """End the program with a sentence where the pages are absent."""
-    if not (DATA / "sites").is_dir():
-        sys.exit(f"No labelled pages in {DATA}: set CRAWLER_DEDUP_DATA to their folder.")
+    if not (folder / "sites").is_dir():
+        sys.exit(f"No labelled pages in {folder}: set CRAWLER_DEDUP_DATA to their folder.")
+
+
+def workers() -> ProcessPoolExecutor:
+    """A process for each core."""
+    return ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))
 
 
 @contextmanager
@@ -40,14 +66,21 @@ def served(site: str, *options: str, core: int | None = None) -> Iterator[str]:
         server.stdout.close()
 
 
-def html_pages(site: str) -> set[str]:
+def html_pages(site: str, folder: Path = DATA) -> set[str]:
     """Identifiers (``site/path``) of the pages of a saved site."""
-    folder = DATA / "sites"
+    sites = folder / "sites"
     return {
-        page.relative_to(folder).as_posix().removesuffix(".gz")
-        for page in (folder / site).rglob("*")
+        page.relative_to(sites).as_posix().removesuffix(".gz")
+        for page in (sites / site).rglob("*")
         if page.name.removesuffix(".gz").endswith((".html", ".htm", ".xhtml"))
     }
+
+
+def saved(file: Path) -> bytes:
+    """What stands in *file*, or in the gzipped file of that name."""
+    if file.suffix != ".gz" and file.exists():
+        return file.read_bytes()
+    return gzip.decompress(file.with_name(file.name.removesuffix(".gz") + ".gz").read_bytes())
 
 
 def page_id(site: str, url: str) -> str:
@@ -56,14 +89,199 @@ def page_id(site: str, url: str) -> str:
     return f"{site}/{path}" + ("index.html" if not path or path.endswith("/") else "")
 
 
-def labelled_pairs() -> Iterator[dict[str, Any]]:
+def labelled_pairs(folder: Path = DATA) -> Iterator[dict[str, Any]]:
     """The labelled pairs of pages of the saved sites."""
-    with gzip.open(DATA / "pairs/sites.pairs.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(folder / "pairs/sites.pairs.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)
+
+
+def documents(folder: Path = DATA, name: str = "pairs/sites.docs.jsonl") -> list[dict[str, Any]]:
+    """What is known of each page: of the saved sites, or of those with a main text by people (``gold/gold.jsonl``)."""
+    return [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A page of the saved sites, or one with a main text by people (gold)."""
+
+    site: str
+    language: str
+    url: str
+    file: Path
+    is_gold: bool
+    is_long: bool
+    """Whether it has 500 characters of its own, whatever an extractor makes of it."""
+
+
+def sources(folder: Path = DATA) -> list[Source]:
+    """All pages of both kinds."""
+    found = []
+    for one in documents(folder, "gold/gold.jsonl"):
+        site, url = urlsplit(one["url"] or "").netloc or one["id"], one["url"] or ""
+        found.append(Source(site, one["lang"], url, folder / one["html"], True, len(one["text"]) >= 500))
+    for one in documents(folder):
+        site = re.sub(r"-(\d+|zh-cn)$", "", one["id"].partition("/")[0])  # two states of one site are one site
+        is_long = one["kind"] == "page" and one["sub_chars"] >= 500
+        found.append(Source(site, one["lang"], one["url"], folder / one["html"], False, is_long))
+    return found
+
+
+def visible_blocks(tree: HtmlElement) -> list[str]:
+    """The visible texts of a page between the borders of its block elements, whitespace made single."""
+    blocks: list[str] = []
+    text: list[str] = []
+
+    def close() -> None:
+        block = " ".join("".join(text).split())
+        text.clear()
+        if block:
+            blocks.append(block)
+
+    def walk(element: HtmlElement) -> None:
+        if not isinstance(element.tag, str) or element.tag in _UNSEEN:
+            return
+        is_block = not _INLINE.fullmatch(element.tag)
+        if is_block:
+            close()
+        text.append(element.text or "")
+        for child in element:
+            walk(child)
+            text.append(child.tail or "")
+        if is_block:
+            close()
+
+    walk(tree)
+    return blocks
+
+
+def prose(element: HtmlElement) -> int:
+    """How many visible characters *element* has outside links."""
+    linked = sum(len(block) for anchor in element.iter("a") for block in visible_blocks(anchor))
+    return sum(map(len, visible_blocks(element))) - linked
+
+
+def main_element(body: HtmlElement) -> HtmlElement:
+    """The innermost element with 70 % of the visible text outside links."""
+    least, main = max(1, 0.7 * prose(body)), body
+    while True:
+        inside = next((child for child in main if isinstance(child.tag, str) and prose(child) >= least), None)
+        if inside is None:
+            return main
+        main = inside
+
+
+def is_cjk(text: str) -> bool:
+    """Whether more than 15 % of its characters are Chinese or Japanese."""
+    packed = "".join(text.split())
+    return len(_CJK.findall(packed)) > 0.15 * len(packed)
 
 
 def contents(feeds: Iterable[Path]) -> Counter[str]:
     """How often each text stands in *feeds* of JSON lines; a last line that a kill has cut does not count."""
     whole = (line for feed in feeds if feed.exists() for line in feed.read_bytes().split(b"\n")[:-1])
     return Counter(json.loads(line)["text"] for line in whole)
+
+
+@dataclass(frozen=True)
+class SeenPage:
+    """What a visitor sees of a page of a saved site.
+
+    Attributes:
+        id: ``site/path``.
+        is_list: whether it is there to list other pages.
+        blocks: its visible texts.
+        links: where they lead; to the site itself without host.
+    """
+
+    id: str
+    is_list: bool
+    blocks: list[str]
+    links: frozenset[str]
+
+    @property
+    def site(self) -> str:
+        """The folder in which it is saved."""
+        return self.id.partition("/")[0]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is known of each two pages, by their numbers: arrays of shape (pages, pages)."""
+
+    labels: NDArray[np.int8]
+    resemblance: NDArray[np.float64]
+    containment: NDArray[np.float64]
+    links: NDArray[np.float64]
+
+
+def truth_of(pages: Sequence[SeenPage], folder: Path) -> Truth:
+    """Label each two pages: by the labelled pairs, else by the rule with which those were labelled."""
+    texts = [" ".join(own) for own in _without_template(pages, lambda page: page.blocks)]
+    cjk = np.array([bool(text) and is_cjk(text) for text in texts])
+    mixed = {page.site for page, is_so in zip(pages, cjk, strict=True) if is_so}
+    words = [_shingles(re.findall(r"\w+", text.lower())) for text in texts]
+    letters = [
+        _shingles("".join(text.split()) if page.site in mixed else "") for page, text in zip(pages, texts, strict=True)
+    ]
+    links = [_hashes(sorted(own)) for own in _without_template(pages, lambda page: page.links)]
+    by_letters = cjk[:, None] | cjk[None, :]
+    resemblance, containment = (
+        np.where(by_letters, one, other) for one, other in zip(_resemblance(letters), _resemblance(words), strict=True)
+    )
+    j_links, _ = _resemblance(links)
+
+    chars = np.array([len(text) for text in texts])
+    shorter, longer = np.minimum(chars[:, None], chars), np.maximum(chars[:, None], chars)
+    is_list = np.array([page.is_list for page in pages])
+    lists = is_list[:, None] & is_list
+    labels = np.full(resemblance.shape, GREY, dtype=np.int8)
+    alike = resemblance >= np.where(shorter < 100, 0.9, 0.8)
+    labels[(resemblance <= 0.3) | (lists & (j_links <= 0.2) & (resemblance < 0.8))] = 0
+    labels[alike & ~(lists & (j_links < 0.6))] = 1
+    labels[shorter < 20] = GREY
+    labels[(shorter < 20) & (longer >= 100)] = 0
+    number = {page.id: at for at, page in enumerate(pages)}
+    for pair in labelled_pairs(folder):
+        if pair["id_a"] in number and pair["id_b"] in number:
+            a, b = number[pair["id_a"]], number[pair["id_b"]]
+            labels[a, b] = labels[b, a] = GREY if pair["label"] == "grey" else pair["label"]
+    return Truth(labels, resemblance, containment, j_links)
+
+
+def _without_template(pages: Sequence[SeenPage], parts: Callable[[SeenPage], Iterable[str]]) -> list[list[str]]:
+    """The *parts* of each page that few pages of its site have."""
+    sizes = Counter(page.site for page in pages)
+    having = Counter((page.site, part) for page in pages for part in set(parts(page)))
+    return [
+        [part for part in parts(page) if having[page.site, part] <= max(8, 0.15 * sizes[page.site])] for page in pages
+    ]
+
+
+def _hashes(words: Iterable[str]) -> NDArray[np.uint64]:
+    return np.array([xxh3_64_intdigest(word.encode("utf-8", "replace")) for word in words], dtype=np.uint64)
+
+
+def _shingles(words: Iterable[str]) -> NDArray[np.uint64]:
+    """A hash of each five neighbours, distinct."""
+    hashes = _hashes(words)
+    if not len(hashes):
+        return hashes
+    width = min(_SHINGLE, len(hashes))
+    windows = np.lib.stride_tricks.sliding_window_view(hashes, width)
+    return np.unique((windows * _POWERS[:width]).sum(axis=1, dtype=np.uint64))
+
+
+def _resemblance(sets: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """|A∩B| / |A∪B| and |A∩B| / |A| of each two *sets*, 0 for empty ones."""
+    sizes = np.array([len(one) for one in sets])
+    _, members, frequency = np.unique(np.concatenate(sets), return_inverse=True, return_counts=True)
+    owners = np.repeat(np.arange(len(sets)), sizes)[np.argsort(members, kind="stable")]
+    first = np.cumsum(frequency) - frequency
+    shared = np.zeros((len(sets), len(sets)), dtype=np.float64)
+    for at, own in enumerate(np.split(members, np.cumsum(sizes)[:-1])):
+        lengths = frequency[own]
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        shared[at] = np.bincount(owners[np.repeat(first[own], lengths) + within], minlength=len(sets))
+    union = sizes[:, None] + sizes - shared
+    return shared / np.maximum(union, 1), shared / np.maximum(sizes[:, None], 1)

@@ -52,6 +52,15 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+def _path_or(*words: str) -> Read:
+    def read(value: Any) -> str:
+        if value in words or (isinstance(value, str) and "." in value):
+            return str(value)
+        raise ValueError(value)
+
+    return read
+
+
 def _scope(value: Any) -> Any:
     if callable(value) or value in ("spider", "domain", "global") or (isinstance(value, str) and "." in value):
         return value
@@ -96,6 +105,13 @@ class Config:
         '"spider", "domain", "global" or the import path of a callable (request, response) -> str',
         "What is compared with what: the pages of one spider (whatever their host), of one registered domain, or all.",
     )
+    extractor: str = _setting(
+        "paragraphs",
+        _path_or("paragraphs", "trafilatura"),
+        '"paragraphs", "trafilatura" or the import path of a function from an lxml tree to text',
+        "What takes the text that pages are compared by. `paragraphs` is ten times as fast as `trafilatura`, and stays "
+        "the same in another template. Part of the index header. `main_text()` is always trafilatura's.",
+    )
     tokenizer: str = _setting(
         "jieba",
         _one_of("jieba", "rjieba", "bigrams"),
@@ -104,7 +120,7 @@ class Config:
         "20 times faster. Part of the index header: another tokenizer needs another index.",
     )
     max_distance: int = _setting(
-        6,
+        7,
         _between(int, 0, 7),
         "0 to 7",
         "Largest Hamming distance between the signatures of duplicates, in bits of 64. May change from run to run on one "
@@ -114,7 +130,8 @@ class Config:
         20,
         _between(int, 1, 10_000),
         "1 to 10,000",
-        "A page with fewer different tokens (stop words not counted) cannot be judged: it passes as `unchecked`.",
+        "A page whose main text has fewer different tokens (stop words not counted) is no text: it is compared as a list "
+        "or as a short page, and must agree in all that can be seen. Part of the index header.",
     )
     min_resemblance: float = _setting(
         0.65,
@@ -127,6 +144,26 @@ class Config:
         _between(float, 0, 1),
         "0 to 1",
         "Least share of the new page's tokens that the kept page has too (containment, estimated).",
+    )
+    max_list_variants: int = _setting(
+        50,
+        _between(int, 0, 1 << 31),
+        "0 to 2^31; 0: without bound",
+        "A list with new links passes, but not for ever (calendars, session identifiers in paths): when so many lists "
+        "with the same text and other links are kept, further ones are duplicates.",
+    )
+    max_duplicates: int = _setting(
+        50,
+        _between(int, 1, 1 << 31),
+        "1 to 2^31",
+        "When one kept page has stood for more pages of one site in a run, a warning with examples is logged: it may be "
+        "an error page or a form.",
+    )
+    pass_beyond_max_duplicates: bool = _setting(
+        False,
+        _boolean,
+        "True or False",
+        "Let such further pages pass, as `unchecked`.",
     )
     max_bytes: int = _setting(
         8 << 20,

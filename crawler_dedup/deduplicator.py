@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 
+import msgspec
 import numpy as np
 from lxml.html import HtmlElement
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from crawler_dedup.decision import Decision, Match
 from crawler_dedup.hamming import SignatureMatch
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import Signer
+from crawler_dedup.sites import Sites
 from crawler_dedup.store import Store
 
 
@@ -28,9 +30,13 @@ class _Judge:
     def __init__(self, signer: Signer) -> None:
         self._scheme = signer.scheme
         self._config = signer.config
+        self._sites = Sites()
 
-    def unfit(self, page: SignedPage) -> str:
-        return page.unsigned or ("too little text" if rules.too_little_text(page, self._config) else "")
+    def learn(self, page: SignedPage) -> None:
+        self._sites.learn(page)
+
+    def to_keep(self, page: SignedPage) -> SignedPage:
+        return page if rules.links_tell(page) else msgspec.structs.replace(page, links=b"")
 
     def keys(self, signature: int) -> list[int]:
         return self._scheme.keys(signature)
@@ -41,8 +47,9 @@ class _Judge:
     def near(self, signature: int, filed: NDArray[np.uint64]) -> list[SignatureMatch]:
         return self._scheme.near(signature, filed, self._config.max_distance)
 
-    def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
-        return rules.compare(new, kept, self._config)
+    def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
+        site = self._sites.of(new)
+        return rules.first_match(rules.Pair(new, one, self._config, site, self._sites.of(one)) for one in kept)
 
 
 class Deduplicator:
@@ -123,8 +130,8 @@ class Deduplicator:
         return self._store.offer(batch, self._judge, self.run)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
-        """The match if *kept* covers *new*: the same rule as in the crawl, between any two signed pages."""
-        return self._judge.compare(new, kept)
+        """The match if *kept* covers *new*, by the rules of the crawl between two pages whose sites are not known."""
+        return rules.compare(rules.Pair(new, kept, self._signer.config))
 
     def settle(self, decision: Decision) -> bool:
         """The page was handled: it may stand for others. ``False`` if it is not recorded."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
@@ -18,6 +19,7 @@ _VISIT = re.compile(
     re.IGNORECASE,
 )
 _PATH_SESSION = re.compile(r";jsessionid=[^/?#]*", re.IGNORECASE)
+MAX_PACKED = 512
 _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 
@@ -27,14 +29,30 @@ class Links:
 
     Attributes:
         hashes: uint64, shape (n,), ascending, distinct: xxh3 of each comparable link.
-        chars: length of the text inside the links.
     """
 
     hashes: NDArray[np.uint64]
-    chars: int
 
     def __len__(self) -> int:
         return len(self.hashes)
+
+    @property
+    def digest(self) -> bytes:
+        """BLAKE2b of all, 8 bytes."""
+        return hashlib.blake2b(self.hashes.astype("<u8").tobytes(), digest_size=8).digest()
+
+    @property
+    def packed(self) -> bytes:
+        """The first 32 bits of each, up to :data:`MAX_PACKED`; empty where there are more. See :func:`members`."""
+        if len(self.hashes) > MAX_PACKED:
+            return b""
+        return (self.hashes >> np.uint64(32)).astype("<u4").tobytes()
+
+
+def members(packed: bytes) -> list[int]:
+    """The numbers of :attr:`Links.packed`."""
+    found: list[int] = np.frombuffer(packed, dtype="<u4").tolist()
+    return found
 
 
 def links(tree: HtmlElement, url: str) -> Links:
@@ -42,18 +60,16 @@ def links(tree: HtmlElement, url: str) -> Links:
     base = _base(tree, url)
     host = _host(url)
     found: set[str] = set()
-    chars = 0
     for anchor in tree.iter("a"):
         href = anchor.get("href")
         if href is None:
             continue
-        chars += sum(len(part.strip()) for part in anchor.itertext(with_tail=False))
         target = comparable(href, base, host)
         if target is not None:
             found.add(target)
     hashes = np.fromiter((xxh3_64_intdigest(one.encode("utf-8", "replace")) for one in found), np.uint64, len(found))
     hashes.sort()
-    return Links(hashes, chars)
+    return Links(hashes)
 
 
 def _base(tree: HtmlElement, url: str) -> str:

@@ -9,7 +9,7 @@ import lmdb
 import msgspec
 from xxhash import xxh3_128_digest
 
-from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signedpage import MAX_SKETCH, SignedPage
 
 
 class Claim(IntEnum):
@@ -45,8 +45,8 @@ def decode(content: bytes | memoryview) -> Record:
         record = _decode(content)
     except (UnicodeDecodeError, RecursionError) as error:
         raise msgspec.DecodeError(str(error)) from error
-    if not 0 <= record.page.signature < 1 << 64 or len(record.page.sketch) not in (0, 64):
-        raise msgspec.DecodeError("The signature has not 64 bits, or the sketch not 64 bytes.")
+    if not 0 <= record.page.signature < 1 << 64 or len(record.page.sketch) > MAX_SKETCH:
+        raise msgspec.DecodeError("The signature has not 64 bits, or the sketch is too long.")
     return record
 
 

@@ -1,20 +1,26 @@
 """New page against kept page: may *new* be dropped because *kept* is kept?
 
 One ordered table. Each row looks at the pair and says duplicate, different, or nothing; the first that speaks decides,
-and its name goes into the decision. Everything a row looks at stands in the two records.
+and its name goes into the decision. A row looks at the two records and at what their sites are known to share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from crawler_dedup import sketch
+from crawler_dedup import sketch, titles
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Match
 from crawler_dedup.hamming import distance
-from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.links import members
+from crawler_dedup.signedpage import Kind, SignedPage
+from crawler_dedup.sites import UNKNOWN, Site, host_of
+
+_OWN_LINKS = 2
+_NEARLY_ALL = 0.95
+_MUCH_TEXT = 100
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,8 @@ class Pair:
     new: SignedPage
     kept: SignedPage
     limits: Config
+    new_site: Site = UNKNOWN
+    kept_site: Site = UNKNOWN
 
     @cached_property
     def distance(self) -> int:
@@ -41,15 +49,53 @@ class Pair:
     def same_links(self) -> bool:
         return self.new.link_digest == self.kept.link_digest
 
+    @cached_property
+    def one_host(self) -> bool:
+        host = host_of(self.new)
+        return bool(host) and host == host_of(self.kept)
 
-def too_little_text(page: SignedPage, limits: Config) -> bool:
-    """Whether *page* says too little to be compared with anything."""
-    return page.features < limits.min_features
+    @cached_property
+    def new_links(self) -> set[int]:
+        """Links of the new page that are no navigation."""
+        return set(members(self.new.links)) - self.new_site.navigation
+
+    @cached_property
+    def links_covered(self) -> bool:
+        """Whether all links of the new page that are no navigation stand on the kept one."""
+        return self.same_links or (bool(self.new.links) and self.new_links <= set(members(self.kept.links)))
+
+    @cached_property
+    def new_title(self) -> frozenset[str]:
+        """The title of the new page, less what its site writes into every title."""
+        return titles.parts(self.new.title) - self.new_site.titles
+
+    @cached_property
+    def kept_title(self) -> frozenset[str]:
+        return titles.parts(self.kept.title) - self.kept_site.titles
+
+    @cached_property
+    def same_title(self) -> bool:
+        known = self.one_host or (self.new_site.known and self.kept_site.known)
+        return titles.agree(self.new_title, self.kept_title, known=known)
+
+    @property
+    def nearly_identical(self) -> bool:
+        """Whether two pages with names have texts, long enough to tell, that agree but for single words.
+
+        A page without a name of its own is a start page or a page of an archive, which shows an article among others.
+        """
+        enough = min(self.new.features, self.kept.features) >= _MUCH_TEXT and bool(self.new_title)
+        return enough and self.resemblance >= _NEARLY_ALL and self.coverage >= _NEARLY_ALL
 
 
 def is_list(page: SignedPage) -> bool:
     """Whether its links hold at least half as much text as its main text: an index, an archive, a tag page."""
-    return 2 * page.link_chars >= page.chars
+    return page.kind is Kind.LIST or 2 * page.link_chars >= page.chars
+
+
+def links_tell(page: SignedPage) -> bool:
+    """Whether a page is ever compared by its links, so that they must be kept."""
+    return page.kind is not Kind.TEXT or is_list(page)
 
 
 def _same_bytes(pair: Pair) -> bool | None:
@@ -59,24 +105,40 @@ def _same_bytes(pair: Pair) -> bool | None:
     return pair.same_links
 
 
-def _row(differs: Callable[[Pair], bool]) -> Callable[[Pair], bool | None]:
-    return lambda pair: False if differs(pair) else None
+def _same_list(pair: Pair) -> bool | None:
+    if pair.new.kind is not Kind.LIST:
+        return None
+    # Where a list leads tells which it is, but navigation, which the whole site shares, tells nothing.
+    told = pair.new_site.known and len(pair.new_links) >= _OWN_LINKS
+    least = pair.limits.min_resemblance if told else 1
+    return pair.same_links and pair.resemblance >= least and (told or pair.same_title)
 
+
+def _same_short_page(pair: Pair) -> bool | None:
+    if pair.new.kind is not Kind.SHORT:
+        return None
+    return pair.new.signature == pair.kept.signature and pair.same_title
+
+
+def _differs(speaks: Callable[[Pair], bool]) -> Callable[[Pair], bool | None]:
+    return lambda pair: False if speaks(pair) else None
+
+
+OTHER_LINKS = "lists with other links"
 
 ROWS: tuple[tuple[str, Callable[[Pair], bool | None]], ...] = (
-    (
-        "too little text",
-        _row(lambda pair: too_little_text(pair.new, pair.limits) or too_little_text(pair.kept, pair.limits)),
-    ),
+    ("too little text", _differs(lambda pair: bool(pair.new.unsigned or pair.kept.unsigned))),
     ("same bytes", _same_bytes),
-    ("signatures far apart", _row(lambda pair: pair.distance > pair.limits.max_distance)),
-    (
-        "lists with other links",
-        # One new link is reason enough to keep a list: behind it stands a page that nobody has seen.
-        _row(lambda pair: is_list(pair.new) and is_list(pair.kept) and not pair.same_links),
-    ),
-    ("other words", _row(lambda pair: pair.resemblance < pair.limits.min_resemblance)),
-    ("not covered", _row(lambda pair: pair.coverage < pair.limits.min_coverage)),
+    ("other kinds of page", _differs(lambda pair: pair.new.kind is not pair.kept.kind)),
+    ("same list", _same_list),
+    ("same short page", _same_short_page),
+    ("signatures far apart", _differs(lambda pair: pair.distance > pair.limits.max_distance)),
+    ("other titles", _differs(lambda pair: not pair.same_title and not pair.nearly_identical)),
+    ("other words", _differs(lambda pair: pair.resemblance < pair.limits.min_resemblance)),
+    ("not covered", _differs(lambda pair: pair.coverage < pair.limits.min_coverage)),
+    # One new link is reason enough to keep a list: behind it stands a page that nobody has seen.
+    # Between two hosts links tell nothing: mirrors differ in them.
+    (OTHER_LINKS, _differs(lambda pair: is_list(pair.new) and pair.one_host and not pair.links_covered)),
     ("alike", lambda _: True),
 )
 
@@ -90,8 +152,31 @@ def decide(pair: Pair) -> tuple[str, bool]:
     raise AssertionError("the last row always decides")
 
 
-def compare(new: SignedPage, kept: SignedPage, limits: Config) -> Match | None:
-    """The match if *kept* covers *new*, else ``None``. Directional: a longer page is not covered by its excerpt."""
-    pair = Pair(new, kept, limits)
+def compare(pair: Pair) -> Match | None:
+    """The match if the kept page covers the new one, else ``None``.
+
+    Directional: a longer page is not covered by its excerpt.
+    """
     rule, duplicate = decide(pair)
-    return Match(rule, pair.distance, pair.resemblance, pair.coverage) if duplicate else None
+    return _match(rule, pair) if duplicate else None
+
+
+def first_match(pairs: Iterable[Pair]) -> tuple[SignedPage, Match] | None:
+    """The first kept page that covers the new one, with the match.
+
+    A list with new links is covered by none, until as many lists of the same text are kept as the limits allow.
+    """
+    variants = 0
+    for pair in pairs:
+        rule, duplicate = decide(pair)
+        if duplicate:
+            return pair.kept, _match(rule, pair)
+        if rule == OTHER_LINKS:
+            variants += 1
+            if variants == pair.limits.max_list_variants:
+                return pair.kept, _match("too many variants of a list", pair)
+    return None
+
+
+def _match(rule: str, pair: Pair) -> Match:
+    return Match(rule, pair.distance, pair.resemblance, pair.coverage)

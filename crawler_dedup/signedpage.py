@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import msgspec
+
+MAX_SKETCH = 192
+"""Bytes of the longest sketch."""
+
+
+class Kind(IntEnum):
+    """What a signature is made of, and so what a page is compared by."""
+
+    TEXT = 0
+    """The main text."""
+    SHORT = 1
+    """Too little main text: all that is visible, and the title."""
+    LIST = 2
+    """Little text, many links: the links."""
 
 
 class SignedPage(msgspec.Struct, frozen=True, array_like=True):
@@ -15,13 +31,17 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         title: at most 200 characters.
         digest: BLAKE2b of the body, 8 bytes.
         size: bytes of the body.
-        chars: characters of the main text.
+        kind: what the signature is made of.
+        chars: how much the main text says, in Latin letters (:func:`crawler_dedup.blocks.size_of`).
         signature: 64 bits of the scheme.
-        features: number of different features.
-        sketch: of the features, 64 bytes.
+        features: number of different features, stop words not counted; of a short page or a list those of all that is
+            visible.
+        sketch: of these features (:mod:`crawler_dedup.sketch`).
         link_count: number of different outlinks.
-        link_chars: characters of the text inside links.
+        link_chars: how much stands inside links, navigation and footers not counted, in Latin letters.
         link_digest: BLAKE2b of the set of outlinks, 8 bytes.
+        links: of each outlink 32 bits (:attr:`crawler_dedup.links.Links.packed`). Kept only of pages that are compared
+            by their links.
         unsigned: why the page could not be signed, in a few words; ``""`` if it was.
     """
 
@@ -31,6 +51,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     title: str = ""
     digest: bytes = b""
     size: int = 0
+    kind: Kind = Kind.TEXT
     chars: int = 0
     signature: int = 0
     features: int = 0
@@ -38,4 +59,5 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     link_count: int = 0
     link_chars: int = 0
     link_digest: bytes = b""
+    links: bytes = b""
     unsigned: str = ""

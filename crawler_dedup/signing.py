@@ -12,21 +12,32 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
+import numpy as np
+from lxml import etree
 from lxml.html import HtmlElement
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import maintext
+from crawler_dedup.blocks import Outline, outline, size_of
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.features import CutHan, features, han_cutter, stop_words, tokenize
-from crawler_dedup.links import links
+from crawler_dedup.extractors import extractor
+from crawler_dedup.features import CutHan, Features, features, han_cutter, stop_words, tokenize
+from crawler_dedup.links import Links, links
+from crawler_dedup.paragraphs import running_text, text_of, visible
 from crawler_dedup.schemes import SimHash
-from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signedpage import Kind, SignedPage
 from crawler_dedup.sketch import sketch
+from crawler_dedup.titles import parts
 
-BEHAVIOUR = 1
+BEHAVIOUR = 2
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
 _TITLE_CHARS = 200
+_SHORT_FEATURES = 8
+_LIST_LINKS = 5
+_LIST_SHARE = 1 / 4
 
 
 class Signer:
@@ -47,6 +58,7 @@ class Signer:
             )
         self.config = config
         self.scheme = SimHash()
+        self._extractor = extractor(config.extractor)
         self._cache_dir = cache_dir
 
     @cached_property
@@ -64,14 +76,19 @@ class Signer:
         return {
             "behaviour": str(BEHAVIOUR),
             "scheme": self.scheme.spec,
-            "extractor": maintext.EXTRACTOR,
+            "extractor": self._extractor.spec,
+            "min features": str(self.config.min_features),
             "tokenizer": self.config.tokenizer,
         }
 
     @property
     def libraries(self) -> dict[str, str]:
         """Versions of the libraries that have a say in signatures: noted in the index, warned about."""
-        names = ["trafilatura", "lxml", "stopwordsiso"] + [self.config.tokenizer] * (self.config.tokenizer != "bigrams")
+        names = (
+            ["lxml", "stopwordsiso"]
+            + ["trafilatura"] * (self.config.extractor == "trafilatura")
+            + [self.config.tokenizer] * (self.config.tokenizer != "bigrams")
+        )
         return {name: version(name) for name in names}
 
     def sign(
@@ -91,25 +108,51 @@ class Signer:
             if tree is None:
                 tree = maintext.parse(body, encoding)
             maintext.check_shape(tree, self.config)
-            text = maintext.extract(tree)
+            shown = outline(tree)
+            text = self._extractor.extract(tree, shown)
             if len(text) > self.config.max_chars:
                 raise maintext.BeyondLimits("too many characters")
         except maintext.BeyondLimits as limit:
             return msgspec.structs.replace(base, unsigned=str(limit)), text
-        return self._sign_text(base, body, tree, text), text
+        return self._sign_tree(base, body, tree, shown, text), text
 
-    def _sign_text(self, base: SignedPage, body: bytes, tree: HtmlElement, text: str) -> SignedPage:
+    def _sign_tree(self, page: SignedPage, body: bytes, tree: HtmlElement, shown: Outline, text: str) -> SignedPage:
         weighted = features(tokenize(text, self._cut_han))
-        outlinks = links(tree, base.url)
-        return msgspec.structs.replace(
-            base,
+        outlinks = links(tree, page.url)
+        page = msgspec.structs.replace(
+            page,
             title=" ".join(str(tree.findtext(".//title", "")).split())[:_TITLE_CHARS],
             digest=hashlib.blake2b(body, digest_size=8).digest(),
-            chars=len(text),
-            signature=self.scheme.sign(weighted),
-            features=len(weighted),
-            sketch=sketch(weighted.hashes),
+            chars=sum(running_text(shown).values()),
             link_count=len(outlinks),
-            link_chars=outlinks.chars,
-            link_digest=hashlib.blake2b(outlinks.hashes.astype("<u8").tobytes(), digest_size=8).digest(),
+            link_chars=sum(block.linked for block in shown.blocks),
+            link_digest=outlinks.digest,
+            links=outlinks.packed,
         )
+        if len(weighted.content) < self.config.min_features:
+            return self._sign_short(page, tree, shown, outlinks)
+        return _with_features(page, weighted, Kind.TEXT, self.scheme.sign(weighted))
+
+    def _sign_short(self, page: SignedPage, tree: HtmlElement, shown: Outline, outlinks: Links) -> SignedPage:
+        """By all that is visible, by the links if there are more of them, or not at all."""
+        text = text_of(visible(shown))
+        weighted = features(tokenize(text, self._cut_han))
+        if len(outlinks) >= _LIST_LINKS and page.link_chars >= _LIST_SHARE * size_of(text):
+            return _with_features(page, weighted, Kind.LIST, _hash_of(outlinks.hashes))
+        # An error page, a form or a shell that a script fills looks the same wherever it stands.
+        if len(weighted.hashes) < _SHORT_FEATURES or not len(outlinks) or _asks_for_password(tree):
+            return msgspec.structs.replace(page, unsigned="too little text")
+        seed = xxh3_64_intdigest("/".join(sorted(parts(page.title))).encode("utf-8", "replace"))
+        return _with_features(page, weighted, Kind.SHORT, _hash_of(weighted.hashes, seed))
+
+
+def _with_features(page: SignedPage, weighted: Features, kind: Kind, signature: int) -> SignedPage:
+    content = weighted.content
+    return msgspec.structs.replace(page, kind=kind, signature=signature, features=len(content), sketch=sketch(content))
+
+
+def _hash_of(hashes: NDArray[np.uint64], seed: int = 0) -> int:
+    return xxh3_64_intdigest(hashes.astype("<u8").tobytes(), seed)
+
+
+_asks_for_password = etree.XPath("boolean(//input[@type='password'])")

@@ -1,8 +1,8 @@
 """Feature set → sketch; resemblance and containment from sketches.
 
-One-permutation min-wise hashing (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012): the hash space is cut into
-64 bins, each keeps its smallest hash. Of that hash 8 bits are stored (b-bit minwise hashing: Li and König, "b-Bit
-Minwise Hashing", WWW 2010), so that a sketch is 64 bytes.
+A small set is kept whole, 24 bits of each hash. Of a larger one, one-permutation min-wise hashing (Li, Owen and Zhang,
+"One Permutation Hashing", NIPS 2012) keeps the smallest hash in each of 64 bins, and of that hash 8 bits (Li and König,
+"b-Bit Minwise Hashing", WWW 2010): 64 bytes. The second can be made from the first, so that all compare.
 """
 
 from __future__ import annotations
@@ -11,30 +11,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 BINS = 64
+WHOLE = 64
+"""Sets of up to so many features are kept whole."""
 _CODES = 255  # 1 … 255; 0 marks an empty bin
-_BIN_SHIFT = np.uint64(64 - BINS.bit_length() + 1)
+_BYTES = 3
 
 
 def sketch(hashes: NDArray[np.uint64]) -> bytes:
-    """Sketch a set of 64-bit hashes, given ascending: 64 bytes, a bin each."""
-    bins = hashes >> _BIN_SHIFT
-    first = np.flatnonzero(np.diff(bins, prepend=np.uint64(BINS)))
+    """Sketch a set of 64-bit hashes: three bytes each up to :data:`WHOLE` of them, else 64 bytes, a bin each."""
+    # The high bits say bin and order, the low ones what is kept of the smallest: they must not depend on each other.
+    short = np.sort(((hashes >> np.uint64(48)) << np.uint64(8) | hashes & np.uint64(0xFF)).astype(np.uint32))
+    if len(short) <= WHOLE:
+        return short.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_BYTES].tobytes()
+    return _binned(short).tobytes()
+
+
+def _binned(short: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    bins = short >> np.uint32(18)
+    first = np.flatnonzero(np.diff(bins, prepend=np.uint32(BINS)))
     codes = np.zeros(BINS, dtype=np.uint8)
-    codes[bins[first]] = hashes[first] % np.uint64(_CODES) + np.uint64(1)
-    return codes.tobytes()
+    codes[bins[first]] = (short[first] & np.uint32(0xFF)) % np.uint32(_CODES) + np.uint32(1)
+    return codes
+
+
+def _whole(content: bytes) -> NDArray[np.uint32]:
+    padded = np.zeros((len(content) // _BYTES, 4), dtype=np.uint8)
+    padded[:, :_BYTES] = np.frombuffer(content, dtype=np.uint8).reshape(-1, _BYTES)
+    return padded.reshape(-1).view("<u4").astype(np.uint32)
 
 
 def resemblance(a: bytes, b: bytes) -> float:
-    """Estimate |A∩B| / |A∪B| from two sketches, 0 to 1; two empty sets resemble each other by 1.
+    """|A∩B| / |A∪B| from two sketches, 0 to 1; two empty sets resemble each other by 1.
 
-    The estimator is the share of agreeing bins among those that are not empty in both (Li, Owen and Zhang 2012,
-    §2), less what agrees by chance because only 8 bits are kept (Li and König 2010, theorem 1, for large sets). Its
-    standard error is about √(R(1−R)/64), .06 at R = .65.
+    Of two sets that are kept whole it is exact (24 bits of two among 64 hashes agree by chance in one pair of texts of
+    8,000). Else it is estimated: the share of agreeing bins among those that are not empty in both (Li, Owen and Zhang
+    2012, §2), less what agrees by chance because only 8 bits are kept (Li and König 2010, theorem 1, for large sets).
+    The standard error is about √(R(1−R)/64), .06 at R = .65.
     """
-    left, right = np.frombuffer(a, dtype=np.uint8), np.frombuffer(b, dtype=np.uint8)
+    if len(a) != BINS and len(b) != BINS:
+        left, right = _whole(a), _whole(b)
+        common = len(np.intersect1d(left, right))
+        union = len(left) + len(right) - common
+        return common / union if union else 1.0
+    return _estimated(*(np.frombuffer(one, np.uint8) if len(one) == BINS else _binned(_whole(one)) for one in (a, b)))
+
+
+def _estimated(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> float:
     used = int(np.count_nonzero(left | right))
-    if not used:
-        return 1.0
     agreeing = int(np.count_nonzero((left == right) & (left != 0)))
     return max(0.0, (agreeing / used - 1 / _CODES) / (1 - 1 / _CODES))
 

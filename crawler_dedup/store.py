@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import time
-from typing import Protocol
+from typing import Any, Protocol
 
 import lmdb
 import msgspec
@@ -28,7 +28,7 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.verification import problems
 
 KIND = "pages"
-MAX_REPRESENTATIVES = 32
+MAX_REPRESENTATIVES = 64
 """Pages that may stand under one signature. Further ones pass and are recorded, but stand for nothing: a spike (one
 log-in text at a million addresses) stays one short bucket."""
 MAX_COMPARED = 256
@@ -47,8 +47,11 @@ class Filing(Protocol):
 class Judge(Filing, Protocol):
     """What the index asks about signatures and pages; it knows neither scheme nor rules."""
 
-    def unfit(self, page: SignedPage) -> str:
-        """Why *page* cannot be judged, ``""`` if it can."""
+    def learn(self, page: SignedPage) -> None:
+        """*page* passes: it shows what its site is like."""
+
+    def to_keep(self, page: SignedPage) -> SignedPage:
+        """Of *page* what later pages are compared with."""
 
     def probes(self, signature: int) -> Iterable[int]:
         """The buckets in which its candidates stand."""
@@ -56,8 +59,8 @@ class Judge(Filing, Protocol):
     def near(self, signature: int, filed: NDArray[np.uint64]) -> Sequence[SignatureMatch]:
         """Those of *filed* that are close enough to be candidates, nearest first."""
 
-    def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
-        """The match if *kept* covers *new*."""
+    def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
+        """The first of the *kept* pages that covers *new*, with the match. Nearest first."""
 
 
 class Store:
@@ -180,23 +183,33 @@ class Store:
     # One write transaction
 
     def _offer(self, txn: lmdb.Transaction, page: SignedPage, judge: Judge, run: int) -> Decision:
-        reason = judge.unfit(page)
-        if reason:
-            return Decision(Verdict.UNCHECKED, page.url, page.key, page.scope, reason=reason)
+        decision, kept = self._judged(txn, page, judge)
+        if kept is not None:
+            self._unfile(txn, *kept, judge)
+        if decision.verdict in (Verdict.NEW, Verdict.CHANGED):
+            self._file(txn, Record(judge.to_keep(page), Claim.SETTLED, int(time()), run), judge)
+        if decision.verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED):
+            judge.learn(page)
+        return decision
+
+    def _judged(
+        self, txn: lmdb.Transaction, page: SignedPage, judge: Judge
+    ) -> tuple[Decision, tuple[int, Record] | None]:
+        """What becomes of *page*, and the record that it replaces."""
+        if page.unsigned:
+            return _decision(page, Verdict.UNCHECKED, reason=page.unsigned), None
         own = self._records.find(txn, page.scope, page.key)
+        found = judge.choose(page, self._candidates(txn, page, judge) if own is None else [own[1].page])
         if own is not None:
-            number, kept = own
-            match = judge.compare(page, kept.page)
-            if match is not None:
-                return _decision(page, Verdict.UNCHANGED, match)
-            self._unfile(txn, number, kept, judge)
-        else:
-            for kept_page in self._candidates(txn, page, judge):
-                match = judge.compare(page, kept_page)
-                if match is not None:
-                    return _decision(page, Verdict.DUPLICATE, match, kept_page.url)
-        self._file(txn, Record(page, Claim.SETTLED, int(time()), run), judge)
-        return _decision(page, Verdict.NEW if own is None else Verdict.CHANGED)
+            return (
+                (_decision(page, Verdict.CHANGED), own)
+                if found is None
+                else (_decision(page, Verdict.UNCHANGED, match=found[1]), None)
+            )
+        if found is None:
+            return _decision(page, Verdict.NEW), None
+        kept, match = found
+        return _decision(page, Verdict.DUPLICATE, match=match, duplicate_of=kept.url), None
 
     def _candidates(self, txn: lmdb.Transaction, page: SignedPage, judge: Judge) -> Iterator[SignedPage]:
         scope = scope_number(page.scope)
@@ -278,5 +291,5 @@ class Store:
             advance(1)
 
 
-def _decision(page: SignedPage, verdict: Verdict, match: Match | None = None, duplicate_of: str = "") -> Decision:
-    return Decision(verdict, page.url, page.key, page.scope, match=match, duplicate_of=duplicate_of)
+def _decision(page: SignedPage, verdict: Verdict, **fields: Any) -> Decision:
+    return Decision(verdict, page.url, page.key, page.scope, **fields)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from crawler_dedup.cli import index, pages, plan
+from crawler_dedup.cli import evaluate, index, pages, plan
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 app.command()(pages.settings)
 app.command()(pages.compare)
 app.command()(plan.plan)
+app.command()(evaluate.evaluate)
+app.command()(evaluate.calibrate)
 app.add_typer(index.app, name="index")

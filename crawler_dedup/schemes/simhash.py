@@ -23,7 +23,7 @@ class SimHash:
     """
 
     name = "simhash"
-    spec = f"simhash bits={BITS} hash=xxh3_64 weight=sqrt-tf tables={TABLES}"
+    spec = f"simhash bits={BITS} hash=xxh3_64 weight=tf^0.75 tables={TABLES}"
 
     _design = hamming.DESIGNS[TABLES]
 

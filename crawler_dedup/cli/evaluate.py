@@ -1,0 +1,111 @@
+"""``crawler-dedup evaluate`` and ``calibrate``: how often the filter is right about labelled pages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crawler_dedup import calibration, curves, evaluation
+from crawler_dedup.calibration import THRESHOLDS, Grid
+from crawler_dedup.cli import report
+from crawler_dedup.cli.index import _errors, _progress
+from crawler_dedup.config import PREFIX, Config, setting_name
+from crawler_dedup.evaluation import Advance, Judged
+from crawler_dedup.labelled import read_folder
+
+_Start = Callable[[str, int | None], Advance]
+
+Folder = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Labelled pages (docs/evaluation.md).")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting, as DEDUP_MIN_FEATURES=30; may be repeated."),
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes that sign pages.")]
+_JOBS = os.cpu_count() or 1
+
+
+def evaluate(
+    folder: Folder,
+    settings: Settings = None,
+    jobs: Jobs = _JOBS,
+    errors: Annotated[int, typer.Option(min=0, metavar="N", help="List up to N pairs that are judged wrongly.")] = 0,
+    leave_one_out: Annotated[
+        bool, typer.Option("--leave-one-out", help="Calibrate without each site in turn, and evaluate on it.")
+    ] = False,
+    precision: Annotated[float, typer.Option(min=0, max=1, help="What --leave-one-out calibrates for.")] = 0.99,
+    plot: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="SVG file to write: precision and recall by distance.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Say how often the filter is right about labelled pairs of pages.
+
+    A pair counts as called a duplicate if one of its pages would be dropped while the other is kept.
+    """
+    config = _config(settings or [])
+    with _errors():
+        if plot is not None:
+            curves.require_matplotlib()
+        with _progress() as start:
+            judged = _judge(folder, config, jobs, start)
+            left_out = calibration.leave_one_out(_grid(judged, config, start), precision) if leave_one_out else None
+        found = report.Evaluation(judged, config, errors, left_out, precision)
+        if json:
+            report.print_json(found)
+        else:
+            report.print_tables(found)
+        if plot is not None:
+            curves.draw(judged, config, plot)
+
+
+def calibrate(
+    folder: Folder,
+    precision: Annotated[
+        float, typer.Option(min=0, max=1, help="Least share of true duplicates among the pairs that are called so.")
+    ] = 0.99,
+    settings: Settings = None,
+    jobs: Jobs = _JOBS,
+) -> None:
+    """Find the thresholds that find most duplicates at a wanted precision, and print them as settings.
+
+    Exit status 0: there are such thresholds. 1: there are none. 2: the folder cannot be used, or the call is wrong.
+    """
+    config = _config(settings or [])
+    given = {name: getattr(config, name) for name in (_field(one) for one in settings or [])}
+    if chosen := sorted(setting_name(name) for name in given.keys() & set(THRESHOLDS)):
+        raise typer.BadParameter(f"{', '.join(chosen)}: this is what `calibrate` chooses.")
+    with _errors(), _progress() as start:
+        grid = _grid(_judge(folder, config, jobs, start), config, start)
+    point = grid.best(precision)
+    if point is None:
+        report.print_unreached(grid, precision)
+        raise typer.Exit(1)
+    report.print_settings(grid, point, precision, given)
+
+
+def _config(settings: Sequence[str]) -> Config:
+    for one in settings:
+        if not one.startswith(PREFIX) or "=" not in one:
+            raise typer.BadParameter(f"{one!r} is no setting; write {PREFIX}MIN_FEATURES=30.")
+    with _errors():
+        return Config.from_settings(dict(one.split("=", 1) for one in settings))
+
+
+def _field(setting: str) -> str:
+    """``DEDUP_MAX_DISTANCE=3`` → ``max_distance``."""
+    return setting.split("=", 1)[0].removeprefix(PREFIX).lower()
+
+
+def _judge(folder: Path, config: Config, jobs: int, start: _Start) -> list[Judged]:
+    sets = read_folder(folder)
+    advance = start("signing", sum(len(one.documents) for one in sets))
+    return evaluation.judge_all(sets, evaluation.sign_documents(folder, sets, config, jobs, advance), config)
+
+
+def _grid(judged: Sequence[Judged], config: Config, start: _Start) -> Grid:
+    comparable = [one for one in judged if one.labelled.label != "grey"]
+    return calibration.build_grid(comparable, config, start("calibrating", len(comparable)))

@@ -1,0 +1,235 @@
+"""What ``crawler-dedup evaluate`` and ``calibrate`` print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from crawler_dedup import evaluation
+from crawler_dedup.calibration import LEFT_OUT_MIN, THRESHOLDS, Grid, LeftOut
+from crawler_dedup.config import Config, setting_name
+from crawler_dedup.evaluation import Counts, Judged, Mean, Share, SignedDocument
+
+_WIDE = 0.2
+"""Width of an interval of the recall from which on more labelled duplicates are asked for."""
+
+_COUNTED = ("found", "missed", "false", "apart", "precision (95 %)", "recall (95 %)")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was found out.
+
+    Attributes:
+        judged: all pairs.
+        config: the settings they were judged with.
+        shown: how many wrong pairs to show.
+        left_out: the sites that were left out in turn; ``None`` if that was not asked for.
+        precision: what was calibrated for without them.
+    """
+
+    judged: Sequence[Judged]
+    config: Config
+    shown: int
+    left_out: Sequence[LeftOut] | None
+    precision: float
+
+    @property
+    def wrong(self) -> list[Judged]:
+        """The wrong pairs, those first that are called duplicates and are none: they cost a page."""
+        return sorted((one for one in self.judged if one.wrong), key=lambda one: not one.duplicate)
+
+
+def print_tables(found: Evaluation) -> None:
+    """Print an evaluation for people."""
+    console = Console()
+    console.print(_counts_table(found.judged))
+    console.print(_macro_line(*evaluation.macro_average(found.judged)), soft_wrap=True)
+    if grey := evaluation.grey_shares(found.judged):
+        console.print(_grey_table(grey))
+    if found.left_out is not None:
+        console.print(_left_out_table(found.left_out, found.precision))
+    if found.shown:
+        typer.echo(f"\n{len(found.wrong)} wrong pairs, {min(len(found.wrong), found.shown)} of them here:")
+    for one in found.wrong[: found.shown]:
+        typer.echo(_error_lines(one))
+
+
+def print_json(found: Evaluation) -> None:
+    """Print an evaluation for programs."""
+    means = dict(zip(("precision", "recall"), evaluation.macro_average(found.judged), strict=True))
+    report: dict[str, Any] = {
+        "settings": asdict(found.config),
+        "sets": [
+            {"set": name, "part": part, **_counts_json(counts)}
+            for name, part, counts in evaluation.breakdown(found.judged)
+        ],
+        "mean_over_sites": {name: mean._asdict() for name, mean in means.items()},
+        "grey": [{"j_sub": name, **_share_json(share)} for name, share in evaluation.grey_shares(found.judged)],
+        "errors": [_error_json(one) for one in found.wrong[: found.shown]],
+    }
+    if found.left_out is not None:
+        report["leave_one_out"] = {
+            "wanted_precision": found.precision,
+            "sites": [
+                {"site": one.source, "thresholds": one.config and _thresholds(one.config), **_counts_json(one.counts)}
+                for one in found.left_out
+            ],
+            "all": _counts_json(_sum(found.left_out)),
+        }
+    typer.echo(msgspec.json.format(msgspec.json.encode(report)))
+
+
+def print_settings(grid: Grid, point: int, precision: float, given: Mapping[str, Any]) -> None:
+    """Print calibrated settings as lines of a settings module, with what to expect of them.
+
+    Args:
+        given: settings that were asked for, by the names of their fields: the figures hold with them only.
+    """
+    counts = grid.counts(point)
+    lines = [
+        f"# Expected on pages like these: precision {_shown(counts.precision)}, recall {_shown(counts.recall)}.",
+        "# That is a little too good, because the thresholds were chosen on the same pairs;"
+        " `crawler-dedup evaluate --leave-one-out` says by how much.",
+    ]
+    if counts.precision.interval[0] < precision:
+        lines.append(
+            f"# There are too few labelled pairs to be sure of a precision of {precision}:"
+            f" it may be as low as {_figure(counts.precision.interval[0])}."
+        )
+    low, high = counts.recall.interval
+    if high - low > _WIDE:
+        lines.append(
+            f"# There are too few labelled duplicates to know the recall: it may be {_figure(low)} or {_figure(high)}."
+        )
+    settings = {**given, **_thresholds(grid.points[point])}
+    typer.echo("\n".join([*lines, *(f"{setting_name(name)} = {value!r}" for name, value in settings.items())]))
+
+
+def print_unreached(grid: Grid, precision: float) -> None:
+    """Say that no thresholds have the wanted precision, and which come nearest."""
+    point = grid.most_precise()
+    if point is None:
+        typer.echo("With no thresholds a labelled duplicate is found; `crawler-dedup evaluate --errors 20` says why.")
+        return
+    counts = grid.counts(point)
+    thresholds = ", ".join(
+        f"{setting_name(name)} = {value!r}" for name, value in _thresholds(grid.points[point]).items()
+    )
+    typer.echo(
+        f"No thresholds reach a precision of {precision}. The greatest is {_shown(counts.precision)}, with a recall of"
+        f" {_shown(counts.recall)}, at {thresholds}. `crawler-dedup evaluate --errors 20` shows the wrong pairs."
+    )
+
+
+def _counts_table(judged: Sequence[Judged]) -> Table:
+    table = _table("", *_COUNTED)
+    for name, part, counts in evaluation.breakdown(judged):
+        if not name and not part:
+            table.add_section()
+        table.add_row(Text(f"  {part}" if part else name or "all"), *_cells(counts))
+    return table
+
+
+def _macro_line(precision: Mean, recall: Mean) -> str:
+    return (
+        f"Mean over sites: precision {_figure(precision.value)} (of {precision.sites} sites),"
+        f" recall {_figure(recall.value)} (of {recall.sites})"
+    )
+
+
+def _grey_table(grey: Sequence[tuple[str, Share]]) -> Table:
+    table = _table("grey pairs, by j_sub", "pairs", "dropped", "share (95 %)")
+    for name, share in grey:
+        table.add_row(name, str(share.of), str(share.hits), _shown(share))
+    return table
+
+
+def _left_out_table(left_out: Sequence[LeftOut], precision: float) -> Table:
+    table = _table("site left out", "thresholds", *_COUNTED)
+    table.title = f"Calibrated on the other sites for a precision of {precision}"
+    table.caption = (
+        f"Thresholds: {', '.join(THRESHOLDS)}. Sites with {LEFT_OUT_MIN} duplicates and {LEFT_OUT_MIN} others at least."
+    )
+    for one in left_out:
+        if one.config is None:
+            table.add_row(Text(one.source), "none found")
+        else:
+            thresholds = " / ".join(str(value) for value in _thresholds(one.config).values())
+            table.add_row(Text(one.source), thresholds, *_cells(one.counts))
+    table.add_section()
+    table.add_row("all of these", "", *_cells(_sum(left_out)))
+    return table
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table()
+    table.add_column(first, overflow="fold")
+    for name in others:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _cells(counts: Counts) -> list[str]:
+    numbers = [str(number) for number in asdict(counts).values()]
+    return [*numbers, _shown(counts.precision), _shown(counts.recall)]
+
+
+def _shown(share: Share) -> str:
+    low, high = share.interval
+    return f"{_figure(share.value)} ({_figure(low)}–{_figure(high)})" if share.of else "–"
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _sum(left_out: Iterable[LeftOut]) -> Counts:
+    return sum((one.counts for one in left_out), Counts())
+
+
+def _thresholds(config: Config) -> dict[str, Any]:
+    return {name: getattr(config, name) for name in THRESHOLDS}
+
+
+def _error_lines(judged: Judged) -> str:
+    pair, rule, duplicate = judged.decisive
+    first = f"\n{'false' if duplicate else 'missed'}, label {judged.labelled.label}: {rule}"
+    if judged.signed:
+        first += f", distance {pair.distance}, resemblance {pair.resemblance:.2f}, coverage {pair.coverage:.2f}"
+    return "\n".join([first, _page_line(judged.a), _page_line(judged.b)])
+
+
+def _page_line(document: SignedDocument) -> str:
+    # What stands on a page must not steer the terminal.
+    return "".join(one for one in f"  {document.page.url}  {document.opening}" if one.isprintable())
+
+
+def _counts_json(counts: Counts) -> dict[str, Any]:
+    return {**asdict(counts), "precision": _share_json(counts.precision), "recall": _share_json(counts.recall)}
+
+
+def _share_json(share: Share) -> dict[str, Any]:
+    low, high = share.interval
+    return {**asdict(share), "value": share.value, "low": low, "high": high}
+
+
+def _error_json(judged: Judged) -> dict[str, Any]:
+    pair, rule, _ = judged.decisive
+    return {
+        "set": judged.set_name,
+        "label": judged.labelled.label,
+        "rule": rule,
+        "distance": pair.distance if judged.signed else None,
+        "resemblance": pair.resemblance if judged.signed else None,
+        "coverage": pair.coverage if judged.signed else None,
+        "a": {"id": judged.labelled.id_a, "url": judged.a.page.url, "opening": judged.a.opening},
+        "b": {"id": judged.labelled.id_b, "url": judged.b.page.url, "opening": judged.b.opening},
+    }

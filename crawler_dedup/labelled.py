@@ -1,0 +1,178 @@
+"""A folder of labelled pages: which pages there are, and which pairs of them are duplicates.
+
+``docs/evaluation.md`` describes the files.
+"""
+
+from __future__ import annotations
+
+import gzip
+import html
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import msgspec
+
+from crawler_dedup.errors import DedupError
+
+_PAIRS = "pairs.jsonl"
+_DOCUMENTS = "docs.jsonl"
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A page.
+
+    Attributes:
+        id: its identifier, which no other page of the file has.
+        url: its address, against which relative links are resolved.
+        html: its HTML file, relative to the folder; a name that ends in ``.gz`` is gunzipped.
+        text: instead of an HTML file the plain text itself, paragraphs separated by empty lines.
+    """
+
+    id: str
+    url: str | None = None
+    html: str = ""
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.html) == bool(self.text):
+            raise ValueError("A document needs either `html`, the name of a file, or `text`.")
+
+
+class LabelledPair(msgspec.Struct, frozen=True):
+    """Two pages, and whether a crawl may drop one because the other is kept.
+
+    Attributes:
+        id_a: identifier of one page.
+        id_b: identifier of the other.
+        label: 1 for duplicates, 0 for others, "grey" for what people would argue about.
+        kind_a: "page", or what kind of list the page is; ``""`` if nobody has looked.
+        kind_b: the same of the other page.
+        category: a part of the file that is reported by itself.
+        source: the site, or whatever else makes pairs alike.
+        j_sub: resemblance of the two texts by a measure that does not depend on this package, 0 to 1.
+        min_chars: length of the shorter text without the site's furniture, in characters.
+    """
+
+    id_a: str
+    id_b: str
+    label: Literal[0, 1, "grey"]
+    kind_a: str = ""
+    kind_b: str = ""
+    category: str = ""
+    source: str = ""
+    j_sub: float | None = None
+    min_chars: int | None = None
+
+    @property
+    def has_list(self) -> bool:
+        """Whether one of the two is known to be a list."""
+        return not {self.kind_a, self.kind_b} <= {"page", ""}
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """The pairs of one file, and those of its documents that occur in them, by identifier."""
+
+    name: str
+    documents: Mapping[str, Document]
+    pairs: tuple[LabelledPair, ...]
+
+
+def read_folder(folder: Path) -> list[LabelledSet]:
+    """Read every set in *folder* and one level below, in the order of their names.
+
+    Raises:
+        DedupError: there is none, or one cannot be used; the message names file and line.
+    """
+    found = [path for below in ("", "*/") for path in sorted(folder.glob(f"{below}*{_PAIRS}*"))]
+    sets: dict[str, LabelledSet] = {}
+    for path in found:
+        stem = _stem(path)
+        if stem is None:
+            continue
+        name = "/".join([*path.parent.relative_to(folder).parts, *filter(None, [stem.rstrip(".")])])
+        name = name or folder.resolve().name
+        if name in sets:
+            raise DedupError(f"{path}: the set {name} is there twice, as it is and gzipped.")
+        sets[name] = _read_set(folder, name, path, path.with_name(f"{stem}{_DOCUMENTS}"))
+    if not sets:
+        raise DedupError(
+            f"{folder} holds no labelled pages: neither there nor one level below is a {_DOCUMENTS} beside a {_PAIRS},"
+            f" or a NAME.{_DOCUMENTS} beside a NAME.{_PAIRS}."
+        )
+    return list(sets.values())
+
+
+def read_body(folder: Path, document: Document) -> bytes:
+    """The HTML of a document.
+
+    Raises:
+        DedupError: its file cannot be read.
+    """
+    if document.text:
+        paragraphs = (f"<p>{html.escape(one)}</p>" for one in document.text.split("\n\n") if one.strip())
+        return f"<html><head><meta charset='utf-8'></head><body>{''.join(paragraphs)}</body></html>".encode()
+    path = folder / document.html
+    try:
+        body = path.read_bytes()
+        return gzip.decompress(body) if path.suffix == ".gz" else body
+    except (OSError, EOFError, zlib.error) as error:
+        raise DedupError(f"{path} cannot be read: {error}") from None
+
+
+def _stem(pairs: Path) -> str | None:
+    """What stands before ``pairs.jsonl`` in a name: ``""`` or ``NAME.``; ``None`` if it names no pairs."""
+    stem, _, end = pairs.name.rpartition(_PAIRS)
+    return stem if end in ("", ".gz") and (not stem or stem.endswith(".")) else None
+
+
+def _read_set(folder: Path, name: str, pairs_file: Path, documents_file: Path) -> LabelledSet:
+    if not documents_file.exists():
+        documents_file = documents_file.with_name(f"{documents_file.name}.gz")
+    if not documents_file.exists():
+        raise DedupError(f"{pairs_file} has no {documents_file.stem} beside it.")
+    documents: dict[str, tuple[int, Document]] = {}
+    for number, document in _lines(documents_file, Document):
+        before = documents.setdefault(document.id, (number, document))[1]
+        if (before.html, before.text) != (document.html, document.text):
+            raise DedupError(f"{documents_file}, line {number}: {document.id!r} is the identifier of another page too.")
+    pairs, used = [], {}
+    for number, pair in _lines(pairs_file, LabelledPair):
+        for one in (pair.id_a, pair.id_b):
+            if one not in documents:
+                raise DedupError(f"{pairs_file}, line {number}: {documents_file.name} has no document {one!r}.")
+            used[one] = documents[one][1]
+        pairs.append(pair)
+    for number, document in (documents[one] for one in used):
+        if document.html:
+            _check_path(folder, document, f"{documents_file}, line {number}")
+    return LabelledSet(name, used, tuple(pairs))
+
+
+def _check_path(folder: Path, document: Document, where: str) -> None:
+    path = folder / document.html
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise DedupError(f"{where}: the HTML file {document.html} is not in {folder}.")
+    if not path.is_file():
+        raise DedupError(f"{where}: there is no HTML file {path}.")
+
+
+_Line = TypeVar("_Line", Document, LabelledPair)
+
+
+def _lines(path: Path, kind: type[_Line]) -> Iterator[tuple[int, _Line]]:
+    """The lines of a file that are not empty, with their numbers from 1."""
+    decoder = msgspec.json.Decoder(kind)
+    number = 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield number, decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DedupError(f"{path}, line {number}: {error}") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DedupError(f"{path} cannot be read: {error}") from None
