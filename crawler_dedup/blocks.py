@@ -67,7 +67,7 @@ def outline(tree: HtmlElement) -> Outline:
     """
     reader = _Reader()
     reader.read(tree, _Place(0, 0, 0), in_link=False)
-    reader.end_block(0, in_link=False)
+    reader.end_block(0, in_link=False)  # what stands behind the last element
     return Outline(reader.blocks, reader.parents)
 
 
@@ -94,19 +94,23 @@ class _Reader:
         for child in element:
             tag = child.tag
             if tag in _INLINE:
-                if tag == "br":
-                    parts.append(" ")
-                elif tag == "a" and not in_link and child.get("href") is not None:
+                if tag == "a" and not in_link and child.get("href") is not None:
                     self._read_link(child, place)
-                else:
+                elif tag == "br":
+                    parts.append(" ")
+                elif len(child):
                     self.read(child, place, in_link=in_link)
+                elif child.text:
+                    parts.append(child.text)
             elif tag in _SKIPPED or not isinstance(tag, str):  # a comment's tag is a function
                 parts.append(" ")
             else:
-                self.end_block(place.group, in_link=in_link)
+                if parts:
+                    self.end_block(place.group, in_link=in_link)
                 inside = self._enter(tag, place)
                 self.read(child, inside, in_link=in_link)
-                self.end_block(inside.group, in_link=in_link)
+                if parts:
+                    self.end_block(inside.group, in_link=in_link)
             if child.tail:
                 parts.append(child.tail)
 
@@ -117,6 +121,11 @@ class _Reader:
         return _Place(number, around or (place.element if tag in _PARAGRAPHS else number), around)
 
     def _read_link(self, anchor: HtmlElement, place: _Place) -> None:
+        if not len(anchor):
+            if anchor.text:
+                self._parts.append(anchor.text)
+                self._linked += size_of(" ".join(anchor.text.split()))
+            return
         before, ended = len(self._parts), len(self.blocks)
         self.read(anchor, place, in_link=True)
         if len(self.blocks) != ended:  # it holds blocks of its own; what is left belongs to the last
@@ -125,8 +134,6 @@ class _Reader:
 
     def end_block(self, group: int, *, in_link: bool) -> None:
         """What was taken in since the last block is one."""
-        if not self._parts:
-            return
         text = " ".join("".join(self._parts).split())
         self._parts.clear()
         linked, self._linked = self._linked, 0

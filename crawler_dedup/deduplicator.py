@@ -85,6 +85,11 @@ class Deduplicator:
         """The name of the signature scheme."""
         return self._signer.scheme.name
 
+    @property
+    def quick_bytes(self) -> int:
+        """Pages up to this size are signed in a few milliseconds once the dictionaries are loaded."""
+        return self._signer.quick_bytes
+
     def load(self) -> None:
         """Load dictionaries now instead of with the first page. Takes up to a second."""
         self._signer.load()

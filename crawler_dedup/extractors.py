@@ -9,8 +9,8 @@ from pkgutil import resolve_name
 from lxml.html import HtmlElement
 
 from crawler_dedup import maintext, paragraphs
-from crawler_dedup.blocks import Outline
 from crawler_dedup.errors import ConfigError
+from crawler_dedup.paragraphs import MainText
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,15 @@ class Extractor:
 
     Attributes:
         spec: name and parameters, for the index header.
-        extract: the text of a page, from its tree, which must be left alone, and what that shows.
+        extract: the text of a page, from its tree, which must be left alone, and what :mod:`~crawler_dedup.paragraphs` says.
     """
 
     spec: str
-    extract: Callable[[HtmlElement, Outline], str]
+    extract: Callable[[HtmlElement, MainText], str]
 
 
 _BUILT_IN = {
-    "paragraphs": Extractor(paragraphs.EXTRACTOR, lambda _, page: paragraphs.text_of(paragraphs.paragraphs(page))),
+    "paragraphs": Extractor(paragraphs.EXTRACTOR, lambda _, main: paragraphs.text_of(main.blocks)),
     "trafilatura": Extractor(maintext.EXTRACTOR, lambda tree, _: maintext.extract(tree)),
 }
 

@@ -21,7 +21,8 @@ import stopwordsiso
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-CutHan = Callable[[str], Iterable[str]]
+CutHan = Callable[[list[str]], Iterable[str]]
+"""Cuts runs of Chinese characters into tokens, all runs of a text at once."""
 
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003347f"
 # Kana, Thai, Lao, Tibetan, Myanmar, Khmer: written without spaces between words.
@@ -76,20 +77,13 @@ def bigrams(run: str) -> list[str]:
 def tokenize(text: str, cut_han: CutHan) -> list[str]:
     """Cut *text* into tokens: words, dictionary words of Chinese, character bigrams of other scripts without spaces.
 
-    Compatibility forms are folded first (NFKC), then case.
+    Compatibility forms are folded first (NFKC), then case. The tokens come out sorted by kind of script.
     """
     text = unicodedata.normalize("NFKC", text).lower()
     if not _OTHER_THAN_WORDS.search(text):
         return _WORDS.findall(text)  # the same, three times faster
-    tokens: list[str] = []
-    for word, han, unspaced in _RUNS.findall(text):
-        if word:
-            tokens.append(word)
-        elif han:
-            tokens.extend(cut_han(han))
-        else:
-            tokens.extend(bigrams(unspaced))
-    return tokens
+    words, han, unspaced = ([run for run in runs if run] for runs in zip(*_RUNS.findall(text), strict=True))
+    return [*words, *cut_han(han), *(pair for run in unspaced for pair in bigrams(run))]
 
 
 def features(tokens: Iterable[str]) -> Features:
@@ -100,28 +94,30 @@ def features(tokens: Iterable[str]) -> Features:
     rounded alike by every machine (IEEE 754), logarithms are not.
     """
     counts = Counter(tokens)
-    hashes = np.array([xxh3_64_intdigest(token.encode("utf-8", "replace")) for token in counts], dtype=np.uint64)
-    distinct, first = np.unique(hashes, return_index=True)
-    tf = np.fromiter(counts.values(), dtype=np.float64, count=len(counts))[first]
     ignored = stop_words()
-    telling = np.fromiter((token not in ignored for token in counts), dtype=np.bool_, count=len(counts))[first]
-    units = np.where(telling, _WEIGHT_UNIT, _STOP_WORD_UNIT)
-    return Features(distinct, np.rint(np.sqrt(tf * np.sqrt(tf)) * units), telling)
+    hashes = np.array([xxh3_64_intdigest(token.encode("utf-8", "replace")) for token in counts], dtype=np.uint64)
+    tf = np.array([*counts.values()], dtype=np.float64)
+    telling = np.array([token not in ignored for token in counts], dtype=np.bool_)
+    weights = np.rint(np.sqrt(tf * np.sqrt(tf)) * np.where(telling, _WEIGHT_UNIT, _STOP_WORD_UNIT))
+    order = np.argsort(hashes)
+    return Features(hashes[order], weights[order], telling[order])
 
 
 def han_cutter(name: str, cache_dir: Path | None) -> CutHan:
     """Load what cuts Chinese: ``jieba``, ``rjieba`` or ``bigrams``. Takes up to a second; never on the event loop.
 
+    jieba's guesses at words that its dictionary lacks (a hidden Markov model) are left out: they take half of its time
+    and find no more duplicates.
+
     Args:
         cache_dir: where jieba keeps its compiled dictionary; ``None`` keeps none.
     """
     if name == "bigrams":
-        return bigrams
+        return lambda runs: [pair for run in runs for pair in bigrams(run)]
     if name == "rjieba":
         import rjieba  # noqa: PLC0415  (optional)
 
-        cut: CutHan = rjieba.cut
-        return cut
+        return lambda runs: _words(rjieba.cut("\n".join(runs), False))
     return _jieba(cache_dir)
 
 
@@ -139,5 +135,8 @@ def _jieba(cache_dir: Path | None) -> CutHan:
     else:
         tokenizer.tmp_dir = str(cache_dir)
         tokenizer.initialize()
-    cut: CutHan = tokenizer.lcut
-    return cut
+    return lambda runs: _words(tokenizer.cut("\n".join(runs), HMM=False))
+
+
+def _words(cut: Iterable[str]) -> list[str]:
+    return [word for word in cut if word != "\n"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urljoin, urlsplit
 
 import numpy as np
@@ -20,6 +21,8 @@ _VISIT = re.compile(
 )
 _PATH_SESSION = re.compile(r";jsessionid=[^/?#]*", re.IGNORECASE)
 MAX_PACKED = 512
+_ANYWHERE = re.compile(r"/|https?://", re.IGNORECASE)
+_SAME_PAGE = ("", "?", "#")
 _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 
@@ -58,18 +61,37 @@ def members(packed: bytes) -> list[int]:
 def links(tree: HtmlElement, url: str) -> Links:
     """All places that the page's ``<a href>`` lead to."""
     base = _base(tree, url)
-    host = _host(url)
-    found: set[str] = set()
+    host, (root, directory) = _host(url), _root_and_directory(base)
+    found: set[int | None] = set()
     for anchor in tree.iter("a"):
         href = anchor.get("href")
-        if href is None:
-            continue
-        target = comparable(href, base, host)
-        if target is not None:
-            found.add(target)
-    hashes = np.fromiter((xxh3_64_intdigest(one.encode("utf-8", "replace")) for one in found), np.uint64, len(found))
+        if href is not None:
+            href = href.strip()
+            # What a link is joined with is kept as short as may be: the navigation of a site is then remembered.
+            near = root if _ANYWHERE.match(href) else base if href[:1] in _SAME_PAGE else directory
+            found.add(_hash_of(href, near, host))
+    found.discard(None)
+    hashes = np.array(list(found), dtype=np.uint64)
     hashes.sort()
     return Links(hashes)
+
+
+def _root_and_directory(base: str) -> tuple[str, str]:
+    """The shortest addresses with which a link from *base* that begins with ``/``, or without, can be joined."""
+    try:
+        parts = urlsplit(base)
+    except ValueError:
+        return base, base
+    if not parts.netloc:
+        return base, base
+    root = f"{parts.scheme}://{parts.netloc}/"
+    return root, urljoin(root, parts.path.rpartition("/")[0] + "/")
+
+
+@lru_cache(maxsize=1 << 14)
+def _hash_of(href: str, base: str, host: str) -> int | None:
+    target = comparable(href, base, host)
+    return None if target is None else xxh3_64_intdigest(target.encode("utf-8", "replace"))
 
 
 def _base(tree: HtmlElement, url: str) -> str:

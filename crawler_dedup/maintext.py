@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import cache
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,7 @@ if _library_log.level == logging.NOTSET:
     _library_log.setLevel(logging.CRITICAL)
 
 _COUNT = etree.XPath("count(//*)")
+_ELEMENT_BYTES = 3  # of the shortest, <p>; what the parser adds, html, head, body, is not worth counting
 
 
 class BeyondLimits(ValueError):
@@ -61,13 +63,22 @@ def check_size(body: bytes, config: Config) -> None:
         raise BeyondLimits("too many bytes")
 
 
-def check_shape(tree: HtmlElement, config: Config) -> None:
-    """Raise :class:`BeyondLimits` for a tree that should not be walked: extraction is recursive in places."""
-    if cast("float", _COUNT(tree)) > config.max_nodes:
+def check_shape(tree: HtmlElement, size: int, config: Config) -> None:
+    """Raise :class:`BeyondLimits` for a tree that should not be walked: extraction is recursive in places.
+
+    Args:
+        size: bytes of the body: a small one cannot hold many elements.
+    """
+    if size > _ELEMENT_BYTES * config.max_nodes and cast("float", _COUNT(tree)) > config.max_nodes:
         raise BeyondLimits("too many nodes")
     # Level by level, each node is visited once; count(ancestor::*) would be quadratic.
-    if tree.xpath("boolean(" + "/*" * (config.max_depth + 1) + ")"):
+    if _deeper_than(config.max_depth)(tree):
         raise BeyondLimits("nested too deep")
+
+
+@cache
+def _deeper_than(depth: int) -> etree.XPath:
+    return etree.XPath("boolean(" + "/*" * (depth + 1) + ")")
 
 
 def extract(tree: HtmlElement) -> str:
@@ -108,7 +119,7 @@ def _visible_text(response: Any) -> str:
 def _text_of(response: Any) -> str:
     tree = response.selector.root
     try:
-        check_shape(tree, _limits)
+        check_shape(tree, len(response.body), _limits)
     except BeyondLimits:
         return trafilatura.html2txt(tree)
     return extract(tree)

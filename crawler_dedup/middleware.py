@@ -31,6 +31,7 @@ from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import ConfigError, DedupError
 from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -102,6 +103,7 @@ class DedupMiddleware:
         self._scope = _scope_of(config, crawler)
         self._directory = Path(data_path(config.dir)).resolve()
         self.deduplicator = Deduplicator.open(self._directory, config)
+        self._watchdog = Watchdog(config.max_duplicates, passes=config.pass_beyond_max_duplicates)
         self._summary = create_looping_call(self._log_summary)
         self._seen_errors: set[str] = set()
         self._scheduled: WeakSet[Request] = WeakSet()
@@ -185,6 +187,7 @@ class DedupMiddleware:
             if isinstance(error, asyncio.TimeoutError):
                 # The thread may still read the tree: the spider, which may change it, gets one of its own.
                 response = response.copy()
+        decision = self._watch(decision)
         request.meta[META_DECISION] = decision
         self._count_decision(decision, action)
         if page is None or decision.passes or action == "mark":
@@ -215,16 +218,37 @@ class DedupMiddleware:
         given = request.meta.get("dedup_scope")
         scope = str(given) if given is not None else self._scope(request, response)
         key = str(request.meta.get("dedup_key") or self._key(request))
-        page = await background.run(self._sign, response, key, scope)
+        if self._is_quick(response):
+            page = self._sign(response, key, scope)
+        else:
+            page = await background.run(self._sign, response, key, scope)
         return page, (await asyncio.wrap_future(self.deduplicator.submit([page])))[0]
 
+    def _is_quick(self, response: Response) -> bool:
+        """Whether signing takes a few milliseconds at most, so that the event loop can do it itself."""
+        return self._loading.done() and len(response.body) <= self.deduplicator.quick_bytes
+
     def _sign(self, response: Any, key: str, scope: str) -> SignedPage:
-        # The tree is built here, beside the event loop, and stays with the response for the spider.
+        # The tree stays with the response for the spider.
         tree = None if len(response.body) > self.config.max_bytes else response.selector.root
         page, text = self.deduplicator.sign_with_text(response.url, response.body, tree, key=key, scope=scope)
-        if text is not None:
+        if text is not None and self.config.extractor == "trafilatura":
             maintext.remember(response, text)
         return page
+
+    def _watch(self, decision: Decision) -> Decision:
+        decision, swallowed = self._watchdog.look(decision)
+        if swallowed is not None:
+            self._count("watchdog")
+            self._log(
+                logging.WARNING,
+                "%s stands for more than %d pages of one site, which %s. Is it an error page or a form? Some of them: %s",
+                decision.duplicate_of,
+                self.config.max_duplicates,
+                "pass from now on" if self.config.pass_beyond_max_duplicates else "are dropped",
+                ", ".join(swallowed.examples),
+            )
+        return decision
 
     def _failed(self, response: Response, error: Exception) -> Decision:
         name = type(error).__name__

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from math import sqrt
+from typing import NamedTuple
 
 from crawler_dedup.blocks import Block, Outline
 
@@ -21,22 +22,35 @@ _LINK_SHARE = 1 / 3
 _VISIBLE_LINK_SHARE = 1 / 2
 
 
-def running_text(page: Outline) -> dict[int, int]:
-    """How much each group that holds running text says, by the group's number."""
+class MainText(NamedTuple):
+    """The main text of a page.
+
+    Attributes:
+        blocks: those that it consists of, in reading order. A line with © is never text.
+        size: how much the texts say from which they are taken, in Latin letters.
+        linked: how much stands inside links in the element that holds them.
+    """
+
+    blocks: list[Block]
+    size: int
+    linked: int
+
+
+def paragraphs(page: Outline) -> MainText:
+    """The main text of *page*; without blocks if it has none."""
     size: Counter[int] = Counter()
     linked: Counter[int] = Counter()
     for block in page.blocks:
         size[block.group] += block.size
         linked[block.group] += block.linked
-    return {group: total for group, total in size.items() if total >= _ENOUGH and linked[group] <= _LINK_SHARE * total}
-
-
-def paragraphs(page: Outline) -> list[Block]:
-    """The blocks of the main text. A line with © is never text."""
-    texts = running_text(page)
+    texts = {group: total for group, total in size.items() if total >= _ENOUGH and linked[group] <= _LINK_SHARE * total}
     main = _main_element(texts, page.parents)
-    inside = {group for group in texts if main in _around(group, page.parents)}
-    return [block for block in page.blocks if block.group in inside and "©" not in block.text]
+    inside = {group for group in size if main in _around(group, page.parents)}
+    return MainText(
+        [block for block in page.blocks if block.group in inside and block.group in texts and "©" not in block.text],
+        sum(total for group, total in texts.items() if group in inside),
+        sum(linked[group] for group in inside),
+    )
 
 
 def _main_element(texts: dict[int, int], parents: list[int]) -> int:

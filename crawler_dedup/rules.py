@@ -51,8 +51,8 @@ class Pair:
 
     @cached_property
     def one_host(self) -> bool:
-        host = host_of(self.new)
-        return bool(host) and host == host_of(self.kept)
+        host = host_of(self.new.url)
+        return bool(host) and host == host_of(self.kept.url)
 
     @cached_property
     def new_links(self) -> set[int]:
@@ -89,8 +89,13 @@ class Pair:
 
 
 def is_list(page: SignedPage) -> bool:
-    """Whether its links hold at least half as much text as its main text: an index, an archive, a tag page."""
-    return page.kind is Kind.LIST or 2 * page.link_chars >= page.chars
+    """Whether it is a place to go on from: an index, an archive, a tag page.
+
+    Beside its main text stands half as much in links, or on the whole page twice as much (an index without text, whose
+    main text is a box at its side).
+    """
+    inside, outside = 2 * page.inner_link_chars >= page.chars, page.link_chars >= 2 * page.chars
+    return page.kind is Kind.LIST or inside or outside
 
 
 def links_tell(page: SignedPage) -> bool:

@@ -32,13 +32,15 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         digest: BLAKE2b of the body, 8 bytes.
         size: bytes of the body.
         kind: what the signature is made of.
-        chars: how much the main text says, in Latin letters (:func:`crawler_dedup.blocks.size_of`).
+        chars: how much the main text that :mod:`crawler_dedup.paragraphs` finds says, in Latin letters
+            (:func:`crawler_dedup.blocks.size_of`).
         signature: 64 bits of the scheme.
         features: number of different features, stop words not counted; of a short page or a list those of all that is
             visible.
         sketch: of these features (:mod:`crawler_dedup.sketch`).
         link_count: number of different outlinks.
-        link_chars: how much stands inside links, navigation and footers not counted, in Latin letters.
+        link_chars: how much stands inside links, elements for navigation and footers not counted, in Latin letters.
+        inner_link_chars: how much of that in the element that holds the main text.
         link_digest: BLAKE2b of the set of outlinks, 8 bytes.
         links: of each outlink 32 bits (:attr:`crawler_dedup.links.Links.packed`). Kept only of pages that are compared
             by their links.
@@ -58,6 +60,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     sketch: bytes = b""
     link_count: int = 0
     link_chars: int = 0
+    inner_link_chars: int = 0
     link_digest: bytes = b""
     links: bytes = b""
     unsigned: str = ""

@@ -85,11 +85,11 @@ class Sites:
 
     def of(self, page: SignedPage) -> Site:
         """What is known of the site of *page*."""
-        return self._sites.get((page.scope, host_of(page)), UNKNOWN)
+        return self._sites.get((page.scope, host_of(page.url)), UNKNOWN)
 
     def learn(self, page: SignedPage) -> None:
         """Count a page that passed."""
-        host = host_of(page)
+        host = host_of(page.url)
         if not host:
             return
         name = page.scope, host
@@ -100,9 +100,9 @@ class Sites:
             self._sites.popitem(last=False)
 
 
-def host_of(page: SignedPage) -> str:
-    """The host of a page's address, ``""`` if it has none."""
+def host_of(url: str) -> str:
+    """The host of an address, ``""`` if it has none."""
     try:
-        return urlsplit(page.url).netloc.lower().removeprefix("www.")
+        return urlsplit(url).netloc.lower().removeprefix("www.")
     except ValueError:
         return ""

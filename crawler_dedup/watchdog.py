@@ -1,0 +1,56 @@
+"""Pages that stand for suspiciously many others: an error page, a form, a captcha that became a representative."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+
+from crawler_dedup.decision import Decision, Verdict
+from crawler_dedup.sites import host_of
+
+_EXAMPLES = 5
+_MAX_WATCHED = 10_000
+
+
+@dataclass
+class Swallowed:
+    """The pages of one site for which one kept page stood in this run."""
+
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+
+
+class Watchdog:
+    """Counts duplicates by kept page and site, for the kept pages met last.
+
+    Args:
+        limit: duplicates of one site that a kept page may have.
+        passes: whether further ones pass.
+    """
+
+    def __init__(self, limit: int, *, passes: bool) -> None:
+        self._limit = limit
+        self._passes = passes
+        self._swallowed: OrderedDict[tuple[str, str, str], Swallowed] = OrderedDict()
+
+    def look(self, decision: Decision) -> tuple[Decision, Swallowed | None]:
+        """Count *decision*. Returns what becomes of it, and what to warn of: each kept page and site once."""
+        if decision.verdict is not Verdict.DUPLICATE:
+            return decision, None
+        swallowed = self._of(decision)
+        swallowed.count += 1
+        if len(swallowed.examples) < _EXAMPLES:
+            swallowed.examples.append(decision.url)
+        if swallowed.count <= self._limit:
+            return decision, None
+        if self._passes:
+            decision = replace(decision, verdict=Verdict.UNCHECKED, reason="too many duplicates")
+        return decision, swallowed if swallowed.count == self._limit + 1 else None
+
+    def _of(self, decision: Decision) -> Swallowed:
+        name = decision.scope, decision.duplicate_of, host_of(decision.url)
+        swallowed = self._swallowed.setdefault(name, Swallowed())
+        self._swallowed.move_to_end(name)
+        if len(self._swallowed) > _MAX_WATCHED:
+            self._swallowed.popitem(last=False)
+        return swallowed
