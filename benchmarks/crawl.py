@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,11 +43,14 @@ class LinksSpider(SiteSpider):
 
 @dataclass(frozen=True)
 class Crawled:
-    """What a crawl left: statistics, drops (dropped URL, kept URL, distance, rule), event-loop delays in seconds."""
+    """What a crawl left: statistics, drops (dropped URL, kept URL, distance, rule), event-loop delays in seconds, and
+    the processor time from the first request to the end, in seconds.
+    """
 
     stats: dict[str, Any]
     drops: list[dict[str, Any]]
     stalls: list[float]
+    cpu: float
 
 
 def run(
@@ -113,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     process.start()
     stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))}
     given.result.write_text(
-        json.dumps({"stats": stats, "drops": watch.drops, "stalls": watch.stalls}), encoding="utf-8"
+        json.dumps({"stats": stats, "drops": watch.drops, "stalls": watch.stalls, "cpu": watch.cpu}), encoding="utf-8"
     )
 
 
@@ -123,6 +127,7 @@ class _Watch:
     def __init__(self, crawler: Crawler) -> None:
         self.drops: list[dict[str, Any]] = []
         self.stalls: list[float] = []
+        self.cpu = 0.0
         crawler.signals.connect(self.dropped, signal=near_duplicate_dropped)
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
@@ -139,9 +144,11 @@ class _Watch:
         )
 
     def opened(self) -> None:
+        self.cpu = -time.process_time()
         self._probe = asyncio.ensure_future(self._sleep())
 
     def closed(self) -> None:
+        self.cpu += time.process_time()
         self._probe.cancel()
 
     async def _sleep(self) -> None:

@@ -28,7 +28,17 @@ def main() -> None:
     given = parser.parse_args()
     require_data()
     table = Table(title=f"{given.site}, {given.rounds} rounds, median (least … most), tokenizer {given.tokenizer}")
-    for column in ("spider", "filter", "pages/s", "share of plain", "ms a page", "stall p50 ms", "p99", "max"):
+    for column in (
+        "spider",
+        "filter",
+        "pages/s",
+        "share of plain",
+        "ms a page",
+        "CPU ms a page",
+        "stall p50 ms",
+        "p99",
+        "max",
+    ):
         table.add_column(column, justify="right")
     for spider in ("links", "site"):
         done: dict[str, list[Crawled]] = {"off": [], "mark": []}
@@ -46,6 +56,7 @@ def main() -> None:
                 f"{rate:.1f} ({rates[0]:.1f} … {rates[-1]:.1f})",
                 f"{rate / plain:.2f}",
                 f"{1000 / rate:.1f} (+{1000 / rate - 1000 / plain:.1f})",
+                f"{statistics.median(map(_cpu, runs)):.1f}",
                 *(f"{stalls[int(share * (len(stalls) - 1))]:.1f}" for share in (0.5, 0.99, 1)),
             )
     Console(width=120).print(table)
@@ -64,6 +75,10 @@ def _once(site: str, spider: str, action: str, tokenizer: str) -> Crawled:
         )
     assert done is not None
     return done
+
+
+def _cpu(done: Crawled) -> float:
+    return 1000 * done.cpu / int(done.stats["response_received_count"])
 
 
 def _rate(done: Crawled) -> float:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
+from crawler_dedup.maintext import BeyondLimits
+
 # Elements that stand inside a line of text. Everything else, unknown elements too, begins and ends a block.
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math mi mn mo mrow msub"
@@ -60,14 +62,15 @@ class Outline(NamedTuple):
     parents: list[int]
 
 
-def outline(tree: HtmlElement) -> Outline:
+def outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
     """What *tree* shows, less navigation, asides, footers, fields of forms, scripts and comments.
 
-    It recurses as deep as the tree is nested: see :func:`crawler_dedup.maintext.check_shape`.
+    Raises:
+        BeyondLimits: elements are nested deeper than *max_depth*, as deep as this function calls itself.
     """
     reader = _Reader()
-    reader.read(tree, _Place(0, 0, 0), in_link=False)
-    reader.end_block(0, in_link=False)  # what stands behind the last element
+    reader.read(tree, _Place(0, 0, 0), False, max_depth)
+    reader.end_block(0, False)  # what stands behind the last element
     return Outline(reader.blocks, reader.parents)
 
 
@@ -86,8 +89,10 @@ class _Reader:
         self._parts: list[str] = []
         self._linked = 0
 
-    def read(self, element: HtmlElement, place: _Place, *, in_link: bool) -> None:
+    def read(self, element: HtmlElement, place: _Place, in_link: bool, levels: int) -> None:
         """Take in what stands in *element*; its last block may still go on behind it."""
+        if levels < 0:
+            raise BeyondLimits("nested too deep")
         parts = self._parts
         if element.text:
             parts.append(element.text)
@@ -95,22 +100,22 @@ class _Reader:
             tag = child.tag
             if tag in _INLINE:
                 if tag == "a" and not in_link and child.get("href") is not None:
-                    self._read_link(child, place)
+                    self._read_link(child, place, levels)
                 elif tag == "br":
                     parts.append(" ")
                 elif len(child):
-                    self.read(child, place, in_link=in_link)
-                elif child.text:
-                    parts.append(child.text)
+                    self.read(child, place, in_link, levels - 1)
+                else:
+                    parts.append(child.text or "")
             elif tag in _SKIPPED or not isinstance(tag, str):  # a comment's tag is a function
                 parts.append(" ")
             else:
                 if parts:
-                    self.end_block(place.group, in_link=in_link)
+                    self.end_block(place.group, in_link)
                 inside = self._enter(tag, place)
-                self.read(child, inside, in_link=in_link)
+                self.read(child, inside, in_link, levels - 1)
                 if parts:
-                    self.end_block(inside.group, in_link=in_link)
+                    self.end_block(inside.group, in_link)
             if child.tail:
                 parts.append(child.tail)
 
@@ -120,19 +125,19 @@ class _Reader:
         around = number if tag in _LISTS else place.around
         return _Place(number, around or (place.element if tag in _PARAGRAPHS else number), around)
 
-    def _read_link(self, anchor: HtmlElement, place: _Place) -> None:
+    def _read_link(self, anchor: HtmlElement, place: _Place, levels: int) -> None:
         if not len(anchor):
             if anchor.text:
                 self._parts.append(anchor.text)
                 self._linked += size_of(" ".join(anchor.text.split()))
             return
         before, ended = len(self._parts), len(self.blocks)
-        self.read(anchor, place, in_link=True)
+        self.read(anchor, place, True, levels - 1)
         if len(self.blocks) != ended:  # it holds blocks of its own; what is left belongs to the last
             before = 0
         self._linked += size_of(" ".join("".join(self._parts[before:]).split()))
 
-    def end_block(self, group: int, *, in_link: bool) -> None:
+    def end_block(self, group: int, in_link: bool) -> None:
         """What was taken in since the last block is one."""
         text = " ".join("".join(self._parts).split())
         self._parts.clear()

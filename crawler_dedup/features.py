@@ -32,8 +32,12 @@ _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u096
 _LETTERS = rf"[^\W{_HAN}{_UNSPACED}]+"
 _WORD = rf"{_LETTERS}(?:[{_MARKS}]+(?:{_LETTERS})?)*"
 _WORDS = re.compile(_WORD)
-_RUNS = re.compile(rf"({_WORD})|([{_HAN}]+)|([{_UNSPACED}]+)")
+_HAN_RUNS = re.compile(f"[{_HAN}]+")
+_UNSPACED_RUNS = re.compile(f"[{_UNSPACED}]+")
 _OTHER_THAN_WORDS = re.compile(f"[{_HAN}{_UNSPACED}]")
+# Full-width punctuation is no part of any token, and the only thing in most Chinese texts that is not in NFKC: without
+# it normalising takes a tenth of the time.
+_WIDE_PUNCTUATION = re.compile("[\u2026\u3000\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3e\uff40\uff5b-\uff64]+")
 
 _WEIGHT_UNIT = 64
 """Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
@@ -79,11 +83,11 @@ def tokenize(text: str, cut_han: CutHan) -> list[str]:
 
     Compatibility forms are folded first (NFKC), then case. The tokens come out sorted by kind of script.
     """
-    text = unicodedata.normalize("NFKC", text).lower()
+    text = unicodedata.normalize("NFKC", _WIDE_PUNCTUATION.sub(" ", text)).lower()
     if not _OTHER_THAN_WORDS.search(text):
         return _WORDS.findall(text)  # the same, three times faster
-    words, han, unspaced = ([run for run in runs if run] for runs in zip(*_RUNS.findall(text), strict=True))
-    return [*words, *cut_han(han), *(pair for run in unspaced for pair in bigrams(run))]
+    pairs = (pair for run in _UNSPACED_RUNS.findall(text) for pair in bigrams(run))
+    return [*_WORDS.findall(text), *cut_han(_HAN_RUNS.findall(text)), *pairs]
 
 
 def features(tokens: Iterable[str]) -> Features:

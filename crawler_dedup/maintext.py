@@ -63,14 +63,15 @@ def check_size(body: bytes, config: Config) -> None:
         raise BeyondLimits("too many bytes")
 
 
-def check_shape(tree: HtmlElement, size: int, config: Config) -> None:
-    """Raise :class:`BeyondLimits` for a tree that should not be walked: extraction is recursive in places.
-
-    Args:
-        size: bytes of the body: a small one cannot hold many elements.
-    """
+def check_nodes(tree: HtmlElement, size: int, config: Config) -> None:
+    """Raise :class:`BeyondLimits` for a tree with too many elements; *size*: bytes of its body."""
+    # A small body cannot hold many.
     if size > _ELEMENT_BYTES * config.max_nodes and cast("float", _COUNT(tree)) > config.max_nodes:
         raise BeyondLimits("too many nodes")
+
+
+def check_depth(tree: HtmlElement, config: Config) -> None:
+    """Raise :class:`BeyondLimits` for a tree that is nested too deep: extraction is recursive in places."""
     # Level by level, each node is visited once; count(ancestor::*) would be quadratic.
     if _deeper_than(config.max_depth)(tree):
         raise BeyondLimits("nested too deep")
@@ -119,7 +120,8 @@ def _visible_text(response: Any) -> str:
 def _text_of(response: Any) -> str:
     tree = response.selector.root
     try:
-        check_shape(tree, len(response.body), _limits)
+        check_nodes(tree, len(response.body), _limits)
+        check_depth(tree, _limits)
     except BeyondLimits:
         return trafilatura.html2txt(tree)
     return extract(tree)

@@ -116,8 +116,10 @@ class Signer:
             maintext.check_size(body, self.config)
             if tree is None:
                 tree = maintext.parse(body, encoding)
-            maintext.check_shape(tree, len(body), self.config)
-            shown = outline(tree)
+            maintext.check_nodes(tree, len(body), self.config)
+            if self.config.extractor != "paragraphs":
+                maintext.check_depth(tree, self.config)
+            shown = outline(tree, self.config.max_depth)
             main = paragraphs(shown)
             text = self._extractor.extract(tree, main)
             if len(text) > self.config.max_chars:
