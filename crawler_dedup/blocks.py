@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
-from crawler_dedup.maintext import BeyondLimits
+from crawler_dedup.maintext import BeyondLimits, roots
 
 # Elements that stand inside a line of text. Everything else, unknown elements too, begins and ends a block.
 _INLINE = frozenset(
@@ -21,10 +21,14 @@ _SKIPPED = frozenset(
 )
 # Elements that hold one text in many blocks: a list of forty short lines.
 _LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
+# Their parts, which are texts of their own where they hold paragraphs: cells of a layout, comments.
+_ITEMS = frozenset(("dd", "li", "td", "th"))
 # Blocks that make up one text with their neighbours in the same element.
 _PARAGRAPHS = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "p"))
 
-_WIDE = re.compile("[\u0e01-\u0fff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
+_WIDE = re.compile(
+    "[\u0e01-\u0fff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003347f]"
+)
 
 
 class Block(NamedTuple):
@@ -69,8 +73,9 @@ def outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
         BeyondLimits: elements are nested deeper than *max_depth*, as deep as this function calls itself.
     """
     reader = _Reader()
-    reader.read(tree, _Place(0, 0, 0), False, max_depth)
-    reader.end_block(0, False)  # what stands behind the last element
+    for root in roots(tree):
+        reader.read(root, _Place(0, 0, 0), max_depth)
+        reader.end_block(0)
     return Outline(reader.blocks, reader.parents)
 
 
@@ -88,10 +93,11 @@ class _Reader:
         self.parents = [0]
         self._parts: list[str] = []
         self._linked = 0
+        self._link_begins: int | None = None  # where in the parts; None outside links
 
-    def read(self, element: HtmlElement, place: _Place, in_link: bool, levels: int) -> None:
+    def read(self, element: HtmlElement, place: _Place, levels: int) -> None:
         """Take in what stands in *element*; its last block may still go on behind it."""
-        if levels < 0:
+        if levels < 1:
             raise BeyondLimits("nested too deep")
         parts = self._parts
         if element.text:
@@ -99,49 +105,51 @@ class _Reader:
         for child in element:
             tag = child.tag
             if tag in _INLINE:
-                if tag == "a" and not in_link and child.get("href") is not None:
-                    self._read_link(child, place, levels)
-                elif tag == "br":
-                    parts.append(" ")
-                elif len(child):
-                    self.read(child, place, in_link, levels - 1)
-                else:
-                    parts.append(child.text or "")
-            elif tag in _SKIPPED or not isinstance(tag, str):  # a comment's tag is a function
+                self._read_inline(child, tag, place, levels)
+            elif tag in _SKIPPED:
                 parts.append(" ")
-            else:
+            elif isinstance(tag, str):  # a comment's tag is a function
                 if parts:
-                    self.end_block(place.group, in_link)
-                inside = self._enter(tag, place)
-                self.read(child, inside, in_link, levels - 1)
+                    self.end_block(place.group)
+                inside = self._enter(child, tag, place)
+                self.read(child, inside, levels - 1)
                 if parts:
-                    self.end_block(inside.group, in_link)
+                    self.end_block(inside.group)
             if child.tail:
                 parts.append(child.tail)
 
-    def _enter(self, tag: str, place: _Place) -> _Place:
+    def _read_inline(self, element: HtmlElement, tag: str, place: _Place, levels: int) -> None:
+        if tag == "a" and self._link_begins is None and element.get("href") is not None:
+            self._link_begins = len(self._parts)
+            self.read(element, place, levels - 1)
+            self._end_link()
+            self._link_begins = None
+        elif tag == "br":
+            self._parts.append(" ")
+        elif len(element):
+            self.read(element, place, levels - 1)
+        else:
+            self._parts.append(element.text or "")
+
+    def _enter(self, element: HtmlElement, tag: str, place: _Place) -> _Place:
         number = len(self.parents)
         self.parents.append(place.element)
         around = number if tag in _LISTS else place.around
+        if around and tag in _ITEMS and any(child.tag not in _INLINE for child in element):
+            around = 0
         return _Place(number, around or (place.element if tag in _PARAGRAPHS else number), around)
 
-    def _read_link(self, anchor: HtmlElement, place: _Place, levels: int) -> None:
-        if not len(anchor):
-            if anchor.text:
-                self._parts.append(anchor.text)
-                self._linked += size_of(" ".join(anchor.text.split()))
-            return
-        before, ended = len(self._parts), len(self.blocks)
-        self.read(anchor, place, True, levels - 1)
-        if len(self.blocks) != ended:  # it holds blocks of its own; what is left belongs to the last
-            before = 0
-        self._linked += size_of(" ".join("".join(self._parts[before:]).split()))
+    def _end_link(self) -> None:
+        self._linked += size_of(" ".join("".join(self._parts[self._link_begins :]).split()))
 
-    def end_block(self, group: int, in_link: bool) -> None:
+    def end_block(self, group: int) -> None:
         """What was taken in since the last block is one."""
+        if self._link_begins is not None:  # the link goes on in the next block
+            self._end_link()
+            self._link_begins = 0
         text = " ".join("".join(self._parts).split())
         self._parts.clear()
         linked, self._linked = self._linked, 0
         if text:
             size = size_of(text)
-            self.blocks.append(Block(text, size, size if in_link else min(linked, size), group))
+            self.blocks.append(Block(text, size, min(linked, size), group))

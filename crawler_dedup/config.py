@@ -147,8 +147,8 @@ class Config:
     )
     max_list_variants: int = _setting(
         50,
-        _between(int, 0, 1 << 31),
-        "0 to 2^31; 0: without bound",
+        _between(int, 0, 64),
+        "0 to 64; 0: without bound",
         "A list with new links passes, but not for ever (calendars, session identifiers in paths): when so many lists "
         "with the same text and other links are kept, further ones are duplicates.",
     )

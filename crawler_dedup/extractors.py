@@ -46,4 +46,11 @@ def extractor(name: str) -> Extractor:
         raise ConfigError(f"DEDUP_EXTRACTOR = {name!r} cannot be imported: {error}") from error
     if not callable(extract):
         raise ConfigError(f"DEDUP_EXTRACTOR = {name!r} is not callable.")
-    return Extractor(name, lambda tree, _: extract(tree))
+
+    def checked(tree: HtmlElement, _: MainText) -> str:
+        text = extract(tree)
+        if not isinstance(text, str):
+            raise TypeError(f"DEDUP_EXTRACTOR = {name!r} returned {type(text).__name__}, not str.")
+        return text
+
+    return Extractor(name, checked)

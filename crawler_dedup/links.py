@@ -13,6 +13,8 @@ from lxml.html import HtmlElement
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.maintext import roots
+
 # Parameters that name the visit or the way a visitor came; hardly ever the content (old forums number stories by sid).
 _VISIT = re.compile(
     r"utm_\w+|[gdf]clid|fbclid|msclkid|yclid|gbraid|wbraid|_ga|_gl|mc_[ce]id|igshid|spm|scm|"
@@ -63,7 +65,7 @@ def links(tree: HtmlElement, url: str) -> Links:
     base = _base(tree, url)
     host, (root, directory) = _host(url), _root_and_directory(base)
     found: set[int | None] = set()
-    for anchor in tree.iter("a"):
+    for anchor in (one for root in roots(tree) for one in root.iter("a")):
         href = anchor.get("href")
         if href is not None:
             href = href.strip()

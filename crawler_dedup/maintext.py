@@ -57,6 +57,11 @@ def _detect(body: bytes) -> str | None:
     return "utf-8"
 
 
+def roots(tree: HtmlElement) -> list[HtmlElement]:
+    """*tree*, and what the parser leaves beside it: the rest of a page whose ``</html>`` comes too early."""
+    return [tree, *(one for one in tree.itersiblings() if isinstance(one.tag, str))]
+
+
 def check_size(body: bytes, config: Config) -> None:
     """Raise :class:`BeyondLimits` for a body that should not be parsed."""
     if len(body) > config.max_bytes:

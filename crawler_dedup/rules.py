@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from crawler_dedup import sketch, titles
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Match
@@ -21,6 +23,8 @@ from crawler_dedup.sites import UNKNOWN, Site, host_of
 _OWN_LINKS = 2
 _NEARLY_ALL = 0.95
 _MUCH_TEXT = 100
+_NUMBERS = 5
+_SAME_NUMBERS = 0.3
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,18 @@ class Pair:
     @cached_property
     def coverage(self) -> float:
         return sketch.containment(self.resemblance, self.new.features, self.kept.features)
+
+    @property
+    def other_numbers(self) -> bool:
+        """Whether both texts hold some numbers, and hardly any in common: two tables in the same words.
+
+        Where there are more than a few, they weigh enough among all words.
+        """
+        new, kept = sketch.members(self.new.numbers), sketch.members(self.kept.numbers)
+        if new is None or kept is None:
+            return False
+        fewer = min(len(new), len(kept))
+        return fewer >= _NUMBERS and len(np.intersect1d(new, kept)) < _SAME_NUMBERS * fewer
 
     @property
     def same_links(self) -> bool:
@@ -82,9 +98,10 @@ class Pair:
     def nearly_identical(self) -> bool:
         """Whether two pages with names have texts, long enough to tell, that agree but for single words.
 
-        A page without a name of its own is a start page or a page of an archive, which shows an article among others.
+        A page whose name says no more than the other's is a start page or a page of an archive, which shows an article
+        among others.
         """
-        enough = min(self.new.features, self.kept.features) >= _MUCH_TEXT and bool(self.new_title)
+        enough = min(self.new.features, self.kept.features) >= _MUCH_TEXT and bool(self.new_title - self.kept_title)
         return enough and self.resemblance >= _NEARLY_ALL and self.coverage >= _NEARLY_ALL
 
 
@@ -115,14 +132,14 @@ def _same_list(pair: Pair) -> bool | None:
         return None
     # Where a list leads tells which it is, but navigation, which the whole site shares, tells nothing.
     told = pair.new_site.known and len(pair.new_links) >= _OWN_LINKS
-    least = pair.limits.min_resemblance if told else 1
+    least = _NEARLY_ALL if told else 1
     return pair.same_links and pair.resemblance >= least and (told or pair.same_title)
 
 
 def _same_short_page(pair: Pair) -> bool | None:
     if pair.new.kind is not Kind.SHORT:
         return None
-    return pair.new.signature == pair.kept.signature and pair.same_title
+    return pair.new.signature == pair.kept.signature and pair.links_covered  # the title is part of the signature
 
 
 def _differs(speaks: Callable[[Pair], bool]) -> Callable[[Pair], bool | None]:
@@ -139,6 +156,7 @@ ROWS: tuple[tuple[str, Callable[[Pair], bool | None]], ...] = (
     ("same short page", _same_short_page),
     ("signatures far apart", _differs(lambda pair: pair.distance > pair.limits.max_distance)),
     ("other titles", _differs(lambda pair: not pair.same_title and not pair.nearly_identical)),
+    ("other numbers", _differs(lambda pair: pair.other_numbers)),
     ("other words", _differs(lambda pair: pair.resemblance < pair.limits.min_resemblance)),
     ("not covered", _differs(lambda pair: pair.coverage < pair.limits.min_coverage)),
     # One new link is reason enough to keep a list: behind it stands a page that nobody has seen.
@@ -176,7 +194,7 @@ def first_match(pairs: Iterable[Pair]) -> tuple[SignedPage, Match] | None:
         rule, duplicate = decide(pair)
         if duplicate:
             return pair.kept, _match(rule, pair)
-        if rule == OTHER_LINKS:
+        if rule == OTHER_LINKS and pair.kept.key != pair.new.key:
             variants += 1
             if variants == pair.limits.max_list_variants:
                 return pair.kept, _match("too many variants of a list", pair)

@@ -35,9 +35,10 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         chars: how much the main text that :mod:`crawler_dedup.paragraphs` finds says, in Latin letters
             (:func:`crawler_dedup.blocks.size_of`).
         signature: 64 bits of the scheme.
-        features: number of different features, stop words not counted; of a short page or a list those of all that is
-            visible.
+        features: number of different features, stop words not counted; of a short page those of all that is visible, of
+            a list less the words of the title.
         sketch: of these features (:mod:`crawler_dedup.sketch`).
+        numbers: sketch of the numbers in the main text.
         link_count: number of different outlinks.
         link_chars: how much stands inside links, elements for navigation and footers not counted, in Latin letters.
         inner_link_chars: how much of that in the element that holds the main text.
@@ -58,6 +59,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     signature: int = 0
     features: int = 0
     sketch: bytes = b""
+    numbers: bytes = b""
     link_count: int = 0
     link_chars: int = 0
     inner_link_chars: int = 0

@@ -131,14 +131,16 @@ class Signer:
     def _sign_tree(
         self, page: SignedPage, body: bytes, tree: HtmlElement, shown: Outline, main: MainText, text: str
     ) -> SignedPage:
-        weighted = features(tokenize(text, self._cut_han))
+        tokens = tokenize(text, self._cut_han)
+        weighted = features(tokens)
         outlinks = links(tree, page.url)
         page = msgspec.structs.replace(
             page,
-            title=" ".join(str(tree.findtext(".//title", "")).split())[:_TITLE_CHARS],
+            title=_title(tree),
             digest=hashlib.blake2b(body, digest_size=8).digest(),
             chars=main.size,
             inner_link_chars=main.linked,
+            numbers=sketch(features(token for token in tokens if token[0].isdecimal()).hashes),
             link_count=len(outlinks),
             link_chars=sum(block.linked for block in shown.blocks),
             link_digest=outlinks.digest,
@@ -151,11 +153,17 @@ class Signer:
     def _sign_short(self, page: SignedPage, tree: HtmlElement, shown: Outline, outlinks: Links) -> SignedPage:
         """By all that is visible, by the links if there are more of them, or not at all."""
         text = text_of(visible(shown))
-        weighted = features(tokenize(text, self._cut_han))
-        if len(outlinks) >= _LIST_LINKS and page.link_chars >= _LIST_SHARE * size_of(text):
-            return _with_features(page, weighted, Kind.LIST, _hash_of(outlinks.hashes))
+        tokens = tokenize(text, self._cut_han)
         # An error page, a form or a shell that a script fills looks the same wherever it stands.
-        if len(weighted.hashes) < _SHORT_FEATURES or not len(outlinks) or _asks_for_password(tree):
+        if not len(outlinks) or _asks_for_password(tree):
+            return msgspec.structs.replace(page, unsigned="too little text")
+        if len(outlinks) >= _LIST_LINKS and page.link_chars >= _LIST_SHARE * size_of(text):
+            # Two tags of the same posts differ in the name of the tag, which is the title.
+            name = set(tokenize(page.title, self._cut_han))
+            own = features(token for token in tokens if token not in name)
+            return _with_features(page, own, Kind.LIST, _hash_of(outlinks.hashes))
+        weighted = features(tokens)
+        if len(weighted.hashes) < _SHORT_FEATURES:
             return msgspec.structs.replace(page, unsigned="too little text")
         seed = xxh3_64_intdigest("/".join(sorted(parts(page.title))).encode("utf-8", "replace"))
         return _with_features(page, weighted, Kind.SHORT, _hash_of(weighted.hashes, seed))
@@ -168,6 +176,12 @@ def _with_features(page: SignedPage, weighted: Features, kind: Kind, signature: 
 
 def _hash_of(hashes: NDArray[np.uint64], seed: int = 0) -> int:
     return xxh3_64_intdigest(hashes.astype("<u8").tobytes(), seed)
+
+
+def _title(tree: HtmlElement) -> str:
+    # A picture may have a title too.
+    found = next((one for one in tree.iter("title") if one.getparent().tag != "svg"), None)
+    return "" if found is None else " ".join("".join(found.itertext()).split())[:_TITLE_CHARS]
 
 
 _asks_for_password = etree.XPath("boolean(//input[@type='password'])")

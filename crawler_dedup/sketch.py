@@ -26,18 +26,21 @@ def sketch(hashes: NDArray[np.uint64]) -> bytes:
     return _binned(short).tobytes()
 
 
+def members(content: bytes) -> NDArray[np.uint32] | None:
+    """24 bits of each member of a set that is kept whole, ascending; ``None`` for another."""
+    if len(content) == BINS:
+        return None
+    padded = np.zeros((len(content) // _BYTES, 4), dtype=np.uint8)
+    padded[:, :_BYTES] = np.frombuffer(content, dtype=np.uint8).reshape(-1, _BYTES)
+    return padded.reshape(-1).view("<u4").astype(np.uint32)
+
+
 def _binned(short: NDArray[np.uint32]) -> NDArray[np.uint8]:
     bins = short >> np.uint32(18)
     first = np.flatnonzero(np.diff(bins, prepend=np.uint32(BINS)))
     codes = np.zeros(BINS, dtype=np.uint8)
     codes[bins[first]] = (short[first] & np.uint32(0xFF)) % np.uint32(_CODES) + np.uint32(1)
     return codes
-
-
-def _whole(content: bytes) -> NDArray[np.uint32]:
-    padded = np.zeros((len(content) // _BYTES, 4), dtype=np.uint8)
-    padded[:, :_BYTES] = np.frombuffer(content, dtype=np.uint8).reshape(-1, _BYTES)
-    return padded.reshape(-1).view("<u4").astype(np.uint32)
 
 
 def resemblance(a: bytes, b: bytes) -> float:
@@ -48,12 +51,16 @@ def resemblance(a: bytes, b: bytes) -> float:
     2012, §2), less what agrees by chance because only 8 bits are kept (Li and König 2010, theorem 1, for large sets).
     The standard error is about √(R(1−R)/64), .06 at R = .65.
     """
-    if len(a) != BINS and len(b) != BINS:
-        left, right = _whole(a), _whole(b)
-        common = len(np.intersect1d(left, right))
-        union = len(left) + len(right) - common
-        return common / union if union else 1.0
-    return _estimated(*(np.frombuffer(one, np.uint8) if len(one) == BINS else _binned(_whole(one)) for one in (a, b)))
+    left, right = members(a), members(b)
+    if left is None or right is None:
+        return _estimated(_bins_of(a, left), _bins_of(b, right))
+    common = len(np.intersect1d(left, right))
+    union = len(left) + len(right) - common
+    return common / union if union else 1.0
+
+
+def _bins_of(content: bytes, whole: NDArray[np.uint32] | None) -> NDArray[np.uint8]:
+    return np.frombuffer(content, dtype=np.uint8) if whole is None else _binned(whole)
 
 
 def _estimated(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> float:

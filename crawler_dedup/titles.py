@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
-_SEPARATORS = re.compile(r"\s[-–—:/]\s|:\s|[|·•»«›‹_()\[\]{}:]{2,}|[|·•»«›‹_()\[\]（）【】《》：｜—]")
+_SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
 _NOT_LETTERS = re.compile(r"[\W_]+")
 _TRUNCATED = 20
 """A part with as many letters may be the beginning of the other."""
