@@ -17,7 +17,7 @@ import simhash
 from rich.console import Console
 from rich.table import Table
 
-from crawler_dedup.features import bigrams, features, tokenize
+from crawler_dedup.features import features, han_cutter, tokenize
 from crawler_dedup.schemes import SimHash
 from crawler_dedup.sketch import sketch
 
@@ -31,14 +31,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
     texts = [_text(seed, given.words) for seed in range(_TEXTS)]
-    scheme = SimHash()
+    scheme, cut_han = SimHash(), han_cutter("bigrams", None)
 
     def ours(text: str) -> object:
-        return scheme.sign(features(tokenize(text, bigrams)))
+        return scheme.sign(features(tokenize(text, cut_han)))
 
     def ours_with_sketch(text: str) -> object:
-        weighted = features(tokenize(text, bigrams))
-        return scheme.sign(weighted), sketch(weighted.hashes)
+        weighted = features(tokenize(text, cut_han))
+        return scheme.sign(weighted), sketch(weighted.content)
 
     rows: dict[str, Callable[[str], object]] = {
         f"PyPI simhash {version('simhash')}, its defaults": lambda text: simhash.Simhash(text).value,

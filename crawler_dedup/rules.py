@@ -105,6 +105,10 @@ class Pair:
         return enough and self.resemblance >= _NEARLY_ALL and self.coverage >= _NEARLY_ALL
 
 
+Row = Callable[[Pair], "bool | None"]
+"""Duplicate, different, or nothing to say."""
+
+
 def is_list(page: SignedPage) -> bool:
     """Whether it is a place to go on from: an index, an archive, a tag page.
 
@@ -142,13 +146,13 @@ def _same_short_page(pair: Pair) -> bool | None:
     return pair.new.signature == pair.kept.signature and pair.links_covered  # the title is part of the signature
 
 
-def _differs(speaks: Callable[[Pair], bool]) -> Callable[[Pair], bool | None]:
+def _differs(speaks: Callable[[Pair], bool]) -> Row:
     return lambda pair: False if speaks(pair) else None
 
 
 OTHER_LINKS = "lists with other links"
 
-ROWS: tuple[tuple[str, Callable[[Pair], bool | None]], ...] = (
+ROWS: tuple[tuple[str, Row], ...] = (
     ("too little text", _differs(lambda pair: bool(pair.new.unsigned or pair.kept.unsigned))),
     ("same bytes", _same_bytes),
     ("other kinds of page", _differs(lambda pair: pair.new.kind is not pair.kept.kind)),

@@ -1,0 +1,101 @@
+"""What each part of the decision adds: ``python -m benchmarks.ablation [FOLDER]``.
+
+The labelled pairs, judged by more and more of the rules. The first row is the obvious build: trafilatura's text and a
+simhash within 3 bits. Where *short pages* are not yet told apart, every page is judged by the text that was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.data import DATA, require_data
+from crawler_dedup import Config, evaluation, rules
+from crawler_dedup.evaluation import Counts, Judged, Judgement
+from crawler_dedup.labelled import LabelledSet, read_folder
+
+_TEXT = ("too little text", "signatures far apart")
+_CHECKED = (*_TEXT, "other words")
+_COVERED = (*_CHECKED, "not covered")
+_LISTS = (*_COVERED, rules.OTHER_LINKS)
+_SHORT = (*_LISTS, "same bytes", "other kinds of page", "same list", "same short page")
+_TITLES = (*_SHORT, "other titles", "other numbers")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part is added: the name of the row, the configuration, and the rules that are asked."""
+
+    name: str
+    extractor: str
+    max_distance: int
+    min_features: int
+    rows: Sequence[str]
+
+
+STAGES = (
+    Stage("trafilatura, distance 3", "trafilatura", 3, 1, _TEXT),
+    Stage("paragraphs, distance 3", "paragraphs", 3, 1, _TEXT),
+    Stage("+ distance 7, resemblance", "paragraphs", 7, 1, _CHECKED),
+    Stage("+ coverage", "paragraphs", 7, 1, _COVERED),
+    Stage("+ links of lists", "paragraphs", 7, 1, _LISTS),
+    Stage("+ short pages, lists without text", "paragraphs", 7, Config.min_features, _SHORT),
+    Stage("+ titles, numbers", "paragraphs", 7, Config.min_features, _TITLES),
+    Stage("trafilatura with all rules", "trafilatura", 7, Config.min_features, _TITLES),
+)
+
+
+def judged(folder: Path, sets: Sequence[LabelledSet], stage: Stage) -> list[Judged]:
+    """All pairs, as far as *stage* goes."""
+    config = Config(
+        extractor=stage.extractor,
+        max_distance=stage.max_distance,
+        min_features=stage.min_features,
+        tokenizer="rjieba",
+    )
+    signed = evaluation.sign_documents(folder, sets, config, os.cpu_count() or 1, lambda _: None)
+    table = [row for row in rules.ROWS if row[0] in (*stage.rows, "alike")]
+    return [
+        Judged(one.set_name, one.labelled, one.a, one.b, _decide(one.forward, table), _decide(one.backward, table))
+        for one in evaluation.judge_all(sets, signed, config)
+    ]
+
+
+def _decide(judgement: Judgement, table: Sequence[tuple[str, rules.Row]]) -> Judgement:
+    for name, row in table:
+        verdict = row(judgement.pair)
+        if verdict is not None:
+            return Judgement(judgement.pair, name, verdict)
+    raise AssertionError("the last row always decides")
+
+
+def _cell(counts: Counts) -> str:
+    shares = (counts.precision.value, counts.recall.value)
+    figures = " / ".join("–" if one is None else f"{one:.3f}" for one in shares)
+    return f"{figures}  ({counts.found} of {counts.found + counts.missed}, {counts.false} false)"
+
+
+def main() -> None:
+    """Judge and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=DATA)
+    given = parser.parse_args()
+    require_data(given.folder)
+    sets = read_folder(given.folder)
+    rows = ("all", "page–page", "lists", "human", "templated-entity", "templated-reference")
+    table = Table("", *rows, title="precision / recall on labelled pairs")
+    for stage in STAGES:
+        breakdown = evaluation.breakdown(judged(given.folder, sets, stage))
+        found = {part or name or "all": counts for name, part, counts in breakdown}
+        table.add_row(stage.name, *(_cell(found[name]) if name in found else "–" for name in rows))
+    Console(width=190).print(table)
+
+
+if __name__ == "__main__":
+    main()
