@@ -21,7 +21,7 @@ _SKIPPED = frozenset(
 )
 # Elements that hold one text in many blocks: a list of forty short lines.
 _LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
-# Their parts, which are texts of their own where they hold paragraphs: cells of a layout, comments.
+# Their parts.
 _ITEMS = frozenset(("dd", "li", "td", "th"))
 # Blocks that make up one text with their neighbours in the same element.
 _PARAGRAPHS = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "p"))
@@ -135,7 +135,7 @@ class _Reader:
         number = len(self.parents)
         self.parents.append(place.element)
         around = number if tag in _LISTS else place.around
-        if around and tag in _ITEMS and any(child.tag not in _INLINE for child in element):
+        if around and tag in _ITEMS and _is_text_of_its_own(element):
             around = 0
         return _Place(number, around or (place.element if tag in _PARAGRAPHS else number), around)
 
@@ -153,3 +153,11 @@ class _Reader:
         if text:
             size = size_of(text)
             self.blocks.append(Block(text, size, min(linked, size), group))
+
+
+def _is_text_of_its_own(item: HtmlElement) -> bool:
+    """Whether a part of a list holds several blocks, as the cells of a layout do, and comments."""
+    inside = [one for one in item if isinstance(one.tag, str) and one.tag not in _INLINE and one.tag not in _SKIPPED]
+    if len(inside) == 1 and inside[0].tag not in _PARAGRAPHS:
+        return len(inside[0]) > 1
+    return len(inside) > 1

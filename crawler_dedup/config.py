@@ -130,8 +130,8 @@ class Config:
         20,
         _between(int, 1, 10_000),
         "1 to 10,000",
-        "A page whose main text has fewer different tokens (stop words not counted) is no text: it is compared as a list "
-        "or as a short page, and must agree in all that can be seen. Part of the index header.",
+        "A page whose main text has fewer different tokens (stop words not counted) is compared as a list, by its links, "
+        "or as a short page, by all its visible words. Part of the index header.",
     )
     min_resemblance: float = _setting(
         0.65,
@@ -156,14 +156,14 @@ class Config:
         50,
         _between(int, 1, 1 << 31),
         "1 to 2^31",
-        "When one kept page has stood for more pages of one site in a run, a warning with examples is logged: it may be "
-        "an error page or a form.",
+        "When one kept page has stood for more than so many pages of one site in a run, a warning with examples is "
+        "logged: it may be an error page or a form.",
     )
     pass_beyond_max_duplicates: bool = _setting(
         False,
         _boolean,
         "True or False",
-        "Let such further pages pass, as `unchecked`.",
+        "Let the pages beyond `DEDUP_MAX_DUPLICATES` pass, as `unchecked`.",
     )
     max_bytes: int = _setting(
         8 << 20,
@@ -187,7 +187,8 @@ class Config:
         30.0,
         _between(float, 0.01, 86_400),
         "0.01 to 86,400",
-        "Seconds that a page waits for its decision; then it passes as `unchecked`.",
+        "Seconds that a page waits for its decision; then it passes as `unchecked`. (Small pages are signed on the event "
+        "loop, which takes milliseconds and is not interrupted.)",
     )
     summary_interval: float = _setting(
         60.0, _between(float, 1, 86_400), "1 to 86,400", "Seconds between two summary lines in the log."

@@ -23,6 +23,7 @@ _VISIT = re.compile(
 )
 _PATH_SESSION = re.compile(r";jsessionid=[^/?#]*", re.IGNORECASE)
 MAX_PACKED = 512
+_MAX_HREF = 2083  # as Scrapy's URLLENGTH_LIMIT; what is longer takes long to join, and is followed by nobody
 _ANYWHERE = re.compile(r"/|https?://", re.IGNORECASE)
 _SAME_PAGE = ("", "?", "#")
 _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
@@ -43,8 +44,8 @@ class Links:
 
     @property
     def digest(self) -> bytes:
-        """BLAKE2b of all, 8 bytes."""
-        return hashlib.blake2b(self.hashes.astype("<u8").tobytes(), digest_size=8).digest()
+        """Of all, :func:`digest_of`."""
+        return digest_of(self.hashes)
 
     @property
     def packed(self) -> bytes:
@@ -52,6 +53,11 @@ class Links:
         if len(self.hashes) > MAX_PACKED:
             return b""
         return (self.hashes >> np.uint64(32)).astype("<u4").tobytes()
+
+
+def digest_of(hashes: NDArray[np.uint64]) -> bytes:
+    """BLAKE2b of a set of hashes, given ascending: 8 bytes."""
+    return hashlib.blake2b(hashes.astype("<u8").tobytes(), digest_size=8).digest()
 
 
 def members(packed: bytes) -> list[int]:
@@ -66,9 +72,8 @@ def links(tree: HtmlElement, url: str) -> Links:
     host, (root, directory) = _host(url), _root_and_directory(base)
     found: set[int | None] = set()
     for anchor in (one for root in roots(tree) for one in root.iter("a")):
-        href = anchor.get("href")
-        if href is not None:
-            href = href.strip()
+        href = anchor.get("href", "").strip()
+        if "href" in anchor.attrib and len(href) <= _MAX_HREF:
             # What a link is joined with is kept as short as may be: the navigation of a site is then remembered.
             near = root if _ANYWHERE.match(href) else base if href[:1] in _SAME_PAGE else directory
             found.add(_hash_of(href, near, host))
@@ -86,8 +91,8 @@ def _root_and_directory(base: str) -> tuple[str, str]:
         return base, base
     if not parts.netloc:
         return base, base
-    root = f"{parts.scheme}://{parts.netloc}/"
-    return root, urljoin(root, parts.path.rpartition("/")[0] + "/")
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return f"{origin}/", f"{origin}{parts.path.rpartition('/')[0]}/"
 
 
 @lru_cache(maxsize=1 << 14)
@@ -98,8 +103,9 @@ def _hash_of(href: str, base: str, host: str) -> int | None:
 
 def _base(tree: HtmlElement, url: str) -> str:
     declared = next(tree.iter("base"), None)
+    href = "" if declared is None else declared.get("href", "").strip()
     try:
-        return url if declared is None else urljoin(url, declared.get("href", "").strip())
+        return urljoin(url, href) if href and len(href) <= _MAX_HREF else url
     except ValueError:
         return url
 

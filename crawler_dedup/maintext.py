@@ -104,7 +104,8 @@ def remember(response: Any, text: str) -> None:
 async def main_text(response: Any) -> str:
     """The main text of a ``scrapy.http.HtmlResponse``, for callbacks: ``text = await main_text(response)``.
 
-    Made beside the event loop, and once a response: what the filter has extracted already is returned at once. A page
+    Made beside the event loop, and once a response; at once where the filter has made it already
+    (``DEDUP_EXTRACTOR = "trafilatura"``). A page
     beyond the default limits of :class:`~crawler_dedup.Config`, its time among them, gives its whole visible text
     instead, which takes less.
     """

@@ -106,6 +106,7 @@ class DedupMiddleware:
         self._watchdog = Watchdog(config.max_duplicates, passes=config.pass_beyond_max_duplicates)
         self._summary = create_looping_call(self._log_summary)
         self._seen_errors: set[str] = set()
+        self._is_loaded = False
         self._scheduled: WeakSet[Request] = WeakSet()
 
     @classmethod
@@ -142,6 +143,7 @@ class DedupMiddleware:
         self._summary.start(self.config.summary_interval, now=False)
 
     def _loaded(self, loading: asyncio.Future[None]) -> None:
+        self._is_loaded = not loading.cancelled() and loading.exception() is None
         if not loading.cancelled() and (error := loading.exception()):
             self._log(logging.ERROR, "A dictionary cannot be loaded; Chinese pages pass unchecked: %s", error)
 
@@ -226,7 +228,7 @@ class DedupMiddleware:
 
     def _is_quick(self, response: Response) -> bool:
         """Whether signing takes a few milliseconds at most, so that the event loop can do it itself."""
-        return self._loading.done() and len(response.body) <= self.deduplicator.quick_bytes
+        return self._is_loaded and len(response.body) <= self.deduplicator.quick_bytes
 
     def _sign(self, response: Any, key: str, scope: str) -> SignedPage:
         # The tree stays with the response for the spider.
@@ -242,10 +244,10 @@ class DedupMiddleware:
             self._count("watchdog")
             self._log(
                 logging.WARNING,
-                "%s stands for more than %d pages of one site, which %s. Is it an error page or a form? Some of them: %s",
+                "%s stands for more than %d pages of one site%s. Is it an error page or a form? Some of them: %s",
                 decision.duplicate_of,
                 self.config.max_duplicates,
-                "pass from now on" if self.config.pass_beyond_max_duplicates else "are dropped",
+                "; further ones pass" if self.config.pass_beyond_max_duplicates else "",
                 ", ".join(swallowed.examples),
             )
         return decision

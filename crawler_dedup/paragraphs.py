@@ -8,18 +8,20 @@ same article in another template gives the same text.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable
 from math import sqrt
 from typing import NamedTuple
 
 from crawler_dedup.blocks import Block, Outline
 
-EXTRACTOR = "paragraphs size>=100 links<=1/3 share>=3/5"
+EXTRACTOR = "paragraphs size>=100 links<=1/3 share>=3/5 visible<3"
 
 _ENOUGH = 100
 _LINK_SHARE = 1 / 3
 _MAIN_SHARE = 0.6
+_NOTICE = 200
+_SMALL_PART = 3
 _VISIBLE_LINK_SHARE = 1 / 2
 
 
@@ -27,7 +29,7 @@ class MainText(NamedTuple):
     """The main text of a page.
 
     Attributes:
-        blocks: those that it consists of, in reading order. A line with © is never text.
+        blocks: those that it consists of, in reading order. A short line with © is none.
         size: how much the texts say from which they are taken, in Latin letters.
         linked: how much stands inside links in the element that holds them.
     """
@@ -46,12 +48,16 @@ def paragraphs(page: Outline) -> MainText:
         linked[block.group] += block.linked
     texts = {group: total for group, total in size.items() if total >= _ENOUGH and linked[group] <= _LINK_SHARE * total}
     main = _main_element(texts, page.parents)
-    inside = {group for group in size if main in _around(group, page.parents)}
-    return MainText(
-        [block for block in page.blocks if block.group in inside and block.group in texts and "©" not in block.text],
-        sum(total for group, total in texts.items() if group in inside),
-        sum(linked[group] for group in inside),
-    )
+    within = [number == main for number in range(len(page.parents))]
+    for number, parent in enumerate(page.parents):  # a parent comes first
+        within[number] = within[number] or (number > main and within[parent])
+    inside = {group for group in size if within[group]}
+    found = [block for block in page.blocks if block.group in inside and block.group in texts and not _is_notice(block)]
+    said = sum(total for group, total in texts.items() if group in inside)
+    shown = visible(page)
+    if found and sum(block.size for block in shown) >= _SMALL_PART * said:
+        found = shown  # a note at the side of a thread of short posts, or of the parts of a thing for sale
+    return MainText(found, said, sum(linked[group] for group in inside))
 
 
 def _main_element(texts: dict[int, int], parents: list[int]) -> int:
@@ -60,19 +66,12 @@ def _main_element(texts: dict[int, int], parents: list[int]) -> int:
     The power lets one article outweigh forty comments and teasers that are as long together; the share keeps two
     articles of a page, one half as long again as the other, together.
     """
-    held: defaultdict[int, float] = defaultdict(float)
+    held = [0.0] * len(parents)
     for group, total in texts.items():
-        for element in _around(group, parents):
-            held[element] += total * sqrt(total)
-    return max((element for element, weight in held.items() if weight >= _MAIN_SHARE * held[0]), default=0)
-
-
-def _around(element: int, parents: list[int]) -> Iterator[int]:
-    """*element* and the elements around it, the root last."""
-    while element:
-        yield element
-        element = parents[element]
-    yield 0
+        held[group] = total * sqrt(total)
+    for number in range(len(parents) - 1, 0, -1):
+        held[parents[number]] += held[number]
+    return max(number for number, weight in enumerate(held) if weight >= _MAIN_SHARE * held[0]) if texts else 0
 
 
 def visible(page: Outline) -> list[Block]:
@@ -80,6 +79,10 @@ def visible(page: Outline) -> list[Block]:
     return [
         block for block in page.blocks if block.linked <= _VISIBLE_LINK_SHARE * block.size and "©" not in block.text
     ]
+
+
+def _is_notice(block: Block) -> bool:
+    return "©" in block.text and block.size < _NOTICE
 
 
 def text_of(blocks: Iterable[Block]) -> str:

@@ -9,7 +9,7 @@ import lmdb
 import msgspec
 from xxhash import xxh3_128_digest
 
-from crawler_dedup.signedpage import MAX_SKETCH, SignedPage
+from crawler_dedup.signedpage import SignedPage, is_well_formed
 
 
 class Claim(IntEnum):
@@ -45,8 +45,8 @@ def decode(content: bytes | memoryview) -> Record:
         record = _decode(content)
     except (UnicodeDecodeError, RecursionError) as error:
         raise msgspec.DecodeError(str(error)) from error
-    if not 0 <= record.page.signature < 1 << 64 or len(record.page.sketch) > MAX_SKETCH:
-        raise msgspec.DecodeError("The signature has not 64 bits, or the sketch is too long.")
+    if not is_well_formed(record.page):
+        raise msgspec.DecodeError("The signature has not 64 bits, or a part has a length that it cannot have.")
     return record
 
 

@@ -6,7 +6,7 @@ and its name goes into the decision. A row looks at the two records and at what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +25,7 @@ _NEARLY_ALL = 0.95
 _MUCH_TEXT = 100
 _NUMBERS = 5
 _SAME_NUMBERS = 0.3
+_SOME_NUMBERS = 0.08  # of an estimate from sketches, whose standard error is .03 there
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,10 @@ class Pair:
 
     @property
     def other_numbers(self) -> bool:
-        """Whether both texts hold some numbers, and hardly any in common: two tables in the same words.
-
-        Where there are more than a few, they weigh enough among all words.
-        """
+        """Whether both texts hold some numbers, and hardly any in common: two tables in the same words."""
         new, kept = sketch.members(self.new.numbers), sketch.members(self.kept.numbers)
         if new is None or kept is None:
-            return False
+            return sketch.resemblance(self.new.numbers, self.kept.numbers) < _SOME_NUMBERS
         fewer = min(len(new), len(kept))
         return fewer >= _NUMBERS and len(np.intersect1d(new, kept)) < _SAME_NUMBERS * fewer
 
@@ -91,18 +89,21 @@ class Pair:
 
     @cached_property
     def same_title(self) -> bool:
+        new, kept = titles.parts(self.new.title), titles.parts(self.kept.title)
+        if not self.new_title and not self.kept_title:
+            return new <= kept or kept <= new  # a site that combines few words into many titles
         known = self.one_host or (self.new_site.known and self.kept_site.known)
         return titles.agree(self.new_title, self.kept_title, known=known)
 
     @property
-    def nearly_identical(self) -> bool:
-        """Whether two pages with names have texts, long enough to tell, that agree but for single words.
+    def renamed(self) -> bool:
+        """Whether two pages with names, on two hosts, hold the very same words, enough of them to tell.
 
-        A page whose name says no more than the other's is a start page or a page of an archive, which shows an article
-        among others.
+        On one host the words are a template's rather, and the name stands elsewhere on the page. And a page whose name
+        says no more than the other's is a start page or a page of an archive, which shows an article among others.
         """
-        enough = min(self.new.features, self.kept.features) >= _MUCH_TEXT and bool(self.new_title - self.kept_title)
-        return enough and self.resemblance >= _NEARLY_ALL and self.coverage >= _NEARLY_ALL
+        same = self.new.feature_digest == self.kept.feature_digest and not self.one_host
+        return same and self.new.features >= _MUCH_TEXT and bool(self.new_title - self.kept_title)
 
 
 Row = Callable[[Pair], "bool | None"]
@@ -136,7 +137,7 @@ def _same_list(pair: Pair) -> bool | None:
         return None
     # Where a list leads tells which it is, but navigation, which the whole site shares, tells nothing.
     told = pair.new_site.known and len(pair.new_links) >= _OWN_LINKS
-    least = _NEARLY_ALL if told else 1
+    least = _NEARLY_ALL if told and pair.same_title else 1
     return pair.same_links and pair.resemblance >= least and (told or pair.same_title)
 
 
@@ -159,7 +160,7 @@ ROWS: tuple[tuple[str, Row], ...] = (
     ("same list", _same_list),
     ("same short page", _same_short_page),
     ("signatures far apart", _differs(lambda pair: pair.distance > pair.limits.max_distance)),
-    ("other titles", _differs(lambda pair: not pair.same_title and not pair.nearly_identical)),
+    ("other titles", _differs(lambda pair: not pair.same_title and not pair.renamed)),
     ("other numbers", _differs(lambda pair: pair.other_numbers)),
     ("other words", _differs(lambda pair: pair.resemblance < pair.limits.min_resemblance)),
     ("not covered", _differs(lambda pair: pair.coverage < pair.limits.min_coverage)),
@@ -170,9 +171,9 @@ ROWS: tuple[tuple[str, Row], ...] = (
 )
 
 
-def decide(pair: Pair) -> tuple[str, bool]:
-    """The name of the row that decides *pair*, and whether it says duplicate."""
-    for name, row in ROWS:
+def decide(pair: Pair, rows: Sequence[tuple[str, Row]] = ROWS) -> tuple[str, bool]:
+    """The name of the row that decides *pair*, and whether it says duplicate; the last of *rows* always decides."""
+    for name, row in rows:
         verdict = row(pair)
         if verdict is not None:
             return name, verdict

@@ -6,9 +6,6 @@ from enum import IntEnum
 
 import msgspec
 
-MAX_SKETCH = 192
-"""Bytes of the longest sketch."""
-
 
 class Kind(IntEnum):
     """What a signature is made of, and so what a page is compared by."""
@@ -38,6 +35,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         features: number of different features, stop words not counted; of a short page those of all that is visible, of
             a list less the words of the title.
         sketch: of these features (:mod:`crawler_dedup.sketch`).
+        feature_digest: BLAKE2b of the set of features, 8 bytes.
         numbers: sketch of the numbers in the main text.
         link_count: number of different outlinks.
         link_chars: how much stands inside links, elements for navigation and footers not counted, in Latin letters.
@@ -59,6 +57,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     signature: int = 0
     features: int = 0
     sketch: bytes = b""
+    feature_digest: bytes = b""
     numbers: bytes = b""
     link_count: int = 0
     link_chars: int = 0
@@ -66,3 +65,9 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     link_digest: bytes = b""
     links: bytes = b""
     unsigned: str = ""
+
+
+def is_well_formed(page: SignedPage) -> bool:
+    """Whether the parts of a page that was read from disk can be what they are said to be."""
+    sketches = all(len(one) == 64 or (len(one) <= 192 and len(one) % 3 == 0) for one in (page.sketch, page.numbers))
+    return sketches and len(page.links) % 4 == 0 and 0 <= page.signature < 1 << 64

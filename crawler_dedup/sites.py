@@ -18,7 +18,9 @@ from crawler_dedup.titles import parts
 
 KNOWN = 8
 """Pages after which a site is known."""
-_SHARED = 0.2
+_NAVIGATION = 0.2
+_TITLES = 0.3  # kinds and things, four of each, make sixteen titles: "Manual | Router"
+_MAX_ITEMS = 20_000
 _SHARED_LEAST = 3
 _HALVE_AT = 64
 _MAX_SITES = 512
@@ -47,7 +49,7 @@ class Site:
         self._pages += 1
         self._links.update(members(page.links))
         self._titles.update(parts(page.title))
-        if self._pages >= _HALVE_AT:
+        if self._pages >= _HALVE_AT or len(self._links) > _MAX_ITEMS:
             self._pages //= 2
             self._links, self._titles = _halved(self._links), _halved(self._titles)
         for name in ("navigation", "titles"):
@@ -56,17 +58,16 @@ class Site:
     @cached_property
     def navigation(self) -> frozenset[int]:
         """The links that a fifth of its pages have."""
-        return _shared(self._links, self._pages) if self.known else frozenset()
+        return _shared(self._links, _NAVIGATION * self._pages) if self.known else frozenset()
 
     @cached_property
     def titles(self) -> frozenset[str]:
-        """The parts that a fifth of its titles have."""
-        return _shared(self._titles, self._pages) if self.known else frozenset()
+        """The parts that three tenths of its titles have."""
+        return _shared(self._titles, _TITLES * self._pages) if self.known else frozenset()
 
 
-def _shared(counts: Counter[_Item], pages: int) -> frozenset[_Item]:
-    least = max(_SHARED_LEAST, _SHARED * pages)
-    return frozenset(item for item, count in counts.items() if count >= least)
+def _shared(counts: Counter[_Item], least: float) -> frozenset[_Item]:
+    return frozenset(item for item, count in counts.items() if count >= max(_SHARED_LEAST, least))
 
 
 def _halved(counts: Counter[_Item]) -> Counter[_Item]:

@@ -22,7 +22,7 @@ def sketch(hashes: NDArray[np.uint64]) -> bytes:
     # The high bits say bin and order, the low ones what is kept of the smallest: they must not depend on each other.
     short = np.sort(((hashes >> np.uint64(48)) << np.uint64(8) | hashes & np.uint64(0xFF)).astype(np.uint32))
     if len(short) <= WHOLE:
-        return short.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_BYTES].tobytes()
+        return np.unique(short).astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_BYTES].tobytes()
     return _binned(short).tobytes()
 
 
@@ -47,7 +47,7 @@ def resemblance(a: bytes, b: bytes) -> float:
     """|A∩B| / |A∪B| from two sketches, 0 to 1; two empty sets resemble each other by 1.
 
     Of two sets that are kept whole it is exact (24 bits of two among 64 hashes agree by chance in one pair of texts of
-    8,000). Else it is estimated: the share of agreeing bins among those that are not empty in both (Li, Owen and Zhang
+    4,000). Else it is estimated: the share of agreeing bins among those that are not empty in both (Li, Owen and Zhang
     2012, §2), less what agrees by chance because only 8 bits are kept (Li and König 2010, theorem 1, for large sets).
     The standard error is about √(R(1−R)/64), .06 at R = .65.
     """

@@ -7,18 +7,20 @@ import unicodedata
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
+from crawler_dedup.blocks import size_of
+
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
-_NOT_LETTERS = re.compile(r"[\W_]+")
-_TRUNCATED = 20
-"""A part with as many letters may be the beginning of the other."""
+_NOT_LETTERS = re.compile(r"[^\w+#]+|_+")  # C, C++ and C# are three things
+_TELLING = 15
+"""Letters of a part that is hardly a site's name."""
 
 
 @lru_cache(maxsize=4096)
 def parts(title: str) -> frozenset[str]:
-    """The parts of *title* between separators, letters and digits only, case folded."""
+    """The parts of *title* between separators, letters and digits only, case folded; a part cut short ends with ``…``."""
     folded = unicodedata.normalize("NFKC", title).casefold()
-    found = (_NOT_LETTERS.sub("", part) for part in _SEPARATORS.split(folded))
-    return frozenset(part for part in found if part)
+    found = ((_NOT_LETTERS.sub("", part), part.rstrip().endswith("...")) for part in _SEPARATORS.split(folded))
+    return frozenset(letters + "…" * is_cut for letters, is_cut in found if letters)
 
 
 def agree(new: AbstractSet[str], kept: AbstractSet[str], *, known: bool) -> bool:
@@ -34,11 +36,12 @@ def agree(new: AbstractSet[str], kept: AbstractSet[str], *, known: bool) -> bool
     only_new, only_kept = new - kept, kept - new
     if not only_new and not only_kept:
         return True
-    if not known and (new & kept or not only_new or not only_kept):
+    if any(_begins(one, other) or _begins(other, one) for one in only_new for other in only_kept):
         return True
-    return any(_begins(one, other) for one in only_new for other in only_kept)
+    if not known:
+        return any(size_of(part) >= _TELLING for part in new & kept)
+    return False
 
 
 def _begins(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    return len(short) >= _TRUNCATED and long.startswith(short)
+    return one.endswith("…") and size_of(one) > _TELLING and other.startswith(one[:-1])

@@ -44,7 +44,9 @@ class Watchdog:
         if swallowed.count <= self._limit:
             return decision, None
         if self._passes:
-            decision = replace(decision, verdict=Verdict.UNCHECKED, reason="too many duplicates")
+            decision = replace(
+                decision, verdict=Verdict.UNCHECKED, reason="too many duplicates", duplicate_of="", match=None
+            )
         return decision, swallowed if swallowed.count == self._limit + 1 else None
 
     def _of(self, decision: Decision) -> Swallowed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,12 +12,10 @@ import typer
 from crawler_dedup import calibration, curves, evaluation
 from crawler_dedup.calibration import THRESHOLDS, Grid
 from crawler_dedup.cli import report
-from crawler_dedup.cli.index import _errors, _progress
+from crawler_dedup.cli.terminal import Start, progress, told_errors
 from crawler_dedup.config import PREFIX, Config, setting_name
-from crawler_dedup.evaluation import Advance, Judged
+from crawler_dedup.evaluation import Judged
 from crawler_dedup.labelled import read_folder
-
-_Start = Callable[[str, int | None], Advance]
 
 Folder = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Labelled pages (docs/evaluation.md).")]
 Settings = Annotated[
@@ -47,10 +45,10 @@ def evaluate(
     A pair counts as called a duplicate if one of its pages would be dropped while the other is kept.
     """
     config = _config(settings or [])
-    with _errors():
+    with told_errors():
         if plot is not None:
             curves.require_matplotlib()
-        with _progress() as start:
+        with progress() as start:
             judged = _judge(folder, config, jobs, start)
             left_out = calibration.leave_one_out(_grid(judged, config, start), precision) if leave_one_out else None
         found = report.Evaluation(judged, config, errors, left_out, precision)
@@ -78,7 +76,7 @@ def calibrate(
     given = {name: getattr(config, name) for name in (_field(one) for one in settings or [])}
     if chosen := sorted(setting_name(name) for name in given.keys() & set(THRESHOLDS)):
         raise typer.BadParameter(f"{', '.join(chosen)}: this is what `calibrate` chooses.")
-    with _errors(), _progress() as start:
+    with told_errors(), progress() as start:
         grid = _grid(_judge(folder, config, jobs, start), config, start)
     point = grid.best(precision)
     if point is None:
@@ -91,7 +89,7 @@ def _config(settings: Sequence[str]) -> Config:
     for one in settings:
         if not one.startswith(PREFIX) or "=" not in one:
             raise typer.BadParameter(f"{one!r} is no setting; write {PREFIX}MIN_FEATURES=30.")
-    with _errors():
+    with told_errors():
         return Config.from_settings(dict(one.split("=", 1) for one in settings))
 
 
@@ -100,12 +98,12 @@ def _field(setting: str) -> str:
     return setting.split("=", 1)[0].removeprefix(PREFIX).lower()
 
 
-def _judge(folder: Path, config: Config, jobs: int, start: _Start) -> list[Judged]:
+def _judge(folder: Path, config: Config, jobs: int, start: Start) -> list[Judged]:
     sets = read_folder(folder)
     advance = start("signing", sum(len(one.documents) for one in sets))
     return evaluation.judge_all(sets, evaluation.sign_documents(folder, sets, config, jobs, advance), config)
 
 
-def _grid(judged: Sequence[Judged], config: Config, start: _Start) -> Grid:
+def _grid(judged: Sequence[Judged], config: Config, start: Start) -> Grid:
     comparable = [one for one in judged if one.labelled.label != "grey"]
     return calibration.build_grid(comparable, config, start("calibrating", len(comparable)))

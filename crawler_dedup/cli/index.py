@@ -6,8 +6,7 @@ import multiprocessing
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import datetime, timezone
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -17,13 +16,13 @@ from urllib.parse import urlsplit
 import typer
 from rich.console import Console
 from rich.filesize import decimal
-from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup import compaction, maintenance
+from crawler_dedup.cli.terminal import progress, told_errors
 from crawler_dedup.errors import DedupError, IndexDamaged
-from crawler_dedup.maintenance import Advance, Contents
+from crawler_dedup.maintenance import Contents
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.portable import Export
 from crawler_dedup.records import Record
@@ -39,7 +38,7 @@ Index = Annotated[Path, typer.Argument(help="Directory of the index.")]
 @app.command()
 def stats(index: Index) -> None:
     """Print what an index is and what it holds."""
-    with _errors(), _progress() as start:
+    with told_errors(), progress() as start:
         opened = maintenance.open_index(index)
         try:
             header, figures = opened.environment.existing_header(), opened.environment.figures()
@@ -74,7 +73,7 @@ def verify(
     right, makes everything else anew from them, and removes records that cannot be read. Of an index of bare signatures
     it keeps every signature that stands in any table.
     """
-    with _errors():
+    with told_errors():
         maintenance.require_index(index)
         problems = _in_child(index, repair=False)
         for problem in problems:
@@ -90,7 +89,7 @@ def verify(
 @app.command()
 def compact(index: Index) -> None:
     """Write an index anew without what is free in it. Nobody else may have it open."""
-    with _errors(), _progress() as start:
+    with told_errors(), progress() as start:
         maintenance.require_index(index)
         start("compacting", None)
         before, after = compaction.compact(index)
@@ -119,7 +118,7 @@ def forget(
         tests.append(lambda record: record.run == number)
     if not tests:
         raise typer.BadParameter("Say what to forget: --older-than, --url, --host or --run.")
-    with _errors(), _progress() as start:
+    with told_errors(), progress() as start:
         pages = maintenance.open_pages(index)
         try:
             forgotten = pages.forget(
@@ -135,7 +134,7 @@ def forget(
 @app.command("export")
 def export_(index: Index, file: Annotated[Path, typer.Argument(help="File to write.")]) -> None:
     """Write an index to one portable file (docs/export.md)."""
-    with _errors(), _progress() as start:
+    with told_errors(), progress() as start:
         opened = maintenance.open_index(index)
         try:
             written = maintenance.export_index(opened, file, start("exporting", len(opened)))
@@ -149,35 +148,12 @@ def import_(
     index: Index, file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What `export` wrote.")]
 ) -> None:
     """Merge an exported index into one that may be there already. A damaged file changes nothing."""
-    with _errors(), _progress() as start:
+    with told_errors(), progress() as start:
         export = Export(file)
         total, new = maintenance.import_index(
             export, index, start("reading", len(export)), start("importing", len(export))
         )
     typer.echo(f"{total:,} read, {new:,} of them new.")
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    """What goes wrong becomes a sentence and exit status 2."""
-    try:
-        yield
-    except (DedupError, OSError) as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(2) from None
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int | None], Advance]]:
-    """Progress bars on the terminal; yields what starts one for a number of things (``None``: not known)."""
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-
-        def start(what: str, total: int | None) -> Advance:
-            task = progress.add_task(what, total=total)
-            return lambda done: progress.advance(task, done)
-
-        yield start
 
 
 def _in_child(index: Path, *, repair: bool) -> list[str]:
@@ -205,7 +181,7 @@ def _verify(index: Path, repair: bool, sender: Connection) -> None:
     try:
         opened = maintenance.open_index(index)
         try:
-            with _progress() as start:
+            with progress() as start:
                 if repair:
                     maintenance.repair(opened, start("repairing", len(opened)))
                 found = maintenance.verify(opened, start("verifying", len(opened)))

@@ -1,0 +1,38 @@
+"""What the commands share: errors become sentences, long work shows how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from crawler_dedup.errors import DedupError
+
+Advance = Callable[[int], None]
+Start = Callable[[str, "int | None"], Advance]
+
+
+@contextmanager
+def told_errors() -> Iterator[None]:
+    """What goes wrong becomes a sentence and exit status 2."""
+    try:
+        yield
+    except (DedupError, OSError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from None
+
+
+@contextmanager
+def progress() -> Iterator[Start]:
+    """Progress bars on the terminal; yields what starts one for a number of things (``None``: not known)."""
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
+
+        def start(what: str, total: int | None) -> Advance:
+            task = bars.add_task(what, total=total)
+            return lambda done: bars.advance(task, done)
+
+        yield start
