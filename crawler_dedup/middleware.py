@@ -239,13 +239,14 @@ class DedupMiddleware:
         return page
 
     def _watch(self, decision: Decision) -> Decision:
+        kept = decision.duplicate_of
         decision, swallowed = self._watchdog.look(decision)
         if swallowed is not None:
             self._count("watchdog")
             self._log(
                 logging.WARNING,
                 "%s stands for more than %d pages of one site%s. Is it an error page or a form? Some of them: %s",
-                decision.duplicate_of,
+                kept,
                 self.config.max_duplicates,
                 "; further ones pass" if self.config.pass_beyond_max_duplicates else "",
                 ", ".join(swallowed.examples),

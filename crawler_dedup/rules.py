@@ -54,8 +54,10 @@ class Pair:
     def other_numbers(self) -> bool:
         """Whether both texts hold some numbers, and hardly any in common: two tables in the same words."""
         new, kept = sketch.members(self.new.numbers), sketch.members(self.kept.numbers)
-        if new is None or kept is None:
+        if new is None and kept is None:
             return sketch.resemblance(self.new.numbers, self.kept.numbers) < _SOME_NUMBERS
+        if new is None or kept is None:
+            return False
         fewer = min(len(new), len(kept))
         return fewer >= _NUMBERS and len(np.intersect1d(new, kept)) < _SAME_NUMBERS * fewer
 
@@ -90,8 +92,8 @@ class Pair:
     @cached_property
     def same_title(self) -> bool:
         new, kept = titles.parts(self.new.title), titles.parts(self.kept.title)
-        if not self.new_title and not self.kept_title:
-            return new <= kept or kept <= new  # a site that combines few words into many titles
+        if not self.kept_title and len(kept) > 1 and not kept <= new:  # few words make many titles: "Manual | Router"
+            return not self.new_title and new <= kept
         known = self.one_host or (self.new_site.known and self.kept_site.known)
         return titles.agree(self.new_title, self.kept_title, known=known)
 

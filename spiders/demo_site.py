@@ -138,7 +138,7 @@ def _list(items: Sequence[str]) -> str:
 
 def _print(article: Article) -> Page:
     return (
-        f"<html><head><title>Print: {article.title}</title></head><body><h1>{article.title}</h1>"
+        f"<html><head><title>{article.title}</title></head><body><h1>{article.title}</h1>"
         f"{_paragraphs(article)}<footer>Printed from the Gazette</footer></body></html>"
     ), "utf-8"
 

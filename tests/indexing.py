@@ -6,7 +6,7 @@ import random
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -121,8 +121,11 @@ class ByDistance:
         self.max_distance = max_distance
         self.scheme = SimHash()
 
-    def unfit(self, page: SignedPage) -> str:
-        return page.unsigned
+    def learn(self, page: SignedPage) -> None:
+        pass
+
+    def to_keep(self, page: SignedPage) -> SignedPage:
+        return page
 
     def keys(self, signature: int) -> list[int]:
         return self.scheme.keys(signature)
@@ -136,6 +139,10 @@ class ByDistance:
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         apart = distance(new.signature, kept.signature)
         return Match("near", apart, 1, 1) if apart <= self.max_distance else None
+
+    def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
+        matches = ((one, self.compare(new, one)) for one in kept)
+        return next(((one, match) for one, match in matches if match), None)
 
 
 def open_store(directory: Path, *, fresh: bool = False, spec: dict[str, str] | None = None) -> Store:

@@ -12,6 +12,9 @@ from tests.crawling import article
 runner = CliRunner()
 
 
+LIST = "<ul>" + "".join(f'<li><a href="/{number}">story {number}</a>' for number in range(9)) + "</ul>"
+
+
 def write(folder: Path, name: str, text: str) -> str:
     (folder / name).write_text(text, encoding="utf-8")
     return str(folder / name)
@@ -26,7 +29,7 @@ def test_settings_are_printed_as_documented() -> None:
     [
         (article("x", frame="another template"), 0, "duplicate: alike"),
         (article("y"), 1, "different: signatures far apart"),
-        ("<p>short</p>", 1, "different: too little text"),
+        (LIST, 1, "different: other kinds of page"),
     ],
 )
 def test_two_files_are_compared_by_the_rules_of_the_crawl(tmp_path: Path, other: str, status: int, line: str) -> None:
@@ -41,6 +44,7 @@ def test_two_files_are_compared_by_the_rules_of_the_crawl(tmp_path: Path, other:
     [
         (["absent.html", "absent.html"], "does not exist"),
         (["deep.html", "deep.html"], "nested too deep"),
+        (["short.html", "short.html"], "too little text"),
         (["deep.html", "deep.html", "--tokenizer", "none"], "DEDUP_TOKENIZER"),
         (["deep.html", "deep.html", "--max-distance", "9"], "DEDUP_MAX_DISTANCE"),
     ],
@@ -50,6 +54,7 @@ def test_a_wrong_call_is_explained(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path, "deep.html", "<div>" * 1000)
+    write(tmp_path, "short.html", "<p>short</p>")
     result = runner.invoke(app, ["compare", *arguments])
     assert result.exit_code == 2
     assert sentence in " ".join(result.output.replace("│", " ").split())

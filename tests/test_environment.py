@@ -703,9 +703,9 @@ def test_compaction_keeps_who_may_use_the_file(tmp_path: Path) -> None:
     file = tmp_path / "data.mdb"
     if os.geteuid() == 0:
         os.chown(file, 12345, 54321)
-    before = file.stat()
     for mode in (0o664, 0o600):
         file.chmod(mode)
+        before = file.stat()
         compact(tmp_path)
         after = file.stat()
         assert (after.st_mode & 0o777, after.st_uid, after.st_gid) == (mode, before.st_uid, before.st_gid)

@@ -20,8 +20,9 @@ from crawler_dedup import Config, SignedPage, calibration, curves, evaluation
 from crawler_dedup.calibration import Grid, build_grid, leave_one_out
 from crawler_dedup.cli import app
 from crawler_dedup.errors import DedupError
-from crawler_dedup.evaluation import Counts, Judged, Share, SignedDocument, judge
+from crawler_dedup.evaluation import Counts, Judged, Judgement, Share, SignedDocument, judge
 from crawler_dedup.labelled import LabelledPair, read_body, read_folder
+from crawler_dedup.sites import KNOWN, Sites
 from crawler_dedup.sketch import sketch
 from tests.crawling import article, paragraphs, words
 
@@ -297,6 +298,16 @@ def test_pages_are_judged_as_compare_judges_them(tmp_path: Path) -> None:
         assert (verdict == "duplicate", rule) == (one.forward.duplicate, one.forward.rule)
 
 
+def test_pages_are_judged_with_what_all_pages_tell_about_their_site(tmp_path: Path) -> None:
+    pages = {f"{number}": article(number, count=60) for number in range(KNOWN)}
+    pages = {name: body.replace("</title>", " | Tea House</title>") for name, body in pages.items()}
+    pages["copy"] = article(0, count=60, frame="copy")
+    apart = [pair("1", f"{number}", 0) for number in range(2, KNOWN)]
+    (alone,) = judged_folder(write_set(tmp_path / "few", pages, [pair("copy", "0", 1)]))
+    among, *_ = judged_folder(write_set(tmp_path / "many", pages, [pair("copy", "0", 1), *apart]))
+    assert (alone.duplicate, among.duplicate) == (False, True)
+
+
 def signed_page(name: str, *, flipped: int = 0, own: int = 0, features: int = 100, unsigned: str = "") -> SignedPage:
     """A page whose signature has *flipped* bits that others have not, and of whose features *own* are its own."""
     kept = [f"{one}" for one in range(features - own)] + [f"{name} {one}" for one in range(own)]
@@ -314,10 +325,15 @@ def signed_page(name: str, *, flipped: int = 0, own: int = 0, features: int = 10
     )
 
 
+def ask(new: SignedPage, kept: SignedPage, config: Config = CONFIG) -> Judgement:
+    """What the rules say while nothing is known of any site."""
+    return judge(new, kept, config, Sites())
+
+
 def judged_pair(a: SignedPage, b: SignedPage, label: int, source: str = "") -> Judged:
     labelled = LabelledPair(a.key, b.key, 1 if label else 0, source=source)
     documents = [SignedDocument(one, one.key) for one in (a, b)]
-    return Judged("set", labelled, documents[0], documents[1], judge(a, b, CONFIG), judge(b, a, CONFIG))
+    return Judged("set", labelled, documents[0], documents[1], ask(a, b), ask(b, a))
 
 
 def test_either_page_may_be_the_one_that_is_dropped() -> None:
@@ -348,7 +364,7 @@ def test_the_direction_that_makes_a_duplicate_is_shown_whatever_the_other_covers
 def test_a_page_that_cannot_be_judged_is_no_duplicate() -> None:
     unfit, other = signed_page("x", unsigned="too many elements"), signed_page("other")
     for new, kept in ((unfit, other), (other, unfit), (unfit, unfit)):
-        judgement = judge(new, kept, CONFIG)
+        judgement = ask(new, kept)
         assert (judgement.rule, judgement.duplicate) == ("too many elements", False)
 
 
@@ -589,7 +605,7 @@ def test_the_grid_holds_what_the_rules_say_at_every_point() -> None:
     grid = grid_of(judged)
     for point, config in enumerate(grid.points):
         asked = [
-            judge(one.a.page, one.b.page, config).duplicate or judge(one.b.page, one.a.page, config).duplicate
+            ask(one.a.page, one.b.page, config).duplicate or ask(one.b.page, one.a.page, config).duplicate
             for one in judged
         ]
         assert grid.called[:, point].tolist() == asked

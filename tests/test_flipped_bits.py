@@ -147,10 +147,24 @@ def test_a_record_that_cannot_be_read_is_said_and_removed_by_a_repair(
     assert [decision.verdict for decision in pages.deduplicator.decide(pages.copies)] == ["new", *["duplicate"] * 2]
 
 
-def test_a_record_with_a_sketch_of_another_length_is_no_error_but_of_the_index(pages: Pages) -> None:
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"sketch": b"x" * 195},
+        {"sketch": b""},
+        {"sketch": b"x" * 64},
+        {"numbers": b"x" * 63},
+        {"sketch": b"short"},
+        {"numbers": b"short"},
+    ],
+    ids=repr,
+)
+def test_a_record_with_a_part_of_another_length_is_no_error_but_of_the_index(
+    pages: Pages, fields: dict[str, object]
+) -> None:
     def change(content: bytes) -> bytes:
         record: Record = decode(content)
-        return encode(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, sketch=b"short")))
+        return encode(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, **fields)))
 
     pages.damage(b"records", change)
     pages.use()

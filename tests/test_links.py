@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.links import comparable, links
+from crawler_dedup.links import MAX_PACKED, Links, _hash_of, comparable, links, members
 from crawler_dedup.maintext import parse
 
 PAGE = "http://example.com/a/b.html"
@@ -52,8 +57,85 @@ def test_a_base_element_is_heeded() -> None:
     assert collect('<base href="/r/"><a href="y">y</a>') == collect('<a href="/r/y">y</a>')
 
 
-def test_links_are_a_set_and_their_text_is_counted_without_what_follows() -> None:
+def test_links_are_a_set_whatever_they_are_called() -> None:
     found = links(parse(b'<a href="/x"> one <b>two</b></a> tail <a href="/x">three</a><a>none</a>'), PAGE)
     assert len(found) == 1
-    assert found.chars == len("onetwothree")
     assert found.hashes.dtype == np.uint64
+    assert found.hashes.tolist() == [xxh3_64_intdigest(b"/x")]
+
+
+HREFS = st.sampled_from(
+    "c.html ./c.html ../c.html /c /../c //other.org //other.org/c ?page=2 # #top c?b=2&a=1 c#part ;v=1 "
+    "HTTP://EXAMPLE.COM/c https://other.org http:c.html c//d /c/./d/ .. . mailto:a c:d http://[broken \x0b/c".split(" ")
+)
+BASES = st.sampled_from(
+    [
+        *("http://example.com", "http://example.com/", "http://example.com/a/b.html", "http://example.com/a/b/?c=/d/e"),
+        *("http://example.com/a/../b", "http://user:x@example.com:8080/a;p/b;q", "https://EXAMPLE.com/a//b", "/a/b"),
+        *("", "ftp://example.com/a/b", "http://[broken/a", "file:///a/b.html"),
+    ]
+)
+
+
+@given(st.lists(HREFS), BASES)
+def test_a_page_has_the_links_that_each_of_its_anchors_has_alone(hrefs: list[str], url: str) -> None:
+    body = "".join(f'<a href="{href}">x</a>' for href in hrefs)
+    try:
+        host = urlsplit(url).netloc.lower()
+    except ValueError:
+        host = ""
+    targets = {comparable(href, url, host) for href in hrefs} - {None}
+    assert collect(body, url) == {xxh3_64_intdigest(str(target).encode()) for target in targets}
+
+
+def of_numbers(count: int) -> Links:
+    return links(parse("".join(f'<a href="/{number}">x</a>' for number in range(count)).encode()), PAGE)
+
+
+def test_packed_links_are_the_first_half_of_each_hash_and_none_of_too_many() -> None:
+    some, most, too_many = of_numbers(3), of_numbers(MAX_PACKED), of_numbers(MAX_PACKED + 1)
+    assert members(some.packed) == [one >> 32 for one in some.hashes.tolist()]
+    assert len(members(most.packed)) == MAX_PACKED
+    assert too_many.packed == of_numbers(0).packed == b""
+    assert len({one.digest for one in (some, most, too_many, of_numbers(0))}) == 4
+
+
+BASES = [
+    PAGE,
+    "http://h",
+    "http://h/",
+    "http://h.com//a/b",
+    "http://h.com//[x/y",
+    "https://h:8000/a/b/?q=/x/y#f",
+    "http://h/a;p/b;q",
+    "http://h/a/../b/c",
+    "",
+]
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize(
+    "href", ["c", "c/", "../c", "./c", "/c", "//o/c", "?q", "", "http://o/c", "HTTP://O/c", "c?a#b", "/a//b"]
+)
+def test_links_lead_where_they_lead_from_the_whole_address(base: str, href: str) -> None:
+    tree = parse(f'<a href="{href}">text</a>'.encode())
+    try:
+        host = urlsplit(base).netloc
+    except ValueError:
+        host = ""
+    target = comparable(href, base, host)
+    found = links(tree, base).hashes.tolist()
+    assert found == ([] if target is None else [xxh3_64_intdigest(target.encode())])
+
+
+def test_a_broken_base_is_no_error() -> None:
+    for base in ("http://h.com//[/", "http://[", "\x00", "//[x"):
+        assert len(links(parse(f'<base href="{base}"><a href="q">q</a>'.encode()), PAGE)) <= 1
+
+
+def test_links_that_no_crawler_follows_are_none_and_are_not_remembered() -> None:
+    long = "a/" * 2000
+    _hash_of.cache_clear()
+    assert len(links(parse(f'<a href="{long}">q</a><a href="/b">b</a>'.encode()), PAGE)) == 1
+    assert len(links(parse(f'<base href="/{long}"><a href="b">b</a>'.encode()), PAGE)) == 1
+    assert _hash_of.cache_info().currsize <= 2

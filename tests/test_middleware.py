@@ -488,12 +488,21 @@ def test_nothing_in_the_meta_keeps_a_request_out_of_the_disk_queue(resumed: list
 
 RAISING_EXTRACTION = """
 from crawling import Walker
-from crawler_dedup import maintext
+from crawler_dedup import signing
+
+def paragraphs(outline):
+    raise OSError("the extractor is out of order")
+
+signing.paragraphs = paragraphs
+
+class Spider(Walker):
+    pass
+"""
+RAISING_EXTRACTOR = """
+from crawling import Walker
 
 def extract(tree):
     raise OSError("the extractor is out of order")
-
-maintext.extract = extract
 
 class Spider(Walker):
     pass
@@ -508,19 +517,15 @@ class Spider(Walker):
     pass
 """
 # The first page is not decided on before its callback runs: without a limit of time that is never.
-HANGING_EXTRACTION = """
+HANGING_EXTRACTOR = """
 import threading
 from crawling import Walker
-from crawler_dedup import maintext
 
 passed = threading.Event()
-extract_in_time = maintext.extract
 
 def extract(tree):
     passed.wait(20)
-    return extract_in_time(tree)
-
-maintext.extract = extract
+    return tree.text_content()
 
 class Spider(Walker):
     def parse(self, response):
@@ -531,7 +536,8 @@ class Spider(Walker):
 
 FAILURES: dict[str, tuple[str, dict[str, Any], str]] = {
     "extraction raises": (RAISING_EXTRACTION, {}, "OSError"),
-    "extraction hangs": (HANGING_EXTRACTION, {"DEDUP_TIMEOUT": 0.2}, "TimeoutError"),
+    "extractor raises": (RAISING_EXTRACTOR, {"DEDUP_EXTRACTOR": "script.extract"}, "OSError"),
+    "extractor hangs": (HANGING_EXTRACTOR, {"DEDUP_EXTRACTOR": "script.extract", "DEDUP_TIMEOUT": 0.2}, "TimeoutError"),
     "scope raises": (RAISING_SCOPE, {"DEDUP_SCOPE": "script.scope"}, "ZeroDivisionError"),
 }
 

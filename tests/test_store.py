@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import lmdb
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -231,6 +232,32 @@ def test_an_unfit_page_is_not_filed(store: Store) -> None:
     decision = store.offer([SignedPage("1", "u", "", unsigned="too many bytes")], ByDistance()).result()[0]
     assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too many bytes")
     assert len(store) == 0
+
+
+def test_the_judge_learns_from_every_page_that_passes(store: Store) -> None:
+    learned: list[str] = []
+
+    class Learning(ByDistance):
+        def learn(self, page: SignedPage) -> None:
+            learned.append(page.key)
+
+    unsigned = SignedPage("unsigned", "u", "", unsigned="too many bytes")
+    batch = [page(1, 0), page(2, 0), page(1, 0), unsigned, page(1, 2**64 - 1), page(3, 2**64 - 1), page(4, 5)]
+    verdicts = [one.verdict for one in store.offer(batch, Learning()).result()]
+    assert verdicts == ["new", "duplicate", "unchanged", "unchecked", "changed", "duplicate", "new"]
+    assert learned == ["1", "unsigned", "1", "4"]
+
+
+def test_of_a_page_the_index_keeps_what_the_judge_wants_to_keep(store: Store) -> None:
+    class Sparing(ByDistance):
+        def to_keep(self, page: SignedPage) -> SignedPage:
+            return msgspec.structs.replace(page, title="")
+
+    given = [msgspec.structs.replace(page(1, signature), title="Steeping") for signature in (0, 2**64 - 1)]
+    for one, verdict in zip(given, ("new", "changed"), strict=True):
+        assert store.offer([one], Sparing()).result()[0].verdict == verdict
+        ((record,),) = store.records(10)
+        assert record.page == msgspec.structs.replace(one, title="")
 
 
 def test_two_openings_in_one_process_share_the_index(tmp_path: Path) -> None:

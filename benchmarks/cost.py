@@ -1,0 +1,85 @@
+"""Processor time of the filter a page, beside ``trafilatura.extract()``: ``python -m benchmarks.cost [--pages 250]``.
+
+Real pages, already parsed as Scrapy would have them. Ours counts everything to the verdict: main text, tokens, signature,
+sketches, links, look-up, filing on disk, one page at a time. The peer gets the bytes and its defaults. The two take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import trafilatura
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.data import DATA, Source, require_data, saved, sources
+from crawler_dedup import Config, Deduplicator, maintext
+
+_TURN = 25
+"""Pages that one takes before it is the other's turn."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Milliseconds of processor time a page: signing, all to the verdict, the peer."""
+
+    signing: float
+    verdict: float
+    peer: float
+
+
+def measure(pages: list[Source], tokenizer: str) -> Cost:
+    """One round over *pages* with a fresh index."""
+    spent = [0.0, 0.0, 0.0]
+    with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, Config(tokenizer=tokenizer)) as filtered:
+        filtered.load()
+        for at in range(0, len(pages), _TURN):
+            turn = [(page.url, saved(page.file)) for page in pages[at : at + _TURN]]
+            parsed = [(url, body, maintext.parse(body)) for url, body in turn]
+            start = time.process_time()
+            signed = [filtered.sign_with_text(url, body, tree)[0] for url, body, tree in parsed]
+            spent[0] += time.process_time() - start
+            for page in signed:
+                filtered.decide([page])
+            spent[1] += time.process_time() - start
+            start = time.process_time()
+            for _, body in turn:
+                trafilatura.extract(body)
+            spent[2] += time.process_time() - start
+    return Cost(*(1000 * seconds / len(pages) for seconds in spent))
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=DATA)
+    parser.add_argument("--pages", type=int, default=250, help="of each language")
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    require_data(given.folder)
+    table = Table("", title=f"ms of processor time a page, median of {given.rounds} rounds (least … most)")
+    for column in ("signing", "to the verdict", "trafilatura.extract", "share"):
+        table.add_column(column, justify="right")
+    for language, tokenizer in (("en", "jieba"), ("zh", "rjieba"), ("zh", "jieba")):
+        own = [source for source in sources(given.folder) if source.language == language]
+        pages = own[:: max(1, len(own) // given.pages)][: given.pages]
+        rounds = [measure(pages, tokenizer) for _ in range(given.rounds)]
+        shares = sorted(one.verdict / one.peer for one in rounds)
+        table.add_row(
+            f"{language}, {tokenizer}",
+            *(
+                f"{statistics.median(values):.2f}"
+                for values in zip(*((one.signing, one.verdict, one.peer) for one in rounds), strict=True)
+            ),
+            f"{statistics.median(shares):.3f} ({shares[0]:.3f} … {shares[-1]:.3f})",
+        )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
