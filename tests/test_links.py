@@ -68,7 +68,7 @@ HREFS = st.sampled_from(
     "c.html ./c.html ../c.html /c /../c //other.org //other.org/c ?page=2 # #top c?b=2&a=1 c#part ;v=1 "
     "HTTP://EXAMPLE.COM/c https://other.org http:c.html c//d /c/./d/ .. . mailto:a c:d http://[broken \x0b/c".split(" ")
 )
-BASES = st.sampled_from(
+ADDRESSES = st.sampled_from(
     [
         *("http://example.com", "http://example.com/", "http://example.com/a/b.html", "http://example.com/a/b/?c=/d/e"),
         *("http://example.com/a/../b", "http://user:x@example.com:8080/a;p/b;q", "https://EXAMPLE.com/a//b", "/a/b"),
@@ -77,7 +77,7 @@ BASES = st.sampled_from(
 )
 
 
-@given(st.lists(HREFS), BASES)
+@given(st.lists(HREFS), ADDRESSES)
 def test_a_page_has_the_links_that_each_of_its_anchors_has_alone(hrefs: list[str], url: str) -> None:
     body = "".join(f'<a href="{href}">x</a>' for href in hrefs)
     try:
