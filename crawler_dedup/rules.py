@@ -98,14 +98,22 @@ class Pair:
         return titles.agree(self.new_title, self.kept_title, known=known)
 
     @property
+    def same_words(self) -> bool:
+        return self.new.feature_digest == self.kept.feature_digest
+
+    @property
     def renamed(self) -> bool:
         """Whether two pages with names, on two hosts, hold the very same words, enough of them to tell.
 
         On one host the words are a template's rather, and the name stands elsewhere on the page. And a page whose name
         says no more than the other's is a start page or a page of an archive, which shows an article among others.
         """
-        same = self.new.feature_digest == self.kept.feature_digest and not self.one_host
-        return same and self.new.features >= _MUCH_TEXT and bool(self.new_title - self.kept_title)
+        return (
+            self.same_words
+            and not self.one_host
+            and self.new.features >= _MUCH_TEXT
+            and bool(self.new_title - self.kept_title)
+        )
 
 
 Row = Callable[[Pair], "bool | None"]
@@ -119,7 +127,7 @@ def is_list(page: SignedPage) -> bool:
     main text is a box at its side).
     """
     inside, outside = 2 * page.inner_link_chars >= page.chars, page.link_chars >= 2 * page.chars
-    return page.kind is Kind.LIST or inside or outside
+    return page.kind is Kind.LIST or (page.chars > 0 and (inside or outside))
 
 
 def links_tell(page: SignedPage) -> bool:
@@ -139,8 +147,8 @@ def _same_list(pair: Pair) -> bool | None:
         return None
     # Where a list leads tells which it is, but navigation, which the whole site shares, tells nothing.
     told = pair.new_site.known and len(pair.new_links) >= _OWN_LINKS
-    least = _NEARLY_ALL if told and pair.same_title else 1
-    return pair.same_links and pair.resemblance >= least and (told or pair.same_title)
+    words = pair.same_words or (told and pair.same_title and pair.resemblance >= _NEARLY_ALL)
+    return pair.same_links and words and (told or pair.same_title)
 
 
 def _same_short_page(pair: Pair) -> bool | None:
@@ -154,10 +162,11 @@ def _differs(speaks: Callable[[Pair], bool]) -> Row:
 
 
 OTHER_LINKS = "lists with other links"
+SAME_BYTES = "same bytes"
 
 ROWS: tuple[tuple[str, Row], ...] = (
     ("too little text", _differs(lambda pair: bool(pair.new.unsigned or pair.kept.unsigned))),
-    ("same bytes", _same_bytes),
+    (SAME_BYTES, _same_bytes),
     ("other kinds of page", _differs(lambda pair: pair.new.kind is not pair.kept.kind)),
     ("same list", _same_list),
     ("same short page", _same_short_page),
@@ -171,6 +180,9 @@ ROWS: tuple[tuple[str, Row], ...] = (
     (OTHER_LINKS, _differs(lambda pair: is_list(pair.new) and pair.one_host and not pair.links_covered)),
     ("alike", lambda _: True),
 )
+
+
+_VARIANTS = (SAME_BYTES, OTHER_LINKS)
 
 
 def decide(pair: Pair, rows: Sequence[tuple[str, Row]] = ROWS) -> tuple[str, bool]:
@@ -194,14 +206,15 @@ def compare(pair: Pair) -> Match | None:
 def first_match(pairs: Iterable[Pair]) -> tuple[SignedPage, Match] | None:
     """The first kept page that covers the new one, with the match.
 
-    A list with new links is covered by none, until as many lists of the same text are kept as the limits allow.
+    A list with new links is covered by none, nor are the same bytes where their links lead elsewhere, until as many
+    variants are kept as the limits allow.
     """
     variants = 0
     for pair in pairs:
         rule, duplicate = decide(pair)
         if duplicate:
             return pair.kept, _match(rule, pair)
-        if rule == OTHER_LINKS and pair.kept.key != pair.new.key:
+        if rule in _VARIANTS and pair.kept.key != pair.new.key:
             variants += 1
             if variants == pair.limits.max_list_variants:
                 return pair.kept, _match("too many variants of a list", pair)

@@ -493,3 +493,9 @@ def test_short_pages_that_differ_in_what_is_not_read_are_kept_apart(crawl: Crawl
     for number in (1, 2):
         assert crawl.check(f"/{number}", notice(extra=other.format(number))).verdict is Verdict.NEW
     assert is_duplicate(crawl.check("/again", notice(extra=other.format(1) + "<!-- -->")), "http://h/1")
+
+
+@pytest.mark.parametrize("bounded", [3], indirect=True)
+def test_a_page_whose_relative_link_leads_ever_deeper_comes_to_an_end(bounded: Crawl) -> None:
+    trap = page(f"Trap | {SITE}", f"<article>{paragraphs(words('trap', 100))}</article><a href='x/'>deeper</a>")
+    assert [bounded.check("/" + "x/" * depth, trap).passes for depth in range(6)] == [True] * 3 + [False] * 3

@@ -35,7 +35,9 @@ def compare(
     """
     try:
         signer = Signer(Config(tokenizer=tokenizer, max_distance=max_distance))
-        pages = [_sign(signer, path, url) for path, url in ((new, new_url), (kept, kept_url or new_url))]
+        # Without addresses the two stand on two hosts: nothing is known of their sites.
+        addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
+        pages = [_sign(signer, path, url) for path, url in zip((new, kept), addresses, strict=True)]
     except (DedupError, OSError) as error:
         raise typer.BadParameter(str(error)) from None
     unfit = [f"{path}: {page.unsigned}" for path, page in zip((new, kept), pages, strict=True) if page.unsigned]
@@ -49,8 +51,7 @@ def compare(
 
 
 def _sign(signer: Signer, path: Path, url: str) -> SignedPage:
-    address = url or "http://localhost/"
-    return signer.sign(address, path.read_bytes(), encoding=None, key=address, scope="")[0]
+    return signer.sign(url, path.read_bytes(), encoding=None, key=url, scope="")[0]
 
 
 def _table(pair: rules.Pair) -> Table:
