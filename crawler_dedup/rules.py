@@ -20,11 +20,11 @@ from crawler_dedup.links import members
 from crawler_dedup.signedpage import Kind, SignedPage
 from crawler_dedup.sites import UNKNOWN, Site, host_of
 
-_OWN_LINKS = 2
+_OWN_LINKS = 2  # one may be the way back
 _NEARLY_ALL = 0.95
-_MUCH_TEXT = 100
-_NUMBERS = 5
-_SAME_NUMBERS = 0.3
+_MUCH_TEXT = 100  # different words; below, labelled pages with the same words under two titles were two pages
+_NUMBERS = 5  # fewer are a date
+_SAME_NUMBERS = 0.3  # of labelled duplicates every pair shares .8
 _SOME_NUMBERS = 0.08  # of an estimate from sketches, whose standard error is .03 there
 
 
@@ -180,7 +180,6 @@ ROWS: tuple[tuple[str, Row], ...] = (
     (OTHER_LINKS, _differs(lambda pair: is_list(pair.new) and pair.one_host and not pair.links_covered)),
     ("alike", lambda _: True),
 )
-
 
 _VARIANTS = (SAME_BYTES, OTHER_LINKS)
 

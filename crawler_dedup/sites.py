@@ -1,7 +1,7 @@
 """What the pages of a site have in common: its navigation, and what it writes into every title.
 
-Learned from the pages as they come, in memory, for the sites seen last. A site that is not known yet is treated with
-more care, so that what is forgotten costs a missed duplicate at most.
+Learned from the pages as they come, in memory, for the sites seen last. Of a site that is not known yet nothing is left
+out: two titles must be the same on one host, and share a long part on two.
 """
 
 from __future__ import annotations
