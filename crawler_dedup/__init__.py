@@ -15,12 +15,14 @@ if TYPE_CHECKING:
         DedupError,
         ExportUnreadable,
         IndexDamaged,
+        IndexGone,
         IndexMismatch,
         IndexUnusable,
     )
     from crawler_dedup.hamming import SignatureMatch
     from crawler_dedup.maintext import main_text
     from crawler_dedup.permuted import PermutedIndex
+    from crawler_dedup.settling import release, settle
     from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped, page_handled
     from crawler_dedup.signedpage import SignedPage
 
@@ -33,6 +35,7 @@ __all__ = [
     "Deduplicator",
     "ExportUnreadable",
     "IndexDamaged",
+    "IndexGone",
     "IndexMismatch",
     "IndexUnusable",
     "Match",
@@ -44,6 +47,8 @@ __all__ = [
     "main_text",
     "near_duplicate_dropped",
     "page_handled",
+    "release",
+    "settle",
 ]
 
 # Imported on first use: the core works without loading Scrapy, and Scrapy without loading the extractor too early.
@@ -56,6 +61,7 @@ _MODULES = {
     "Deduplicator": "deduplicator",
     "ExportUnreadable": "errors",
     "IndexDamaged": "errors",
+    "IndexGone": "errors",
     "IndexMismatch": "errors",
     "IndexUnusable": "errors",
     "Match": "decision",
@@ -67,6 +73,8 @@ _MODULES = {
     "main_text": "maintext",
     "near_duplicate_dropped": "signals",
     "page_handled": "signals",
+    "release": "settling",
+    "settle": "settling",
 }
 
 

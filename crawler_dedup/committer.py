@@ -2,11 +2,13 @@
 
 LMDB makes a commit durable with one fsync, and that is nearly all that a small commit costs. So the thread first
 takes the write lock and only then the jobs: whoever came while another process wrote or the disk was busy shares the
-next fsync. A job is withdrawn (``Future.cancel``) as long as the lock is awaited.
+next fsync. A job is withdrawn (``Future.cancel``) as long as the lock is awaited. One that is not urgent waits a moment
+for others whose fsync it can share.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -21,6 +23,10 @@ from crawler_dedup.errors import IndexUnusable
 
 _T = TypeVar("_T")
 _READERS_INTERVAL = 60.0
+_PATIENCE = 0.1
+"""Seconds that a job waits that is not urgent."""
+_STUCK = 5.0
+"""Seconds for which another process may hold the write lock before urgent jobs are refused."""
 _Job = Callable[[lmdb.Transaction], Any]
 
 
@@ -33,20 +39,31 @@ class Committer:
         self._explain = explain
         self._readers_checked = time.monotonic()
         self._waiting: deque[tuple[_Job, Future[Any]]] = deque()
+        self._due = math.inf
+        self._locked_out_since = math.inf
         self._changed = threading.Condition()
         self._closing = False
         # A daemon: the process can end even while another one holds the write lock.
         self._thread = threading.Thread(target=self._run, name="crawler-dedup-committer", daemon=True)
         self._thread.start()
 
-    def submit(self, job: Callable[[lmdb.Transaction], _T]) -> Future[_T]:
-        """Run *job* in the next transaction; its future is done once that is on disk."""
+    def submit(self, job: Callable[[lmdb.Transaction], _T], *, urgent: bool = True) -> Future[_T]:
+        """Run *job* in the next transaction; its future is done once that is on disk.
+
+        Raises:
+            IndexUnusable: the index is closed; or, of an urgent job, another process has held the write lock for long.
+        """
+        if urgent and time.monotonic() > self._locked_out_since + _STUCK:
+            raise IndexUnusable("The index is locked by another process.")
+        due = time.monotonic() + (0 if urgent else _PATIENCE)
         future: Future[_T] = Future()
         with self._changed:
             if self._closing:
                 raise IndexUnusable("The index is closed, or was opened by a process of which this is a fork.")
             self._waiting.append((job, future))
-            self._changed.notify()
+            if due < self._due:
+                self._due = due
+                self._changed.notify()
         return future
 
     def close(self, timeout: float) -> bool:
@@ -65,7 +82,8 @@ class Committer:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._closing)
+                while not self._closing and (left := self._due - time.monotonic()) > 0:
+                    self._changed.wait(None if left == math.inf else left)
                 if not self._waiting:
                     return
             self._commit(None)
@@ -74,12 +92,15 @@ class Committer:
     def _commit(self, jobs: list[tuple[_Job, Future[Any]]] | None) -> None:
         """Commit *jobs* (``None``: all that wait once the lock is ours) and tell the futures."""
         results = []
+        self._locked_out_since = time.monotonic()
         try:
             with self._env.begin(write=True, buffers=True) as txn:
+                self._locked_out_since = math.inf
                 if jobs is None:
                     jobs = self._take()
                 results = [job(txn) for job, _ in jobs]
         except Exception as error:
+            self._locked_out_since = math.inf
             self._blame(jobs if jobs is not None else self._take(), error)
             return
         for (_, future), result in zip(jobs, results, strict=True):
@@ -96,6 +117,7 @@ class Committer:
         with self._changed:
             jobs = list(self._waiting)
             self._waiting.clear()
+            self._due = math.inf
         return [(job, future) for job, future in jobs if future.set_running_or_notify_cancel()]
 
     def _blame(self, jobs: list[tuple[_Job, Future[Any]]], error: Exception) -> None:

@@ -152,6 +152,46 @@ class Config:
         "A list with new links passes, but not for ever (calendars, session identifiers in paths): when so many lists "
         "with the same text and other links are kept, further ones are duplicates.",
     )
+    settle: str = _setting(
+        "item",
+        _one_of("item", "callback", "manual"),
+        '"item", "callback" or "manual"',
+        "When a page that passed counts as handled, so that it may stand for others. `item`: one of its items came out of "
+        "the pipelines, or it yielded none and the callback ended well. `callback`: the callback and all that it yielded "
+        "ended without an error. `manual`: when `crawler_dedup.settle(response)` is called. Otherwise it is forgotten.",
+    )
+    grace: int = _setting(
+        60,
+        _between(int, 0, 86_400),
+        "0 to 86,400",
+        "Seconds for which what came out of the pipelines may not be on disk (feeds are buffered). Where a crawl dies, what "
+        "it handled in its last so many seconds counts as not handled.",
+    )
+    claim_timeout: float = _setting(
+        10.0,
+        _between(float, 0, 86_400),
+        "0 to 86,400",
+        "Seconds that a page waits for the outcome of an alike one that is being handled; then it passes as `unchecked`.",
+    )
+    revisit: str = _setting(
+        "pass",
+        _one_of("pass", "drop"),
+        '"pass" or "drop"',
+        "What becomes of a page that an earlier run has handled and that is unchanged. `drop` makes incremental crawls; "
+        "its links are not followed either.",
+    )
+    expire_days: float = _setting(
+        0.0,
+        _between(float, 0, 36_500),
+        "0 to 36,500; 0: never",
+        "A page that was not visited for so many days counts no more, and is removed when the next crawl starts.",
+    )
+    store_text: bool = _setting(
+        False,
+        _boolean,
+        "True or False",
+        "Keep the main text of each kept page in the index, compressed.",
+    )
     max_duplicates: int = _setting(
         50,
         _between(int, 1, 1 << 31),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+BEING_HANDLED = "alike page being handled"
+"""Reason of an ``unchecked`` page: one that is alike has passed, and it is not yet known whether it was handled."""
+
 
 class Verdict(str, Enum):
     """The answer for one page."""
@@ -50,8 +53,10 @@ class Decision:
         key: identity of the page in the index.
         scope: what it was compared with.
         reason: for ``unchecked`` why, else ``""``.
-        duplicate_of: for ``duplicate`` the address of the kept page, else ``""``.
-        match: for ``duplicate`` and ``unchanged`` how the two agree, else ``None``.
+        duplicate_of: for ``duplicate``, and where an alike page is being handled, the address of that page, else ``""``.
+        match: how the two agree; for ``unchanged`` how the page agrees with what it was; else ``None``.
+        claim: for ``new`` and ``changed`` in a crawl, the number of its claim in this run; 0: it holds none.
+        from_earlier_run: for ``unchanged``, whether an earlier run has handled the page.
     """
 
     verdict: Verdict
@@ -61,6 +66,8 @@ class Decision:
     reason: str = ""
     duplicate_of: str = ""
     match: Match | None = None
+    claim: int = 0
+    from_earlier_run: bool = False
 
     @property
     def passes(self) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -17,11 +18,15 @@ from numpy.typing import NDArray
 from crawler_dedup import rules
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Match
+from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.hamming import SignatureMatch
+from crawler_dedup.runs import RunLock
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import Signer
 from crawler_dedup.sites import Sites
-from crawler_dedup.store import Store
+from crawler_dedup.store import Store, Visit
+
+logger = logging.getLogger(__name__)
 
 
 class _Judge:
@@ -52,20 +57,33 @@ class _Judge:
         return rules.first_match(rules.Pair(new, one, self._config, site, self._sites.of(one)) for one in kept)
 
 
+@dataclass(frozen=True)
+class _Opened:
+    """The open index, and how this run visits it: settling pages at once, or claiming their places."""
+
+    store: Store
+    lock: RunLock
+    visit: Visit
+    claiming: Visit
+
+
 class Deduplicator:
     """Tells for each page whether a kept one stands for it, and keeps those for which none does.
 
     Safe to use from several threads, and from several processes on one directory.
+
+    Each opening is a run of the index. It ends with :meth:`close`; where it does not, because the process was killed, what
+    it settled in its last ``Config.grace`` seconds counts as lost, and stands for nothing.
     """
 
-    def __init__(self, store: Store, signer: Signer) -> None:
+    def __init__(self, directory: Path, signer: Signer) -> None:
         """Use :meth:`open`."""
-        self._store = store
+        self._directory = directory
         self._signer = signer
         self._judge = _Judge(signer)
+        self._max_age = round(86_400 * signer.config.expire_days)
         self._closed = False
-        self.run = secrets.randbits(32)
-        """Number of this run, which stands in the records of the pages that it files."""
+        self._opened = self._open(fresh=signer.config.fresh)
 
     @classmethod
     def open(cls, directory: str | PathLike[str], config: Config | None = None) -> Deduplicator:
@@ -75,10 +93,35 @@ class Deduplicator:
             IndexMismatch: it was made with another configuration.
             IndexUnusable: it cannot be opened.
         """
-        config = config or Config()
-        signer = Signer(config, cache_dir=Path(directory))
-        store = Store.open(Path(directory), signer.spec, signer.libraries, map_size=config.map_size, fresh=config.fresh)
-        return cls(store, signer)
+        return cls(Path(directory), Signer(config or Config(), cache_dir=Path(directory)))
+
+    def _open(self, *, fresh: bool) -> _Opened:
+        signer, config = self._signer, self._signer.config
+        store = Store.open(self._directory, signer.spec, signer.libraries, map_size=config.map_size, fresh=fresh)
+        try:
+            lock = store.begin_run()
+        except BaseException:
+            store.close()
+            raise
+        visit = Visit(lock.number, config.grace, max_age=self._max_age)
+        return _Opened(store, lock, visit, replace(visit, claims=True))
+
+    def reopen(self) -> None:
+        """Open the index anew, after its directory was deleted and made again; it is another run then.
+
+        Raises as :meth:`open`, and :class:`IndexGone` while there is no directory: where a disk was unmounted, none is
+        made in its place.
+        """
+        if not self._directory.is_dir():
+            raise IndexGone(f"{self._directory} was deleted.")
+        opened, self._opened = self._opened, self._open(fresh=False)
+        opened.store.close()
+        opened.lock.leave()
+
+    @property
+    def run(self) -> int:
+        """Number of this run, which stands in the records of the pages that it files."""
+        return self._opened.visit.run
 
     @property
     def scheme(self) -> str:
@@ -116,9 +159,15 @@ class Deduplicator:
         encoding: str | None = None,
         key: str | None = None,
         scope: str = "",
+        alias: str = "",
     ) -> tuple[SignedPage, str | None]:
-        """As :meth:`sign`, with the main text (``None`` if extraction was not reached); *tree* saves the parsing."""
-        return self._signer.sign(url, body, tree, encoding=encoding, key=key or url, scope=scope)
+        """As :meth:`sign`, with the main text (``None`` if extraction was not reached).
+
+        Args:
+            tree: saves the parsing.
+            alias: another key of the page: that of the address that redirected to it.
+        """
+        return self._signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope, alias=alias)
 
     def check(
         self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str = ""
@@ -130,35 +179,68 @@ class Deduplicator:
         """Decide and file *batch* in order, also against each other. Returns when that is on disk."""
         return self.submit(batch).result()
 
-    def submit(self, batch: Sequence[SignedPage]) -> Future[list[Decision]]:
-        """As :meth:`decide`, without waiting. Cancelled before its transaction began, nothing is filed."""
-        return self._store.offer(batch, self._judge, self.run)
+    def submit(self, batch: Sequence[SignedPage], *, claim: bool = False) -> Future[list[Decision]]:
+        """As :meth:`decide`, without waiting. Cancelled before its transaction began, nothing is filed.
+
+        Args:
+            claim: what passes stands for others only when it was settled; see :meth:`end_claim`. Without, at once.
+        """
+        opened = self._opened
+        return opened.store.offer(batch, self._judge, opened.claiming if claim else opened.visit)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """The match if *kept* covers *new*, by the rules of the crawl between two pages whose sites are not known."""
         return rules.compare(rules.Pair(new, kept, self._signer.config))
 
+    def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
+        """As :meth:`settle` or :meth:`release`, without waiting; it is written a moment later, with what comes then."""
+        return self._end_claim(decision, settled=settled, urgent=False)
+
     def settle(self, decision: Decision) -> bool:
-        """The page was handled: it may stand for others. ``False`` if it is not recorded."""
-        return self._store.settle(decision.scope, decision.key, self._judge).result()
+        """The page was handled: it may stand for others. ``False`` if it is not recorded, or by another claim."""
+        return self._end_claim(decision, settled=True, urgent=True).result()
 
     def release(self, decision: Decision) -> bool:
-        """The page was not handled: forget it, so that it stands for nothing. ``False`` if it is not recorded."""
-        return self._store.release(decision.scope, decision.key, self._judge).result()
+        """The page was not handled: forget it, so that it stands for nothing. ``False`` as for :meth:`settle`."""
+        return self._end_claim(decision, settled=False, urgent=True).result()
+
+    def _end_claim(self, decision: Decision, *, settled: bool, urgent: bool) -> Future[bool]:
+        opened = self._opened
+        return opened.store.end_claim(decision, self._judge, opened.visit, settled=settled, urgent=urgent)
+
+    def tidy(self, advance: Callable[[int], None] = lambda _: None) -> int:
+        """Remove pages that expired, and what runs that have died may have lost; returns how many.
+
+        They stand for nothing even before. *advance* is called with numbers of pages that were looked at.
+        """
+        return self._opened.store.tidy(self._judge, self._max_age, advance)
 
     def __len__(self) -> int:
         """How many pages are kept."""
-        return len(self._store)
+        return len(self._opened.store)
 
     def __bool__(self) -> bool:
         """True: an empty index is an index."""
         return True
 
-    def close(self) -> None:
-        """Finish what waits and close the index. A second time nothing happens."""
-        if not self._closed:
-            self._closed = True
-            self._store.close()
+    def close(self, *, goodbye: bool = True) -> None:
+        """Finish what waits and close the index. A second time nothing happens.
+
+        Args:
+            goodbye: whether all that was settled is stored; without, the end counts as a death of the run.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        opened = self._opened
+        try:
+            if goodbye:
+                opened.store.end_run(opened.visit.run)
+        except IndexUnusable as error:
+            logger.warning("The run ends without goodbye, so that its last pages may be stored twice: %s", error)
+        finally:
+            opened.store.close()
+            opened.lock.leave()
 
     def __enter__(self) -> Deduplicator:
         return self
@@ -166,4 +248,4 @@ class Deduplicator:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self.close(goodbye=error is None)

@@ -39,7 +39,7 @@ from crawler_dedup.engine import (
     unusable,
 )
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.filesystem import Presence, refuse_network
+from crawler_dedup.filesystem import HeldFile, Presence, refuse_network
 from crawler_dedup.header import FORMAT, Header, check, decode
 
 logger = logging.getLogger(__name__)
@@ -76,6 +76,7 @@ class Environment:
             if isinstance(error, (OSError, lmdb.Error)):
                 raise self._unusable("cannot be opened", error) from error
             raise
+        self._file = _identity(directory)
         self._committer = Committer(self._lmdb, self._explain)
 
     def _open_lmdb(self, map_size: int) -> lmdb.Environment:
@@ -104,7 +105,7 @@ class Environment:
         directory = directory.resolve()
         with cls._lock:
             environment = cls._open.get(directory)
-            if environment is not None:
+            if environment is not None and not environment.is_gone:
                 environment._users += 1
                 return environment
             environment = cls(directory, map_size)
@@ -157,13 +158,22 @@ class Environment:
         self._users -= 1
         if self._users:
             return
-        self._open.pop(self.directory, None)
+        if self._open.get(self.directory) is self:
+            del self._open[self.directory]
         if self._committer.close(_CLOSE_TIMEOUT):
             self._lmdb.close()
             self._presence.leave()
         else:  # closing under a thread that waits inside LMDB would crash the process
             self._left_open.append(self)
             logger.warning("The index in %s is locked by another process; it was left open.", self.directory)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the file that is open is no longer the one in the directory: what is written is lost."""
+        try:
+            return _identity(self.directory) != self._file
+        except OSError:
+            return True
 
     @property
     def shared(self) -> bool:
@@ -226,19 +236,22 @@ class Environment:
         except (lmdb.Error, msgspec.DecodeError) as error:
             raise self._explain(error) from error
 
-    def submit(self, job: Callable[[lmdb.Transaction], _T]) -> Future[_T]:
-        """Run *job* in the next write transaction; its future is done once that is on disk."""
-        return self._committer.submit(job)
+    def submit(self, job: Callable[[lmdb.Transaction], _T], *, urgent: bool = True) -> Future[_T]:
+        """Run *job* in the next write transaction; its future is done once that is on disk.
 
-    def write(self, job: Callable[[lmdb.Transaction], _T]) -> _T:
+        One that is not *urgent* waits a moment for others with which it is written.
+        """
+        return self._committer.submit(job, urgent=urgent)
+
+    def write(self, job: Callable[[lmdb.Transaction], _T], timeout: float = _OPEN_TIMEOUT) -> _T:
         """Run *job* in the next write transaction and wait until it is on disk.
 
         Raises:
-            IndexUnusable: the transaction did not begin within 30 seconds; *job* is not run then.
+            IndexUnusable: the transaction did not begin within *timeout* seconds; *job* is not run then.
         """
         future = self.submit(job)
         try:
-            return future.result(_OPEN_TIMEOUT)
+            return future.result(timeout)
         except FutureTimeout:
             if future.cancel():
                 raise IndexUnusable(
@@ -303,6 +316,11 @@ class Environment:
         return unusable(self.directory, what, error)
 
 
+def _identity(directory: Path) -> tuple[int, int]:
+    found = (directory / FILE).stat()
+    return found.st_dev, found.st_ino
+
+
 def _after_fork() -> None:
     # LMDB's handles and the writing threads stay with the parent. LMDB refuses the child an index that the parent has
     # open; without this, the child would wait for a thread that it does not have.
@@ -310,6 +328,7 @@ def _after_fork() -> None:
         environment._presence.leave()
         environment._committer.forked()
         environment._forked = True
+    HeldFile.forked()
     Environment._open.clear()
     Environment._lock = threading.Lock()
 

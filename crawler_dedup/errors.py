@@ -21,6 +21,10 @@ class IndexDamaged(IndexUnusable):
     """What stands in the index is not what this package wrote: the file is damaged or cut off."""
 
 
+class IndexGone(IndexUnusable):
+    """The index directory was deleted or replaced after it was opened."""
+
+
 class IndexMismatch(DedupError):
     """The index was made with another configuration: its signatures cannot be compared with ours."""
 

@@ -1,8 +1,10 @@
-"""What the index asks of the file system: that it is a local one, and who else has the directory open."""
+"""What the index asks of the file system: that it is a local one, who else has the directory open, and who lives."""
 
 from __future__ import annotations
 
+import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import portalocker
@@ -91,3 +93,57 @@ class Presence:
         else:
             self._held = True
         return self._held
+
+
+class HeldFile:
+    """A new file that is locked while this process lives, however that ends."""
+
+    _held: dict[Path, HeldFile] = {}  # noqa: RUF012  (of this process: asking the file system takes longer)
+
+    def __init__(self, path: Path) -> None:
+        """Raises :class:`FileExistsError` where somebody looks at the file at this very moment, or :class:`OSError`."""
+        self._path = path
+        self._file = path.open("x")
+        try:
+            portalocker.lock(self._file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+            is_ours = path.stat().st_ino == os.fstat(self._file.fileno()).st_ino
+        except (portalocker.AlreadyLocked, FileNotFoundError):
+            is_ours = False
+        except (portalocker.LockException, OSError) as error:
+            self._file.close()
+            raise OSError(f"{path} cannot be locked: {error}") from error
+        if not is_ours:
+            self._file.close()
+            raise FileExistsError(path)
+        self._held[path] = self
+
+    def leave(self) -> None:
+        """Give it up and remove it. A second time nothing happens."""
+        if not self._file.closed:
+            self._held.pop(self._path, None)
+            self._file.close()
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+
+    @classmethod
+    def forked(cls) -> None:
+        """Leave the files to the parent: while a child has them open, they stay locked after the parent's death."""
+        for held in cls._held.values():
+            held._file.close()
+        cls._held.clear()
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process that lives holds the :class:`HeldFile` *path*. One that nobody holds is removed."""
+    if path in HeldFile._held:
+        return True
+    try:
+        with path.open("r+") as file:
+            portalocker.lock(file, portalocker.LockFlags.SHARED | portalocker.LockFlags.NON_BLOCKING)
+    except FileNotFoundError:
+        return False
+    except (OSError, portalocker.LockException):
+        return True  # also where it cannot be told: a page too many passes
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+    return False

@@ -12,7 +12,7 @@ from crawler_dedup.errors import IndexMismatch
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 3
+FORMAT = 4
 """Version of the layout of the databases."""
 
 

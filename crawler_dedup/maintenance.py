@@ -11,15 +11,16 @@ import msgspec
 import numpy as np
 
 from crawler_dedup import permuted, portable, records, store
+from crawler_dedup.catalogue import Filing
 from crawler_dedup.engine import AS_MADE, FILE, MAP_SIZE, no_index
 from crawler_dedup.environment import Environment
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.header import Header
 from crawler_dedup.permuted import PermutedIndex, tables_of
 from crawler_dedup.portable import Block, Export
-from crawler_dedup.records import Claim, Record
+from crawler_dedup.records import Record
 from crawler_dedup.schemes import scheme_of
-from crawler_dedup.store import Filing, Store
+from crawler_dedup.store import Store
 
 Advance = Callable[[int], None]
 
@@ -89,7 +90,7 @@ def contents(pages: Store, advance: Advance) -> Contents:
             scopes[record.page.scope] += 1
             filed, last = runs.get(record.run, (0, 0))
             runs[record.run] = filed + 1, max(last, record.filed)
-            open_claims += record.claim is Claim.OPEN
+            open_claims += not record.settled
         advance(len(block))
     return Contents(dict(scopes.most_common()), runs, open_claims)
 
@@ -142,7 +143,7 @@ def _signatures(index: PermutedIndex) -> Iterator[Block]:
 
 
 def _pages(pages: Store) -> Iterator[Block]:
-    for block in pages.records(portable.BLOCK):
+    for block in pages.records(portable.BLOCK, standing=True):
         block.sort(key=lambda record: record.page.signature)
         signatures = np.array([record.page.signature for record in block], dtype=np.uint64)
         yield Block(signatures, [records.encode(_signed(record, 0)) for record in block])

@@ -7,87 +7,46 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import sys
-from collections.abc import Callable
+import time
+from collections.abc import Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
-import tldextract
 from scrapy import signals
-from scrapy.exceptions import NotConfigured
-from scrapy.http import HtmlResponse, Request, Response
-from scrapy.http.request import NO_CALLBACK
+from scrapy.http import Request, Response
 from scrapy.utils.asyncio import create_looping_call, is_asyncio_available
-from scrapy.utils.conf import build_component_list
-from scrapy.utils.misc import load_object
 from scrapy.utils.project import data_path
 
 from crawler_dedup import background, maintext
+from crawler_dedup.claims import Claims
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
-from crawler_dedup.errors import ConfigError, DedupError
+from crawler_dedup.errors import ConfigError, DedupError, IndexGone, IndexUnusable
+from crawler_dedup.gate import Gate
+from crawler_dedup.scopes import scope_of
+from crawler_dedup.seldom import Seldom
 from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.startup import config_of, require_companion
 from crawler_dedup.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
     from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
 
 META_DECISION = "dedup"
-_META_SCHEDULED = "_dedup_scheduled"
-_Scope = Callable[[Request, Response], str]
+_REOPEN_INTERVAL = 2.0
+_INSISTED = "asked for again and again"
 _STATISTIC = {
     Verdict.NEW: "kept",
     Verdict.UNCHANGED: "unchanged",
     Verdict.CHANGED: "changed",
     Verdict.UNCHECKED: "unchecked",
 }
-
-
-def config_of(crawler: Crawler) -> Config:
-    """The crawl's configuration, for both middlewares.
-
-    Raises:
-        NotConfigured: the filter is off, or this is no crawl (``scrapy shell``, ``fetch``, ``view``, ``parse``,
-            ``check``).
-        ConfigError: a setting has a value that is not allowed.
-    """
-    config = Config.from_settings({name: crawler.settings[name] for name in crawler.settings})
-    if not config.enabled or _is_inspection():
-        raise NotConfigured
-    return config
-
-
-def require_companion(settings: BaseSettings, component_list: str, companion: str) -> None:
-    """Raise :class:`ConfigError` unless *companion* (an import path) stands in *component_list*."""
-    wanted = load_object(companion)
-    listed = build_component_list(settings.get_component_priority_dict_with_base(component_list))
-    if not any(isinstance(one, type) and issubclass(one, wanted) for one in map(load_object, listed)):
-        raise ConfigError(
-            f"crawler-dedup needs both its middlewares, but {component_list} lacks {companion}. Add it, or let"
-            ' ADDONS = {"crawler_dedup.Addon": 500} install both.'
-        )
-
-
-def _is_inspection() -> bool:
-    """Whether a Scrapy command runs that looks at single pages: it must neither file them nor drop any."""
-    if os.environ.get("SCRAPY_CHECK") == "true":
-        return True
-    program = Path(sys.argv[0])
-    if program.stem != "scrapy" and program.parts[-2:] != ("scrapy", "__main__.py"):
-        return False
-    # Scrapy takes the command out of sys.argv.
-    words = sys.orig_argv
-    at = next(at for at, word in enumerate(words) if Path(word).stem == "scrapy")
-    command = next((word for word in words[at + 1 :] if not word.startswith("-")), "")
-    return command in {"bench", "check", "fetch", "parse", "shell", "view"}
 
 
 class DedupMiddleware:
@@ -100,14 +59,21 @@ class DedupMiddleware:
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self.crawler = crawler
         self.config = config
-        self._scope = _scope_of(config, crawler)
+        self._scope = scope_of(config, crawler)
         self._directory = Path(data_path(config.dir)).resolve()
         self.deduplicator = Deduplicator.open(self._directory, config)
         self._watchdog = Watchdog(config.max_duplicates, passes=config.pass_beyond_max_duplicates)
         self._summary = create_looping_call(self._log_summary)
-        self._seen_errors: set[str] = set()
+        self._seldom = Seldom()
         self._is_loaded = False
-        self._scheduled: WeakSet[Request] = WeakSet()
+        self._is_index_lost = False
+        self._is_reopening = False
+        self._is_closing = False
+        self._tidied = 0
+        self._gate = Gate(self._key)
+        waiting = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
+        self.claims = Claims(self.deduplicator, waiting, patience=config.claim_timeout, timeout=config.timeout)
+        self._beside: set[asyncio.Future[None]] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -122,6 +88,7 @@ class DedupMiddleware:
         middleware = cls(crawler, config)
         crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
+        crawler.signals.connect(middleware.engine_stopped, signal=signals.engine_stopped)
         crawler.signals.connect(middleware.request_scheduled, signal=signals.request_scheduled)
         return middleware
 
@@ -138,102 +105,134 @@ class DedupMiddleware:
             self.config.scope,
             self.config.action,
         )
-        self._loading = asyncio.ensure_future(background.run(self.deduplicator.load))
-        self._loading.add_done_callback(self._loaded)
+        self._loading = asyncio.ensure_future(self._load())
+        self._beside_the_loop(self._tidy())
         self._summary.start(self.config.summary_interval, now=False)
 
-    def _loaded(self, loading: asyncio.Future[None]) -> None:
-        self._is_loaded = not loading.cancelled() and loading.exception() is None
-        if not loading.cancelled() and (error := loading.exception()):
-            self._log(logging.ERROR, "A dictionary cannot be loaded; Chinese pages pass unchecked: %s", error)
+    def _beside_the_loop(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
 
-    async def spider_closed(self) -> None:
-        """Close the index; the last page has its answer by now. Not in the one thread: a page may still hold that up."""
+    async def _load(self) -> None:
+        try:
+            await background.run(self.deduplicator.load)
+        except Exception as error:
+            self._log(logging.ERROR, "A dictionary cannot be loaded; Chinese pages pass unchecked: %s", error)
+        else:
+            self._is_loaded = True
+
+    async def _tidy(self) -> None:
+        try:
+            forgotten = await asyncio.to_thread(self.deduplicator.tidy, self._advance)
+        except DedupError as error:
+            self._log(logging.WARNING, "The index cannot be tidied up: %s", error)
+        else:
+            if forgotten:
+                self._log(
+                    logging.INFO,
+                    "Forgot %d pages that expired, or that a crawl which did not end well may not have stored",
+                    forgotten,
+                )
+
+    def _advance(self, pages: int) -> None:
+        """Called in the thread that tidies up, for each page: let the crawl go first, and end with it."""
+        self._tidied += pages
+        if self._tidied % 1000 == 0:
+            time.sleep(0.005)
+        if self._is_closing:
+            raise DedupError("the crawl is over.")
+
+    def spider_closed(self) -> None:
+        """The last page has its answer by now."""
         if self._summary.running:
             self._summary.stop()
         self._log_summary()
+
+    async def engine_stopped(self) -> None:
+        """Say goodbye and close the index, when feeds are stored. Not in the one thread: a page may still hold that up."""
+        self._is_closing = True
+        if self._beside:
+            await asyncio.wait(self._beside)
         await asyncio.to_thread(self.deduplicator.close)
 
     def request_scheduled(self, request: Request) -> None:
-        """Tell scheduled requests from downloads inside a callback, whose answers no callback of ours would see.
-
-        The mark stands in ``meta`` because a scheduler on disk hands out another object. It names the request, and goes
-        before a callback can copy it into another one.
-        """
-        request.meta.pop(META_DECISION, None)  # queues on disk may take less than pickle does
-        request.meta[_META_SCHEDULED] = self._key(request)
-
-    def _take_mark(self, request: Request) -> None:
-        mark = request.meta.pop(_META_SCHEDULED, None)
-        if mark is not None and mark == self._key(request):
-            self._scheduled.add(request)
+        """Remove what ``meta=response.meta`` has copied: queues on disk may take less than pickle does."""
+        request.meta.pop(META_DECISION, None)
+        self._gate.mark(request)
 
     def process_request(self, request: Request) -> None:
         """Remove the decision that ``meta=response.meta`` has copied from the parent page."""
         request.meta.pop(META_DECISION, None)
-        self._take_mark(request)
+        self._gate.take_mark(request)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Pass *response*, or raise :class:`NearDuplicate`."""
         action = self.config.action
         try:
-            reason = self._gate(request, response)
+            reason = self._gate.refuses(request, response)
             if reason:
                 self._count(f"skipped/{reason}")
                 request.meta.pop(META_DECISION, None)
                 return response
             action = _action_of(request, action)
-            page, decision = await asyncio.wait_for(self._decide(request, response), self.config.timeout)
+            page = await asyncio.wait_for(self._signed(request, response), self.config.timeout)
+            decision = await self._ask(page)
         except Exception as error:
             page, decision = None, self._failed(response, error)
             if isinstance(error, asyncio.TimeoutError):
                 # The thread may still read the tree: the spider, which may change it, gets one of its own.
                 response = response.copy()
         decision = self._watch(decision)
+        drops = action == "drop" and self._is_unwanted(decision, response)
+        if drops and self._watchdog.insists(decision):
+            drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_INSISTED)
         request.meta[META_DECISION] = decision
-        self._count_decision(decision, action)
-        if page is None or decision.passes or action == "mark":
+        self._count_decision(decision, drops=drops)
+        if page is None or not drops:
             return response
         self._drop(request, response, page, decision)
         raise NearDuplicate(decision)
 
-    def _gate(self, request: Request, response: Response) -> str:  # noqa: PLR0911  (one return a reason)
-        """Why this response is none of ours, ``""`` if it is."""
-        if request.meta.get("dedup_skip"):
-            return "asked"
-        if request.callback is NO_CALLBACK:
-            return "no_callback"
-        self._take_mark(request)  # again, for a middleware that answered before ours saw the request
-        if request not in self._scheduled:
-            return "inline"
-        if request.method == "HEAD":
-            return "head"
-        if response.status != 200:
-            return "status"
-        if "partial" in response.flags or "dataloss" in response.flags:
-            return "incomplete"
-        if not isinstance(response, HtmlResponse):
-            return "not_html"
-        return ""
+    def _is_unwanted(self, decision: Decision, response: Response) -> bool:
+        if decision.verdict is Verdict.UNCHANGED and self.config.revisit == "drop":
+            # What a callback asks for a second time in one run, or a cache replays, is no visit.
+            return decision.from_earlier_run and "cached" not in response.flags
+        return not decision.passes
 
-    async def _decide(self, request: Request, response: Response) -> tuple[SignedPage, Decision]:
+    async def _signed(self, request: Request, response: Response) -> SignedPage:
         given = request.meta.get("dedup_scope")
         scope = str(given) if given is not None else self._scope(request, response)
-        key = str(request.meta.get("dedup_key") or self._key(request))
+        key, alias = self._keys(request)
         if self._is_quick(response):
-            page = self._sign(response, key, scope)
-        else:
-            page = await background.run(self._sign, response, key, scope)
-        return page, (await asyncio.wrap_future(self.deduplicator.submit([page])))[0]
+            return self._sign(response, key, scope, alias)
+        return await background.run(self._sign, response, key, scope, alias)
+
+    def _keys(self, request: Request) -> tuple[str, str]:
+        """The page key, and that of the address from which the page was redirected to."""
+        given = request.meta.get("dedup_key")
+        if given:
+            return str(given), ""
+        redirected = request.meta.get("redirect_urls")
+        return self._key(request), self._key(Request(redirected[0])) if redirected else ""
+
+    async def _ask(self, page: SignedPage) -> Decision:
+        decision = await self.claims.decide(page)
+        if self._is_index_lost:
+            self._is_index_lost = False
+            self._log(logging.INFO, "The index can be used again; pages are checked from here on")
+        return decision
 
     def _is_quick(self, response: Response) -> bool:
         """Whether signing takes a few milliseconds at most, so that the event loop can do it itself."""
         return self._is_loaded and len(response.body) <= self.deduplicator.quick_bytes
 
-    def _sign(self, response: Any, key: str, scope: str) -> SignedPage:
+    def _sign(self, response: Any, key: str, scope: str, alias: str) -> SignedPage:
         # The tree stays with the response for the spider.
         tree = None if len(response.body) > self.config.max_bytes else response.selector.root
-        page, text = self.deduplicator.sign_with_text(response.url, response.body, tree, key=key, scope=scope)
+        page, text = self.deduplicator.sign_with_text(
+            response.url, response.body, tree, key=key, scope=scope, alias=alias
+        )
         if text is not None and self.config.extractor == "trafilatura":
             maintext.remember(response, text)
         return page
@@ -256,27 +255,45 @@ class DedupMiddleware:
     def _failed(self, response: Response, error: Exception) -> Decision:
         name = type(error).__name__
         self._count(f"error/{name}")
-        self._log(
-            logging.DEBUG if name in self._seen_errors else logging.WARNING,
-            "%s passes unchecked, and so do others of which this happens: %s: %s",
+        self._log_seldom(
+            name,
+            logging.WARNING,
+            "%s passes unchecked: %s: %s",
             response,
             name,
             error,
-            exc_info=name not in self._seen_errors and error,
+            exc_info=None if isinstance(error, DedupError) else error,
         )
-        self._seen_errors.add(name)
+        if isinstance(error, IndexUnusable):
+            self._is_index_lost = True
+        if isinstance(error, IndexGone) and not self._is_reopening:
+            self._is_reopening = True
+            self._beside_the_loop(self._reopen())
         return Decision(Verdict.UNCHECKED, response.url, "", "", reason="error")
 
-    def _count_decision(self, decision: Decision, action: str) -> None:
+    async def _reopen(self) -> None:
+        try:
+            await asyncio.to_thread(self.deduplicator.reopen)
+        except DedupError as error:
+            logger.debug("The index cannot be opened anew: %s", error)
+            await asyncio.sleep(_REOPEN_INTERVAL)
+        finally:
+            self._is_reopening = False
+
+    def _count_decision(self, decision: Decision, *, drops: bool) -> None:
         self._count("checked")
         if decision.verdict is Verdict.DUPLICATE:
             assert decision.match is not None
             self._count(f"distance/{decision.match.distance}")
-            self._count("marked" if action == "mark" else "dropped")
+            self._count("dropped" if drops else "marked")
         else:
             self._count(_STATISTIC[decision.verdict])
+            if drops:
+                self._count("unchanged_dropped")
         if decision.reason:
             self._count(f"unchecked/{decision.reason.replace(' ', '_')}")
+        if decision.reason not in ("", "error"):
+            self._log_seldom(decision.reason, logging.INFO, "%s", decision)
 
     def _drop(self, request: Request, response: Response, page: SignedPage, decision: Decision) -> None:
         self._count("bytes_dropped", page.size)
@@ -299,6 +316,11 @@ class DedupMiddleware:
     def _log(self, level: int, message: str, *args: object, exc_info: Any = None) -> None:
         logger.log(level, message, *args, exc_info=exc_info, extra={"spider": self.crawler.spider})
 
+    def _log_seldom(self, kind: str, level: int, message: str, *args: object, exc_info: Any = None) -> None:
+        held_back = self._seldom.due(kind)
+        if held_back is not None:
+            self._log(level, f"{message} (and %d more since the last such line)", *args, held_back, exc_info=exc_info)
+
     def _log_summary(self) -> None:
         counts = {
             name: self.crawler.stats.get_value(f"dedup/{name}", 0)
@@ -318,30 +340,3 @@ def _action_of(request: Request, default: str) -> str:
     if action not in ("drop", "mark"):
         raise ConfigError(f'meta["dedup_action"] = {action!r} is not allowed; it takes "drop" or "mark".')
     return str(action)
-
-
-def _scope_of(config: Config, crawler: Crawler) -> _Scope:
-    if config.scope == "spider":
-        return lambda *_: f"spider {crawler.spider.name if crawler.spider else ''}"
-    if config.scope == "global":
-        return lambda *_: "global"
-    if config.scope == "domain":
-        return _domain_scope()
-    try:
-        scope: _Scope = load_object(config.scope)
-    except (ImportError, NameError, ValueError, TypeError) as error:
-        raise ConfigError(f"DEDUP_SCOPE = {config.scope!r} cannot be imported: {error}") from error
-    if not callable(scope):
-        raise ConfigError(f"DEDUP_SCOPE = {config.scope!r} is not callable.")
-    return scope
-
-
-def _domain_scope() -> _Scope:
-    # Only the list of public suffixes that comes with the package: nothing is fetched.
-    split = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
-
-    def domain(_: Request, response: Response) -> str:
-        parts = split(response.url)
-        return f"domain {parts.top_domain_under_public_suffix or parts.fqdn or parts.domain}"
-
-    return domain

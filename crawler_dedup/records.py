@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import IntEnum
 
 import lmdb
 import msgspec
@@ -11,28 +10,33 @@ from xxhash import xxh3_128_digest
 
 from crawler_dedup.signedpage import SignedPage, is_well_formed
 
+MAX_ALIASES = 4
+"""Further keys under which a page is known. A site that redirects each visit to an address of its own makes many."""
 
-class Claim(IntEnum):
-    """How far the handling of a recorded page is."""
-
-    OPEN = 0
-    SETTLED = 1
+_NAME_BYTES = 12
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """A page that is kept. Only a settled one stands for duplicates.
+    """A page that is kept. Times are in seconds since 1970.
 
     Attributes:
-        filed: when, in seconds since 1970.
         run: number of the run that filed it.
+        claim: number of its claim in that run, 0 if it was settled at once.
+        filed: when.
+        seen: when it was visited last.
+        settled: when it was handled; 0 while that is open. Only a settled one stands for duplicates.
         stands: whether it may stand for others; if not, there was no room for more under its signature.
+        aliases: names of other keys that lead to it (:func:`name_of`).
     """
 
     page: SignedPage
-    claim: Claim
-    filed: int = 0
     run: int = 0
+    claim: int = 0
+    filed: int = 0
+    seen: int = 0
+    settled: int = 0
     stands: bool = True
+    aliases: tuple[bytes, ...] = ()
 
 
 encode = msgspec.msgpack.Encoder().encode
@@ -45,7 +49,7 @@ def decode(content: bytes | memoryview) -> Record:
         record = _decode(content)
     except (UnicodeDecodeError, RecursionError) as error:
         raise msgspec.DecodeError(str(error)) from error
-    if not is_well_formed(record.page):
+    if not is_well_formed(record.page) or any(len(name) != _NAME_BYTES for name in record.aliases):
         raise msgspec.DecodeError("The signature has not 64 bits, or a part has a length that it cannot have.")
     return record
 
@@ -59,12 +63,9 @@ class Records:
 
     def find(self, txn: lmdb.Transaction, scope: str, key: str) -> tuple[int, Record] | None:
         """The number and record of a page, or ``None``."""
-        name = txn.get(_name(scope, key), db=self._numbers)
-        if name is None:
-            return None
-        number = int.from_bytes(name, "big")
-        record = self.get(txn, number)
-        return None if record is None else (number, record)
+        number = self._number_of(txn, name_of(scope, key))
+        record = None if number is None else self.get(txn, number)
+        return None if number is None or record is None else (number, record)
 
     def get(self, txn: lmdb.Transaction, number: int) -> Record | None:
         """The record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` for one that cannot be read."""
@@ -78,8 +79,8 @@ class Records:
         with txn.cursor(db=self._records) as cursor:
             number = int.from_bytes(cursor.key(), "big") + 1 if cursor.last() else 1
         name = _number(number)
-        txn.put(name, encode(record), db=self._records, append=True)
-        txn.put(_name(record.page.scope, record.page.key), name, db=self._numbers)
+        txn.put(name_of(record.page.scope, record.page.key), name, db=self._numbers)
+        txn.put(name, encode(self._with_free_aliases(txn, number, record)), db=self._records, append=True)
         return number
 
     def replace(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
@@ -89,11 +90,29 @@ class Records:
     def remove(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
         """Forget *record*, which has *number*."""
         txn.delete(_number(number), db=self._records)
-        txn.delete(_name(record.page.scope, record.page.key), db=self._numbers)
+        for name in (name_of(record.page.scope, record.page.key), *record.aliases):
+            if self._number_of(txn, name) == number:
+                txn.delete(name, db=self._numbers)
+
+    def with_alias(self, txn: lmdb.Transaction, number: int, record: Record, key: str) -> Record:
+        """*record*, which has *number*, so that *key* leads to it too, unless that leads somewhere already."""
+        name = name_of(record.page.scope, key)
+        if txn.get(name, db=self._numbers) is not None:
+            return record
+        for oldest in record.aliases[: -(MAX_ALIASES - 1)]:
+            txn.delete(oldest, db=self._numbers)
+        txn.put(name, _number(number), db=self._numbers)
+        return msgspec.structs.replace(record, aliases=(*record.aliases[-(MAX_ALIASES - 1) :], name))
+
+    def without_alias(self, txn: lmdb.Transaction, record: Record, key: str) -> Record:
+        """*record*, so that *key*, which is an alias of it, leads to it no more."""
+        name = name_of(record.page.scope, key)
+        txn.delete(name, db=self._numbers)
+        return msgspec.structs.replace(record, aliases=tuple(one for one in record.aliases if one != name))
 
     def has(self, txn: lmdb.Transaction, scope: str, key: str) -> bool:
         """Whether a page is recorded."""
-        return txn.get(_name(scope, key), db=self._numbers) is not None
+        return txn.get(name_of(scope, key), db=self._numbers) is not None
 
     def items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Record | None]]:
         """(number, record) in ascending order; ``None`` for a record that cannot be read."""
@@ -107,11 +126,10 @@ class Records:
 
     def leads_to(self, txn: lmdb.Transaction, number: int, record: Record) -> bool:
         """Whether the page key of *record* leads to *number*."""
-        name = txn.get(_name(record.page.scope, record.page.key), db=self._numbers)
-        return name is not None and int.from_bytes(name, "big") == number
+        return self._number_of(txn, name_of(record.page.scope, record.page.key)) == number
 
     def keys_count(self, txn: lmdb.Transaction) -> int:
-        """How many page keys there are: as many as records."""
+        """How many page keys there are: as many as records and their aliases."""
         entries: int = txn.stat(self._numbers)["entries"]
         return entries
 
@@ -123,25 +141,43 @@ class Records:
             if record is None:
                 unreadable.append(number)
                 continue
-            name = _name(record.page.scope, record.page.key)
-            older = txn.get(name, db=self._numbers)
+            name = name_of(record.page.scope, record.page.key)
+            older = self._number_of(txn, name)
             if older is not None:
-                unreadable.append(int.from_bytes(older, "big"))
+                unreadable.append(older)
             txn.put(name, _number(number), db=self._numbers)
         for number in unreadable:
             txn.delete(_number(number), db=self._records)
+        self._rebuild_aliases(txn)
+
+    def _rebuild_aliases(self, txn: lmdb.Transaction) -> None:
+        aliased = [(number, record) for number, record in self.items(txn) if record is not None and record.aliases]
+        for number, record in aliased:
+            self.replace(txn, number, self._with_free_aliases(txn, number, record))
+
+    def _with_free_aliases(self, txn: lmdb.Transaction, number: int, record: Record) -> Record:
+        """*record* with those of its aliases that can lead to *number* from now on: they led nowhere before."""
+        if not record.aliases:
+            return record
+        name = _number(number)
+        free = tuple(one for one in record.aliases if txn.put(one, name, overwrite=False, db=self._numbers))
+        return msgspec.structs.replace(record, aliases=free)
 
     def count(self, txn: lmdb.Transaction) -> int:
         """How many there are."""
         entries: int = txn.stat(self._records)["entries"]
         return entries
 
+    def _number_of(self, txn: lmdb.Transaction, name: bytes) -> int | None:
+        number = txn.get(name, db=self._numbers)
+        return None if number is None else int.from_bytes(number, "big")
+
 
 def _number(number: int) -> bytes:
     return number.to_bytes(5, "big")
 
 
-def _name(scope: str, key: str) -> bytes:
-    """96 bits: of 10^9 pages two have the same with a chance of 10^-11."""
+def name_of(scope: str, key: str) -> bytes:
+    """Of a page key 96 bits: of 10^9 pages two have the same with a chance of 10^-11."""
     # The length keeps ("a", "bc") and ("ab", "c") apart.
-    return xxh3_128_digest(f"{len(scope)}:{scope}{key}".encode("utf-8", "replace"))[:12]
+    return xxh3_128_digest(f"{len(scope)}:{scope}{key}".encode("utf-8", "replace"))[:_NAME_BYTES]

@@ -1,4 +1,4 @@
-"""The spider middleware: did a page's callback and its items go well?
+"""The spider middleware: did a page's callback and its items go well? It settles or releases the page's claim.
 
 Only a spider middleware learns how a callback ended, and only the item signals how the items did.
 """
@@ -6,20 +6,53 @@ Only a spider middleware learns how a callback ended, and only the item signals 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
 from scrapy.http import Response
 
-from crawler_dedup.middleware import META_DECISION, config_of, require_companion
+from crawler_dedup.decision import Decision, Verdict
+from crawler_dedup.errors import DedupError
+from crawler_dedup.middleware import META_DECISION, DedupMiddleware
 from crawler_dedup.signals import page_handled
+from crawler_dedup.startup import config_of, require_companion
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
+
+logger = logging.getLogger(__name__)
+
+# Of a response that a callback has replaced, the request is still the same object.
+_following: WeakKeyDictionary[Request, SettlingMiddleware] = WeakKeyDictionary()
+
+
+def settle(response: Response) -> bool:
+    """Say that the page was handled: it may stand for its duplicates from now on. In callbacks and pipelines.
+
+    With ``DEDUP_SETTLE = "manual"`` nothing else does. Returns whether there was something to settle: ``False`` for a
+    page that the filter left alone, that did not claim a place, or whose claim has ended.
+    """
+    return _end(response, settled=True)
+
+
+def release(response: Response) -> bool:
+    """Say that the page is worth nothing (a captcha, an error): it is forgotten, whatever was settled before.
+
+    Works in every mode. Returns as :func:`settle`.
+    """
+    return _end(response, settled=False)
+
+
+def _end(response: Response, *, settled: bool) -> bool:
+    follower = _following.get(response.request) if response.request is not None else None
+    return follower is not None and follower.end(response, settled=settled)
 
 
 @dataclass(frozen=True)
@@ -44,8 +77,26 @@ class Outcome:
         return self.callback and (self.scraped > 0 or not (self.dropped or self.failed))
 
 
+def _fate(mode: str, outcome: Outcome, *, over: bool) -> bool | None:
+    """Whether a page is settled (``True``) or released; ``None`` while that is open."""
+    if mode == "manual":
+        return None
+    if mode == "callback":
+        return outcome.callback and not outcome.failed if over else None
+    if outcome.scraped:
+        return True
+    return outcome.well if over else None
+
+
+@dataclass
+class _Claim:
+    decision: Decision
+    is_open: bool = True
+
+
 @dataclass
 class _Handling:
+    claim: _Claim
     outcome: Outcome = Outcome()
     passes: int = 0
     pending: int = 0
@@ -60,14 +111,15 @@ class SettlingMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
+        self._mode = config_of(crawler).settle
         self._handlings: WeakKeyDictionary[Response, _Handling] = WeakKeyDictionary()
+        self._claims: WeakKeyDictionary[Request, _Claim] = WeakKeyDictionary()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Raises :class:`crawler_dedup.ConfigError` when the downloader middleware is not installed."""
-        config_of(crawler)
-        require_companion(crawler.settings, "DOWNLOADER_MIDDLEWARES", "crawler_dedup.middleware.DedupMiddleware")
         middleware = cls(crawler)
+        require_companion(crawler.settings, "DOWNLOADER_MIDDLEWARES", "crawler_dedup.middleware.DedupMiddleware")
         crawler.signals.connect(middleware.item_scraped, signal=signals.item_scraped)
         crawler.signals.connect(middleware.item_dropped, signal=signals.item_dropped)
         crawler.signals.connect(middleware.item_error, signal=signals.item_error)
@@ -75,8 +127,11 @@ class SettlingMiddleware:
 
     def process_spider_input(self, response: Response) -> None:
         """A page with a decision enters its callback."""
-        if META_DECISION in response.meta:
-            self._handlings[response] = _Handling()
+        decision = response.meta.get(META_DECISION)
+        if isinstance(decision, Decision) and response.request is not None:
+            claim = self._claims[response.request] = _Claim(decision)
+            self._handlings[response] = _Handling(claim)
+            _following[response.request] = self
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Count the items that leave; what ends here has ended well."""
@@ -114,26 +169,69 @@ class SettlingMiddleware:
         """A pipeline raised an error at an item."""
         self._item_ended(response, "failed")
 
+    def end(self, response: Response, *, settled: bool) -> bool:
+        """What :func:`settle` and :func:`release` do."""
+        claim = self._claims.get(response.request) if response.request is not None else None
+        if claim is None:
+            return False
+        if settled:
+            return self._end_claim(claim, settled=True)
+        claim.is_open = False
+        if claim.decision.verdict not in (Verdict.NEW, Verdict.CHANGED, Verdict.UNCHANGED):
+            return False
+        return self._tell_index(claim.decision, settled=False)
+
     def _item_ended(self, response: Response | None, how: str) -> None:
         handling = self._handlings.get(response) if isinstance(response, Response) else None
         if handling is None or response is None:
             return
         handling.pending -= 1
         handling.outcome = replace(handling.outcome, **{how: getattr(handling.outcome, how) + 1})
-        self._tell_if_over(response, handling)
+        self._look_at(response, handling)
 
     def _callback_ended(self, response: Response, *, well: bool) -> None:
         handling = self._handlings.get(response)
         if handling is not None and not handling.ended:
             handling.ended = True
             handling.outcome = replace(handling.outcome, callback=well)
-            self._tell_if_over(response, handling)
+            self._look_at(response, handling)
 
-    def _tell_if_over(self, response: Response, handling: _Handling) -> None:
-        if not handling.ended or handling.pending:
+    def _look_at(self, response: Response, handling: _Handling) -> None:
+        """Something has ended: see whether the claim has, and whether the handling has."""
+        over = handling.ended and not handling.pending
+        fate = _fate(self._mode, handling.outcome, over=over)
+        if fate is not None:
+            self._end_claim(handling.claim, settled=fate)
+        if not over:
             return
         del self._handlings[response]
         self.crawler.stats.inc_value(f"dedup/handled/{'well' if handling.outcome.well else 'badly'}")
         self.crawler.signals.send_catch_log(
             page_handled, outcome=handling.outcome, response=response, spider=self.crawler.spider
         )
+
+    def _end_claim(self, claim: _Claim, *, settled: bool) -> bool:
+        """End a claim that is open; what did not claim its place has none."""
+        if not claim.is_open or not claim.decision.claim:
+            return False
+        claim.is_open = False
+        return self._tell_index(claim.decision, settled=settled)
+
+    def _tell_index(self, decision: Decision, *, settled: bool) -> bool:
+        filtering = self.crawler.get_downloader_middleware(DedupMiddleware)
+        if filtering is None:
+            return False
+        try:
+            written = filtering.claims.end(decision, settled=settled)
+        except DedupError as error:
+            logger.warning("%s counts as not handled: %s", decision.url, error, extra={"spider": self.crawler.spider})
+            return False
+        written.add_done_callback(partial(_report, decision))
+        self.crawler.stats.inc_value(f"dedup/claims/{'settled' if settled else 'released'}")
+        return True
+
+
+def _report(decision: Decision, written: Future[bool]) -> None:
+    """An answer from the index that nobody waits for. Called in its thread."""
+    if not written.cancelled() and (error := written.exception()):
+        logger.debug("%s counts as not handled: %s", decision.url, error)

@@ -15,7 +15,7 @@ page_handled = object()
 
 
 class NearDuplicate(IgnoreRequest):
-    """A page was dropped: a kept one stands for it.
+    """A page was dropped: a kept one stands for it, or it is itself kept and unchanged (``DEDUP_REVISIT = "drop"``).
 
     Attributes:
         decision: which one, and why.

@@ -23,7 +23,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         key: identity of the page.
-        url: its address.
+        url: its address, without user name and password.
         scope: what it is compared with.
         title: at most 200 characters.
         digest: BLAKE2b of the body, 8 bytes.
@@ -43,6 +43,9 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         link_digest: BLAKE2b of the set of outlinks, 8 bytes.
         links: of each outlink 32 bits (:attr:`crawler_dedup.links.Links.packed`). Kept only of pages that are compared
             by their links.
+        alias: another key of the page, by which it is known as well: that of the address that redirected to it. Not kept
+            here in the index.
+        text: the main text in UTF-8, compressed with Zstandard, where ``Config.store_text`` asks for it.
         unsigned: why the page could not be signed, in a few words; ``""`` if it was.
     """
 
@@ -64,6 +67,8 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     inner_link_chars: int = 0
     link_digest: bytes = b""
     links: bytes = b""
+    alias: str = ""
+    text: bytes = b""
     unsigned: str = ""
 
 

@@ -6,6 +6,7 @@ Pure: it knows neither Scrapy nor index, and gives the same answer in the crawl,
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -15,6 +16,7 @@ from unicodedata import unidata_version
 
 import msgspec
 import numpy as np
+import zstandard
 from lxml import etree
 from lxml.html import HtmlElement
 from numpy.typing import NDArray
@@ -37,6 +39,7 @@ BEHAVIOUR = 2
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
 _TITLE_CHARS = 200
+_CREDENTIALS = re.compile(r"^([^/?#]*//)[^/?#]*@")
 _QUICK_BYTES = 64 << 10
 _QUICK_BYTES_JIEBA = 16 << 10  # it cuts a few hundred thousand characters a second
 _SHORT_FEATURES = 8
@@ -103,7 +106,15 @@ class Signer:
         return {"unicode": unidata_version, **{name: version(name) for name in names}}
 
     def sign(
-        self, url: str, body: bytes, tree: HtmlElement | None = None, *, encoding: str | None, key: str, scope: str
+        self,
+        url: str,
+        body: bytes,
+        tree: HtmlElement | None = None,
+        *,
+        encoding: str | None,
+        key: str | None,
+        scope: str,
+        alias: str = "",
     ) -> tuple[SignedPage, str | None]:
         """Sign a page; returns it with its main text (``None`` where extraction was not reached).
 
@@ -112,7 +123,8 @@ class Signer:
 
         Never raises for what a page holds: beyond a limit it comes back with ``unsigned`` set.
         """
-        base = SignedPage(key=key, url=url, scope=scope, size=len(body))
+        url = _without_credentials(url)
+        base = SignedPage(key=key or url, url=url, scope=scope, size=len(body), alias=alias)
         text = None
         try:
             maintext.check_size(body, self.config)
@@ -138,6 +150,7 @@ class Signer:
         outlinks = links(tree, page.url)
         page = msgspec.structs.replace(
             page,
+            text=_compressed(text) if self.config.store_text else b"",
             title=_title(tree),
             digest=hashlib.blake2b(body, digest_size=8).digest(),
             chars=main.size,
@@ -186,6 +199,14 @@ def _with_features(page: SignedPage, weighted: Features, kind: Kind, signature: 
 
 def _hash_of(hashes: NDArray[np.uint64], seed: int = 0) -> int:
     return xxh3_64_intdigest(hashes.astype("<u8").tobytes(), seed)
+
+
+def _without_credentials(url: str) -> str:
+    return _CREDENTIALS.sub(r"\1", url) if "@" in url else url
+
+
+def _compressed(text: str) -> bytes:
+    return zstandard.ZstdCompressor().compress(text.encode("utf-8", "replace"))
 
 
 def _title(tree: HtmlElement) -> str:

@@ -11,8 +11,9 @@ import lmdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.buckets import Buckets, Tally, scope_number, tally
-from crawler_dedup.records import Record, Records
+from crawler_dedup.buckets import Tally, scope_number, tally
+from crawler_dedup.catalogue import Catalogue
+from crawler_dedup.records import Record
 
 _SLICE = 10_000
 _Numbered = tuple[int, Record | None]
@@ -23,15 +24,14 @@ class _Findings:
     """What the records say should stand in the buckets, and what is wrong with the records."""
 
     wrong: Counter[str] = field(default_factory=Counter)
+    keys: int = 0
     representatives: Tally = field(default_factory=Tally)
     tables: Tally = field(default_factory=Tally)
 
 
 def problems(
     txn: lmdb.Transaction,
-    records: Records,
-    representatives: Buckets,
-    tables: Buckets,
+    catalogue: Catalogue,
     keys: Callable[[int], Sequence[int]],
     advance: Callable[[int], None],
 ) -> list[str]:
@@ -44,17 +44,17 @@ def problems(
     Raises:
         IndexUnusable: a bucket cannot be read.
     """
-    findings = _Findings()
+    findings, records = _Findings(), catalogue.records
     every = records.items(txn)
     while block := list(islice(every, _SLICE)):
-        _look_at(block, txn, records, representatives, keys, findings)
+        _look_at(block, txn, catalogue, keys, findings)
         advance(len(block))
     sentences = [f"{count} {what}." for what, count in findings.wrong.items()]
-    if records.keys_count(txn) != records.count(txn):
-        sentences.append(f"There are {records.keys_count(txn)} page keys for {records.count(txn)} records.")
+    if records.keys_count(txn) != findings.keys:
+        sentences.append(f"There are {records.keys_count(txn)} page keys, {findings.keys} expected.")
     for name, found, expected in (
-        ("representatives", representatives.tally(txn), findings.representatives),
-        ("tables", tables.tally(txn), findings.tables),
+        ("representatives", catalogue.representatives.tally(txn), findings.representatives),
+        ("tables", catalogue.tables.tally(txn), findings.tables),
     ):
         if found != expected:
             sentences.append(
@@ -66,8 +66,7 @@ def problems(
 def _look_at(
     block: Iterable[_Numbered],
     txn: lmdb.Transaction,
-    records: Records,
-    representatives: Buckets,
+    catalogue: Catalogue,
     keys: Callable[[int], Sequence[int]],
     findings: _Findings,
 ) -> None:
@@ -78,9 +77,10 @@ def _look_at(
             findings.wrong["records cannot be read"] += 1
             continue
         scope, signature = scope_number(record.page.scope), record.page.signature
-        if not records.leads_to(txn, number, record):
+        findings.keys += 1 + len(record.aliases)
+        if not catalogue.records.leads_to(txn, number, record):
             findings.wrong["records are not found by their page key"] += 1
-        numbers = representatives.query(txn, scope, [signature]).tolist()
+        numbers = catalogue.representatives.query(txn, scope, [signature]).tolist()
         if (number in numbers) != record.stands:
             findings.wrong["records do not stand under their signature as they say"] += 1
         if number in numbers:

@@ -1,4 +1,5 @@
-"""Pages that stand for suspiciously many others: an error page, a form, a captcha that became a representative."""
+"""What looks wrong about drops: a page that stands for suspiciously many others (an error page, a form, a captcha that
+became a representative), and a page that is asked for again and again after it was dropped."""
 
 from __future__ import annotations
 
@@ -10,6 +11,8 @@ from crawler_dedup.sites import host_of
 
 _EXAMPLES = 5
 _MAX_WATCHED = 10_000
+_MAX_DROPS = 5
+"""Drops of one page in a run. An errback that asks for it again each time would never come to an end."""
 
 
 @dataclass
@@ -32,6 +35,17 @@ class Watchdog:
         self._limit = limit
         self._passes = passes
         self._swallowed: OrderedDict[tuple[str, str, str], Swallowed] = OrderedDict()
+        self._drops: OrderedDict[tuple[str, str], int] = OrderedDict()
+
+    def insists(self, decision: Decision) -> bool:
+        """Count a drop. Whether the page was dropped so often that whoever asks for it shall have it."""
+        name = decision.scope, decision.key
+        drops = self._drops.get(name, 0)
+        self._drops[name] = drops + 1
+        self._drops.move_to_end(name)
+        if len(self._drops) > _MAX_WATCHED:
+            self._drops.popitem(last=False)
+        return drops >= _MAX_DROPS
 
     def look(self, decision: Decision) -> tuple[Decision, Swallowed | None]:
         """Count *decision*. Returns what becomes of it, and what to warn of: each kept page and site once."""

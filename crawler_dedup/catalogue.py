@@ -1,0 +1,95 @@
+"""The databases of an index of pages: records, and under which signature each of them stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
+
+import lmdb
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.buckets import Buckets, scope_number
+from crawler_dedup.environment import Environment
+from crawler_dedup.records import Record, Records
+from crawler_dedup.runs import Runs
+
+MAX_REPRESENTATIVES = 64
+"""Pages that may stand under one signature. Further ones pass and are recorded, but stand for nothing: a spike (one
+log-in text at a million addresses) stays one short bucket."""
+
+
+class Filing(Protocol):
+    """Where the index files a signature."""
+
+    def keys(self, signature: int) -> Sequence[int]:
+        """The buckets under which *signature* is filed; for each as many."""
+
+
+class Catalogue:
+    """What stands in an index. All its methods work within one transaction.
+
+    Attributes:
+        records: every page, by number and by page key.
+        representatives: signature → numbers of the pages that stand under it.
+        tables: the scheme's keys → signatures.
+        runs: who has filed them.
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        self.records, self.representatives, self.tables, self.runs = environment.databases(
+            lambda env, txn: (
+                Records(env, txn),
+                Buckets(env, txn, b"representatives"),
+                Buckets(env, txn, b"tables"),
+                Runs(env, txn, environment.directory),
+            )
+        )
+
+    def filed(self, txn: lmdb.Transaction, scope: str, probes: Iterable[int]) -> NDArray[np.uint64]:
+        """The signatures of *scope* in the buckets *probes*."""
+        return self.tables.query(txn, scope_number(scope), probes)
+
+    def standing(self, txn: lmdb.Transaction, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
+        """(number, record) of the pages that stand under *signature*, the oldest first."""
+        for number in sorted(self.representatives.query(txn, scope_number(scope), [signature]).tolist()):
+            record = self.records.get(txn, number)
+            if record is not None and record.page.scope == scope:
+                yield number, record
+
+    def file(self, txn: lmdb.Transaction, record: Record, filing: Filing) -> int:
+        """File *record*; returns its number."""
+        number = self.records.add(txn, record)
+        self._stand(txn, number, record, filing)
+        return number
+
+    def unfile(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
+        """Forget *record*, which has *number*. Its signature goes too, unless another page stands under it."""
+        page, scope = record.page, scope_number(record.page.scope)
+        self.records.remove(txn, number, record)
+        self.representatives.remove(txn, scope, [page.signature], number)
+        if not len(self.representatives.query(txn, scope, [page.signature])):
+            self.tables.remove(txn, scope, filing.keys(page.signature), page.signature)
+
+    def rebuild(self, txn: lmdb.Transaction, filing: Filing, advance: Callable[[int], None]) -> None:
+        """Make everything else anew from the records."""
+        for buckets in (self.tables, self.representatives):
+            txn.drop(buckets.db, delete=False)
+        self.records.rebuild_numbers(txn)
+        for number, record in self.records.items(txn):
+            if record is not None:
+                self._stand(txn, number, record, filing)
+            advance(1)
+
+    def _stand(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
+        """Let a recorded page stand for others, if there is room under its signature."""
+        scope, signature = scope_number(record.page.scope), record.page.signature
+        standing = len(self.representatives.query(txn, scope, [signature]))
+        stands = standing < MAX_REPRESENTATIVES
+        if stands:
+            self.representatives.insert(txn, scope, [signature], number)
+        if not standing:
+            self.tables.insert(txn, scope, filing.keys(signature), signature)
+        if record.stands != stands:
+            self.records.replace(txn, number, msgspec.structs.replace(record, stands=stands))

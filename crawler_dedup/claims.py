@@ -1,0 +1,120 @@
+"""The claims of a crawl: a page alike to one that is being handled waits for what becomes of that."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
+
+from crawler_dedup.decision import BEING_HANDLED, Decision
+from crawler_dedup.deduplicator import Deduplicator
+from crawler_dedup.signedpage import SignedPage
+
+TOO_MANY_WAIT = "too many pages waiting"
+"""Reason of an ``unchecked`` page that was alike to one that is being handled, when no more pages may wait."""
+
+_POLL = 0.25
+"""Seconds between two looks at what another process is handling."""
+_MAX_SLOW = 1000
+
+
+class Claims:
+    """Asks the index for one crawl, and tells it what was handled. Belongs to one event loop.
+
+    Args:
+        limit: how many pages may wait at a time. They hold a place among Scrapy's concurrent requests.
+        patience: seconds that a page waits for another one.
+        timeout: seconds that it waits for the index.
+    """
+
+    def __init__(self, deduplicator: Deduplicator, limit: int, *, patience: float, timeout: float) -> None:
+        self._deduplicator = deduplicator
+        self._limit = limit
+        self._patience = patience
+        self._timeout = timeout
+        self._awaited: dict[tuple[str, str], asyncio.Event] = {}
+        self._slow: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self.waiting = 0
+        """How many pages wait."""
+
+    async def decide(self, page: SignedPage) -> Decision:
+        """The decision for *page*, which claims its place if it passes; then :meth:`end` must be called.
+
+        Raises:
+            IndexUnusable: the index cannot be used.
+            TimeoutError: of asyncio; it does not answer.
+        """
+        decision = await self._offer(page)
+        if decision.reason != BEING_HANDLED or _place(decision) in self._slow:
+            return decision
+        if self.waiting >= self._limit:
+            return replace(decision, reason=TOO_MANY_WAIT)
+        self.waiting += 1
+        try:
+            return await self._wait(page, decision)
+        finally:
+            self.waiting -= 1
+            if not self.waiting:
+                self._awaited.clear()
+
+    def end(self, decision: Decision, *, settled: bool) -> Future[bool]:
+        """The page of *decision* was handled, or was not. Whoever waits for that asks again.
+
+        Raises:
+            IndexUnusable: the index is closed.
+        """
+        future = self._deduplicator.end_claim(decision, settled=settled)
+        place = decision.scope, decision.url
+        self._slow.pop(place, None)
+        ended = self._awaited.pop(place, None)
+        if ended is not None:
+            ended.set()
+        return future
+
+    async def _wait(self, page: SignedPage, decision: Decision) -> Decision:
+        give_up = time.monotonic() + self._patience
+        while decision.reason == BEING_HANDLED:
+            left = give_up - time.monotonic()
+            if left <= 0:
+                self._remember_slow(decision)
+                return decision
+            await self._ended(decision, left)
+            decision = await self._offer(page)
+        return decision
+
+    async def _ended(self, decision: Decision, timeout: float) -> None:
+        """Wait until the page for which *decision* waits is handled, or a moment: another process does not tell."""
+        ended = self._awaited.setdefault(_place(decision), asyncio.Event())
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(ended.wait(), min(timeout, _POLL))
+
+    def _remember_slow(self, decision: Decision) -> None:
+        """Further pages that are alike to it need not wait: one slow callback must not hold up the crawl."""
+        self._slow[_place(decision)] = None
+        if len(self._slow) > _MAX_SLOW:
+            self._slow.popitem(last=False)
+
+    async def _offer(self, page: SignedPage) -> Decision:
+        future = self._deduplicator.submit([page], claim=True)
+        try:
+            (decision,) = await asyncio.wait_for(asyncio.wrap_future(future), self._timeout)
+        except BaseException:
+            # Nobody will handle the page on the strength of this answer, if there is one yet.
+            future.add_done_callback(self._give_back)
+            raise
+        return decision
+
+    def _give_back(self, future: Future[list[Decision]]) -> None:
+        if future.cancelled() or future.exception() is not None:
+            return
+        for decision in future.result():
+            if decision.claim:
+                self._deduplicator.end_claim(decision, settled=False)
+
+
+def _place(decision: Decision) -> tuple[str, str]:
+    """Scope and address of the page for which *decision* waits."""
+    return decision.scope, decision.duplicate_of

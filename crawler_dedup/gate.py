@@ -1,0 +1,52 @@
+"""Which responses are judged: whole HTML pages that answer scheduled requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from weakref import WeakSet
+
+from scrapy.http import HtmlResponse, Request, Response
+from scrapy.http.request import NO_CALLBACK
+
+_META_SCHEDULED = "_dedup_scheduled"
+
+
+class Gate:
+    """Tells scheduled requests from downloads inside a callback, whose answers no callback of ours would see.
+
+    The mark stands in ``meta`` because a scheduler on disk hands out another object. It names the request, and goes
+    before a callback can copy it into another one.
+    """
+
+    def __init__(self, key: Callable[[Request], str]) -> None:
+        self._key = key
+        self._scheduled: WeakSet[Request] = WeakSet()
+
+    def mark(self, request: Request) -> None:
+        """*request* was scheduled."""
+        request.meta[_META_SCHEDULED] = self._key(request)
+
+    def take_mark(self, request: Request) -> None:
+        """Remember whether *request* was scheduled, and clean its ``meta``."""
+        mark = request.meta.pop(_META_SCHEDULED, None)
+        if mark is not None and mark == self._key(request):
+            self._scheduled.add(request)
+
+    def refuses(self, request: Request, response: Response) -> str:  # noqa: PLR0911  (one return a reason)
+        """Why *response* is not judged, ``""`` if it is."""
+        if request.meta.get("dedup_skip"):
+            return "asked"
+        if request.callback is NO_CALLBACK:
+            return "no_callback"
+        self.take_mark(request)  # again, for a middleware that answered before ours saw the request
+        if request not in self._scheduled:
+            return "inline"
+        if request.method == "HEAD":
+            return "head"
+        if response.status != 200:
+            return "status"
+        if "partial" in response.flags or "dataloss" in response.flags:
+            return "incomplete"
+        if not isinstance(response, HtmlResponse):
+            return "not_html"
+        return ""

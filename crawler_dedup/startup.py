@@ -1,0 +1,58 @@
+"""What both middlewares need before the crawl begins: its configuration, and each other."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.conf import build_component_list
+from scrapy.utils.misc import load_object
+
+from crawler_dedup.config import Config
+from crawler_dedup.errors import ConfigError
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+
+def config_of(crawler: Crawler) -> Config:
+    """The crawl's configuration, for both middlewares.
+
+    Raises:
+        NotConfigured: the filter is off, or this is no crawl (``scrapy shell``, ``fetch``, ``view``, ``parse``,
+            ``check``).
+        ConfigError: a setting has a value that is not allowed.
+    """
+    config = Config.from_settings({name: crawler.settings[name] for name in crawler.settings})
+    if not config.enabled or _is_inspection():
+        raise NotConfigured
+    return config
+
+
+def require_companion(settings: BaseSettings, component_list: str, companion: str) -> None:
+    """Raise :class:`ConfigError` unless *companion* (an import path) stands in *component_list*."""
+    wanted = load_object(companion)
+    listed = build_component_list(settings.get_component_priority_dict_with_base(component_list))
+    if not any(isinstance(one, type) and issubclass(one, wanted) for one in map(load_object, listed)):
+        raise ConfigError(
+            f"crawler-dedup needs both its middlewares, but {component_list} lacks {companion}. Add it, or let"
+            ' ADDONS = {"crawler_dedup.Addon": 500} install both.'
+        )
+
+
+def _is_inspection() -> bool:
+    """Whether a Scrapy command runs that looks at single pages: it must neither file them nor drop any."""
+    if os.environ.get("SCRAPY_CHECK") == "true":
+        return True
+    program = Path(sys.argv[0])
+    if program.stem != "scrapy" and program.parts[-2:] != ("scrapy", "__main__.py"):
+        return False
+    # Scrapy takes the command out of sys.argv.
+    words = sys.orig_argv
+    at = next(at for at, word in enumerate(words) if Path(word).stem == "scrapy")
+    command = next((word for word in words[at + 1 :] if not word.startswith("-")), "")
+    return command in {"bench", "check", "fetch", "parse", "shell", "view"}
