@@ -18,15 +18,18 @@ TOO_MANY_WAIT = "too many pages waiting"
 
 _POLL = 0.25
 """Seconds between two looks at what another process is handling."""
-_MAX_SLOW = 1000
+_MOMENT = 0.5
+"""Seconds that every page may wait: alike pages in flight together are told apart once the first was handled."""
+_MAX_REMEMBERED = 1000
 
 
 class Claims:
     """Asks the index for one crawl, and tells it what was handled. Belongs to one event loop.
 
     Args:
-        limit: how many pages may wait at a time. They hold a place among Scrapy's concurrent requests.
-        patience: seconds that a page waits for another one.
+        limit: how many pages may wait for longer than a moment at a time. They hold a place among Scrapy's concurrent
+            requests.
+        patience: seconds that they wait.
         timeout: seconds that it waits for the index.
     """
 
@@ -36,9 +39,8 @@ class Claims:
         self._patience = patience
         self._timeout = timeout
         self._awaited: dict[tuple[str, str], asyncio.Event] = {}
-        self._slow: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self.waiting = 0
-        """How many pages wait."""
+        self._given_up: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._waiting = 0
 
     async def decide(self, page: SignedPage) -> Decision:
         """The decision for *page*, which claims its place if it passes; then :meth:`end` must be called.
@@ -48,16 +50,20 @@ class Claims:
             TimeoutError: of asyncio; it does not answer.
         """
         decision = await self._offer(page)
-        if decision.reason != BEING_HANDLED or _place(decision) in self._slow:
+        if decision.reason != BEING_HANDLED:
             return decision
-        if self.waiting >= self._limit:
-            return replace(decision, reason=TOO_MANY_WAIT)
-        self.waiting += 1
+        is_one_too_many = self._waiting >= self._limit
+        given_up = self._given_up.get(_place(decision))
+        if given_up == BEING_HANDLED or (given_up == TOO_MANY_WAIT and is_one_too_many):
+            return replace(decision, reason=given_up)
+        self._waiting += 1
         try:
-            return await self._wait(page, decision)
+            if is_one_too_many:
+                return await self._wait(page, decision, min(_MOMENT, self._patience), TOO_MANY_WAIT)
+            return await self._wait(page, decision, self._patience, BEING_HANDLED)
         finally:
-            self.waiting -= 1
-            if not self.waiting:
+            self._waiting -= 1
+            if not self._waiting:
                 self._awaited.clear()
 
     def end(self, decision: Decision, *, settled: bool) -> Future[bool]:
@@ -68,19 +74,20 @@ class Claims:
         """
         future = self._deduplicator.end_claim(decision, settled=settled)
         place = decision.scope, decision.url
-        self._slow.pop(place, None)
+        self._given_up.pop(place, None)
         ended = self._awaited.pop(place, None)
         if ended is not None:
             ended.set()
         return future
 
-    async def _wait(self, page: SignedPage, decision: Decision) -> Decision:
-        give_up = time.monotonic() + self._patience
+    async def _wait(self, page: SignedPage, decision: Decision, patience: float, reason: str) -> Decision:
+        """Offer *page* until it need not wait, for *patience* seconds; then it passes for *reason*."""
+        give_up = time.monotonic() + patience
         while decision.reason == BEING_HANDLED:
             left = give_up - time.monotonic()
             if left <= 0:
-                self._remember_slow(decision)
-                return decision
+                self._give_up(decision, reason)
+                return replace(decision, reason=reason)
             await self._ended(decision, left)
             decision = await self._offer(page)
         return decision
@@ -91,11 +98,11 @@ class Claims:
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(ended.wait(), min(timeout, _POLL))
 
-    def _remember_slow(self, decision: Decision) -> None:
+    def _give_up(self, decision: Decision, reason: str) -> None:
         """Further pages that are alike to it need not wait: one slow callback must not hold up the crawl."""
-        self._slow[_place(decision)] = None
-        if len(self._slow) > _MAX_SLOW:
-            self._slow.popitem(last=False)
+        self._given_up[_place(decision)] = reason
+        if len(self._given_up) > _MAX_REMEMBERED:
+            self._given_up.popitem(last=False)
 
     async def _offer(self, page: SignedPage) -> Decision:
         future = self._deduplicator.submit([page], claim=True)

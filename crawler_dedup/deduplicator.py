@@ -234,7 +234,7 @@ class Deduplicator:
         self._closed = True
         opened = self._opened
         try:
-            if goodbye:
+            if goodbye and opened.lock.is_held:
                 opened.store.end_run(opened.visit.run)
         except IndexUnusable as error:
             logger.warning("The run ends without goodbye, so that its last pages may be stored twice: %s", error)

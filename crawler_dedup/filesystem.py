@@ -117,9 +117,14 @@ class HeldFile:
             raise FileExistsError(path)
         self._held[path] = self
 
+    @property
+    def is_held(self) -> bool:
+        """Whether this process holds it still."""
+        return not self._file.closed
+
     def leave(self) -> None:
         """Give it up and remove it. A second time nothing happens."""
-        if not self._file.closed:
+        if self.is_held:
             self._held.pop(self._path, None)
             self._file.close()
             with suppress(OSError):

@@ -317,9 +317,14 @@ class DedupMiddleware:
         logger.log(level, message, *args, exc_info=exc_info, extra={"spider": self.crawler.spider})
 
     def _log_seldom(self, kind: str, level: int, message: str, *args: object, exc_info: Any = None) -> None:
+        """Log a line of *kind*, if none was for a minute; else at DEBUG."""
         held_back = self._seldom.due(kind)
-        if held_back is not None:
+        if held_back is None:
+            self._log(logging.DEBUG, message, *args)
+        elif held_back:
             self._log(level, f"{message} (and %d more since the last such line)", *args, held_back, exc_info=exc_info)
+        else:
+            self._log(level, message, *args, exc_info=exc_info)
 
     def _log_summary(self) -> None:
         counts = {

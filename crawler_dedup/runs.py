@@ -70,6 +70,11 @@ class RunLock:
                 self._file = HeldFile(_lock_file(directory, self.number))
                 return
 
+    @property
+    def is_held(self) -> bool:
+        """Whether it is held still; not in a child process."""
+        return self._file.is_held
+
     def leave(self) -> None:
         """Hold it no more. A second time nothing happens."""
         self._file.leave()

@@ -227,7 +227,7 @@ class SettlingMiddleware:
             logger.warning("%s counts as not handled: %s", decision.url, error, extra={"spider": self.crawler.spider})
             return False
         written.add_done_callback(partial(_report, decision))
-        self.crawler.stats.inc_value(f"dedup/claims/{'settled' if settled else 'released'}")
+        self.crawler.stats.inc_value(f"dedup/handled/{'settled' if settled else 'released'}")
         return True
 
 

@@ -339,15 +339,14 @@ class Store:
         filed = self._catalogue.filed(txn, page.scope, judge.probes(page.signature))
         left = MAX_COMPARED
         for _, signature in judge.near(page.signature, filed):
-            for number, record in self._catalogue.standing(txn, page.scope, signature):
+            if not left:
+                return
+            for number, record in islice(self._catalogue.standing(txn, page.scope, signature), left):
+                left -= 1
                 fate = self._fate(txn, record, oldest)
                 if fate is Fate.RELEASED:
                     met.gone.append((number, record))
-                    continue
-                if not left:
-                    return
-                left -= 1
-                if fate is Fate.OPEN:
+                elif fate is Fate.OPEN:
                     met.open.append(record.page)
                 else:
                     yield record.page

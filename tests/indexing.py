@@ -14,10 +14,10 @@ import lmdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup import Match, SignedPage
+from crawler_dedup import Decision, Match, SignedPage, Verdict
 from crawler_dedup.hamming import SignatureMatch, distance
 from crawler_dedup.schemes import SimHash
-from crawler_dedup.store import Store
+from crawler_dedup.store import Store, Visit
 
 Signatures = NDArray[np.uint64]
 
@@ -151,6 +151,23 @@ def open_store(directory: Path, *, fresh: bool = False, spec: dict[str, str] | N
 
 def page(number: int, signature: int, scope: str = "") -> SignedPage:
     return SignedPage(key=str(number), url=f"http://example.com/{number}", scope=scope, signature=signature)
+
+
+_NOBODY = Visit()
+
+
+def settle(store: Store, number: int, claim: int = 0, visit: Visit = _NOBODY) -> bool:
+    """Say that page *number* was handled."""
+    return store.end_claim(_decision(number, claim), ByDistance(), visit, settled=True, urgent=True).result()
+
+
+def release(store: Store, number: int, claim: int = 0, visit: Visit = _NOBODY) -> bool:
+    """Say that page *number* was not handled."""
+    return store.end_claim(_decision(number, claim), ByDistance(), visit, settled=False, urgent=True).result()
+
+
+def _decision(number: int, claim: int) -> Decision:
+    return Decision(Verdict.NEW, f"http://example.com/{number}", str(number), "", claim=claim)
 
 
 # Programs

@@ -27,13 +27,14 @@ def test_every_statistic_is_documented() -> None:
 
 
 def test_every_reason_for_skipping_is_documented() -> None:
-    gate = SOURCE["middleware.py"].split("def _gate")[1].split("def ")[0]
+    gate = SOURCE["gate.py"].split("def refuses")[1]
     reasons = re.findall(r'return "([a-z_]+)"', gate)
     assert reasons == re.findall(r"^\| `([a-z_]+)` \|", read("docs/stats.md").split("Reasons for")[1], re.MULTILINE)
 
 
 def test_every_meta_key_is_documented() -> None:
-    keys = set(re.findall(r'meta\.get\("(dedup_[a-z]+)"', SOURCE["middleware.py"]))
+    doors = SOURCE["middleware.py"] + SOURCE["gate.py"]
+    keys = set(re.findall(r'meta\.get\("(dedup_[a-z]+)"', doors))
     assert keys == set(re.findall(r"^### (dedup_[a-z]+)", read("docs/meta.md"), re.MULTILINE))
 
 
@@ -50,7 +51,7 @@ def test_every_public_name_can_be_imported_and_has_a_document(name: str) -> None
 
 
 def test_only_the_doors_import_scrapy() -> None:
-    doors = {"addon.py", "middleware.py", "settling.py", "signals.py"}
+    doors = {"addon.py", "gate.py", "middleware.py", "scopes.py", "settling.py", "signals.py", "startup.py"}
     assert {
         name for name, text in SOURCE.items() if re.search(r"^\s*(import|from) scrapy", text, re.MULTILINE)
     } == doors

@@ -19,9 +19,9 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.header import Header
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.portable import Block, Export
-from crawler_dedup.records import Claim, Record, encode
+from crawler_dedup.records import Record, encode
 from crawler_dedup.schemes import SimHash
-from crawler_dedup.store import Store
+from crawler_dedup.store import Store, Visit
 from tests.indexing import SPREADS, ByDistance, array, clusters, page
 
 KINDS = ["signatures", "pages"]
@@ -51,7 +51,7 @@ def make(directory: Path, kind: str, signatures: list[int]) -> None:
         return
     store = Store.open(directory, {"scheme": SimHash.spec}, {"xxhash": "1"}, map_size=1 << 30, fresh=False)
     pages = [page(signature, signature, f"scope {signature % 3}") for signature in signatures]
-    store.offer(pages, ByDistance(0), run=7).result()
+    store.offer(pages, ByDistance(0), Visit(run=7)).result()
     store.close()
 
 
@@ -409,7 +409,7 @@ def test_a_block_that_is_not_sorted_is_refused_although_its_digest_is_right(
 def row(*changed: tuple[int, object], **fields: object) -> bytes:
     """A record, with *changed* parts, and other *fields* of the page."""
     page = {**msgspec.structs.asdict(SignedPage("k", "u", "")), **fields}
-    record: list[object] = [list(page.values()), 1, 0, 0, True]
+    record: list[object] = [list(page.values()), 0, 0, 0, 0, 1, True, []]
     for at, value in changed:
         record[at] = value
     return msgspec.msgpack.encode(record)
@@ -417,11 +417,11 @@ def row(*changed: tuple[int, object], **fields: object) -> bytes:
 
 def nested(depth: int) -> bytes:
     """A record with a part more, in so many brackets."""
-    return b"\x96" + row()[1:] + b"\x91" * depth + b"\0"
+    return b"\x99" + row()[1:] + b"\x91" * depth + b"\0"
 
 
 def test_a_row_is_what_a_record_is() -> None:
-    assert row() == encode(Record(SignedPage("k", "u", ""), Claim.SETTLED))
+    assert row() == encode(Record(SignedPage("k", "u", ""), settled=1))
 
 
 @pytest.mark.parametrize(
@@ -450,11 +450,14 @@ def test_a_row_is_what_a_record_is() -> None:
         row(signature="5"),
         row((0, [])),
         row((0, {})),
-        row((1, 2)),
-        row((1, "settled")),
-        row((2, "yesterday")),
-        row((2, float("nan"))),
-        row((4, 1)),
+        row((1, "one")),
+        row((2, None)),
+        row((3, "yesterday")),
+        row((3, float("nan"))),
+        row((5, "settled")),
+        row((6, 1)),
+        row((7, ["0123456789ab"])),
+        row((7, [b"0123456789abc"])),
         row()[:-5],
         row() + b"\0",
         b"",

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
 from crawler_dedup.buckets import Buckets
+from crawler_dedup.catalogue import MAX_REPRESENTATIVES
 from crawler_dedup.hamming import SignatureMatch, distance
-from crawler_dedup.store import MAX_COMPARED, MAX_REPRESENTATIVES, Store
+from crawler_dedup.store import MAX_COMPARED, Store
 from tests.indexing import (
     SPEC,
     ByDistance,
@@ -27,7 +28,9 @@ from tests.indexing import (
     open_store,
     page,
     program,
+    release,
     run,
+    settle,
     uniform,
 )
 
@@ -98,18 +101,18 @@ def test_a_changed_page_takes_its_old_signature_out_of_the_index(store: Store) -
 
 def test_a_signature_stays_while_another_page_stands_on_it(store: Store) -> None:
     store.offer([page(1, 5), page(2, 5)], Never()).result()
-    assert store.release("", "1", ByDistance()).result()
+    assert release(store, 1)
     assert store.offer([page(3, 5)], ByDistance()).result()[0].duplicate_of == "http://example.com/2"
-    assert store.release("", "2", ByDistance()).result()
+    assert release(store, 2)
     assert store.offer([page(4, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
 
 
 def test_a_released_page_stands_for_nothing_and_settling_needs_a_record(store: Store) -> None:
     store.offer([page(1, 5)], ByDistance()).result()
-    assert store.settle("", "1", ByDistance()).result()
-    assert store.release("", "1", ByDistance()).result()
-    assert not store.release("", "1", ByDistance()).result()
-    assert not store.settle("", "1", ByDistance()).result()
+    assert settle(store, 1)
+    assert release(store, 1)
+    assert not release(store, 1)
+    assert not settle(store, 1)
     assert store.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
 
 
@@ -153,7 +156,7 @@ def standing(store: Store) -> dict[int, bool]:
         (lambda store: forget(store, [5]), [5]),
         (lambda store: forget(store, [0, SPIKE - 1]), [0, SPIKE - 1]),
         (lambda store: forget(store, range(MAX_REPRESENTATIVES)), range(MAX_REPRESENTATIVES)),
-        (lambda store: store.release("", "5", ByDistance()).result(), [5]),
+        (lambda store: release(store, 5), [5]),
         (lambda store: change(store, 5), [5]),
         (lambda store: change(store, SPIKE - 1), [SPIKE - 1]),
     ],

@@ -86,7 +86,7 @@ def page_ways(deduplicator: Deduplicator, single: int, grouped: int) -> list[Way
     """To decide, file and settle pages."""
 
     def do(page: SignedPage) -> None:
-        deduplicator.settle(deduplicator.decide([page])[0])
+        deduplicator.settle(deduplicator.submit([page], claim=True).result()[0])
 
     return [
         Way("one at a time", partial(one_by_one, do), single),
@@ -103,13 +103,13 @@ def _start_page(deduplicator: Deduplicator, page: SignedPage) -> Future[bool]:
         try:
             [decision] = future.result()
             # Deduplicator.settle waits, which the writing thread, where this runs, must not.
-            settling = deduplicator._store.settle(decision.scope, decision.key, deduplicator._judge)
+            settling = deduplicator.end_claim(decision, settled=True)
         except Exception as error:
             settled.set_exception(error)
         else:
             settling.add_done_callback(lambda done: settled.set_result(done.result()))
 
-    deduplicator.submit([page]).add_done_callback(decided)
+    deduplicator.submit([page], claim=True).add_done_callback(decided)
     return settled
 
 
