@@ -16,6 +16,7 @@ from lxml.html import HtmlElement
 from numpy.typing import NDArray
 
 from crawler_dedup import rules
+from crawler_dedup.answering import Visit
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Match
 from crawler_dedup.errors import IndexGone, IndexUnusable
@@ -24,7 +25,7 @@ from crawler_dedup.runs import RunLock
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import Signer
 from crawler_dedup.sites import Sites
-from crawler_dedup.store import Store, Visit
+from crawler_dedup.store import Store
 
 logger = logging.getLogger(__name__)
 

@@ -5,80 +5,30 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from time import time
-from typing import Any, Protocol
 
 import lmdb
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
+from crawler_dedup.answering import Answering, Judge, Visit
 from crawler_dedup.catalogue import Catalogue, Filing
-from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
+from crawler_dedup.decision import Decision
 from crawler_dedup.engine import AS_MADE
 from crawler_dedup.environment import Environment
 from crawler_dedup.errors import IndexGone, IndexUnusable
-from crawler_dedup.hamming import SignatureMatch
 from crawler_dedup.header import Header
-from crawler_dedup.records import Record, name_of
+from crawler_dedup.records import Record
 from crawler_dedup.runs import Fate, RunLock
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.verification import problems
 
 KIND = "pages"
-MAX_COMPARED = 256
-"""Kept pages that are compared with one new page, nearest first."""
 
 _SLICE = 500
 _GOODBYE_TIMEOUT = 5.0
-
-
-class Judge(Filing, Protocol):
-    """What the index asks about signatures and pages; it knows neither scheme nor rules."""
-
-    def learn(self, page: SignedPage) -> None:
-        """*page* passes: it shows what its site is like."""
-
-    def to_keep(self, page: SignedPage) -> SignedPage:
-        """Of *page* what later pages are compared with."""
-
-    def probes(self, signature: int) -> Iterable[int]:
-        """The buckets in which its candidates stand."""
-
-    def near(self, signature: int, filed: NDArray[np.uint64]) -> Sequence[SignatureMatch]:
-        """Those of *filed* that are close enough to be candidates, nearest first."""
-
-    def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
-        """The first of the *kept* pages that covers *new*, with the match. Nearest first."""
-
-
-@dataclass(frozen=True)
-class Visit:
-    """By whom and on what terms pages are offered.
-
-    Attributes:
-        run: number of the run; 0: none, so that its pages are settled whatever happens.
-        grace: seconds for which what the run settles may not be stored, if it dies.
-        claims: whether what passes is settled later (:meth:`Store.end_claim`), not at once.
-        max_age: seconds after which a page that was not visited counts no more; 0: never.
-    """
-
-    run: int = 0
-    grace: int = 0
-    claims: bool = False
-    max_age: int = 0
-
-
-@dataclass
-class _Met:
-    """Pages that were met on the way and do not stand: those that are being handled, and those that are no more."""
-
-    open: list[SignedPage] = field(default_factory=list)
-    gone: list[tuple[int, Record]] = field(default_factory=list)
 
 
 class Store:
@@ -88,7 +38,6 @@ class Store:
         self.environment = environment
         self.header = header
         self._catalogue = Catalogue(environment)
-        self._claims = count(1)
         self._open_claims = 0
 
     @classmethod
@@ -149,8 +98,7 @@ class Store:
     def offer(self, pages: Sequence[SignedPage], judge: Judge, visit: Visit = Visit()) -> Future[list[Decision]]:
         """Answer and file *pages* in order, also against each other, in one transaction with all others that wait.
 
-        A page alike to one that is being handled gets :data:`~crawler_dedup.decision.BEING_HANDLED`; it can be offered
-        again.
+        See :class:`~crawler_dedup.answering.Answering`.
         """
 
         def job(txn: lmdb.Transaction) -> list[Decision]:
@@ -160,8 +108,10 @@ class Store:
                 raise IndexUnusable(
                     f"The index in {self.environment.directory} was emptied for another configuration meanwhile."
                 )
-            now = self._now(txn, visit)
-            return [self._offer(txn, page, judge, visit, now) for page in pages]
+            answering = Answering(self._catalogue, txn, judge, visit, self._now(txn, visit))
+            answers = [answering.answer(page) for page in pages]
+            self._open_claims += sum(bool(answer.claim) for answer in answers)
+            return answers
 
         return self.environment.submit(job)
 
@@ -257,115 +207,6 @@ class Store:
         now = int(time())
         return self._catalogue.runs.touch(txn, visit.run, visit.grace, now) if visit.run else now
 
-    def _offer(self, txn: lmdb.Transaction, page: SignedPage, judge: Judge, visit: Visit, now: int) -> Decision:
-        if page.unsigned:
-            decision = _decision(page, Verdict.UNCHECKED, reason=page.unsigned)
-        else:
-            decision = self._judged(txn, page, judge, visit, now)
-        if decision.verdict in (Verdict.NEW, Verdict.CHANGED):
-            decision = replace(decision, claim=self._file(txn, page, judge, visit, now))
-        if decision.verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED) and decision.reason != BEING_HANDLED:
-            judge.learn(page)
-        return decision
-
-    def _judged(self, txn: lmdb.Transaction, page: SignedPage, judge: Judge, visit: Visit, now: int) -> Decision:
-        oldest = now - visit.max_age if visit.max_age else 0
-        own = self._known(txn, page.scope, page.key, judge, oldest)
-        if own is not None:
-            number, record = own
-            found = judge.choose(page, [record.page])
-            if found is not None:
-                return self._visited_again(txn, page, number, record, found[1], visit, now)
-            if record.page.key == page.key:
-                self._catalogue.unfile(txn, number, record, judge)
-                return _decision(page, Verdict.CHANGED)
-            # The address led to another page once, which may still be there.
-            records = self._catalogue.records
-            records.replace(txn, number, records.without_alias(txn, record, page.key))
-        elif page.alias:
-            first = self._known(txn, page.scope, page.alias, judge, oldest)
-            found = first and judge.choose(page, [first[1].page])
-            if first and found:
-                return self._visited_again(txn, page, *first, found[1], visit, now)
-        return self._compared(txn, page, judge, oldest)
-
-    def _known(
-        self, txn: lmdb.Transaction, scope: str, key: str, filing: Filing, oldest: int
-    ) -> tuple[int, Record] | None:
-        """What is recorded of a page, if it still counts."""
-        own = self._catalogue.records.find(txn, scope, key)
-        if own is not None and self._fate(txn, own[1], oldest) is Fate.RELEASED:
-            self._catalogue.unfile(txn, *own, filing)
-            return None
-        return own
-
-    def _visited_again(
-        self,
-        txn: lmdb.Transaction,
-        page: SignedPage,
-        number: int,
-        record: Record,
-        match: Match,
-        visit: Visit,
-        now: int,
-    ) -> Decision:
-        """The page is what it was. Its record stays, so that many small changes do not carry it away."""
-        stored = self._catalogue.runs.fate(txn, record) is Fate.STANDS
-        decision = _decision(page, Verdict.UNCHANGED, match=match, from_earlier_run=stored and record.run != visit.run)
-        for key in (page.key, page.alias):
-            if key not in ("", record.page.key):
-                record = self._catalogue.records.with_alias(txn, number, record, key)
-        self._catalogue.records.replace(txn, number, msgspec.structs.replace(record, seen=now))
-        return decision
-
-    def _compared(self, txn: lmdb.Transaction, page: SignedPage, judge: Judge, oldest: int) -> Decision:
-        """The answer for a page that is not recorded."""
-        met = _Met()
-        found = judge.choose(page, self._candidates(txn, page, judge, oldest, met))
-        for number, record in met.gone:
-            self._catalogue.unfile(txn, number, record, judge)
-        if found is not None:
-            return _decision(page, Verdict.DUPLICATE, duplicate_of=found[0].url, match=found[1])
-        found = judge.choose(page, met.open)
-        if found is not None:
-            fields = {"reason": BEING_HANDLED, "duplicate_of": found[0].url, "match": found[1]}
-            return _decision(page, Verdict.UNCHECKED, **fields)
-        return _decision(page, Verdict.NEW)
-
-    def _candidates(
-        self, txn: lmdb.Transaction, page: SignedPage, judge: Judge, oldest: int, met: _Met
-    ) -> Iterator[SignedPage]:
-        """The pages that stand near *page*, nearest first; what does not stand is put into *met*."""
-        filed = self._catalogue.filed(txn, page.scope, judge.probes(page.signature))
-        left = MAX_COMPARED
-        for _, signature in judge.near(page.signature, filed):
-            if not left:
-                return
-            for number, record in islice(self._catalogue.standing(txn, page.scope, signature), left):
-                left -= 1
-                fate = self._fate(txn, record, oldest)
-                if fate is Fate.RELEASED:
-                    met.gone.append((number, record))
-                elif fate is Fate.OPEN:
-                    met.open.append(record.page)
-                else:
-                    yield record.page
-
-    def _fate(self, txn: lmdb.Transaction, record: Record, oldest: int) -> Fate:
-        return Fate.RELEASED if record.seen < oldest else self._catalogue.runs.fate(txn, record)
-
-    def _file(self, txn: lmdb.Transaction, page: SignedPage, judge: Judge, visit: Visit, now: int) -> int:
-        """File *page*; returns the number of its claim."""
-        claim = next(self._claims) if visit.claims else 0
-        self._open_claims += visit.claims
-        aliases = (name_of(page.scope, page.alias),) if page.alias else ()
-        kept = msgspec.structs.replace(judge.to_keep(page), alias="")
-        record = Record(
-            kept, visit.run, claim, filed=now, seen=now, settled=0 if visit.claims else now, aliases=aliases
-        )
-        self._catalogue.file(txn, record, judge)
-        return claim
-
     def _end_claim(
         self, txn: lmdb.Transaction, decision: Decision, filing: Filing, visit: Visit, *, settled: bool
     ) -> bool:
@@ -401,7 +242,3 @@ class Store:
                 self._catalogue.file(txn, record, filing)
                 new += 1
         return new
-
-
-def _decision(page: SignedPage, verdict: Verdict, **fields: Any) -> Decision:
-    return Decision(verdict, page.url, page.key, page.scope, **fields)

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup import Decision, Match, SignedPage, Verdict
+from crawler_dedup.answering import Visit
 from crawler_dedup.hamming import SignatureMatch, distance
 from crawler_dedup.schemes import SimHash
-from crawler_dedup.store import Store, Visit
+from crawler_dedup.store import Store
 
 Signatures = NDArray[np.uint64]
 

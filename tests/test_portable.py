@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import ExportUnreadable, IndexMismatch, SignedPage, maintenance, portable
+from crawler_dedup.answering import Visit
 from crawler_dedup.errors import DedupError
 from crawler_dedup.header import Header
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.portable import Block, Export
 from crawler_dedup.records import Record, encode
 from crawler_dedup.schemes import SimHash
-from crawler_dedup.store import Store, Visit
+from crawler_dedup.store import Store
 from tests.indexing import SPREADS, ByDistance, array, clusters, page
 
 KINDS = ["signatures", "pages"]

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
+from crawler_dedup.answering import MAX_COMPARED
 from crawler_dedup.buckets import Buckets
 from crawler_dedup.catalogue import MAX_REPRESENTATIVES
 from crawler_dedup.hamming import SignatureMatch, distance
-from crawler_dedup.store import MAX_COMPARED, Store
+from crawler_dedup.store import Store
 from tests.indexing import (
     SPEC,
     ByDistance,

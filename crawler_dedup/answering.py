@@ -1,0 +1,194 @@
+"""What becomes of the pages that are offered: answered and filed, one after the other, within one write transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, islice
+from typing import Any, Protocol
+
+import lmdb
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.catalogue import Catalogue, Filing
+from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
+from crawler_dedup.hamming import SignatureMatch
+from crawler_dedup.records import Record, name_of
+from crawler_dedup.runs import Fate
+from crawler_dedup.signedpage import SignedPage
+
+MAX_COMPARED = 256
+"""Kept pages that are compared with one new page, nearest first."""
+
+_claims = count(1)
+
+
+class Judge(Filing, Protocol):
+    """What the index asks about signatures and pages; it knows neither scheme nor rules."""
+
+    def learn(self, page: SignedPage) -> None:
+        """*page* passes: it shows what its site is like."""
+
+    def to_keep(self, page: SignedPage) -> SignedPage:
+        """Of *page* what later pages are compared with."""
+
+    def probes(self, signature: int) -> Iterable[int]:
+        """The buckets in which its candidates stand."""
+
+    def near(self, signature: int, filed: NDArray[np.uint64]) -> Sequence[SignatureMatch]:
+        """Those of *filed* that are close enough to be candidates, nearest first."""
+
+    def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
+        """The first of the *kept* pages that covers *new*, with the match. Nearest first."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """By whom and on what terms pages are offered.
+
+    Attributes:
+        run: number of the run; 0: none, so that its pages are settled whatever happens.
+        grace: seconds for which what the run settles may not be stored, if it dies.
+        claims: whether what passes is settled later, not at once.
+        max_age: seconds after which a page that was not visited counts no more; 0: never.
+    """
+
+    run: int = 0
+    grace: int = 0
+    claims: bool = False
+    max_age: int = 0
+
+
+@dataclass
+class _Met:
+    """Pages that were met on the way and do not stand: those that are being handled, and those that are no more."""
+
+    open: list[SignedPage] = field(default_factory=list)
+    gone: list[tuple[int, Record]] = field(default_factory=list)
+
+
+class Answering:
+    """Answers the pages of one visit in one transaction.
+
+    Args:
+        now: time of the transaction, in seconds since 1970.
+    """
+
+    def __init__(self, catalogue: Catalogue, txn: lmdb.Transaction, judge: Judge, visit: Visit, now: int) -> None:
+        self._catalogue = catalogue
+        self._records = catalogue.records
+        self._txn = txn
+        self._judge = judge
+        self._visit = visit
+        self._now = now
+        self._oldest = now - visit.max_age if visit.max_age else 0
+
+    def answer(self, page: SignedPage) -> Decision:
+        """The decision for *page*, which is filed if it passes.
+
+        A page alike to one that is being handled gets :data:`~crawler_dedup.decision.BEING_HANDLED`, and is not filed; it
+        can be offered again.
+        """
+        if page.unsigned:
+            decision = _decision(page, Verdict.UNCHECKED, reason=page.unsigned)
+        else:
+            decision = self._visited_again(page) or self._compared(page)
+        if decision.verdict in (Verdict.NEW, Verdict.CHANGED):
+            decision = replace(decision, claim=self._file(page))
+        if decision.verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED) and decision.reason != BEING_HANDLED:
+            self._judge.learn(page)
+        return decision
+
+    def _visited_again(self, page: SignedPage) -> Decision | None:
+        """The answer for a page that is recorded, under its key or as what its first address led to; else ``None``."""
+        own = self._known(page.scope, page.key)
+        if own is None:
+            first = self._known(page.scope, page.alias) if page.alias else None
+            match = first and self._covered(page, first[1])
+            return self._unchanged(page, *first, match) if first and match else None
+        number, record = own
+        match = self._covered(page, record)
+        if match is not None:
+            return self._unchanged(page, number, record, match)
+        if record.page.key == page.key:
+            self._catalogue.unfile(self._txn, number, record, self._judge)
+            return _decision(page, Verdict.CHANGED)
+        # The address led to another page once, which may still be there.
+        record = self._records.without_alias(self._txn, record, page.key)
+        self._records.replace(self._txn, number, record)
+        return None
+
+    def _known(self, scope: str, key: str) -> tuple[int, Record] | None:
+        """What is recorded of a page, if it still counts."""
+        own = self._records.find(self._txn, scope, key)
+        if own is not None and self._fate(own[1]) is Fate.RELEASED:
+            self._catalogue.unfile(self._txn, *own, self._judge)
+            return None
+        return own
+
+    def _covered(self, page: SignedPage, record: Record) -> Match | None:
+        found = self._judge.choose(page, [record.page])
+        return None if found is None else found[1]
+
+    def _unchanged(self, page: SignedPage, number: int, record: Record, match: Match) -> Decision:
+        """The page is what it was. Its record stays, so that many small changes do not carry it away."""
+        earlier = record.run != self._visit.run and self._fate(record) is Fate.STANDS
+        for key in (page.key, page.alias):
+            if key not in ("", record.page.key):
+                record = self._records.with_alias(self._txn, number, record, key)
+        self._records.replace(self._txn, number, msgspec.structs.replace(record, seen=self._now))
+        return _decision(page, Verdict.UNCHANGED, match=match, from_earlier_run=earlier)
+
+    def _compared(self, page: SignedPage) -> Decision:
+        """The answer for a page that is not recorded."""
+        met = _Met()
+        found = self._judge.choose(page, self._candidates(page, met))
+        for number, record in met.gone:
+            self._catalogue.unfile(self._txn, number, record, self._judge)
+        if found is not None:
+            return _decision(page, Verdict.DUPLICATE, duplicate_of=found[0].url, match=found[1])
+        found = self._judge.choose(page, met.open)
+        if found is not None:
+            return _decision(page, Verdict.UNCHECKED, reason=BEING_HANDLED, duplicate_of=found[0].url, match=found[1])
+        return _decision(page, Verdict.NEW)
+
+    def _candidates(self, page: SignedPage, met: _Met) -> Iterator[SignedPage]:
+        """The pages that stand near *page*, nearest first; what does not stand is put into *met*."""
+        filed = self._catalogue.filed(self._txn, page.scope, self._judge.probes(page.signature))
+        left = MAX_COMPARED
+        for _, signature in self._judge.near(page.signature, filed):
+            if not left:
+                return
+            for number, record in islice(self._catalogue.standing(self._txn, page.scope, signature), left):
+                left -= 1
+                fate = self._fate(record)
+                if fate is Fate.RELEASED:
+                    met.gone.append((number, record))
+                elif fate is Fate.OPEN:
+                    met.open.append(record.page)
+                else:
+                    yield record.page
+
+    def _fate(self, record: Record) -> Fate:
+        return Fate.RELEASED if record.seen < self._oldest else self._catalogue.runs.fate(self._txn, record)
+
+    def _file(self, page: SignedPage) -> int:
+        """File *page*; returns the number of its claim."""
+        claim = next(_claims) if self._visit.claims else 0
+        record = Record(
+            page=msgspec.structs.replace(self._judge.to_keep(page), alias=""),
+            run=self._visit.run,
+            claim=claim,
+            filed=self._now,
+            seen=self._now,
+            settled=0 if claim else self._now,
+            aliases=(name_of(page.scope, page.alias),) if page.alias else (),
+        )
+        self._catalogue.file(self._txn, record, self._judge)
+        return claim
+
+
+def _decision(page: SignedPage, verdict: Verdict, **fields: Any) -> Decision:
+    return Decision(verdict, page.url, page.key, page.scope, **fields)
