@@ -176,7 +176,7 @@ class DedupMiddleware:
                 request.meta.pop(META_DECISION, None)
                 return response
             action = _action_of(request, action)
-            page = await asyncio.wait_for(self._signed(request, response), self.config.timeout)
+            page = await self._signed(request, response)
             decision = await self._ask(page)
         except Exception as error:
             page, decision = None, self._failed(response, error)
@@ -206,7 +206,8 @@ class DedupMiddleware:
         key, alias = self._keys(request)
         if self._is_quick(response):
             return self._sign(response, key, scope, alias)
-        return await background.run(self._sign, response, key, scope, alias)
+        signing = background.run(self._sign, response, key, scope, alias)
+        return await asyncio.wait_for(signing, self.config.timeout)
 
     def _keys(self, request: Request) -> tuple[str, str]:
         """The page key, and that of the address from which the page was redirected to."""
