@@ -133,8 +133,19 @@ class Answering:
         return None if found is None else found[1]
 
     def _unchanged(self, page: SignedPage, number: int, record: Record, match: Match) -> Decision:
-        """The page is what it was. Its record stays, so that many small changes do not carry it away."""
-        earlier = record.run != self._visit.run and self._fate(record) is Fate.STANDS
+        """The page is what it was. Its record stays, so that many small changes do not carry it away.
+
+        One that is being handled is not kept yet: what is handled now takes its place, whatever becomes of the other.
+        """
+        fate = self._fate(record)
+        if fate is Fate.OPEN and self._visit.claims:
+            self._catalogue.unfile(self._txn, number, record, self._judge)
+            return _decision(page, Verdict.UNCHANGED, match=match, claim=self._file(page))
+        runs = self._catalogue.runs
+        earlier = record.run != self._visit.run and fate is Fate.STANDS and runs.has_finished(self._txn, record.run)
+        if self._visit.run and not earlier and runs.is_over(self._txn, record.run):
+            # Its links may not have been followed. This run does so, and if it finishes too, they were.
+            record = msgspec.structs.replace(record, run=self._visit.run, claim=0)
         for key in (page.key, page.alias):
             if key not in ("", record.page.key):
                 record = self._records.with_alias(self._txn, number, record, key)

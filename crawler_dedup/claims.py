@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
 
 from crawler_dedup.decision import BEING_HANDLED, Decision
 from crawler_dedup.deduplicator import Deduplicator
+from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
 
 TOO_MANY_WAIT = "too many pages waiting"
@@ -20,6 +21,8 @@ _POLL = 0.25
 """Seconds between two looks at what another process is handling."""
 _MOMENT = 0.5
 """Seconds that every page may wait: alike pages in flight together are told apart once the first was handled."""
+_ANSWER = 6.0
+"""Seconds that a page waits for the index at most, even where ``DEDUP_TIMEOUT`` leaves more time to sign it."""
 _MAX_REMEMBERED = 1000
 
 
@@ -30,17 +33,18 @@ class Claims:
         limit: how many pages may wait for longer than a moment at a time. They hold a place among Scrapy's concurrent
             requests.
         patience: seconds that they wait.
-        timeout: seconds that it waits for the index.
+        timeout: seconds that a page waits for the index; it waits for six at most.
     """
 
     def __init__(self, deduplicator: Deduplicator, limit: int, *, patience: float, timeout: float) -> None:
         self._deduplicator = deduplicator
         self._limit = limit
         self._patience = patience
-        self._timeout = timeout
+        self._timeout = min(timeout, _ANSWER)
         self._awaited: dict[tuple[str, str], asyncio.Event] = {}
         self._given_up: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._waiting = 0
+        self._unwritten: deque[tuple[Decision, bool]] = deque()
 
     async def decide(self, page: SignedPage) -> Decision:
         """The decision for *page*, which claims its place if it passes; then :meth:`end` must be called.
@@ -66,19 +70,31 @@ class Claims:
             if not self._waiting:
                 self._awaited.clear()
 
-    def end(self, decision: Decision, *, settled: bool) -> Future[bool]:
+    def end(self, decision: Decision, *, settled: bool) -> None:
         """The page of *decision* was handled, or was not. Whoever waits for that asks again.
 
         Raises:
             IndexUnusable: the index is closed.
         """
-        future = self._deduplicator.end_claim(decision, settled=settled)
+        self._write_end(decision, settled=settled)
         place = decision.scope, decision.url
         self._given_up.pop(place, None)
         ended = self._awaited.pop(place, None)
         if ended is not None:
             ended.set()
-        return future
+
+    def _write_end(self, decision: Decision, *, settled: bool) -> None:
+        def written(future: Future[bool]) -> None:  # called in the index's thread
+            if not future.cancelled() and future.exception() is not None:
+                self._unwritten.append((decision, settled))
+
+        self._deduplicator.end_claim(decision, settled=settled).add_done_callback(written)
+
+    def _write_again(self) -> None:
+        """The index can be written: write the ends of claims for which it could not (a full disk)."""
+        for _ in range(len(self._unwritten)):
+            decision, settled = self._unwritten.popleft()
+            self._write_end(decision, settled=settled)
 
     async def _wait(self, page: SignedPage, decision: Decision, patience: float, reason: str) -> Decision:
         """Offer *page* until it need not wait, for *patience* seconds; then it passes for *reason*."""
@@ -112,6 +128,7 @@ class Claims:
             # Nobody will handle the page on the strength of this answer, if there is one yet.
             future.add_done_callback(self._give_back)
             raise
+        self._write_again()
         return decision
 
     def _give_back(self, future: Future[list[Decision]]) -> None:
@@ -119,7 +136,8 @@ class Claims:
             return
         for decision in future.result():
             if decision.claim:
-                self._deduplicator.end_claim(decision, settled=False)
+                with suppress(DedupError):  # closed meanwhile, which releases it too
+                    self._deduplicator.end_claim(decision, settled=False)
 
 
 def _place(decision: Decision) -> tuple[str, str]:

@@ -178,7 +178,7 @@ class Config:
         _one_of("pass", "drop"),
         '"pass" or "drop"',
         "What becomes of a page that an earlier run has handled and that is unchanged. `drop` makes incremental crawls; "
-        "its links are not followed either.",
+        "its links are not followed either. What Scrapy's HTTP cache replays passes all the same.",
     )
     expire_days: float = _setting(
         0.0,

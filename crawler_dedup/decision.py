@@ -55,8 +55,8 @@ class Decision:
         reason: for ``unchecked`` why, else ``""``.
         duplicate_of: for ``duplicate``, and where an alike page is being handled, the address of that page, else ``""``.
         match: how the two agree; for ``unchanged`` how the page agrees with what it was; else ``None``.
-        claim: for ``new`` and ``changed`` in a crawl, the number of its claim in this run; 0: it holds none.
-        from_earlier_run: for ``unchanged``, whether an earlier run has handled the page.
+        claim: in a crawl, of a page that passes and is not yet kept, the number of its claim in this run; 0: it holds none.
+        from_earlier_run: for ``unchanged``, whether an earlier run has handled the page and then come to its end.
     """
 
     verdict: Verdict
@@ -75,10 +75,11 @@ class Decision:
         return self.verdict is not Verdict.DUPLICATE
 
     def __str__(self) -> str:
-        if self.match is None or not self.duplicate_of:
-            return f"{self.verdict} {self.url}" + (f" ({self.reason})" if self.reason else "")
-        found = self.match
-        return (
-            f"{self.verdict} {self.url} of {self.duplicate_of} (distance {found.distance},"
-            f" resemblance {found.resemblance:.2f}, coverage {found.coverage:.2f}, rule {found.rule!r})"
-        )
+        said = f"{self.verdict} {self.url}"
+        if self.match is not None and self.duplicate_of:
+            found = self.match
+            said += (
+                f" of {self.duplicate_of} (distance {found.distance}, resemblance {found.resemblance:.2f},"
+                f" coverage {found.coverage:.2f}, rule {found.rule!r})"
+            )
+        return said + (f" ({self.reason})" if self.reason else "")

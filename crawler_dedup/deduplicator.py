@@ -224,11 +224,12 @@ class Deduplicator:
         """True: an empty index is an index."""
         return True
 
-    def close(self, *, goodbye: bool = True) -> None:
+    def close(self, *, goodbye: bool = True, finished: bool = True) -> None:
         """Finish what waits and close the index. A second time nothing happens.
 
         Args:
             goodbye: whether all that was settled is stored; without, the end counts as a death of the run.
+            finished: whether the run came to its end; if not, ``DEDUP_REVISIT = "drop"`` drops none of its pages.
         """
         if self._closed:
             return
@@ -236,7 +237,7 @@ class Deduplicator:
         opened = self._opened
         try:
             if goodbye and opened.lock.is_held:
-                opened.store.end_run(opened.visit.run)
+                opened.store.end_run(opened.visit.run, finished=finished)
         except IndexUnusable as error:
             logger.warning("The run ends without goodbye, so that its last pages may be stored twice: %s", error)
         finally:

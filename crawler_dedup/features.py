@@ -32,7 +32,7 @@ _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u096
 _LETTERS = rf"[^\W{_HAN}{_UNSPACED}]+"
 _WORD = rf"{_LETTERS}(?:[{_MARKS}]+(?:{_LETTERS})?)*"
 _WORDS = re.compile(_WORD)
-_HAN_RUNS = re.compile(f"[{_HAN}]+")
+_HAN_RUNS = re.compile(f"[{_HAN}]{{1,5000}}")  # in slices: jieba takes memory for each character of a run
 _UNSPACED_RUNS = re.compile(f"[{_UNSPACED}]+")
 _OTHER_THAN_WORDS = re.compile(f"[{_HAN}{_UNSPACED}]")
 # Full-width punctuation is no part of any token, and the only thing in most Chinese texts that is not in NFKC: without
@@ -87,7 +87,8 @@ def tokenize(text: str, cut_han: CutHan) -> list[str]:
     Compatibility forms are folded first (NFKC), then case. The tokens come out sorted by kind of script.
     """
     text = _LONG_MARKS.sub(r"\1", _WIDE_PUNCTUATION.sub(" ", text))
-    text = unicodedata.normalize("NFKC", text).lower()
+    # A few characters are ligatures of many.
+    text = unicodedata.normalize("NFKC", text)[: 2 * len(text) + 100].lower()
     if not _OTHER_THAN_WORDS.search(text):
         return _WORDS.findall(text)  # the same, three times faster
     pairs = (pair for run in _UNSPACED_RUNS.findall(text) for pair in bigrams(run))

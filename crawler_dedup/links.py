@@ -24,6 +24,7 @@ _VISIT = re.compile(
 _PATH_SESSION = re.compile(r";jsessionid=[^/?#]*", re.IGNORECASE)
 MAX_PACKED = 512
 _MAX_HREF = 2083  # as Scrapy's URLLENGTH_LIMIT; what is longer takes long to join, and is followed by nobody
+_MAX_FOLDERS = 100  # joining goes through all of them for each link
 _ANYWHERE = re.compile(r"/|https?://", re.IGNORECASE)
 _SAME_PAGE = ("", "?", "#")
 _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
@@ -105,9 +106,12 @@ def _base(tree: HtmlElement, url: str) -> str:
     declared = next(tree.iter("base"), None)
     href = "" if declared is None else declared.get("href", "").strip()
     try:
-        return urljoin(url, href) if href and len(href) <= _MAX_HREF else url
+        base = urljoin(url, href) if href and len(href) <= _MAX_HREF else url
+        if len(base) > _MAX_HREF or base.count("/") > _MAX_FOLDERS:
+            return urljoin(base[:_MAX_HREF], "/")
     except ValueError:
-        return url
+        return url[:_MAX_HREF]
+    return base
 
 
 def _host(url: str) -> str:

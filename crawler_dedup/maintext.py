@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from functools import cache
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -13,7 +14,14 @@ from charset_normalizer import from_bytes
 from lxml import etree
 from lxml.html import HtmlElement
 from parsel import Selector
-from w3lib.encoding import html_to_unicode, resolve_encoding
+from w3lib.encoding import (
+    html_body_declared_encoding,
+    html_to_unicode,
+    http_content_type_encoding,
+    read_bom,
+    resolve_encoding,
+    to_unicode,
+)
 
 from crawler_dedup import background
 from crawler_dedup.config import Config
@@ -29,6 +37,13 @@ _COUNT = etree.XPath("count(//*)")
 _ELEMENT_BYTES = 3  # of the shortest, <p>; what the parser adds, html, head, body, is not worth counting
 
 
+_BRACKETS_A_NODE = 8
+# libxml2 compares each attribute of a tag with all before it.
+_MAX_ATTRIBUTES = 5000
+_LONG_TAG = re.compile(rb"<[a-zA-Z](?=[^>]{10000})(?:[^>=]+|=\s*\"[^\"]*\"|=\s*'[^']*'|=)*")
+_ATTRIBUTE = re.compile(rb"[\s\"'/]+[^\s\"'/=]+(?:=\s*(?:\"[^\"]*\"|'[^']*'))?")
+
+
 class BeyondLimits(ValueError):
     """The page is too large, too deep or too long to be looked at; the message is the reason, in a few words."""
 
@@ -39,12 +54,31 @@ def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
     Args:
         encoding: as the transport or ``response.encoding`` says; ``None``: byte-order mark, ``<meta>``, then detection.
     """
-    if encoding is None:
-        text = html_to_unicode(None, body, default_encoding="ascii", auto_detect_fun=_detect)[1]
+    header = None if encoding is None else f"charset={encoding}"
+    if not _is_charset(http_content_type_encoding(header)):
+        header = None
+    declared = html_body_declared_encoding(body)
+    if header is None and declared and not _is_charset(declared) and not read_bom(body)[0]:
+        text = to_unicode(body, _detect(body) or "cp1252")
     else:
-        text = html_to_unicode(f"charset={encoding}", body)[1]
+        text = html_to_unicode(header, body, default_encoding="ascii", auto_detect_fun=_detect)[1]
     root: HtmlElement = Selector(text=text, type="html").root
     return root
+
+
+# Of Python's text encodings those that no page is written in; punycode takes quadratic time.
+_NO_CHARSETS = {"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
+
+
+def _is_charset(name: str | None) -> bool:
+    """Whether *name* decodes text as charsets do. Python's codecs do other things as well (hex, zlib, rot13)."""
+    if name is None or name.replace("_", "-") in _NO_CHARSETS:
+        return False
+    try:
+        b"\0\0\0\0".decode(name)  # with every charset one, two or four characters
+    except (LookupError, UnicodeError):
+        return False
+    return True
 
 
 def _detect(body: bytes) -> str | None:
@@ -62,10 +96,15 @@ def roots(tree: HtmlElement) -> list[HtmlElement]:
     return [tree, *(one for one in tree.itersiblings() if isinstance(one.tag, str))]
 
 
-def check_size(body: bytes, config: Config) -> None:
+def check_body(body: bytes, config: Config) -> None:
     """Raise :class:`BeyondLimits` for a body that should not be parsed."""
     if len(body) > config.max_bytes:
         raise BeyondLimits("too many bytes")
+    # Some of them open nothing, or stand in scripts.
+    if body.count(b"<") > _BRACKETS_A_NODE * config.max_nodes:
+        raise BeyondLimits("too many nodes")
+    if any(len(_ATTRIBUTE.findall(tag.group())) > _MAX_ATTRIBUTES for tag in _LONG_TAG.finditer(body)):
+        raise BeyondLimits("too many attributes")
 
 
 def check_nodes(tree: HtmlElement, size: int, config: Config) -> None:

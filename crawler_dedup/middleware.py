@@ -9,11 +9,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
+from scrapy.extensions.feedexport import FeedExporter
 from scrapy.http import Request, Response
 from scrapy.utils.asyncio import create_looping_call, is_asyncio_available
 from scrapy.utils.project import data_path
@@ -40,6 +42,8 @@ logger = logging.getLogger(__name__)
 
 META_DECISION = "dedup"
 _REOPEN_INTERVAL = 2.0
+_END_TIMEOUT = 5.0
+_MAX_FLUSH_INTERVAL = 15.0
 _INSISTED = "asked for again and again"
 _STATISTIC = {
     Verdict.NEW: "kept",
@@ -64,11 +68,13 @@ class DedupMiddleware:
         self.deduplicator = Deduplicator.open(self._directory, config)
         self._watchdog = Watchdog(config.max_duplicates, passes=config.pass_beyond_max_duplicates)
         self._summary = create_looping_call(self._log_summary)
+        self._flushing = create_looping_call(self._flush_feeds)
         self._seldom = Seldom()
         self._is_loaded = False
         self._is_index_lost = False
         self._is_reopening = False
         self._is_closing = False
+        self._has_finished = False
         self._tidied = 0
         self._gate = Gate(self._key)
         waiting = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
@@ -108,6 +114,7 @@ class DedupMiddleware:
         self._loading = asyncio.ensure_future(self._load())
         self._beside_the_loop(self._tidy())
         self._summary.start(self.config.summary_interval, now=False)
+        self._flushing.start(min(_MAX_FLUSH_INTERVAL, max(1, self.config.grace / 4)), now=False)
 
     def _beside_the_loop(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -126,7 +133,8 @@ class DedupMiddleware:
         try:
             forgotten = await asyncio.to_thread(self.deduplicator.tidy, self._advance)
         except DedupError as error:
-            self._log(logging.WARNING, "The index cannot be tidied up: %s", error)
+            level = logging.DEBUG if self._is_closing else logging.WARNING
+            self._log(level, "The index could not be tidied up: %s", error)
         else:
             if forgotten:
                 self._log(
@@ -143,18 +151,30 @@ class DedupMiddleware:
         if self._is_closing:
             raise DedupError("the crawl is over.")
 
-    def spider_closed(self) -> None:
+    def spider_closed(self, reason: str) -> None:
         """The last page has its answer by now."""
-        if self._summary.running:
-            self._summary.stop()
+        # What a job on disk has not come to, it will when it is resumed.
+        self._has_finished = reason == "finished" or bool(self.crawler.settings["JOBDIR"])
+        for call in (self._summary, self._flushing):
+            if call.running:
+                call.stop()
         self._log_summary()
+
+    def _flush_feeds(self) -> None:
+        """Scrapy writes a feed whenever its buffer is full, which with small items takes longer than any grace."""
+        exporter = self.crawler.get_extension(FeedExporter)
+        for slot in exporter.slots if exporter is not None else ():
+            flush = getattr(slot.file, "flush", None)
+            if flush is not None:
+                with suppress(OSError, ValueError):  # a full disk; closed
+                    flush()
 
     async def engine_stopped(self) -> None:
         """Say goodbye and close the index, when feeds are stored. Not in the one thread: a page may still hold that up."""
         self._is_closing = True
         if self._beside:
-            await asyncio.wait(self._beside)
-        await asyncio.to_thread(self.deduplicator.close)
+            await asyncio.wait(self._beside, timeout=_END_TIMEOUT)
+        await asyncio.to_thread(self.deduplicator.close, finished=self._has_finished)
 
     def request_scheduled(self, request: Request) -> None:
         """Remove what ``meta=response.meta`` has copied: queues on disk may take less than pickle does."""
@@ -229,8 +249,11 @@ class DedupMiddleware:
         return self._is_loaded and len(response.body) <= self.deduplicator.quick_bytes
 
     def _sign(self, response: Any, key: str, scope: str, alias: str) -> SignedPage:
-        # The tree stays with the response for the spider.
-        tree = None if len(response.body) > self.config.max_bytes else response.selector.root
+        try:
+            maintext.check_body(response.body, self.config)
+            tree = response.selector.root  # stays with the response for the spider
+        except maintext.BeyondLimits:
+            tree = None
         page, text = self.deduplicator.sign_with_text(
             response.url, response.body, tree, key=key, scope=scope, alias=alias
         )

@@ -1,14 +1,14 @@
-"""The runs that have an index open, and what becomes of their pages when one of them dies.
+"""The runs that have an index open, and what becomes of their pages when one of them does not come to its end.
 
-A run is entered when it opens the index and leaves when it says goodbye. One that stands here without holding its lock
-file has died: what it had under way was not handled, and what it had settled shortly before may not be on disk, because
-feeds are buffered.
+A run is entered when it opens the index and leaves when it has finished. One that stands here without holding its lock
+file has died or was interrupted: what it had under way was not handled, what it had settled shortly before a death may not
+be on disk, because feeds are buffered, and the links of its pages may not have been followed.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
@@ -32,15 +32,19 @@ class Fate(Enum):
 
 
 class Run(msgspec.Struct, frozen=True, array_like=True):
-    """A run that has not said goodbye.
+    """A run that is not over, has not finished, or has left something behind.
 
     Attributes:
         last: its last sign of life, in seconds since 1970. Never before a time that it wrote into a record.
-        grace: seconds for which what it settles may not be on disk.
+        grace: seconds for which what it settles may not be on disk; 0 once it has said goodbye.
+        has_finished: whether it came to its end.
+        is_tidy: whether nothing is left of it that was not handled.
     """
 
     last: int
     grace: int
+    has_finished: bool = False
+    is_tidy: bool = False
 
     def may_have_lost(self, record: Record) -> bool:
         """Whether *record*, which is one of this run's, is not stored for sure if the run has died.
@@ -95,14 +99,21 @@ class Runs:
             return now
         return run.last
 
-    def end(self, txn: lmdb.Transaction, numbers: Iterable[int]) -> None:
-        """Forget runs: what they settled and is recorded still is stored."""
-        for number in numbers:
+    def end(self, txn: lmdb.Transaction, number: int, last: int, *, has_finished: bool, is_tidy: bool) -> None:
+        """A run says goodbye, or is over and was tidied up: all that it settled and that is recorded is stored."""
+        if has_finished and is_tidy:
             txn.delete(_name(number), db=self._runs)
+        else:
+            txn.put(_name(number), _encode(Run(last, 0, has_finished, is_tidy)), db=self._runs)
 
-    def leave_behind(self, txn: lmdb.Transaction, number: int, now: int) -> None:
-        """A run says goodbye, but has pages under way that it will not handle: those will be tidied up."""
-        txn.put(_name(number), _encode(Run(now, 0)), db=self._runs)
+    def has_finished(self, txn: lmdb.Transaction, number: int) -> bool:
+        """Whether a run came to its end."""
+        run = self._find(txn, number)
+        return run is None or run.has_finished
+
+    def is_over(self, txn: lmdb.Transaction, number: int) -> bool:
+        """Whether a run has finished, was interrupted or has died."""
+        return self.has_finished(txn, number) or not self._lives(number)
 
     def fate(self, txn: lmdb.Transaction, record: Record) -> Fate:
         """What has become of the page of *record*."""
@@ -115,9 +126,9 @@ class Runs:
             return Fate.RELEASED
         return Fate.STANDS if record.settled else Fate.OPEN
 
-    def dead(self, txn: lmdb.Transaction) -> dict[int, Run]:
-        """The runs that have died."""
-        return {number: run for number, run in self._items(txn) if not self._lives(number)}
+    def untidy(self, txn: lmdb.Transaction) -> dict[int, Run]:
+        """The runs that are over and may have left something that was not handled."""
+        return {number: run for number, run in self._items(txn) if not run.is_tidy and not self._lives(number)}
 
     def _items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Run]]:
         with txn.cursor(db=self._runs) as cursor:

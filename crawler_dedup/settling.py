@@ -8,9 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -92,6 +90,7 @@ def _fate(mode: str, outcome: Outcome, *, over: bool) -> bool | None:
 class _Claim:
     decision: Decision
     is_open: bool = True
+    is_released: bool = False
 
 
 @dataclass
@@ -176,9 +175,9 @@ class SettlingMiddleware:
             return False
         if settled:
             return self._end_claim(claim, settled=True)
-        claim.is_open = False
-        if claim.decision.verdict not in (Verdict.NEW, Verdict.CHANGED, Verdict.UNCHANGED):
+        if claim.is_released or claim.decision.verdict not in (Verdict.NEW, Verdict.CHANGED, Verdict.UNCHANGED):
             return False
+        claim.is_open, claim.is_released = False, True
         return self._tell_index(claim.decision, settled=False)
 
     def _item_ended(self, response: Response | None, how: str) -> None:
@@ -214,7 +213,7 @@ class SettlingMiddleware:
         """End a claim that is open; what did not claim its place has none."""
         if not claim.is_open or not claim.decision.claim:
             return False
-        claim.is_open = False
+        claim.is_open, claim.is_released = False, not settled
         return self._tell_index(claim.decision, settled=settled)
 
     def _tell_index(self, decision: Decision, *, settled: bool) -> bool:
@@ -222,16 +221,10 @@ class SettlingMiddleware:
         if filtering is None:
             return False
         try:
-            written = filtering.claims.end(decision, settled=settled)
+            filtering.claims.end(decision, settled=settled)
         except DedupError as error:
             logger.warning("%s counts as not handled: %s", decision.url, error, extra={"spider": self.crawler.spider})
             return False
-        written.add_done_callback(partial(_report, decision))
-        self.crawler.stats.inc_value(f"dedup/handled/{'settled' if settled else 'released'}")
+        if decision.claim:
+            self.crawler.stats.inc_value(f"dedup/handled/{'settled' if settled else 'released'}")
         return True
-
-
-def _report(decision: Decision, written: Future[bool]) -> None:
-    """An answer from the index that nobody waits for. Called in its thread."""
-    if not written.cancelled() and (error := written.exception()):
-        logger.debug("%s counts as not handled: %s", decision.url, error)

@@ -11,7 +11,6 @@ from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import cast
 from unicodedata import unidata_version
 
 import msgspec
@@ -123,11 +122,12 @@ class Signer:
 
         Never raises for what a page holds: beyond a limit it comes back with ``unsigned`` set.
         """
-        url = _without_credentials(url)
-        base = SignedPage(key=key or url, url=url, scope=scope, size=len(body), alias=alias)
+        url = _storable(_without_credentials(url))
+        key = _storable(key) if key else url
+        base = SignedPage(key=key, url=url, scope=_storable(scope), size=len(body), alias=alias)
         text = None
         try:
-            maintext.check_size(body, self.config)
+            maintext.check_body(body, self.config)
             if tree is None:
                 tree = maintext.parse(body, encoding)
             maintext.check_nodes(tree, len(body), self.config)
@@ -168,6 +168,8 @@ class Signer:
     def _sign_short(self, page: SignedPage, tree: HtmlElement, shown: Outline, outlinks: Links) -> SignedPage:
         """By all that is visible, by the links if there are more of them, or not at all."""
         text = text_of(visible(shown))
+        if len(text) > self.config.max_chars:
+            return msgspec.structs.replace(page, unsigned="too many characters")
         tokens = tokenize(text, self._cut_han)
         # An error page, a form or a shell that a script fills looks the same wherever it stands.
         if not len(outlinks) or _asks_for_password(tree):
@@ -180,7 +182,7 @@ class Signer:
         weighted = features(tokens)
         if len(weighted.hashes) < _SHORT_FEATURES:
             return msgspec.structs.replace(page, unsigned="too little text")
-        rest = [*sorted(parts(page.title)), *cast("list[str]", _elsewhere(tree))]
+        rest = [*sorted(parts(page.title)), *_elsewhere(tree)]
         seed = xxh3_64_intdigest("\n".join(rest).encode("utf-8", "replace"))
         return _with_features(page, weighted, Kind.SHORT, _hash_of(weighted.hashes, seed))
 
@@ -205,6 +207,11 @@ def _without_credentials(url: str) -> str:
     return _CREDENTIALS.sub(r"\1", url) if "@" in url else url
 
 
+def _storable(text: str) -> str:
+    """*text* with lone surrogates written out: they stand in no UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _compressed(text: str) -> bytes:
     return zstandard.ZstdCompressor().compress(text.encode("utf-8", "replace"))
 
@@ -216,8 +223,30 @@ def _title(tree: HtmlElement) -> str:
 
 
 # What a page may consist of whose text says little: pictures, frames, data that a script shows.
-_elsewhere = etree.XPath(
-    "//img/@src | //video/@src | //iframe/@src | //script[@type='application/json']/text()"
-    " | //aside//text() | //textarea//text() | //dialog//text() | //button//text()"
-)
+_SOURCES = ("iframe", "img", "video")
+_SAYING = ("aside", "button", "dialog", "textarea")
+
+
+def _elsewhere(tree: HtmlElement) -> list[str]:
+    """All that in the order of the page.
+
+    In one pass: XPath takes quadratic time for texts below elements that are nested.
+    """
+    found: list[str] = []
+    inside = 0
+    for event, one in etree.iterwalk(tree.getroottree(), events=("start", "end", "comment", "pi")):
+        if event == "start":
+            inside += one.tag in _SAYING
+            if one.tag in _SOURCES and (source := one.get("src")) is not None:
+                found.append(source)
+            if one.text and (inside or (one.tag == "script" and one.get("type") == "application/json")):
+                found.append(one.text)
+            continue
+        if event == "end":
+            inside -= one.tag in _SAYING
+        if inside and one.tail:
+            found.append(one.tail)
+    return found
+
+
 _asks_for_password = etree.XPath("boolean(//input[@type='password'])")

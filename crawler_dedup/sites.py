@@ -20,7 +20,7 @@ KNOWN = 8
 """Pages after which a site is known."""
 _NAVIGATION = 0.2
 _TITLES = 0.3  # kinds and things, four of each, make sixteen titles: "Manual | Router"
-_MAX_ITEMS = 20_000
+_MAX_ITEMS = 6_000
 _SHARED_LEAST = 3
 _HALVE_AT = 64
 _MAX_SITES = 512

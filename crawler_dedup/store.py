@@ -84,14 +84,16 @@ class Store:
         except OSError as error:
             raise IndexUnusable(f"The index in {self.environment.directory} cannot be written: {error}.") from error
 
-    def end_run(self, run: int) -> None:
-        """The run says goodbye: all that it settled is stored. Raises :class:`IndexUnusable`, soon."""
+    def end_run(self, run: int, *, finished: bool) -> None:
+        """The run says goodbye: all that it settled is stored. Raises :class:`IndexUnusable`, soon.
+
+        Args:
+            finished: whether it came to its end, so that the links of all its pages were followed.
+        """
 
         def job(txn: lmdb.Transaction) -> None:
-            if self._open_claims > 0:
-                self._catalogue.runs.leave_behind(txn, run, int(time()))
-            else:
-                self._catalogue.runs.end(txn, [run])
+            is_tidy = self._open_claims <= 0
+            self._catalogue.runs.end(txn, run, int(time()), has_finished=finished, is_tidy=is_tidy)
 
         self.environment.write(job, _GOODBYE_TIMEOUT)
 
@@ -150,16 +152,20 @@ class Store:
         """Forget what stands for nothing any more: pages not visited for *max_age* seconds (0: whatever their age), and
         those that runs that have died may have lost. Returns how many."""
         with self.environment.read() as txn:
-            dead = self._catalogue.runs.dead(txn)
-        if not dead and not max_age:
+            left = self._catalogue.runs.untidy(txn)
+        if not left and not max_age:
             return 0
         oldest = int(time()) - max_age if max_age else 0
 
         def gone(record: Record) -> bool:
-            return record.seen < oldest or (record.run in dead and dead[record.run].may_have_lost(record))
+            return record.seen < oldest or (record.run in left and left[record.run].may_have_lost(record))
+
+        def job(txn: lmdb.Transaction) -> None:
+            for number, run in left.items():
+                self._catalogue.runs.end(txn, number, run.last, has_finished=run.has_finished, is_tidy=True)
 
         forgotten = self.forget(gone, filing, advance)
-        self.environment.write(lambda txn: self._catalogue.runs.end(txn, dead))
+        self.environment.write(job)
         return forgotten
 
     def records(self, size: int, *, standing: bool = False) -> Iterator[list[Record]]:

@@ -267,15 +267,29 @@ class Running:
     def __init__(self, directory: Path, process: subprocess.Popen[str]) -> None:
         self._directory = directory
         self._process = process
+        self._written = ""
+        # Of several crawls that run at once none may stand still because nobody reads what it writes.
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as output:
+            self._written = output.read()
+
+    def log(self) -> str:
+        """Wait for its end, also a violent one; what it wrote."""
+        self._reader.join(_DEADLINE)
+        if hangs := self._reader.is_alive():
+            self._process.kill()
+            self._reader.join()
+        self._process.wait()
+        assert not hangs, f"The crawl hangs:\n{self._written}"
+        return self._written
 
     def results(self) -> dict[str, Crawl]:
         """Wait for its end; spider name → what came of it. A crawl that could not be started fails the test."""
-        try:
-            log, _ = self._process.communicate(timeout=_DEADLINE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            log, _ = self._process.communicate()
-            raise AssertionError(f"The crawl hangs:\n{log}") from None
+        log = self.log()
         assert self._process.returncode == 0, log
         told = json.loads((self._directory / "result.json").read_text())
         errors = [error for one in told.values() if (error := one.pop("error"))]

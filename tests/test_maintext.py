@@ -9,7 +9,7 @@ from lxml import etree
 from scrapy.http import HtmlResponse
 
 from crawler_dedup import Config, main_text, maintext
-from crawler_dedup.maintext import BeyondLimits, check_depth, check_nodes, check_size, extract, parse
+from crawler_dedup.maintext import BeyondLimits, check_depth, check_nodes, check_body, extract, parse
 from tests.crawling import article
 
 TEXT = "<html><head>{}<title>茶馆</title></head><body><p>河边的老茶馆又开门了</p></body></html>"
@@ -57,7 +57,7 @@ def test_no_text_is_an_empty_text() -> None:
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda: check_size(b"x" * 1001, Config(max_bytes=1000)), "too many bytes"),
+        (lambda: check_body(b"x" * 1001, Config(max_bytes=1000)), "too many bytes"),
         (lambda: check_nodes(parse(b"<p>" * 1001), 3003, Config(max_nodes=1000)), "too many nodes"),
         (lambda: check_depth(parse(b"<div>" * 300), Config()), "nested too deep"),
     ],
@@ -68,7 +68,7 @@ def test_limits_have_names(make: Callable[[], None], reason: str) -> None:
 
 
 def test_what_is_within_limits_passes() -> None:
-    check_size(b"x" * 1000, Config(max_bytes=1000))
+    check_body(b"x" * 1000, Config(max_bytes=1000))
     check_nodes(parse(b"<p>" * 900), 2700, Config(max_nodes=1000))
     check_depth(parse(b"<div>" * 90), Config())
 

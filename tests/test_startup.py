@@ -156,7 +156,7 @@ def enabled(crawl: Crawl, kind: str) -> list[str]:
 def assert_drops_the_copy(crawl: Crawl) -> None:
     assert crawl.paths() == ["/page"]
     assert (crawl.counts()["kept"], crawl.counts()["dropped"]) == (1, 1)
-    assert crawl.counts("handled/") == {"well": 1}
+    assert crawl.counts("handled/") == {"well": 1, "settled": 1}
 
 
 def test_the_add_on_puts_both_middlewares_outermost(tmp_path: Path) -> None:

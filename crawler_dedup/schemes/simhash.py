@@ -15,6 +15,8 @@ from crawler_dedup.hamming import BITS
 
 TABLES = 4
 
+_SLICE = 8192  # features that are unpacked at a time: 512 bytes each
+
 
 class SimHash:
     """Signatures that differ in few bits when weighted feature sets differ in little.
@@ -29,9 +31,12 @@ class SimHash:
 
     def sign(self, features: Features) -> int:
         """64 bits: bit *i* is set when the features that have it outweigh those that have not."""
-        bits = np.unpackbits(features.hashes.astype("<u8").view(np.uint8), bitorder="little").reshape(-1, BITS)
-        # Whole numbers below 2^53: float64 is exact here and, unlike integers, multiplied by BLAS.
-        for_bit = features.weights @ bits.astype(np.float64)
+        for_bit = np.zeros(BITS)
+        for at in range(0, len(features.hashes), _SLICE):
+            hashes, weights = features.hashes[at : at + _SLICE], features.weights[at : at + _SLICE]
+            bits = np.unpackbits(hashes.astype("<u8").view(np.uint8), bitorder="little").reshape(-1, BITS)
+            # Whole numbers below 2^53: float64 is exact here and, unlike integers, multiplied by BLAS.
+            for_bit += weights @ bits.astype(np.float64)
         return int.from_bytes(np.packbits(2 * for_bit > features.weights.sum(), bitorder="little").tobytes(), "little")
 
     def keys(self, signature: int) -> list[int]:

@@ -1,0 +1,124 @@
+"""What a crawl loses that is stopped and started again: ``python -m benchmarks.kills [--kills 30] [--site gopl-zh-2024]
+[--grace 60] [--interrupts 10] [--queue-site devtang-2015]``.
+
+``kill -9`` at random instants, up to five times in a row on one index, and then the same crawl again until one run
+finishes, without ``JOBDIR`` and with. Each item is committed to SQLite a moment after it came. Contents are main texts; one
+is *lost* if the undisturbed crawl has stored it, the stopped one has not, and no stored page covers it by the filter's
+rules. *as seen* is a filter that records a page when it sees it. *new addresses*: every start finds the pages at other
+addresses, so that what is recorded of dead runs decides whether they are stored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import naive
+from benchmarks.data import require_data, served
+from benchmarks.killed import Job, Trial, try_stops
+
+_GRACES = (60, 1, 0)
+_COLUMNS = (
+    "stops",
+    "indexes",
+    "contents",
+    "the same contents",
+    "another page covers",
+    "lost",
+    "stored twice",
+    "dropped by the finishing runs",
+)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    title: str
+    job: Job
+    stop: signal.Signals = signal.SIGKILL
+
+
+def main() -> None:
+    """Stop, compare and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--interrupts", type=int, default=10, help="stops of each crawl with JOBDIR")
+    parser.add_argument("--site", default="gopl-zh-2024", help="several with commas between are one crawl")
+    # Scrapy writes what it has seen in blocks of some hundred addresses: of a smaller site, a kill makes it start anew.
+    parser.add_argument("--queue-site", default="devtang-2015", help="the site that is resumed from JOBDIR")
+    parser.add_argument("--grace", type=int, action="append", help=f"DEDUP_GRACE; may be repeated; default: {_GRACES}")
+    parser.add_argument("--same-addresses", type=int, default=0, help="so many kills with addresses that stay")
+    parser.add_argument("--tokenizer", default="rjieba")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    require_data()
+    console = Console(width=150)
+    filtered = {"DEDUP_TOKENIZER": given.tokenizer, "DEDUP_SCOPE": "global"}
+    jobs = {f"grace {grace} s": {**filtered, "DEDUP_GRACE": grace} for grace in given.grace or _GRACES}
+    jobs["as seen"] = {**filtered, **naive.SETTINGS}
+    with _served(given.site) as url:
+        for title, kills, new in (
+            ("kill -9, new addresses", given.kills, True),
+            ("kill -9, the same addresses", given.same_addresses, False),
+        ):
+            kinds = [_Kind(name, Job(url, Path(), settings, new)) for name, settings in jobs.items()]
+            _show(console, f"{given.site}, {title}", kinds, kills, given.seed)
+    with _served(given.queue_site) as url:
+        kinds = [
+            _Kind(f"{name}, {how}", Job(url, Path(), settings, resumes=True), stop)
+            for how, stop in (("Ctrl-C", signal.SIGINT), ("kill -9", signal.SIGKILL))
+            for name, settings in (("off", {"DEDUP_ENABLED": False}), ("on", filtered))
+        ]
+        _show(console, f"{given.queue_site}, resumed from JOBDIR", kinds, given.interrupts, given.seed)
+
+
+@contextmanager
+def _served(sites: str) -> Iterator[str]:
+    """The addresses from which *sites* are crawled, served while the context lasts."""
+    with ExitStack() as stack:
+        yield ",".join(f"{stack.enter_context(served(site))}/_all.html" for site in sites.split(","))
+
+
+def _show(console: Console, title: str, kinds: Sequence[_Kind], stops: int, seed: int) -> None:
+    if not stops:
+        return
+    table = Table(title=title, title_justify="left")
+    table.add_column("filter")
+    for column in _COLUMNS:
+        table.add_column(column, justify="right")
+    lost = []
+    for kind in kinds:
+        with console.status(f"{title}: {kind.title}"), tempfile.TemporaryDirectory() as folder:
+            job = replace(kind.job, folder=Path(folder, "stopped"))
+            undisturbed = replace(job, folder=Path(folder, "undisturbed"), resumes=False)
+            seconds = undisturbed.run().seconds
+            trial = try_stops(job, undisturbed, stops=stops, seconds=seconds, seed=seed, stop=kind.stop)
+        table.add_row(kind.title, *_cells(trial))
+        if trial.lost:
+            lost.append(f"lost, {kind.title}: {', '.join(trial.lost[:5])}")
+    console.print(table, *lost, sep="\n")
+
+
+def _cells(trial: Trial) -> list[str]:
+    ends = trial.ends
+    return [
+        str(trial.stops),
+        str(len(ends)),
+        str(sum(end.wanted for end in ends)),
+        f"{sum(end.equal for end in ends)} of {len(ends)}",
+        str(sum(len(end.covered) for end in ends)),
+        str(len(trial.lost)),
+        str(sum(end.twice for end in ends)),
+        str(trial.dropped),
+    ]
+
+
+if __name__ == "__main__":
+    main()
