@@ -177,7 +177,8 @@ class Config:
         "pass",
         _one_of("pass", "drop"),
         '"pass" or "drop"',
-        "What becomes of a page that an earlier run has handled and that is unchanged. `drop` makes incremental crawls; "
+        "What becomes of a page that is unchanged and that an earlier run has handled, which then came to its end by itself (or "
+        "has a JOBDIR). `drop` makes incremental crawls; "
         "its links are not followed either. What Scrapy's HTTP cache replays passes all the same.",
     )
     expire_days: float = _setting(
@@ -212,7 +213,10 @@ class Config:
         "A larger body is not parsed by the filter; the page passes as `unchecked`.",
     )
     max_nodes: int = _setting(
-        50_000, _between(int, 1, 1 << 31), "1 to 2^31", "A page with more elements passes as `unchecked`."
+        50_000,
+        _between(int, 1, 1 << 31),
+        "1 to 2^31",
+        "A page with more elements passes as `unchecked`; one with eight times as many `<` is not even parsed.",
     )
     max_depth: int = _setting(
         100, _between(int, 1, 250), "1 to 250", "A page nested deeper than this passes as `unchecked`."

@@ -9,7 +9,7 @@ from lxml import etree
 from scrapy.http import HtmlResponse
 
 from crawler_dedup import Config, main_text, maintext
-from crawler_dedup.maintext import BeyondLimits, check_depth, check_nodes, check_body, extract, parse
+from crawler_dedup.maintext import BeyondLimits, check_body, check_depth, check_nodes, extract, parse
 from tests.crawling import article
 
 TEXT = "<html><head>{}<title>茶馆</title></head><body><p>河边的老茶馆又开门了</p></body></html>"

@@ -105,7 +105,7 @@ def test_memory_of_a_site_does_not_grow_with_its_pages() -> None:
             site.learn(SignedPage(key="", url="", scope="", title=f"Story {number}", links=own.packed))
         return len(pickle.dumps(site))
 
-    assert size_after(640) < 1.2 * size_after(64)
+    assert size_after(640) < 2 * size_after(64)  # what is counted once is forgotten from time to time
 
 
 # Many sites
