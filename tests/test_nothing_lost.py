@@ -465,13 +465,16 @@ class NothingLost(RuleBasedStateMachine):
         for slot, some in enumerate(pages):
             self.offer(slot, some)
 
-    @rule(slot=_SLOTS, page=_PAGES, pause=_PAUSES, fraction=_FRACTIONS)
-    def handle_one_before_the_death(self, slot: int, page: _Page, pause: _Pause, fraction: float) -> None:
+    @rule(slot=_SLOTS, page=_PAGES, pause=_PAUSES, fraction=_FRACTIONS, tidied=st.booleans())
+    def handle_one_before_the_death(self, slot: int, page: _Page, pause: _Pause, fraction: float, tidied: bool) -> None:
         """Whether that is lost hangs on the time between the two, and on what was offered last."""
         self.offer(slot, [(page, "well", fraction, (0.0, 0)), (page, "later", fraction, pause)])
         self._pass(*pause)
         self.offer(slot, [(page, "later", fraction, (0.0, 0))])
-        self.kill(slot, True)
+        self.kill(slot, not tidied)
+        if tidied:
+            self.tidy(slot, None)
+            self.offer(slot, [(page, "later", fraction, (0.0, 0))])
 
     @rule(slot=_SLOTS, ends=st.lists(st.tuples(st.integers(0, 5), st.booleans(), _FRACTIONS), min_size=1, max_size=4))
     def handle(self, slot: int, ends: Sequence[tuple[int, bool, float]]) -> None:
@@ -806,4 +809,4 @@ def test_nothing_is_lost_whoever_is_killed(zygote_process: Zygote) -> None:
 
 @pytest.mark.slow
 def test_nothing_is_lost_whoever_is_killed_for_long(zygote_process: Zygote) -> None:
-    _run(zygote_process, 1500, 50)
+    _run(zygote_process, 1000, 50)

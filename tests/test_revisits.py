@@ -399,3 +399,62 @@ def test_several_spiders_in_several_processes_keep_each_content_once_between_the
     with Deduplicator.open(tmp_path / "shared", BIGRAMS) as deduplicator:
         assert len(deduplicator) == len(texts)
     assert not list((tmp_path / "shared").glob("run-*"))
+
+
+# Crawls that do not come to their end
+
+
+def test_pages_of_a_crawl_that_was_interrupted_pass_until_one_comes_to_its_end(tmp_path: Path) -> None:
+    """Its links may not have been followed: what stands behind them must not be lost."""
+    pages = {path: html(article(path)) for path in ("/a", "/b", "/c")}
+    drop = {"DEDUP_REVISIT": "drop"}
+    with Site(pages) as site:
+        crawls = [
+            run_script(tmp_path, SPIDER, {**drop, **more}, site=site.url, paths=list(pages))
+            for more in ({"CLOSESPIDER_PAGECOUNT": 2}, {}, {})
+        ]
+    interrupted, finished, incremental = crawls
+    assert interrupted.stats["finish_reason"] == "closespider_pagecount"
+    assert finished.paths() == ["/a", "/b", "/c"]
+    assert finished.counts()["unchanged"] == len(interrupted.paths()) > 0
+    assert incremental.paths() == []
+    assert incremental.counts()["unchanged_dropped"] == 3
+
+
+def test_a_job_that_is_stopped_and_resumed_comes_to_its_end(tmp_path: Path) -> None:
+    pages = {path: html(article(path)) for path in ("/a", "/b", "/c")}
+    drop = {"DEDUP_REVISIT": "drop"}
+    with Site(pages) as site:
+        stopped = {**drop, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_PAGECOUNT": 1}
+        first = run_script(tmp_path, SPIDER, stopped, site=site.url, paths=list(pages))
+        again = run_script(tmp_path, SPIDER, drop, site=site.url, paths=first.paths())
+    assert first.paths()
+    assert again.counts()["unchanged_dropped"] == len(first.paths())
+
+
+SLOW_SPIDER = """
+import asyncio
+from crawling import Walker
+
+class Spider(Walker):
+    async def parse(self, response):
+        if response.url.endswith("/late"):
+            await asyncio.sleep(2)
+            yield response.follow("/look")
+        yield {"path": response.url}
+"""
+
+
+def test_a_local_feed_is_written_within_the_grace(tmp_path: Path) -> None:
+    """Scrapy itself writes it when its buffer is full, which with small items takes for ever."""
+    feed, sizes = tmp_path / "items.jsonl", []
+
+    def look() -> Any:
+        sizes.append(feed.stat().st_size)
+        return html(article("look"))
+
+    pages: dict[str, Any] = {path: html(article(path)) for path in ("/a", "/late")}
+    settings = {"DEDUP_GRACE": 4, "FEEDS": {str(feed): {"format": "jsonlines"}}}
+    with Site({**pages, "/look": look}) as site:
+        run_script(tmp_path, SLOW_SPIDER, settings, site=site.url, paths=list(pages))
+    assert sizes[0] > 0
