@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from crawler_dedup.catalogue import Catalogue, Filing
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
 from crawler_dedup.hamming import SignatureMatch
 from crawler_dedup.records import Record, name_of
-from crawler_dedup.runs import Fate
+from crawler_dedup.runs import Fate, wall_clock
 from crawler_dedup.signedpage import SignedPage
 
 MAX_COMPARED = 256
@@ -53,12 +53,14 @@ class Visit:
         grace: seconds for which what the run settles may not be stored, if it dies.
         claims: whether what passes is settled later, not at once.
         max_age: seconds after which a page that was not visited counts no more; 0: never.
+        clock: says the time, in seconds since 1970.
     """
 
     run: int = 0
     grace: int = 0
     claims: bool = False
     max_age: int = 0
+    clock: Callable[[], int] = wall_clock
 
 
 @dataclass
@@ -97,27 +99,25 @@ class Answering:
             decision = self._visited_again(page) or self._compared(page)
         if decision.verdict in (Verdict.NEW, Verdict.CHANGED):
             decision = replace(decision, claim=self._file(page))
-        if decision.verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED) and decision.reason != BEING_HANDLED:
-            self._judge.learn(page)
         return decision
 
     def _visited_again(self, page: SignedPage) -> Decision | None:
         """The answer for a page that is recorded, under its key or as what its first address led to; else ``None``."""
-        own = self._known(page.scope, page.key)
-        if own is None:
-            first = self._known(page.scope, page.alias) if page.alias else None
-            match = first and self._covered(page, first[1])
-            return self._unchanged(page, *first, match) if first and match else None
-        number, record = own
-        match = self._covered(page, record)
-        if match is not None:
-            return self._unchanged(page, number, record, match)
-        if record.page.key == page.key:
-            self._catalogue.unfile(self._txn, number, record, self._judge)
-            return _decision(page, Verdict.CHANGED)
-        # The address led to another page once, which may still be there.
-        record = self._records.without_alias(self._txn, record, page.key)
-        self._records.replace(self._txn, number, record)
+        for key in filter(None, (page.key, page.alias)):
+            own = self._known(page.scope, key)
+            if own is None:
+                continue
+            number, record = own
+            match = self._covered(page, record)
+            if match is not None:
+                return self._unchanged(page, number, record, match)
+            if record.page.key == page.key:
+                self._catalogue.unfile(self._txn, number, record, self._judge)
+                return _decision(page, Verdict.CHANGED)
+            if record.page.key != key:
+                # The address led to another page once, which may still be there.
+                record = self._records.without_alias(self._txn, record, key)
+                self._records.replace(self._txn, number, record)
         return None
 
     def _known(self, scope: str, key: str) -> tuple[int, Record] | None:
@@ -199,6 +199,11 @@ class Answering:
         )
         self._catalogue.file(self._txn, record, self._judge)
         return claim
+
+
+def shows_its_site(decision: Decision) -> bool:
+    """Whether the page of *decision* has come by for the first time, or changed: what it looks like is learned once."""
+    return decision.verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED) and decision.reason != BEING_HANDLED
 
 
 def _decision(page: SignedPage, verdict: Verdict, **fields: Any) -> Decision:

@@ -1,4 +1,4 @@
-"""The one thread beside the event loop, for what takes more than a few milliseconds.
+"""The one thread beside the event loop, for what takes more than a few milliseconds; and threads for what takes minutes.
 
 One, not a pool: extraction holds the interpreter lock for most of its time, and several threads that compete for it
 stall the event loop for longer than one does. A daemon: a page that takes for ever must not keep the process alive.
@@ -57,6 +57,15 @@ async def run(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -
         if future.running():
             _leave_behind(worker)
         raise
+
+
+async def run_apart(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """As :func:`run`, in a thread of its own, which nobody waits for and the end of the process neither."""
+    future: Future[_T] = Future()
+    jobs = _Worker().jobs
+    jobs.put((future, partial(function, *args, **kwargs)))
+    jobs.put(None)
+    return await asyncio.wrap_future(future)
 
 
 def _leave_behind(busy: _Worker) -> None:

@@ -11,14 +11,14 @@ from dataclasses import replace
 
 from crawler_dedup.decision import BEING_HANDLED, Decision
 from crawler_dedup.deduplicator import Deduplicator
-from crawler_dedup.errors import DedupError
+from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.signedpage import SignedPage
 
 TOO_MANY_WAIT = "too many pages waiting"
 """Reason of an ``unchecked`` page that was alike to one that is being handled, when no more pages may wait."""
 
-_POLL = 0.25
-"""Seconds between two looks at what another process is handling."""
+_FIRST_LOOK = 0.1
+"""Seconds until a second look at what another process is handling; each further look after twice the time."""
 _MOMENT = 0.5
 """Seconds that every page may wait: alike pages in flight together are told apart once the first was handled."""
 _ANSWER = 6.0
@@ -67,8 +67,6 @@ class Claims:
             return await self._wait(page, decision, self._patience, BEING_HANDLED)
         finally:
             self._waiting -= 1
-            if not self._waiting:
-                self._awaited.clear()
 
     def end(self, decision: Decision, *, settled: bool) -> None:
         """The page of *decision* was handled, or was not. Whoever waits for that asks again.
@@ -76,43 +74,51 @@ class Claims:
         Raises:
             IndexUnusable: the index is closed.
         """
-        self._write_end(decision, settled=settled)
+        self._write_end(decision, settled=settled, again=True)
         place = decision.scope, decision.url
         self._given_up.pop(place, None)
         ended = self._awaited.pop(place, None)
         if ended is not None:
             ended.set()
 
-    def _write_end(self, decision: Decision, *, settled: bool) -> None:
+    def _write_end(self, decision: Decision, *, settled: bool, again: bool) -> None:
         def written(future: Future[bool]) -> None:  # called in the index's thread
-            if not future.cancelled() and future.exception() is not None:
+            if again and not future.cancelled() and isinstance(future.exception(), IndexUnusable):
                 self._unwritten.append((decision, settled))
 
         self._deduplicator.end_claim(decision, settled=settled).add_done_callback(written)
 
     def _write_again(self) -> None:
-        """The index can be written: write the ends of claims for which it could not (a full disk)."""
-        for _ in range(len(self._unwritten)):
-            decision, settled = self._unwritten.popleft()
-            self._write_end(decision, settled=settled)
+        """The index can be written: write the ends of claims for which it could not (a full disk), once more."""
+        with suppress(DedupError):
+            while self._unwritten:
+                decision, settled = self._unwritten.popleft()
+                self._write_end(decision, settled=settled, again=False)
 
     async def _wait(self, page: SignedPage, decision: Decision, patience: float, reason: str) -> Decision:
         """Offer *page* until it need not wait, for *patience* seconds; then it passes for *reason*."""
         give_up = time.monotonic() + patience
+        look = _FIRST_LOOK
         while decision.reason == BEING_HANDLED:
             left = give_up - time.monotonic()
             if left <= 0:
                 self._give_up(decision, reason)
                 return replace(decision, reason=reason)
-            await self._ended(decision, left)
+            await self._ended(decision, min(left, look))
+            look *= 2
             decision = await self._offer(page)
         return decision
 
     async def _ended(self, decision: Decision, timeout: float) -> None:
         """Wait until the page for which *decision* waits is handled, or a moment: another process does not tell."""
-        ended = self._awaited.setdefault(_place(decision), asyncio.Event())
-        with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(ended.wait(), min(timeout, _POLL))
+        place = _place(decision)
+        ended = self._awaited.setdefault(place, asyncio.Event())
+        try:
+            await asyncio.wait_for(ended.wait(), timeout)
+        except asyncio.TimeoutError:
+            # Others that wait for it look again by themselves.
+            if self._awaited.get(place) is ended:
+                del self._awaited[place]
 
     def _give_up(self, decision: Decision, reason: str) -> None:
         """Further pages that are alike to it need not wait: one slow callback must not hold up the crawl."""

@@ -158,7 +158,8 @@ class Config:
         '"item", "callback" or "manual"',
         "When a page that passed counts as handled, so that it may stand for others. `item`: one of its items came out of "
         "the pipelines, or it yielded none and the callback ended well. `callback`: the callback and all that it yielded "
-        "ended without an error. `manual`: when `crawler_dedup.settle(response)` is called. Otherwise it is forgotten.",
+        "ended without an error. `manual`: when `crawler_dedup.settle(response)` is called; what is not settled by the end "
+        "of the run is forgotten. In the other two it is forgotten as soon as that failed.",
     )
     grace: int = _setting(
         60,
@@ -177,8 +178,8 @@ class Config:
         "pass",
         _one_of("pass", "drop"),
         '"pass" or "drop"',
-        "What becomes of a page that is unchanged and that an earlier run has handled, which then came to its end by itself (or "
-        "has a JOBDIR). `drop` makes incremental crawls; "
+        "What becomes of a page that is unchanged and that an earlier run has handled, which then came to its end by itself "
+        "(or has a JOBDIR). `drop` makes incremental crawls; "
         "its links are not followed either. What Scrapy's HTTP cache replays passes all the same.",
     )
     expire_days: float = _setting(

@@ -104,7 +104,7 @@ class Deduplicator:
         except BaseException:
             store.close()
             raise
-        visit = Visit(lock.number, config.grace, max_age=self._max_age)
+        visit = Visit(lock.number, config.grace, max_age=self._max_age, clock=lock.now)
         return _Opened(store, lock, visit, replace(visit, claims=True))
 
     def reopen(self) -> None:

@@ -145,10 +145,11 @@ def is_held(path: Path) -> bool:
     try:
         with path.open("r+") as file:
             portalocker.lock(file, portalocker.LockFlags.SHARED | portalocker.LockFlags.NON_BLOCKING)
+            # While it is locked: whoever makes one of this name now must not have it taken away.
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
     except FileNotFoundError:
         return False
     except (OSError, portalocker.LockException):
         return True  # also where it cannot be told: a page too many passes
-    with suppress(OSError):
-        path.unlink(missing_ok=True)
     return False

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from weakref import WeakSet
 
 from scrapy.http import HtmlResponse, Request, Response
 from scrapy.http.request import NO_CALLBACK
 
 _META_SCHEDULED = "_dedup_scheduled"
+_META_INHERITED = "_dedup_redirects"
+
+
+def leave_callback(request: Request) -> None:
+    """Note the redirections that *request*, which a callback yields, has only copied with its parent's ``meta``."""
+    inherited = len(_redirections(request))
+    if inherited or _META_INHERITED in request.meta:
+        request.meta[_META_INHERITED] = inherited
+
+
+def first_address(request: Request) -> str:
+    """The address from which *request* was redirected, ``""`` if it was not."""
+    redirected = _redirections(request)[request.meta.get(_META_INHERITED, 0) :]
+    return str(redirected[0]) if redirected else ""
+
+
+def _redirections(request: Request) -> list[Any]:
+    found = request.meta.get("redirect_urls")
+    return found if isinstance(found, list) else []
 
 
 class Gate:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from scrapy import signals
 from scrapy.extensions.feedexport import FeedExporter
@@ -26,7 +27,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import ConfigError, DedupError, IndexGone, IndexUnusable
-from crawler_dedup.gate import Gate
+from crawler_dedup.gate import Gate, first_address
 from crawler_dedup.scopes import scope_of
 from crawler_dedup.seldom import Seldom
 from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped
@@ -74,7 +75,10 @@ class DedupMiddleware:
         self._is_index_lost = False
         self._is_reopening = False
         self._is_closing = False
+        self._has_started = False
         self._has_finished = False
+        # Where no signal ever comes, because another component fails before the crawl begins.
+        finalize(self, self.deduplicator.close, goodbye=False).atexit = False
         self._tidied = 0
         self._gate = Gate(self._key)
         waiting = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
@@ -94,6 +98,7 @@ class DedupMiddleware:
         middleware = cls(crawler, config)
         crawler.signals.connect(middleware.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, signal=signals.spider_closed)
+        crawler.signals.connect(middleware.engine_started, signal=signals.engine_started)
         crawler.signals.connect(middleware.engine_stopped, signal=signals.engine_stopped)
         crawler.signals.connect(middleware.request_scheduled, signal=signals.request_scheduled)
         return middleware
@@ -131,7 +136,7 @@ class DedupMiddleware:
 
     async def _tidy(self) -> None:
         try:
-            forgotten = await asyncio.to_thread(self.deduplicator.tidy, self._advance)
+            forgotten = await background.run_apart(self.deduplicator.tidy, self._advance)
         except DedupError as error:
             level = logging.DEBUG if self._is_closing else logging.WARNING
             self._log(level, "The index could not be tidied up: %s", error)
@@ -151,14 +156,36 @@ class DedupMiddleware:
         if self._is_closing:
             raise DedupError("the crawl is over.")
 
-    def spider_closed(self, reason: str) -> None:
+    def engine_started(self) -> None:
+        """From here on :meth:`engine_stopped` will come; after an error before, it does not."""
+        self._has_started = True
+
+    async def spider_closed(self, reason: str) -> None:
         """The last page has its answer by now."""
-        # What a job on disk has not come to, it will when it is resumed.
-        self._has_finished = reason == "finished" or bool(self.crawler.settings["JOBDIR"])
         for call in (self._summary, self._flushing):
             if call.running:
                 call.stop()
         self._log_summary()
+        self._is_closing = True
+        # What a job on disk has not come to, it will when it is resumed.
+        self._has_finished = reason == "finished" or bool(self.crawler.settings["JOBDIR"])
+        if not self._has_started:
+            await self._close(goodbye=False)
+
+    async def engine_stopped(self) -> None:
+        """Say goodbye, now that feeds are stored, and close the index.
+
+        An impatient Ctrl-C can make that come while pipelines and feeds are still being closed; the engine lets go of its
+        spider when they are.
+        """
+        engine = self.crawler.engine
+        await self._close(goodbye=engine is None or engine.spider is None)
+
+    async def _close(self, *, goodbye: bool) -> None:
+        if self._beside:
+            await asyncio.wait(self._beside, timeout=_END_TIMEOUT)
+        # Not in the one thread: a page may still hold that up.
+        await asyncio.to_thread(self.deduplicator.close, goodbye=goodbye, finished=self._has_finished)
 
     def _flush_feeds(self) -> None:
         """Scrapy writes a feed whenever its buffer is full, which with small items takes longer than any grace."""
@@ -168,13 +195,6 @@ class DedupMiddleware:
             if flush is not None:
                 with suppress(OSError, ValueError):  # a full disk; closed
                     flush()
-
-    async def engine_stopped(self) -> None:
-        """Say goodbye and close the index, when feeds are stored. Not in the one thread: a page may still hold that up."""
-        self._is_closing = True
-        if self._beside:
-            await asyncio.wait(self._beside, timeout=_END_TIMEOUT)
-        await asyncio.to_thread(self.deduplicator.close, finished=self._has_finished)
 
     def request_scheduled(self, request: Request) -> None:
         """Remove what ``meta=response.meta`` has copied: queues on disk may take less than pickle does."""
@@ -188,7 +208,7 @@ class DedupMiddleware:
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Pass *response*, or raise :class:`NearDuplicate`."""
-        action = self.config.action
+        action, page = self.config.action, None
         try:
             reason = self._gate.refuses(request, response)
             if reason:
@@ -199,8 +219,8 @@ class DedupMiddleware:
             page = await self._signed(request, response)
             decision = await self._ask(page)
         except Exception as error:
-            page, decision = None, self._failed(response, error)
-            if isinstance(error, asyncio.TimeoutError):
+            decision = self._failed(response, error)
+            if isinstance(error, asyncio.TimeoutError) and page is None:
                 # The thread may still read the tree: the spider, which may change it, gets one of its own.
                 response = response.copy()
         decision = self._watch(decision)
@@ -234,8 +254,8 @@ class DedupMiddleware:
         given = request.meta.get("dedup_key")
         if given:
             return str(given), ""
-        redirected = request.meta.get("redirect_urls")
-        return self._key(request), self._key(Request(redirected[0])) if redirected else ""
+        first = first_address(request)
+        return self._key(request), self._key(Request(first)) if first else ""
 
     async def _ask(self, page: SignedPage) -> Decision:
         decision = await self.claims.decide(page)
@@ -297,7 +317,7 @@ class DedupMiddleware:
 
     async def _reopen(self) -> None:
         try:
-            await asyncio.to_thread(self.deduplicator.reopen)
+            await background.run_apart(self.deduplicator.reopen)
         except DedupError as error:
             logger.debug("The index cannot be opened anew: %s", error)
             await asyncio.sleep(_REOPEN_INTERVAL)

@@ -12,12 +12,18 @@ from collections.abc import Iterator
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
+from time import monotonic, time
 
 import lmdb
 import msgspec
 
 from crawler_dedup.filesystem import HeldFile, is_held
 from crawler_dedup.records import Record
+
+
+def wall_clock() -> int:
+    """Seconds since 1970."""
+    return int(time())
 
 
 class Fate(Enum):
@@ -62,10 +68,11 @@ _decode = msgspec.msgpack.Decoder(Run).decode
 
 
 class RunLock:
-    """A new run of an index: its number, and a file that it holds while it lives."""
+    """A new run of an index: its number, its clock, and a file that it holds while it lives."""
 
     def __init__(self, directory: Path) -> None:
         """Raises :class:`OSError` if the file cannot be made."""
+        self._began = time() - monotonic()
         for left in directory.glob(_LOCK_FILE.format("*")):
             is_held(left)  # removes those of the dead
         while True:
@@ -73,6 +80,10 @@ class RunLock:
             with suppress(FileExistsError):
                 self._file = HeldFile(_lock_file(directory, self.number))
                 return
+
+    def now(self) -> int:
+        """Seconds since 1970, by a clock that nobody sets while the run lasts."""
+        return int(self._began + monotonic())
 
     @property
     def is_held(self) -> bool:
@@ -126,9 +137,12 @@ class Runs:
             return Fate.RELEASED
         return Fate.STANDS if record.settled else Fate.OPEN
 
-    def untidy(self, txn: lmdb.Transaction) -> dict[int, Run]:
-        """The runs that are over and may have left something that was not handled."""
-        return {number: run for number, run in self._items(txn) if not run.is_tidy and not self._lives(number)}
+    def dead(self, txn: lmdb.Transaction) -> dict[int, Run]:
+        """The runs that did not finish, or left something behind, and are over.
+
+        In a write transaction: a run that says goodbye at this moment is either alive or has said so.
+        """
+        return {number: run for number, run in self._items(txn) if not self._lives(number)}
 
     def _items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Run]]:
         with txn.cursor(db=self._runs) as cursor:

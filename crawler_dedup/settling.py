@@ -17,6 +17,7 @@ from scrapy.http import Response
 
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
+from crawler_dedup.gate import leave_callback
 from crawler_dedup.middleware import META_DECISION, DedupMiddleware
 from crawler_dedup.signals import page_handled
 from crawler_dedup.startup import config_of, require_companion
@@ -135,15 +136,16 @@ class SettlingMiddleware:
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Count the items that leave; what ends here has ended well."""
         handling = self._handlings.get(response)
-        if handling is None:
-            async for one in result:
-                yield one
-            return
-        handling.passes += 1
+        if handling is not None:
+            handling.passes += 1
         async for one in result:
-            if one is not None and not isinstance(one, Request):
+            if isinstance(one, Request):
+                leave_callback(one)
+            elif one is not None and handling is not None:
                 handling.pending += 1
             yield one
+        if handling is None:
+            return
         handling.passes -= 1
         # What another middleware makes of an exception in the callback comes in a pass of its own, which begins at once.
         asyncio.get_running_loop().call_soon(self._pass_ended, response, handling)

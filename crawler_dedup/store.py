@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from time import time
 
 import lmdb
 import msgspec
 
-from crawler_dedup.answering import Answering, Judge, Visit
+from crawler_dedup.answering import Answering, Judge, Visit, shows_its_site
 from crawler_dedup.catalogue import Catalogue, Filing
 from crawler_dedup.decision import Decision
 from crawler_dedup.engine import AS_MADE
@@ -21,7 +19,7 @@ from crawler_dedup.environment import Environment
 from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.header import Header
 from crawler_dedup.records import Record
-from crawler_dedup.runs import Fate, RunLock
+from crawler_dedup.runs import RunLock, wall_clock
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.verification import problems
 
@@ -38,7 +36,7 @@ class Store:
         self.environment = environment
         self.header = header
         self._catalogue = Catalogue(environment)
-        self._open_claims = 0
+        self._open_claims: set[int] = set()
 
     @classmethod
     def open(
@@ -92,8 +90,7 @@ class Store:
         """
 
         def job(txn: lmdb.Transaction) -> None:
-            is_tidy = self._open_claims <= 0
-            self._catalogue.runs.end(txn, run, int(time()), has_finished=finished, is_tidy=is_tidy)
+            self._catalogue.runs.end(txn, run, wall_clock(), has_finished=finished, is_tidy=not self._open_claims)
 
         self.environment.write(job, _GOODBYE_TIMEOUT)
 
@@ -103,6 +100,8 @@ class Store:
         See :class:`~crawler_dedup.answering.Answering`.
         """
 
+        learned: set[int] = set()  # where another job fails, this one is done twice
+
         def job(txn: lmdb.Transaction) -> list[Decision]:
             if self.environment.is_gone:
                 raise IndexGone(f"The index in {self.environment.directory} was deleted or replaced.")
@@ -110,12 +109,19 @@ class Store:
                 raise IndexUnusable(
                     f"The index in {self.environment.directory} was emptied for another configuration meanwhile."
                 )
-            answering = Answering(self._catalogue, txn, judge, visit, self._now(txn, visit))
-            answers = [answering.answer(page) for page in pages]
-            self._open_claims += sum(bool(answer.claim) for answer in answers)
+            answering = Answering(self._catalogue, txn, judge, visit, self._sign_of_life(txn, visit))
+            answers = []
+            for at, page in enumerate(pages):
+                answers.append(answering.answer(page))
+                if at not in learned and shows_its_site(answers[-1]):
+                    learned.add(at)
+                    judge.learn(page)
             return answers
 
-        return self.environment.submit(job)
+        future = self.environment.submit(job)
+        if visit.claims:
+            future.add_done_callback(self._note_claims)
+        return future
 
     def end_claim(
         self, decision: Decision, filing: Filing, visit: Visit, *, settled: bool, urgent: bool = False
@@ -136,26 +142,32 @@ class Store:
         In transactions of a few hundred pages, so that a crawl can go on. *advance* is called with numbers of records
         that were looked at.
         """
+        forgotten = 0
+        for numbers in self._selected(select, advance):
+            forgotten += self.environment.write(partial(self._forget, numbers=numbers, select=select, filing=filing))
+        return forgotten
+
+    def _selected(self, select: Callable[[Record], bool], advance: Callable[[int], None]) -> Iterator[list[int]]:
+        """The numbers of the records that *select* picks, some hundred at a time."""
+        picked: list[int] = []
         with self.environment.read() as txn:
-            picked = array("Q")
             for number, record in self._catalogue.records.items(txn):
                 advance(1)
                 if record is not None and select(record):
                     picked.append(number)
-        forgotten = 0
-        for at in range(0, len(picked), _SLICE):
-            job = partial(self._forget, numbers=picked[at : at + _SLICE], select=select, filing=filing)
-            forgotten += self.environment.write(job)
-        return forgotten
+                if len(picked) == _SLICE:
+                    yield picked
+                    picked = []
+        yield picked
 
     def tidy(self, filing: Filing, max_age: int, advance: Callable[[int], None] = lambda _: None) -> int:
         """Forget what stands for nothing any more: pages not visited for *max_age* seconds (0: whatever their age), and
         those that runs that have died may have lost. Returns how many."""
-        with self.environment.read() as txn:
-            left = self._catalogue.runs.untidy(txn)
+        dead = self.environment.write(self._catalogue.runs.dead)
+        left = {number: run for number, run in dead.items() if not run.is_tidy}
         if not left and not max_age:
             return 0
-        oldest = int(time()) - max_age if max_age else 0
+        oldest = wall_clock() - max_age if max_age else 0
 
         def gone(record: Record) -> bool:
             return record.seen < oldest or (record.run in left and left[record.run].may_have_lost(record))
@@ -174,13 +186,15 @@ class Store:
         Args:
             standing: only those of pages that were handled.
         """
-        fate = self._catalogue.runs.fate
+        dead = self.environment.write(self._catalogue.runs.dead) if standing else {}
+
+        def is_wanted(record: Record) -> bool:
+            lost = record.run in dead and dead[record.run].may_have_lost(record)
+            return not standing or (bool(record.settled) and not lost)
+
         with self.environment.read() as txn:
-            wanted = (
-                record
-                for _, record in self._catalogue.records.items(txn)
-                if record is not None and (not standing or fate(txn, record) is Fate.STANDS)
-            )
+            readable = (record for _, record in self._catalogue.records.items(txn) if record is not None)
+            wanted = filter(is_wanted, readable)
             while block := list(islice(wanted, size)):
                 yield block
 
@@ -207,26 +221,32 @@ class Store:
         with self.environment.read() as txn:
             return self._catalogue.records.count(txn)
 
+    def _note_claims(self, answered: Future[list[Decision]]) -> None:
+        """Remember which claims this run has made. Called in the writing thread."""
+        if not answered.cancelled() and answered.exception() is None:
+            self._open_claims.update(decision.claim for decision in answered.result() if decision.claim)
+
     # One write transaction
 
-    def _now(self, txn: lmdb.Transaction, visit: Visit) -> int:
-        now = int(time())
+    def _sign_of_life(self, txn: lmdb.Transaction, visit: Visit) -> int:
+        """Note that the run lives; returns the time of the transaction."""
+        now = visit.clock()
         return self._catalogue.runs.touch(txn, visit.run, visit.grace, now) if visit.run else now
 
     def _end_claim(
         self, txn: lmdb.Transaction, decision: Decision, filing: Filing, visit: Visit, *, settled: bool
     ) -> bool:
+        self._open_claims.discard(decision.claim)
         own = self._catalogue.records.find(txn, decision.scope, decision.key)
         if own is None:
             return False
         number, record = own
         if decision.claim and (record.run, record.claim) != (visit.run, decision.claim):
             return False
-        self._open_claims -= bool(decision.claim) and not record.settled
         if not settled:
             self._catalogue.unfile(txn, number, record, filing)
         elif decision.claim and not record.settled:
-            record = msgspec.structs.replace(record, settled=self._now(txn, visit))
+            record = msgspec.structs.replace(record, settled=self._sign_of_life(txn, visit))
             self._catalogue.records.replace(txn, number, record)
         return True
 

@@ -394,6 +394,8 @@ _Answer = tuple[Life, _Page, "Decision | type[_Nothing]"]
 
 COUNTED: Counter[str] = Counter()
 """What happened in all examples."""
+BROKEN: list[str] = []
+"""Histories of those that failed. What fails at the end of an example that grew too long, Hypothesis does not tell."""
 
 _SLOTS = st.integers(0, 2)
 _PAGES = st.tuples(st.sampled_from(CONTENTS), st.sampled_from(URLS))
@@ -627,7 +629,8 @@ class NothingLost(RuleBasedStateMachine):
     def _require(self, holds: bool, *what: object) -> None:
         if not holds:
             self._sound = False
-            raise AssertionError("\n".join(map(str, (*self._history, *what))))
+            BROKEN.append("\n".join(map(str, (*self._history, *what))))
+            raise AssertionError(BROKEN[-1])
 
     def _start(self, slot: Slot) -> None:
         """A process begins, with all pages that those of its place that were killed have had, and handles them well."""
@@ -779,6 +782,7 @@ class NothingLost(RuleBasedStateMachine):
 
 def _run(zygote: Zygote, examples: int, steps: int) -> None:
     COUNTED.clear()
+    BROKEN.clear()
     bounds = settings(
         max_examples=examples,
         stateful_step_count=steps,
@@ -793,6 +797,7 @@ def _run(zygote: Zygote, examples: int, steps: int) -> None:
 
     run_state_machine_as_test(OfZygote, settings=bounds)
     print("\n" + ", ".join(f"{count} {what}" for what, count in COUNTED.items()))
+    assert not BROKEN, BROKEN[0]
     assert COUNTED["kills"] > 0
     assert COUNTED["drops"] > 0
 

@@ -256,7 +256,7 @@ def test_pages_that_were_not_visited_for_long_are_forgotten(tmp_path: Path, monk
     now = time.time()
     ages = {"old": 20, "old, not met again": 11, "young": 9}
     for text, age in ages.items():
-        monkeypatch.setattr("crawler_dedup.store.time", lambda age=age: now - age * 86_400)
+        monkeypatch.setattr("crawler_dedup.runs.time", lambda age=age: now - age * 86_400)
         with Deduplicator.open(tmp_path / "index", BIGRAMS) as deduplicator:
             key = "/keyed" if text == "old" else None
             assert deduplicator.check(f"http://{text}/", article(text).encode(), key=key, scope=SCOPE).verdict == "new"
@@ -285,7 +285,7 @@ def test_an_expired_page_stands_for_nothing_before_it_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.time()
-    monkeypatch.setattr("crawler_dedup.store.time", lambda: now - 11 * 86_400)
+    monkeypatch.setattr("crawler_dedup.runs.time", lambda: now - 11 * 86_400)
     with Deduplicator.open(tmp_path, BIGRAMS) as deduplicator:
         deduplicator.check("http://old/", article("old").encode())
     monkeypatch.undo()
