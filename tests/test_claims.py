@@ -839,6 +839,35 @@ def test_what_a_crawl_that_is_cut_short_has_just_settled_counts_as_lost(tmp_path
     assert [verdict_later(tmp_path / "index", path) for path in ("/done", "/slow")] == [done, "new"]
 
 
+IMPATIENT_SPIDER = """
+import asyncio, os, signal
+from pathlib import Path
+from crawling import Walker
+
+class Store:
+    def process_item(self, item):
+        return item
+
+    async def close_spider(self):
+        asyncio.get_running_loop().call_later(0.2, os.kill, os.getpid(), signal.SIGINT)
+        await asyncio.sleep(2)
+        Path("stored").touch()
+
+class Spider(Walker):
+    pass
+"""
+
+
+@pytest.mark.parametrize("reactor", [True, False])
+def test_an_interrupt_while_items_are_being_stored_is_no_goodbye(tmp_path: Path, reactor: bool) -> None:
+    settings = {"ITEM_PIPELINES": {"script.Store": 1}, "TWISTED_REACTOR_ENABLED": reactor}
+    with Site({"/a": html(article("a"))}) as site:
+        start_script(tmp_path, IMPATIENT_SPIDER, settings, site=site.url, paths=["/a"]).log()
+    stored = (tmp_path / "stored").exists()
+    assert verdict_later(tmp_path / "index", "a") == ("duplicate" if stored else "new")
+    assert not stored or not reactor
+
+
 CLOSED_SPIDER = """
 import asyncio
 from crawling import Walker, seen

@@ -28,7 +28,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict, maintenance, rules, store
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict, maintenance, rules, runs, store
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.runs import Fate
 from crawler_dedup.schemes import SimHash
@@ -81,21 +81,25 @@ def test_the_rules_cover_what_the_model_takes_for_covered() -> None:
 # Processes
 
 
-class _Clock:
-    now = 0.0
+class _Clocks:
+    """What a process is told of the time: how much has passed, and how much its system's clock was set back."""
 
-    def __call__(self) -> float:
-        return self.now
+    passed = behind = 0.0
+
+    def monotonic(self) -> float:
+        return self.passed
+
+    def time(self) -> float:
+        return self.passed - self.behind
 
 
 def _work(connection: Connection) -> None:
     """A process: opens an index when it is told to, and does there what it is told to, at the time it is told."""
-    clock = _Clock()
+    clocks = _Clocks()
     opened: Deduplicator | None = None
-    store.time = clock  # type: ignore[attr-defined]
+    runs.time, runs.monotonic = clocks.time, clocks.monotonic  # type: ignore[attr-defined]
     while True:
-        command, now, argument = connection.recv()
-        clock.now = now
+        command, (clocks.passed, clocks.behind), argument = connection.recv()
         if command == "open":
             directory, grace = argument
             opened = Deduplicator.open(directory, Config(tokenizer="bigrams", grace=grace))
@@ -189,7 +193,7 @@ class Worker:
         self._pid = pid
         self._connection = connection
 
-    def tell(self, command: str, now: float, argument: object = None) -> None:
+    def tell(self, command: str, now: tuple[float, float], argument: object = None) -> None:
         self._connection.send((command, now, argument))
 
     def answer(self) -> Any:
@@ -226,6 +230,7 @@ class Life:
     """A run, as the model sees it.
 
     Attributes:
+        behind: how much the system's clock was behind when it began; it is not set while it lasts.
         last: the time of its last sign of life; from the least to the most that it may have written.
         said_goodbye: ``None``: it was killed while it said that.
         open: decisions by which a page has passed that was not handled yet, with its content.
@@ -235,6 +240,7 @@ class Life:
 
     number: int
     grace: int
+    behind: float = 0.0
     last: tuple[int, int] = (0, 0)
     lives: bool = True
     said_goodbye: bool | None = False
@@ -243,10 +249,10 @@ class Life:
     owed: list[int] = field(default_factory=list)
 
     def touch(self, now: float) -> None:
-        self.last = max(self.last[0], int(now)), max(self.last[1], int(now))
+        self.last = max(self.last[0], int(now - self.behind)), max(self.last[1], int(now - self.behind))
 
     def may_have_touched(self, now: float) -> None:
-        self.last = self.last[0], max(self.last[1], int(now))
+        self.last = self.last[0], max(self.last[1], int(now - self.behind))
 
 
 @dataclass(frozen=True)
@@ -566,6 +572,11 @@ class NothingLost(RuleBasedStateMachine):
     def clock(self, pause: _Pause) -> None:
         self._pass(*pause)
 
+    @rule(seconds=st.sampled_from([0.7, 3.0, 40.0, -3.0, -1000.0]))
+    def set_the_clock(self, seconds: float) -> None:
+        """Back or forward, while no time passes."""
+        self._behind += seconds
+
     # The end
 
     def teardown(self) -> None:
@@ -619,12 +630,12 @@ class NothingLost(RuleBasedStateMachine):
         return next((one for one in (*self._slots[slot:], *self._slots[:slot]) if one.life), self._slots[slot])
 
     @property
-    def _now(self) -> float:
-        return self._true - self._behind
+    def _now(self) -> tuple[float, float]:
+        return self._true, self._behind
 
     def _note(self, what: object) -> None:
         """For whoever must find out what has happened: a kill cannot be repeated."""
-        self._history.append(f"{self._now:.1f} {what}")
+        self._history.append(f"{self._true:.1f} ({self._behind:.1f} behind) {what}")
 
     def _require(self, holds: bool, *what: object) -> None:
         if not holds:
@@ -639,7 +650,7 @@ class NothingLost(RuleBasedStateMachine):
         worker.tell("open", self._now, (self._directory, self._grace))
         worker.answer()
         number = len(self._model.lives)
-        slot.life = self._model.lives[number] = Life(number, self._grace)
+        slot.life = self._model.lives[number] = Life(number, self._grace, self._behind)
         self._note(f"run {number} starts")
         COUNTED["starts"] += 1
         pages, slot.pages = slot.pages, []
@@ -674,9 +685,9 @@ class NothingLost(RuleBasedStateMachine):
                 f"run {life.number} offers {content} at {url}: {decision}, claim {getattr(decision, 'claim', None)}"
             )
             if not isinstance(decision, Decision):
-                life.may_have_touched(self._now)
+                life.may_have_touched(self._true)
                 continue
-            life.touch(self._now)
+            life.touch(self._true)
             COUNTED["answers"] += 1
             COUNTED["drops"] += not decision.passes
             COUNTED["pages alike to one that is being handled"] += decision.reason == BEING_HANDLED
@@ -721,7 +732,7 @@ class NothingLost(RuleBasedStateMachine):
 
     def _end_claim(self, life: Life, decision: Decision, well: bool, answer: Any) -> None:
         self._note(f"run {life.number} ends claim {decision.claim} of {decision.url}, well: {well}: {answer}")
-        self._require(self._model.end_claim(life, decision, self._now, well, answer), self._model.records)
+        self._require(self._model.end_claim(life, decision, self._true, well, answer), self._model.records)
 
     def _store(self, life: Life, content: int, fraction: float) -> None:
         """*content* will be on disk after a *fraction* of the grace."""

@@ -458,3 +458,41 @@ def test_a_local_feed_is_written_within_the_grace(tmp_path: Path) -> None:
     with Site({**pages, "/look": look}) as site:
         run_script(tmp_path, SLOW_SPIDER, settings, site=site.url, paths=list(pages))
     assert sizes[0] > 0
+
+
+# Redirections
+
+
+def test_a_page_whose_first_address_led_elsewhere_before_is_no_duplicate_of_itself(tmp_path: Path) -> None:
+    targets = iter(["/x?1", "/y?1", "/y?2", "/y?3"])
+    pages = {"/x?1": html(article("x")), **{f"/y?{visit}": html(article("y", frame=str(visit))) for visit in (1, 2, 3)}}
+    with Site({**pages, "/first": lambda: redirect(next(targets))}) as site:
+        verdicts = [run_script(tmp_path, SPIDER, site=site.url, paths=["/first"]).items[0]["verdict"] for _ in range(4)]
+    assert verdicts == ["new", "new", "unchanged", "unchanged"]
+
+
+COPYING_SPIDER = """
+from crawling import Walker, seen
+
+class Spider(Walker):
+    def parse(self, response):
+        yield seen(response)
+        for link in response.css("a::attr(href)").getall():
+            yield response.follow(link, meta=response.meta, errback=self.failed)
+"""
+
+
+def test_redirections_that_a_spider_copies_from_the_parent_mean_nothing(tmp_path: Path) -> None:
+    pages = {
+        "/from": redirect("/to"),
+        "/to": html(article("same", links=["/copy", "/moved"])),
+        "/copy": html(article("same", links=["/copy", "/moved"], frame="copy")),
+        "/moved": redirect("/there"),
+        "/there": html(article("another")),
+    }
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, COPYING_SPIDER, site=site.url, paths=["/from"])
+        again = run_script(tmp_path, SPIDER, site=site.url, paths=["/moved"])
+    assert crawl.paths() == ["/to", "/there"]
+    assert [note["path"] for note in crawl.notes] == ["/copy"]
+    assert again.items[0]["verdict"] == "unchanged"

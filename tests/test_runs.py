@@ -12,7 +12,7 @@ import lmdb
 import pytest
 import zstandard
 
-from crawler_dedup import Config, Decision, Deduplicator, Verdict, maintenance, store
+from crawler_dedup import Config, Decision, Deduplicator, Verdict, maintenance, runs
 from crawler_dedup.answering import Visit
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.filesystem import HeldFile, is_held
@@ -28,19 +28,30 @@ CONFIG = Config(tokenizer="bigrams")
 
 
 class Clock:
-    """The time as the index sees it."""
+    """The time as the index sees it: it passes, and the system's clock is set."""
 
     def __init__(self) -> None:
-        self.now = 1_700_000_000.0
+        self._passed = 1000.0
+        self._set = 1_700_000_000.0
 
-    def __call__(self) -> float:
-        return self.now
+    def passes(self, seconds: float) -> None:
+        self._passed += seconds
+
+    def is_set(self, seconds: float) -> None:
+        self._set += seconds
+
+    def time(self) -> float:
+        return self._set + self._passed
+
+    def monotonic(self) -> float:
+        return self._passed
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(store, "time", made)
+    monkeypatch.setattr(runs, "time", made.time)
+    monkeypatch.setattr(runs, "monotonic", made.monotonic)
     return made
 
 
@@ -142,10 +153,10 @@ def test_of_a_run_that_died_stands_what_it_settled_before_the_grace(
 ) -> None:
     dead = opening(grace=60)
     assert answer(dead, "1", "x") == "new"
-    clock.now += seconds
+    clock.passes(seconds)
     assert answer(dead, "other", "y") == "new"
     die(dead)
-    clock.now += 1000  # how long ago it died says nothing
+    clock.passes(1000)  # how long ago it died says nothing
     run = opening()
     assert answer(run, "2", "x") == said
     assert answer(run, "3", "y") == "new"
@@ -178,22 +189,23 @@ def test_pages_of_no_run_stand_whatever_happens(tmp_path: Path) -> None:
     kept_store.close()
 
 
-def test_a_clock_that_goes_back_does_not_age_what_was_settled(opening: Open, clock: Clock) -> None:
+@pytest.mark.parametrize("seconds", [-100, 100])
+def test_a_clock_that_is_set_makes_nothing_older_or_younger(opening: Open, clock: Clock, seconds: int) -> None:
     dead = opening(grace=5)
     assert answer(dead, "1", "x") == "new"
-    clock.now -= 100
+    clock.passes(6)
     assert answer(dead, "2", "y") == "new"
-    clock.now += 50
+    clock.is_set(seconds)
     assert answer(dead, "3", "z") == "new"
     die(dead)
     run = opening()
-    assert [answer(run, f"again {text}", text) for text in "xyz"] == ["new"] * 3
+    assert [answer(run, f"again {text}", text) for text in "xyz"] == ["duplicate", "new", "new"]
 
 
 def test_a_run_with_a_clock_behind_is_judged_by_its_own_times(opening: Open, clock: Clock) -> None:
     first = opening(grace=60)
     assert answer(first, "1", "x") == "new"
-    clock.now -= 1000
+    clock.is_set(-1000)
     second = opening(grace=60)
     assert answer(second, "2", "y") == "new"
     die(second)
@@ -253,7 +265,7 @@ def test_tidying_forgets_what_a_dead_run_may_have_lost_and_leaves_those_that_liv
 ) -> None:
     dead, living = opening(), opening()
     assert answer(dead, "long ago", "x") == "new"
-    clock.now += 100
+    clock.passes(100)
     assert answer(dead, "just now", "y") == "new"
     offer(dead, "under way", "z")
     offer(living, "under way too", "w")
@@ -323,7 +335,7 @@ def test_a_claim_that_is_settled_twice_keeps_its_first_time(tmp_path: Path, open
     decision = offer(run, "1", "x")
     assert run.settle(decision)
     before = kept(tmp_path)
-    clock.now += 100
+    clock.passes(100)
     assert run.settle(decision)
     assert kept(tmp_path) == before
 
@@ -542,13 +554,13 @@ def test_a_page_that_was_not_visited_for_long_neither_matches_nor_stays(
 ) -> None:
     run = opening(expire_days=2)
     assert [answer(run, text, text) for text in ("old", "visited")] == ["new", "new"]
-    clock.now += 86_400 * 1.5
+    clock.passes(86_400 * 1.5)
     assert answer(run, "visited", "visited") == "unchanged"
-    clock.now += 86_400
+    clock.passes(86_400)
     assert answer(run, "copy", "visited") == "duplicate"
     assert answer(run, "another copy", "old") == "new"
     assert {record.page.url.rpartition("/")[2] for record in kept(tmp_path)} == {"visited", "another copy"}
-    clock.now += 86_400 * 3
+    clock.passes(86_400 * 3)
     assert run.tidy() == 2
     assert kept(tmp_path) == []
 
@@ -556,14 +568,14 @@ def test_a_page_that_was_not_visited_for_long_neither_matches_nor_stays(
 def test_a_page_that_expired_is_new_at_its_own_address(opening: Open, clock: Clock) -> None:
     run = opening(expire_days=1)
     assert answer(run, "1", "x") == "new"
-    clock.now += 86_401
+    clock.passes(86_401)
     assert answer(run, "1", "x") == "new"
 
 
 def test_without_expiry_nothing_is_too_old(opening: Open, clock: Clock) -> None:
     run = opening()
     assert answer(run, "1", "x") == "new"
-    clock.now += 86_400 * 10_000
+    clock.passes(86_400 * 10_000)
     assert run.tidy() == 0
     assert answer(run, "2", "x") == "duplicate"
 

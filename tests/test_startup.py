@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -302,3 +304,47 @@ def test_two_processes_at_once_keep_each_text_once_between_them(tmp_path: Path) 
     assert_each_text_is_kept_once(crawls)
     with Deduplicator.open(tmp_path / "shared", Config(tokenizer="bigrams")) as deduplicator:
         assert len(deduplicator) == len(TEXTS)
+
+
+FAILING_START = """
+import asyncio
+from pathlib import Path
+import scrapy
+from scrapy.crawler import AsyncCrawlerRunner
+import sys
+
+class Bad:
+    def open_spider(self):
+        raise RuntimeError("no database")
+    def process_item(self, item):
+        return item
+
+class Spider(scrapy.Spider):
+    name = "walker"
+    async def start(self):
+        yield scrapy.Request(sys.argv[1])
+    def parse(self, response):
+        print(response.meta["dedup"].verdict.value, flush=True)
+
+async def main():
+    base = {"ADDONS": {"crawler_dedup.Addon": 500}, "DEDUP_DIR": "index", "DEDUP_TOKENIZER": "bigrams",
+            "TELNETCONSOLE_ENABLED": False, "TWISTED_REACTOR_ENABLED": False}
+    for more in ({"ITEM_PIPELINES": {Bad: 1}}, {"DEDUP_FRESH": True}):
+        try:
+            await AsyncCrawlerRunner({**base, **more}).crawl(Spider)
+        except RuntimeError as error:
+            print(error, flush=True)
+    print(len(list(Path("index").resolve().glob("run-*"))), flush=True)
+
+asyncio.run(main())
+"""
+
+
+def test_a_crawl_that_cannot_start_leaves_the_index_to_the_next_one(tmp_path: Path) -> None:
+    directory = (tmp_path / "index").resolve()
+    with Deduplicator.open(directory, Config(tokenizer="bigrams")) as deduplicator:
+        deduplicator.check("http://old/", article("a").encode(), scope="spider walker")
+    with Site({"/a": html(article("a", frame="again"))}) as site:
+        command = [sys.executable, "-c", FAILING_START.replace('"index"', repr(str(directory))), f"{site.url}/a"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split("\n") == ["no database", "new", "0", ""], done.stderr
