@@ -81,6 +81,7 @@ class Answering:
     def __init__(self, catalogue: Catalogue, txn: lmdb.Transaction, judge: Judge, visit: Visit, now: int) -> None:
         self._catalogue = catalogue
         self._records = catalogue.records
+        self._runs = catalogue.runs.states(txn)
         self._txn = txn
         self._judge = judge
         self._visit = visit
@@ -141,9 +142,8 @@ class Answering:
         if fate is Fate.OPEN and self._visit.claims:
             self._catalogue.unfile(self._txn, number, record, self._judge)
             return _decision(page, Verdict.UNCHANGED, match=match, claim=self._file(page))
-        runs = self._catalogue.runs
-        earlier = record.run != self._visit.run and fate is Fate.STANDS and runs.has_finished(self._txn, record.run)
-        if self._visit.run and not earlier and runs.is_over(self._txn, record.run):
+        earlier = record.run != self._visit.run and fate is Fate.STANDS and self._runs.has_finished(record.run)
+        if self._visit.run and not earlier and self._runs.is_over(record.run):
             # Its links may not have been followed. This run does so, and if it finishes too, they were.
             record = msgspec.structs.replace(record, run=self._visit.run, claim=0)
         for key in (page.key, page.alias):
@@ -183,7 +183,7 @@ class Answering:
                     yield record.page
 
     def _fate(self, record: Record) -> Fate:
-        return Fate.RELEASED if record.seen < self._oldest else self._catalogue.runs.fate(self._txn, record)
+        return Fate.RELEASED if record.seen < self._oldest else self._runs.fate(record)
 
     def _file(self, page: SignedPage) -> int:
         """File *page*; returns the number of its claim."""

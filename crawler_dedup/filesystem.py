@@ -152,4 +152,7 @@ def is_held(path: Path) -> bool:
         return False
     except (OSError, portalocker.LockException):
         return True  # also where it cannot be told: a page too many passes
+    if os.name == "nt":  # where what is open cannot be removed
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
     return False

@@ -8,9 +8,10 @@ be on disk, because feeds are buffered, and the links of its pages may not have 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import Enum
+from functools import cache, partial
 from pathlib import Path
 from time import monotonic, time
 
@@ -117,25 +118,9 @@ class Runs:
         else:
             txn.put(_name(number), _encode(Run(last, 0, has_finished, is_tidy)), db=self._runs)
 
-    def has_finished(self, txn: lmdb.Transaction, number: int) -> bool:
-        """Whether a run came to its end."""
-        run = self._find(txn, number)
-        return run is None or run.has_finished
-
-    def is_over(self, txn: lmdb.Transaction, number: int) -> bool:
-        """Whether a run has finished, was interrupted or has died."""
-        return self.has_finished(txn, number) or not self._lives(number)
-
-    def fate(self, txn: lmdb.Transaction, record: Record) -> Fate:
-        """What has become of the page of *record*."""
-        run = self._find(txn, record.run)
-        if run is None:
-            return Fate.STANDS if record.settled else Fate.RELEASED
-        if not run.may_have_lost(record):
-            return Fate.STANDS
-        if not self._lives(record.run):
-            return Fate.RELEASED
-        return Fate.STANDS if record.settled else Fate.OPEN
+    def states(self, txn: lmdb.Transaction) -> States:
+        """What has become of the runs, as of now and for this transaction."""
+        return States(self._find, self._lives, txn)
 
     def dead(self, txn: lmdb.Transaction) -> dict[int, Run]:
         """The runs that did not finish, or left something behind, and are over.
@@ -155,6 +140,43 @@ class Runs:
 
     def _lives(self, number: int) -> bool:
         return is_held(_lock_file(self._directory, number))
+
+
+class States:
+    """What has become of the runs of an index.
+
+    Each is looked at once: one that dies in between must not be alive for one question and dead for the next.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[lmdb.Transaction, int], Run | None],
+        lives: Callable[[int], bool],
+        txn: lmdb.Transaction,
+    ) -> None:
+        """Use :meth:`Runs.states`."""
+        self._find = cache(partial(find, txn))
+        self._lives = cache(lives)
+
+    def fate(self, record: Record) -> Fate:
+        """What has become of the page of *record*."""
+        run = self._find(record.run)
+        if run is None:
+            return Fate.STANDS if record.settled else Fate.RELEASED
+        if not run.may_have_lost(record):
+            return Fate.STANDS
+        if not self._lives(record.run):
+            return Fate.RELEASED
+        return Fate.STANDS if record.settled else Fate.OPEN
+
+    def has_finished(self, number: int) -> bool:
+        """Whether a run came to its end."""
+        run = self._find(number)
+        return run is None or run.has_finished
+
+    def is_over(self, number: int) -> bool:
+        """Whether a run has finished, was interrupted or has died."""
+        return self.has_finished(number) or not self._lives(number)
 
 
 def _lock_file(directory: Path, number: int) -> Path:

@@ -18,7 +18,7 @@ from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.filesystem import HeldFile, is_held
 from crawler_dedup.portable import Export
 from crawler_dedup.records import MAX_ALIASES, Record
-from crawler_dedup.runs import Run
+from crawler_dedup.runs import Run, Runs
 from crawler_dedup.schemes import SimHash
 from crawler_dedup.store import Store
 from tests.crawling import article
@@ -621,3 +621,21 @@ def test_no_password_reaches_the_index(tmp_path: Path) -> None:
     assert b"a.example" in written
     assert b"secret" not in written
     assert b"user:" not in written
+
+
+def test_a_run_that_dies_while_it_is_looked_at_keeps_its_pages(opening: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alive for one question and dead for the next, its page would pass to the run that asks, and stand there."""
+    dying, other = opening(grace=60), opening(grace=60)
+    first = offer(dying, "page", "x")
+    assert dying.settle(first)
+    lives = Runs._lives
+
+    def dies_then(self: Runs, number: int) -> bool:
+        it_lives = lives(self, number)
+        dying.close(goodbye=False)
+        return it_lives
+
+    monkeypatch.setattr(Runs, "_lives", dies_then)
+    assert answer(other, "page", "x") == "unchanged"
+    monkeypatch.setattr(Runs, "_lives", lives)
+    assert answer(other, "copy", "x") == "new"
