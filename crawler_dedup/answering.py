@@ -104,7 +104,7 @@ class Answering:
 
     def _visited_again(self, page: SignedPage) -> Decision | None:
         """The answer for a page that is recorded, under its key or as what its first address led to; else ``None``."""
-        for key in filter(None, (page.key, page.alias)):
+        for key in (page.key, page.alias) if page.alias else (page.key,):
             own = self._known(page.scope, key)
             if own is None:
                 continue
