@@ -40,6 +40,7 @@ _ELEMENT_BYTES = 3  # of the shortest, <p>; what the parser adds, html, head, bo
 _BRACKETS_A_NODE = 8
 # libxml2 compares each attribute of a tag with all before it.
 _MAX_ATTRIBUTES = 5000
+_FEW_ATTRIBUTES = 64 << 10  # bytes in which there are too few to matter
 _LONG_TAG = re.compile(rb"<[a-zA-Z](?=[^>]{10000})(?:[^>=]+|=\s*\"[^\"]*\"|=\s*'[^']*'|=)*")
 _ATTRIBUTE = re.compile(rb"[\s\"'/]+[^\s\"'/=]+(?:=\s*(?:\"[^\"]*\"|'[^']*'))?")
 
@@ -103,7 +104,9 @@ def check_body(body: bytes, config: Config) -> None:
     # Some of them open nothing, or stand in scripts.
     if body.count(b"<") > _BRACKETS_A_NODE * config.max_nodes:
         raise BeyondLimits("too many nodes")
-    if any(len(_ATTRIBUTE.findall(tag.group())) > _MAX_ATTRIBUTES for tag in _LONG_TAG.finditer(body)):
+    if len(body) > _FEW_ATTRIBUTES and any(
+        len(_ATTRIBUTE.findall(tag.group())) > _MAX_ATTRIBUTES for tag in _LONG_TAG.finditer(body)
+    ):
         raise BeyondLimits("too many attributes")
 
 
