@@ -1,4 +1,4 @@
-"""Which responses are judged: whole HTML pages that answer scheduled requests."""
+"""Which responses are judged (whole HTML pages that answer scheduled requests), and what their requests ask."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from weakref import WeakSet
 
 from scrapy.http import HtmlResponse, Request, Response
 from scrapy.http.request import NO_CALLBACK
+
+from crawler_dedup.errors import ConfigError
 
 _META_SCHEDULED = "_dedup_scheduled"
 _META_INHERITED = "_dedup_redirects"
@@ -20,7 +22,7 @@ def leave_callback(request: Request) -> None:
         request.meta[_META_INHERITED] = inherited
 
 
-def first_address(request: Request) -> str:
+def _first_address(request: Request) -> str:
     """The address from which *request* was redirected, ``""`` if it was not."""
     redirected = _redirections(request)[request.meta.get(_META_INHERITED, 0) :]
     return str(redirected[0]) if redirected else ""
@@ -29,6 +31,23 @@ def first_address(request: Request) -> str:
 def _redirections(request: Request) -> list[Any]:
     found = request.meta.get("redirect_urls")
     return found if isinstance(found, list) else []
+
+
+def action_of(request: Request, default: str) -> str:
+    """What becomes of a duplicate: as the request asks, or *default*; raises :class:`ConfigError` for another word."""
+    action = request.meta.get("dedup_action", default)
+    if action not in ("drop", "mark"):
+        raise ConfigError(f'meta["dedup_action"] = {action!r} is not allowed; it takes "drop" or "mark".')
+    return str(action)
+
+
+def keys_of(request: Request, key: Callable[[Request], str]) -> tuple[str, str]:
+    """The page key, and that of the address from which the page was redirected to; *key* makes them."""
+    given = request.meta.get("dedup_key")
+    if given:
+        return str(given), ""
+    first = _first_address(request)
+    return key(request), key(Request(first)) if first else ""
 
 
 class Gate:

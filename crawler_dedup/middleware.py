@@ -26,10 +26,10 @@ from crawler_dedup.claims import Claims
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
-from crawler_dedup.errors import ConfigError, DedupError, IndexGone, IndexUnusable
-from crawler_dedup.gate import Gate, first_address
+from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
+from crawler_dedup.gate import Gate, action_of, keys_of
+from crawler_dedup.reports import Reports
 from crawler_dedup.scopes import scope_of
-from crawler_dedup.seldom import Seldom
 from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.startup import config_of, require_companion
@@ -46,12 +46,6 @@ _REOPEN_INTERVAL = 2.0
 _END_TIMEOUT = 5.0
 _MAX_FLUSH_INTERVAL = 15.0
 _INSISTED = "asked for again and again"
-_STATISTIC = {
-    Verdict.NEW: "kept",
-    Verdict.UNCHANGED: "unchanged",
-    Verdict.CHANGED: "changed",
-    Verdict.UNCHECKED: "unchecked",
-}
 
 
 class DedupMiddleware:
@@ -68,9 +62,9 @@ class DedupMiddleware:
         self._directory = Path(data_path(config.dir)).resolve()
         self.deduplicator = Deduplicator.open(self._directory, config)
         self._watchdog = Watchdog(config.max_duplicates, passes=config.pass_beyond_max_duplicates)
-        self._summary = create_looping_call(self._log_summary)
+        self._reports = Reports(crawler)
+        self._summary = create_looping_call(self._reports.log_summary)
         self._flushing = create_looping_call(self._flush_feeds)
-        self._seldom = Seldom()
         self._is_loaded = False
         self._is_index_lost = False
         self._is_reopening = False
@@ -105,7 +99,7 @@ class DedupMiddleware:
 
     def spider_opened(self) -> None:
         """Say what is at work; load the dictionaries before the first page, beside the event loop."""
-        self._log(
+        self._reports.log(
             logging.INFO,
             "Near-duplicate filter: index %s holds %d pages; run %08x, scheme %s, distance %d, scope %s, action %s",
             self._directory,
@@ -130,7 +124,7 @@ class DedupMiddleware:
         try:
             await background.run(self.deduplicator.load)
         except Exception as error:
-            self._log(logging.ERROR, "A dictionary cannot be loaded; Chinese pages pass unchecked: %s", error)
+            self._reports.log(logging.ERROR, "A dictionary cannot be loaded; Chinese pages pass unchecked: %s", error)
         else:
             self._is_loaded = True
 
@@ -139,10 +133,10 @@ class DedupMiddleware:
             forgotten = await background.run_apart(self.deduplicator.tidy, self._advance)
         except DedupError as error:
             level = logging.DEBUG if self._is_closing else logging.WARNING
-            self._log(level, "The index could not be tidied up: %s", error)
+            self._reports.log(level, "The index could not be tidied up: %s", error)
         else:
             if forgotten:
-                self._log(
+                self._reports.log(
                     logging.INFO,
                     "Forgot %d pages that expired, or that a crawl which did not end well may not have stored",
                     forgotten,
@@ -165,7 +159,7 @@ class DedupMiddleware:
         for call in (self._summary, self._flushing):
             if call.running:
                 call.stop()
-        self._log_summary()
+        self._reports.log_summary()
         self._is_closing = True
         # What a job on disk has not come to, it will when it is resumed.
         self._has_finished = reason == "finished" or bool(self.crawler.settings["JOBDIR"])
@@ -212,10 +206,10 @@ class DedupMiddleware:
         try:
             reason = self._gate.refuses(request, response)
             if reason:
-                self._count(f"skipped/{reason}")
+                self._reports.count(f"skipped/{reason}")
                 request.meta.pop(META_DECISION, None)
                 return response
-            action = _action_of(request, action)
+            action = action_of(request, action)
             page = await self._signed(request, response)
             decision = await self._ask(page)
         except Exception as error:
@@ -228,7 +222,7 @@ class DedupMiddleware:
         if drops and self._watchdog.insists(decision):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_INSISTED)
         request.meta[META_DECISION] = decision
-        self._count_decision(decision, drops=drops)
+        self._reports.decision(decision, drops=drops)
         if page is None or not drops:
             return response
         self._drop(request, response, page, decision)
@@ -243,25 +237,17 @@ class DedupMiddleware:
     async def _signed(self, request: Request, response: Response) -> SignedPage:
         given = request.meta.get("dedup_scope")
         scope = str(given) if given is not None else self._scope(request, response)
-        key, alias = self._keys(request)
+        key, alias = keys_of(request, self._key)
         if self._is_quick(response):
             return self._sign(response, key, scope, alias)
         signing = background.run(self._sign, response, key, scope, alias)
         return await asyncio.wait_for(signing, self.config.timeout)
 
-    def _keys(self, request: Request) -> tuple[str, str]:
-        """The page key, and that of the address from which the page was redirected to."""
-        given = request.meta.get("dedup_key")
-        if given:
-            return str(given), ""
-        first = first_address(request)
-        return self._key(request), self._key(Request(first)) if first else ""
-
     async def _ask(self, page: SignedPage) -> Decision:
         decision = await self.claims.decide(page)
         if self._is_index_lost:
             self._is_index_lost = False
-            self._log(logging.INFO, "The index can be used again; pages are checked from here on")
+            self._reports.log(logging.INFO, "The index can be used again; pages are checked from here on")
         return decision
 
     def _is_quick(self, response: Response) -> bool:
@@ -285,8 +271,8 @@ class DedupMiddleware:
         kept = decision.duplicate_of
         decision, swallowed = self._watchdog.look(decision)
         if swallowed is not None:
-            self._count("watchdog")
-            self._log(
+            self._reports.count("watchdog")
+            self._reports.log(
                 logging.WARNING,
                 "%s stands for more than %d pages of one site%s. Is it an error page or a form? Some of them: %s",
                 kept,
@@ -298,8 +284,8 @@ class DedupMiddleware:
 
     def _failed(self, response: Response, error: Exception) -> Decision:
         name = type(error).__name__
-        self._count(f"error/{name}")
-        self._log_seldom(
+        self._reports.count(f"error/{name}")
+        self._reports.log_seldom(
             name,
             logging.WARNING,
             "%s passes unchecked: %s: %s",
@@ -324,25 +310,10 @@ class DedupMiddleware:
         finally:
             self._is_reopening = False
 
-    def _count_decision(self, decision: Decision, *, drops: bool) -> None:
-        self._count("checked")
-        if decision.verdict is Verdict.DUPLICATE:
-            assert decision.match is not None
-            self._count(f"distance/{decision.match.distance}")
-            self._count("dropped" if drops else "marked")
-        else:
-            self._count(_STATISTIC[decision.verdict])
-            if drops:
-                self._count("unchanged_dropped")
-        if decision.reason:
-            self._count(f"unchecked/{decision.reason.replace(' ', '_')}")
-        if decision.reason not in ("", "error"):
-            self._log_seldom(decision.reason, logging.INFO, "%s", decision)
-
     def _drop(self, request: Request, response: Response, page: SignedPage, decision: Decision) -> None:
-        self._count("bytes_dropped", page.size)
-        self._count("links_dropped", page.link_count)
-        self._log(logging.DEBUG, "Dropped %s", decision)
+        self._reports.count("bytes_dropped", page.size)
+        self._reports.count("links_dropped", page.link_count)
+        self._reports.log(logging.DEBUG, "Dropped %s", decision)
         self.crawler.signals.send_catch_log(
             near_duplicate_dropped,
             decision=decision,
@@ -353,39 +324,3 @@ class DedupMiddleware:
 
     def _key(self, request: Request) -> str:
         return self.crawler.request_fingerprinter.fingerprint(request).hex()
-
-    def _count(self, name: str, by: int = 1) -> None:
-        self.crawler.stats.inc_value(f"dedup/{name}", by)
-
-    def _log(self, level: int, message: str, *args: object, exc_info: Any = None) -> None:
-        logger.log(level, message, *args, exc_info=exc_info, extra={"spider": self.crawler.spider})
-
-    def _log_seldom(self, kind: str, level: int, message: str, *args: object, exc_info: Any = None) -> None:
-        """Log a line of *kind*, if none was for a minute; else at DEBUG."""
-        held_back = self._seldom.due(kind)
-        if held_back is None:
-            self._log(logging.DEBUG, message, *args)
-        elif held_back:
-            self._log(level, f"{message} (and %d more since the last such line)", *args, held_back, exc_info=exc_info)
-        else:
-            self._log(level, message, *args, exc_info=exc_info)
-
-    def _log_summary(self) -> None:
-        counts = {
-            name: self.crawler.stats.get_value(f"dedup/{name}", 0)
-            for name in ("checked", "kept", "dropped", "marked", "unchanged", "changed", "unchecked")
-        }
-        hits = counts["dropped"] + counts["marked"]
-        self._log(
-            logging.INFO,
-            "Near-duplicate filter: %s; %.1f %% are duplicates",
-            ", ".join(f"{name} {count}" for name, count in counts.items() if count or name in ("checked", "dropped")),
-            100 * hits / max(1, counts["checked"]),
-        )
-
-
-def _action_of(request: Request, default: str) -> str:
-    action = request.meta.get("dedup_action", default)
-    if action not in ("drop", "mark"):
-        raise ConfigError(f'meta["dedup_action"] = {action!r} is not allowed; it takes "drop" or "mark".')
-    return str(action)
