@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from crawler_dedup.catalogue import Catalogue, Filing
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
-from crawler_dedup.hamming import SignatureMatch
 from crawler_dedup.records import Record, name_of
 from crawler_dedup.runs import Fate, wall_clock
 from crawler_dedup.signedpage import SignedPage
@@ -34,11 +33,15 @@ class Judge(Filing, Protocol):
     def to_keep(self, page: SignedPage) -> SignedPage:
         """Of *page* what later pages are compared with."""
 
-    def probes(self, signature: int) -> Iterable[int]:
+    @property
+    def bucket_limit(self) -> int | None:
+        """How many chunks of a bucket are read; ``None``: all."""
+
+    def probes(self, page: SignedPage) -> Iterable[int]:
         """The buckets in which its candidates stand."""
 
-    def near(self, signature: int, filed: NDArray[np.uint64]) -> Sequence[SignatureMatch]:
-        """Those of *filed* that are close enough to be candidates, nearest first."""
+    def near(self, page: SignedPage, filed: NDArray[np.uint64]) -> Sequence[int]:
+        """Those signatures of *filed* that are candidates, each once, nearest first."""
 
     def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
         """The first of the *kept* pages that covers *new*, with the match. Nearest first."""
@@ -167,9 +170,9 @@ class Answering:
 
     def _candidates(self, page: SignedPage, met: _Met) -> Iterator[SignedPage]:
         """The pages that stand near *page*, nearest first; what does not stand is put into *met*."""
-        filed = self._catalogue.filed(self._txn, page.scope, self._judge.probes(page.signature))
+        filed = self._catalogue.filed(self._txn, page.scope, self._judge.probes(page), self._judge.bucket_limit)
         left = MAX_COMPARED
-        for _, signature in self._judge.near(page.signature, filed):
+        for signature in self._judge.near(page, filed):
             if not left:
                 return
             for number, record in islice(self._catalogue.standing(self._txn, page.scope, signature), left):

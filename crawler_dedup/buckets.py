@@ -65,14 +65,18 @@ class Buckets:
             for start, end in runs(keys):
                 _append(cursor, _name(scope, int(keys[start])), content[8 * start : 8 * end])
 
-    def query(self, txn: lmdb.Transaction, scope: int, probes: Iterable[int]) -> Keys:
-        """All payloads under any of *probes*, joined; one that stands under several comes several times."""
+    def query(self, txn: lmdb.Transaction, scope: int, probes: Iterable[int], limit: int | None = None) -> Keys:
+        """All payloads under any of *probes*, joined; one that stands under several comes several times.
+
+        Args:
+            limit: how many chunks of a bucket are read at most, its first; ``None``: all.
+        """
         get, db = txn.get, self.db
         names = [_name(scope, key) for key in probes]
         chunks = [get(name, b"", db) for name in names]
         for name, first in zip(names, tuple(chunks), strict=True):
             chunk, number = first, 0
-            while len(chunk) == _size(number):
+            while len(chunk) == _size(number) and number + 1 != limit:
                 number += 1
                 chunk = get(_chunk_name(name, number), b"", db)
                 chunks.append(chunk)

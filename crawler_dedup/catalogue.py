@@ -14,6 +14,7 @@ from crawler_dedup.buckets import Buckets, scope_number
 from crawler_dedup.environment import Environment
 from crawler_dedup.records import Record, Records
 from crawler_dedup.runs import Runs
+from crawler_dedup.signedpage import SignedPage
 
 MAX_REPRESENTATIVES = 64
 """Pages that may stand under one signature. Further ones pass and are recorded, but stand for nothing: a spike (one
@@ -21,10 +22,10 @@ log-in text at a million addresses) stays one short bucket."""
 
 
 class Filing(Protocol):
-    """Where the index files a signature."""
+    """Where the index files a page."""
 
-    def keys(self, signature: int) -> Sequence[int]:
-        """The buckets under which *signature* is filed; for each as many."""
+    def keys(self, page: SignedPage) -> Sequence[int]:
+        """The buckets under which *page* is filed. Two pages with the same signature have the same."""
 
 
 class Catalogue:
@@ -47,9 +48,9 @@ class Catalogue:
             )
         )
 
-    def filed(self, txn: lmdb.Transaction, scope: str, probes: Iterable[int]) -> NDArray[np.uint64]:
-        """The signatures of *scope* in the buckets *probes*."""
-        return self.tables.query(txn, scope_number(scope), probes)
+    def filed(self, txn: lmdb.Transaction, scope: str, probes: Iterable[int], limit: int | None) -> NDArray[np.uint64]:
+        """The signatures of *scope* in the buckets *probes*, of each bucket up to *limit* chunks."""
+        return self.tables.query(txn, scope_number(scope), probes, limit)
 
     def standing(self, txn: lmdb.Transaction, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
         """(number, record) of the pages that stand under *signature*, the oldest first."""
@@ -70,7 +71,7 @@ class Catalogue:
         self.records.remove(txn, number, record)
         self.representatives.remove(txn, scope, [page.signature], number)
         if not len(self.representatives.query(txn, scope, [page.signature])):
-            self.tables.remove(txn, scope, filing.keys(page.signature), page.signature)
+            self.tables.remove(txn, scope, filing.keys(page), page.signature)
 
     def rebuild(self, txn: lmdb.Transaction, filing: Filing, advance: Callable[[int], None]) -> None:
         """Make everything else anew from the records."""
@@ -90,6 +91,6 @@ class Catalogue:
         if stands:
             self.representatives.insert(txn, scope, [signature], number)
         if not standing:
-            self.tables.insert(txn, scope, filing.keys(signature), signature)
+            self.tables.insert(txn, scope, filing.keys(record.page), signature)
         if record.stands != stands:
             self.records.replace(txn, number, msgspec.structs.replace(record, stands=stands))

@@ -119,12 +119,33 @@ class Config:
         "How runs of Chinese characters become tokens. `rjieba` (extra `fast`) has jieba's dictionary and is about "
         "20 times faster. Part of the index header: another tokenizer needs another index.",
     )
+    scheme: str = _setting(
+        "simhash",
+        _text,
+        'a name, or "NAME option=value …"',
+        "How pages are signed and compared: `simhash`, `exact`, `shingling`, `minhash`, `checksums`, `imatch`, `ddw`, "
+        "`sentences`, `pinyin`, or one of another package ([schemes.md](schemes.md)). Part of the index header.",
+    )
+    lexicon: str = _setting(
+        "general",
+        _text,
+        '"general" or a path',
+        "How many documents of a collection have each word, for the schemes that weigh words by it: a file that "
+        "`crawler-dedup lexicon build` made. `general` is English and Chinese at large. Part of the index header, where "
+        "the scheme uses it.",
+    )
+    fold_han: bool = _setting(
+        True,
+        _boolean,
+        "True or False",
+        "Whether Traditional Chinese characters count as their simplified forms. Part of the index header.",
+    )
     max_distance: int = _setting(
         7,
         _between(int, 0, 7),
         "0 to 7",
-        "Largest Hamming distance between the signatures of duplicates, in bits of 64. May change from run to run on one "
-        "index.",
+        "Largest Hamming distance between the signatures of duplicates, in bits of 64 (scheme `simhash`). May change from "
+        "run to run on one index.",
     )
     min_features: int = _setting(
         20,
@@ -137,13 +158,14 @@ class Config:
         0.65,
         _between(float, 0, 1),
         "0 to 1",
-        "Least share of common tokens (Jaccard, estimated from the sketches) of duplicates.",
+        "Least share of common tokens (Jaccard, estimated from the sketches) of duplicates, with schemes that do not "
+        "estimate it themselves (`simhash`).",
     )
     min_coverage: float = _setting(
         0.85,
         _between(float, 0, 1),
         "0 to 1",
-        "Least share of the new page's tokens that the kept page has too (containment, estimated).",
+        "Least share of the new page's tokens that the kept page has too (containment, estimated), with the same schemes.",
     )
     max_list_variants: int = _setting(
         50,

@@ -62,7 +62,8 @@ def draw(judged: Sequence[Judged], config: Config, path: Path) -> None:
 
 
 def _is_within(k: int, judged: Judged) -> bool:
-    return judged.signed and judged.forward.pair.distance <= k
+    distance = judged.forward.pair.distance
+    return judged.signed and distance is not None and distance <= k
 
 
 def _draw_curves(axes: Axes, curve: Sequence[Counts], what: str, style: str) -> None:
@@ -80,7 +81,8 @@ def _draw_curves(axes: Axes, curve: Sequence[Counts], what: str, style: str) -> 
 
 def _draw_histograms(axes: Axes, judged: Sequence[Judged]) -> None:
     for label, name, colour in ((1, "duplicates", "tab:green"), (0, "others", "tab:red")):
-        distances = [one.forward.pair.distance for one in judged if one.signed and one.labelled.label == label]
+        asked = [one.forward.pair.distance for one in judged if one.signed and one.labelled.label == label]
+        distances = [distance for distance in asked if distance is not None]
         if distances:
             # Shares, not numbers: there may be ten times as many others.
             weights = [1 / len(distances)] * len(distances)

@@ -32,13 +32,13 @@ class Match:
 
     Attributes:
         rule: name of the row of :mod:`crawler_dedup.rules` that decided.
-        distance: Hamming distance of the two signatures, in bits.
-        resemblance: estimated Jaccard coefficient of the two feature sets, 0 to 1.
+        distance: Hamming distance of the two signatures, in bits; ``None`` where the scheme has no such thing.
+        resemblance: estimated Jaccard coefficient of what the scheme compares (of simhash the two feature sets), 0 to 1.
         coverage: estimated share of the new page's features that the kept page has, 0 to 1.
     """
 
     rule: str
-    distance: int
+    distance: int | None
     resemblance: float
     coverage: float
 
@@ -78,8 +78,9 @@ class Decision:
         said = f"{self.verdict} {self.url}"
         if self.match is not None and self.duplicate_of:
             found = self.match
+            distance = "" if found.distance is None else f"distance {found.distance}, "
             said += (
-                f" of {self.duplicate_of} (distance {found.distance}, resemblance {found.resemblance:.2f},"
+                f" of {self.duplicate_of} ({distance}resemblance {found.resemblance:.2f},"
                 f" coverage {found.coverage:.2f}, rule {found.rule!r})"
             )
         return said + (f" ({self.reason})" if self.reason else "")

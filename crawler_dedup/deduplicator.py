@@ -11,16 +11,14 @@ from pathlib import Path
 from types import TracebackType
 
 import msgspec
-import numpy as np
 from lxml.html import HtmlElement
-from numpy.typing import NDArray
 
 from crawler_dedup import rules
 from crawler_dedup.answering import Visit
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Match
 from crawler_dedup.errors import IndexGone, IndexUnusable
-from crawler_dedup.hamming import SignatureMatch
+from crawler_dedup.lookup import Lookup
 from crawler_dedup.runs import RunLock
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import Signer
@@ -30,11 +28,11 @@ from crawler_dedup.store import Store
 logger = logging.getLogger(__name__)
 
 
-class _Judge:
+class _Judge(Lookup):
     """What scheme and rules say, as the index asks for it."""
 
     def __init__(self, signer: Signer) -> None:
-        self._scheme = signer.scheme
+        super().__init__(signer.scheme)
         self._config = signer.config
         self._sites = Sites()
 
@@ -44,18 +42,11 @@ class _Judge:
     def to_keep(self, page: SignedPage) -> SignedPage:
         return page if rules.links_tell(page) else msgspec.structs.replace(page, links=b"")
 
-    def keys(self, signature: int) -> list[int]:
-        return self._scheme.keys(signature)
-
-    def probes(self, signature: int) -> list[int]:
-        return self._scheme.probes(signature, self._config.max_distance)
-
-    def near(self, signature: int, filed: NDArray[np.uint64]) -> list[SignatureMatch]:
-        return self._scheme.near(signature, filed, self._config.max_distance)
-
     def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
         site = self._sites.of(new)
-        return rules.first_match(rules.Pair(new, one, self._config, site, self._sites.of(one)) for one in kept)
+        return rules.first_match(
+            rules.Pair(new, one, self._config, site, self._sites.of(one), self._scheme) for one in kept
+        )
 
 
 @dataclass(frozen=True)
@@ -126,8 +117,9 @@ class Deduplicator:
 
     @property
     def scheme(self) -> str:
-        """The name of the signature scheme."""
-        return self._signer.scheme.name
+        """The signature scheme in a few words."""
+        config = self._signer.config
+        return f"simhash, distance {config.max_distance}" if config.scheme == "simhash" else config.scheme
 
     @property
     def quick_bytes(self) -> int:
@@ -191,7 +183,7 @@ class Deduplicator:
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """The match if *kept* covers *new*, by the rules of the crawl between two pages whose sites are not known."""
-        return rules.compare(rules.Pair(new, kept, self._signer.config))
+        return rules.compare(rules.Pair(new, kept, self._signer.config, scheme=self._signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
         """As :meth:`settle` or :meth:`release`, without waiting; it is written a moment later, with what comes then."""

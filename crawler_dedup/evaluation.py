@@ -24,6 +24,7 @@ from crawler_dedup import rules
 from crawler_dedup.config import Config
 from crawler_dedup.errors import DedupError
 from crawler_dedup.labelled import Document, LabelledPair, LabelledSet, read_body
+from crawler_dedup.schemes import Scheme, scheme_of
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import Signer
 from crawler_dedup.sites import Sites
@@ -223,9 +224,9 @@ def _sign(folder: Path, config: Config, document: Document) -> SignedDocument:
     return SignedDocument(page, opening.strip()[:_OPENING_CHARS])
 
 
-def judge(new: SignedPage, kept: SignedPage, config: Config, sites: Sites) -> Judgement:
+def judge(new: SignedPage, kept: SignedPage, config: Config, sites: Sites, scheme: Scheme) -> Judgement:
     """What a crawl does with *new* while *kept* is kept, apart from finding *kept* in the index."""
-    return _decide(rules.Pair(new, kept, config, sites.of(new), sites.of(kept)))
+    return _decide(rules.Pair(new, kept, config, sites.of(new), sites.of(kept), scheme))
 
 
 def _decide(pair: rules.Pair) -> Judgement:
@@ -244,11 +245,13 @@ def judge_all(
     pages.sort(key=lambda page: xxh3_64_hexdigest(page.key.encode()))
     for page in pages:
         sites.learn(page)
-    judged = []
+    judged, scheme = [], scheme_of(config.scheme, config)
     for one in sets:
         for labelled in one.pairs:
             a, b = signed[one.name, labelled.id_a], signed[one.name, labelled.id_b]
-            forward, backward = judge(a.page, b.page, config, sites), judge(b.page, a.page, config, sites)
+            forward, backward = (
+                judge(new, kept, config, sites, scheme) for new, kept in ((a.page, b.page), (b.page, a.page))
+            )
             judged.append(Judged(one.name, labelled, a, b, forward, backward))
     return judged
 

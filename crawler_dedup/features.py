@@ -21,6 +21,8 @@ import stopwordsiso
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.han import simplified
+
 CutHan = Callable[[list[str]], Iterable[str]]
 """Cuts runs of Chinese characters into tokens, all runs of a text at once."""
 
@@ -35,6 +37,7 @@ _WORDS = re.compile(_WORD)
 _HAN_RUNS = re.compile(f"[{_HAN}]{{1,5000}}")  # in slices: jieba takes memory for each character of a run
 _UNSPACED_RUNS = re.compile(f"[{_UNSPACED}]+")
 _OTHER_THAN_WORDS = re.compile(f"[{_HAN}{_UNSPACED}]")
+_UNITS = re.compile(f"{_WORD}|[{_HAN}{_UNSPACED}]")
 # Full-width punctuation is no part of any token, and the only thing in most Chinese texts that is not in NFKC: without
 # it normalising takes a tenth of the time.
 _WIDE_PUNCTUATION = re.compile("[\u2026\u3000\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3e\uff40\uff5b-\uff64]+")
@@ -81,18 +84,27 @@ def bigrams(run: str) -> list[str]:
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
-def tokenize(text: str, cut_han: CutHan) -> list[str]:
-    """Cut *text* into tokens: words, dictionary words of Chinese, character bigrams of other scripts without spaces.
-
-    Compatibility forms are folded first (NFKC), then case. The tokens come out sorted by kind of script.
-    """
+def normalise(text: str, *, fold_han: bool = True) -> str:
+    """*text* with compatibility forms folded (NFKC), then case, then Traditional characters to simplified ones."""
     text = _LONG_MARKS.sub(r"\1", _WIDE_PUNCTUATION.sub(" ", text))
     # A few characters are ligatures of many.
     text = unicodedata.normalize("NFKC", text)[: 2 * len(text) + 100].lower()
-    if not _OTHER_THAN_WORDS.search(text):
-        return _WORDS.findall(text)  # the same, three times faster
-    pairs = (pair for run in _UNSPACED_RUNS.findall(text) for pair in bigrams(run))
-    return [*_WORDS.findall(text), *cut_han(_HAN_RUNS.findall(text)), *pairs]
+    return simplified(text) if fold_han and _OTHER_THAN_WORDS.search(text) else text
+
+
+def cut(plain: str, cut_han: CutHan) -> list[str]:
+    """The tokens of a normalised text: words, dictionary words of Chinese, character bigrams of other scripts without
+    spaces. They come out sorted by kind of script.
+    """
+    if not _OTHER_THAN_WORDS.search(plain):
+        return _WORDS.findall(plain)  # the same, three times faster
+    pairs = (pair for run in _UNSPACED_RUNS.findall(plain) for pair in bigrams(run))
+    return [*_WORDS.findall(plain), *cut_han(_HAN_RUNS.findall(plain)), *pairs]
+
+
+def units(plain: str) -> list[str]:
+    """The words and, of scripts without spaces, the single characters of a normalised text, in its order."""
+    return _UNITS.findall(plain)
 
 
 def features(tokens: Iterable[str]) -> Features:

@@ -12,7 +12,7 @@ from crawler_dedup.errors import IndexMismatch
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 4
+FORMAT = 5
 """Version of the layout of the databases."""
 
 

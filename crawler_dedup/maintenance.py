@@ -16,6 +16,7 @@ from crawler_dedup.engine import AS_MADE, FILE, MAP_SIZE, no_index
 from crawler_dedup.environment import Environment
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.header import Header
+from crawler_dedup.lookup import Lookup
 from crawler_dedup.permuted import PermutedIndex, tables_of
 from crawler_dedup.portable import Block, Export
 from crawler_dedup.records import Record
@@ -61,8 +62,8 @@ def require_index(directory: Path) -> None:
 
 
 def filing_of(header: Header) -> Filing:
-    """Where an index with *header* files signatures."""
-    return scheme_of(header.spec.get("scheme", ""))
+    """Where an index with *header* files pages. Raises :class:`ConfigError` for a scheme that this version does not have."""
+    return Lookup(scheme_of(header.spec.get("scheme", "")))
 
 
 def verify(index: Store | PermutedIndex, advance: Advance) -> list[str]:

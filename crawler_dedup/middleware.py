@@ -101,12 +101,11 @@ class DedupMiddleware:
         """Say what is at work; load the dictionaries before the first page, beside the event loop."""
         self._reports.log(
             logging.INFO,
-            "Near-duplicate filter: index %s holds %d pages; run %08x, scheme %s, distance %d, scope %s, action %s",
+            "Near-duplicate filter: index %s holds %d pages; run %08x, scheme %s, scope %s, action %s",
             self._directory,
             len(self.deduplicator),
             self.deduplicator.run,
             self.deduplicator.scheme,
-            self.config.max_distance,
             self.config.scope,
             self.config.action,
         )

@@ -24,7 +24,7 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.header import Header
 
-FORMAT = 2
+FORMAT = 3
 BLOCK = 1 << 16
 """Rows of a block."""
 

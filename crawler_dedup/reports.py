@@ -32,7 +32,8 @@ class Reports:
         self.count("checked")
         if decision.verdict is Verdict.DUPLICATE:
             assert decision.match is not None
-            self.count(f"distance/{decision.match.distance}")
+            if decision.match.distance is not None:
+                self.count(f"distance/{decision.match.distance}")
             self.count("dropped" if drops else "marked")
         else:
             self.count(_STATISTIC[decision.verdict])

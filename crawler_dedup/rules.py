@@ -15,11 +15,12 @@ import numpy as np
 from crawler_dedup import sketch, titles
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Match
-from crawler_dedup.hamming import distance
 from crawler_dedup.links import members
+from crawler_dedup.schemes import Agreement, Scheme, SimHash
 from crawler_dedup.signedpage import Kind, SignedPage
 from crawler_dedup.sites import UNKNOWN, Site, host_of
 
+_SIMHASH = SimHash()
 _OWN_LINKS = 2  # one may be the way back
 _NEARLY_ALL = 0.95
 _MUCH_TEXT = 100  # different words; below, labelled pages with the same words under two titles were two pages
@@ -37,18 +38,39 @@ class Pair:
     limits: Config
     new_site: Site = UNKNOWN
     kept_site: Site = UNKNOWN
+    scheme: Scheme = _SIMHASH
 
     @cached_property
-    def distance(self) -> int:
-        return distance(self.new.signature, self.kept.signature)
+    def agreement(self) -> Agreement | None:
+        """What the scheme says; pages of other kinds than TEXT are signed by a hash, which is the same or not."""
+        if self.new.kind is Kind.TEXT and self.kept.kind is Kind.TEXT:
+            return self.scheme.compare(self.new.signed, self.kept.signed)
+        return Agreement(distance=0) if self.new.signature == self.kept.signature else None
+
+    @property
+    def distance(self) -> int | None:
+        """In bits, where the scheme has such a thing."""
+        return None if self.agreement is None else self.agreement.distance
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the sketches say resemblance and coverage, not the scheme."""
+        return self.agreement is None or self.agreement.resemblance is None
 
     @cached_property
     def resemblance(self) -> float:
-        return sketch.resemblance(self.new.sketch, self.kept.sketch)
+        said = None if self.agreement is None else self.agreement.resemblance
+        return sketch.resemblance(self.new.sketch, self.kept.sketch) if said is None else said
 
     @cached_property
     def coverage(self) -> float:
-        return sketch.containment(self.resemblance, self.new.features, self.kept.features)
+        said = None if self.agreement is None else self.agreement.coverage
+        return sketch.containment(self.resemblance, self.new.features, self.kept.features) if said is None else said
+
+    @property
+    def far_apart(self) -> bool:
+        """Whether the scheme sees two texts."""
+        return self.agreement is None or (self.distance is not None and self.distance > self.limits.max_distance)
 
     @property
     def other_numbers(self) -> bool:
@@ -170,11 +192,11 @@ ROWS: tuple[tuple[str, Row], ...] = (
     ("other kinds of page", _differs(lambda pair: pair.new.kind is not pair.kept.kind)),
     ("same list", _same_list),
     ("same short page", _same_short_page),
-    ("signatures far apart", _differs(lambda pair: pair.distance > pair.limits.max_distance)),
+    ("signatures far apart", _differs(lambda pair: pair.far_apart)),
     ("other titles", _differs(lambda pair: not pair.same_title and not pair.renamed)),
     ("other numbers", _differs(lambda pair: pair.other_numbers)),
-    ("other words", _differs(lambda pair: pair.resemblance < pair.limits.min_resemblance)),
-    ("not covered", _differs(lambda pair: pair.coverage < pair.limits.min_coverage)),
+    ("other words", _differs(lambda pair: pair.estimated and pair.resemblance < pair.limits.min_resemblance)),
+    ("not covered", _differs(lambda pair: pair.estimated and pair.coverage < pair.limits.min_coverage)),
     # One new link is reason enough to keep a list: behind it stands a page that nobody has seen.
     # Between two hosts links tell nothing: mirrors differ in them.
     (OTHER_LINKS, _differs(lambda pair: is_list(pair.new) and pair.one_host and not pair.links_covered)),

@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import msgspec
+
+
+class Signature(NamedTuple):
+    """What a scheme stores of a text.
+
+    Attributes:
+        number: 64 bits: the signature itself where it is so small, else the hash of *value*. Two texts with the same
+            signature have the same number.
+        value: what the scheme compares, where that does not fit 64 bits.
+    """
+
+    number: int
+    value: bytes = b""
 
 
 class Kind(IntEnum):
@@ -31,7 +45,8 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         kind: what the signature is made of.
         chars: how much the main text that :mod:`crawler_dedup.paragraphs` finds says, in Latin letters
             (:func:`crawler_dedup.blocks.size_of`).
-        signature: 64 bits of the scheme.
+        signature: the number of the scheme's signature (:class:`Signature`); of another kind than TEXT a hash.
+        value: the value of the scheme's signature.
         features: number of different features, stop words not counted; of a short page those of all that is visible, of
             a list less the words of the title.
         sketch: of these features (:mod:`crawler_dedup.sketch`).
@@ -58,6 +73,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     kind: Kind = Kind.TEXT
     chars: int = 0
     signature: int = 0
+    value: bytes = b""
     features: int = 0
     sketch: bytes = b""
     feature_digest: bytes = b""
@@ -70,6 +86,11 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     alias: str = ""
     text: bytes = b""
     unsigned: str = ""
+
+    @property
+    def signed(self) -> Signature:
+        """The signature as its scheme made it."""
+        return Signature(self.signature, self.value)
 
 
 def is_well_formed(page: SignedPage) -> bool:

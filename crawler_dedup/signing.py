@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -26,15 +27,16 @@ from crawler_dedup.blocks import Outline, outline, size_of
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.extractors import extractor
-from crawler_dedup.features import CutHan, Features, features, han_cutter, stop_words, tokenize
+from crawler_dedup.features import CutHan, Features, features, han_cutter, stop_words
 from crawler_dedup.links import Links, digest_of, links
 from crawler_dedup.paragraphs import MainText, paragraphs, text_of, visible
-from crawler_dedup.schemes import SimHash
-from crawler_dedup.signedpage import Kind, SignedPage
+from crawler_dedup.schemes import scheme_of
+from crawler_dedup.signedpage import Kind, Signature, SignedPage
 from crawler_dedup.sketch import sketch
+from crawler_dedup.texts import Text
 from crawler_dedup.titles import parts
 
-BEHAVIOUR = 2
+BEHAVIOUR = 3
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
 _TITLE_CHARS = 200
@@ -63,7 +65,7 @@ class Signer:
                 " 'crawler-dedup[fast]', or take \"jieba\"."
             )
         self.config = config
-        self.scheme = SimHash()
+        self.scheme = scheme_of(config.scheme, config)
         self._extractor = extractor(config.extractor)
         self._cache_dir = cache_dir
 
@@ -82,6 +84,14 @@ class Signer:
         """Load dictionaries now instead of with the first page. Takes up to a second."""
         stop_words()
         _ = self._cut_han
+        self.scheme.load()
+
+    def text_of(self, text: str) -> Text:
+        """*text* as schemes look at it."""
+        return Text(text, self._cut_han_later, self.config.fold_han)
+
+    def _cut_han_later(self, runs: list[str]) -> Iterable[str]:
+        return self._cut_han(runs)
 
     @property
     def spec(self) -> dict[str, str]:
@@ -92,6 +102,8 @@ class Signer:
             "extractor": self._extractor.spec,
             "min features": str(self.config.min_features),
             "tokenizer": self.config.tokenizer,
+            "fold han": "yes" if self.config.fold_han else "no",
+            **self.scheme.depends_on,
         }
 
     @property
@@ -99,6 +111,8 @@ class Signer:
         """Versions of the libraries that have a say in signatures: noted in the index, warned about."""
         names = (
             ["lxml", "stopwordsiso"]
+            + ["opencc"] * self.config.fold_han
+            + list(self.scheme.libraries)
             + ["trafilatura"] * (self.config.extractor == "trafilatura")
             + [self.config.tokenizer] * (self.config.tokenizer != "bigrams")
         )
@@ -145,8 +159,7 @@ class Signer:
     def _sign_tree(
         self, page: SignedPage, body: bytes, tree: HtmlElement, shown: Outline, main: MainText, text: str
     ) -> SignedPage:
-        tokens = tokenize(text, self._cut_han)
-        weighted = features(tokens)
+        main_text = self.text_of(text)
         outlinks = links(tree, page.url)
         page = msgspec.structs.replace(
             page,
@@ -155,44 +168,45 @@ class Signer:
             digest=hashlib.blake2b(body, digest_size=8).digest(),
             chars=main.size,
             inner_link_chars=main.linked,
-            numbers=sketch(features(token for token in tokens if token[0].isdecimal()).hashes),
+            numbers=sketch(features(token for token in main_text.tokens if token[0].isdecimal()).hashes),
             link_count=len(outlinks),
             link_chars=sum(block.linked for block in shown.blocks),
             link_digest=outlinks.digest,
             links=outlinks.packed,
         )
-        if len(weighted.content) < self.config.min_features:
+        if len(main_text.features.content) < self.config.min_features:
             return self._sign_short(page, tree, shown, outlinks)
-        return _with_features(page, weighted, Kind.TEXT, self.scheme.sign(weighted))
+        return _with_features(page, main_text.features, Kind.TEXT, self.scheme.sign(main_text))
 
     def _sign_short(self, page: SignedPage, tree: HtmlElement, shown: Outline, outlinks: Links) -> SignedPage:
         """By all that is visible, by the links if there are more of them, or not at all."""
         text = text_of(visible(shown))
         if len(text) > self.config.max_chars:
             return msgspec.structs.replace(page, unsigned="too many characters")
-        tokens = tokenize(text, self._cut_han)
+        visible_text = self.text_of(text)
         # An error page, a form or a shell that a script fills looks the same wherever it stands.
         if not len(outlinks) or _asks_for_password(tree):
             return msgspec.structs.replace(page, unsigned="too little text")
         if len(outlinks) >= _LIST_LINKS and page.link_chars >= _LIST_SHARE * size_of(text):
             # Two tags of the same posts differ in the name of the tag, which is the title.
-            name = set(tokenize(page.title, self._cut_han))
-            own = features(token for token in tokens if token not in name)
-            return _with_features(page, own, Kind.LIST, _hash_of(outlinks.hashes))
-        weighted = features(tokens)
+            name = set(self.text_of(page.title).tokens)
+            own = features(token for token in visible_text.tokens if token not in name)
+            return _with_features(page, own, Kind.LIST, Signature(_hash_of(outlinks.hashes)))
+        weighted = visible_text.features
         if len(weighted.hashes) < _SHORT_FEATURES:
             return msgspec.structs.replace(page, unsigned="too little text")
         rest = [*sorted(parts(page.title)), *_elsewhere(tree)]
         seed = xxh3_64_intdigest("\n".join(rest).encode("utf-8", "replace"))
-        return _with_features(page, weighted, Kind.SHORT, _hash_of(weighted.hashes, seed))
+        return _with_features(page, weighted, Kind.SHORT, Signature(_hash_of(weighted.hashes, seed)))
 
 
-def _with_features(page: SignedPage, weighted: Features, kind: Kind, signature: int) -> SignedPage:
+def _with_features(page: SignedPage, weighted: Features, kind: Kind, signature: Signature) -> SignedPage:
     content = weighted.content
     return msgspec.structs.replace(
         page,
         kind=kind,
-        signature=signature,
+        signature=signature.number,
+        value=signature.value,
         features=len(content),
         sketch=sketch(content),
         feature_digest=digest_of(content),

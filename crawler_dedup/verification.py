@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from crawler_dedup.buckets import Tally, scope_number, tally
 from crawler_dedup.catalogue import Catalogue
 from crawler_dedup.records import Record
+from crawler_dedup.signedpage import SignedPage
 
 _SLICE = 10_000
 _Numbered = tuple[int, Record | None]
@@ -32,13 +33,13 @@ class _Findings:
 def problems(
     txn: lmdb.Transaction,
     catalogue: Catalogue,
-    keys: Callable[[int], Sequence[int]],
+    keys: Callable[[SignedPage], Sequence[int]],
     advance: Callable[[int], None],
 ) -> list[str]:
     """What is wrong, a sentence each.
 
     Args:
-        keys: the buckets under which a signature is filed.
+        keys: the buckets under which a page is filed.
         advance: called with numbers of records that were looked at.
 
     Raises:
@@ -67,11 +68,11 @@ def _look_at(
     block: Iterable[_Numbered],
     txn: lmdb.Transaction,
     catalogue: Catalogue,
-    keys: Callable[[int], Sequence[int]],
+    keys: Callable[[SignedPage], Sequence[int]],
     findings: _Findings,
 ) -> None:
     stand: list[tuple[int, int, int]] = []
-    first: list[tuple[int, int]] = []
+    filed: list[tuple[int, int, int]] = []
     for number, record in block:
         if record is None:
             findings.wrong["records cannot be read"] += 1
@@ -86,12 +87,11 @@ def _look_at(
         if number in numbers:
             stand.append((scope, signature, number))
             if number == min(numbers):
-                first.append((scope, signature))
+                filed.extend((scope, key, signature) for key in keys(record.page))
     if stand:
         findings.representatives += tally(*map(_array, zip(*stand, strict=True)))
-        scopes, signatures = map(_array, zip(*first, strict=True)) if first else (_array([]), _array([]))
-        filed = np.array([keys(signature) for _, signature in first], dtype=np.uint64).reshape(len(first), -1)
-        findings.tables += tally(scopes[:, None], filed, signatures[:, None])
+    if filed:
+        findings.tables += tally(*map(_array, zip(*filed, strict=True)))
 
 
 def _array(numbers: Iterable[int]) -> NDArray[np.uint64]:

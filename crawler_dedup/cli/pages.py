@@ -43,7 +43,7 @@ def compare(
     unfit = [f"{path}: {page.unsigned}" for path, page in zip((new, kept), pages, strict=True) if page.unsigned]
     if unfit:
         raise typer.BadParameter("; ".join(unfit))
-    pair = rules.Pair(pages[0], pages[1], signer.config)
+    pair = rules.Pair(pages[0], pages[1], signer.config, scheme=signer.scheme)
     rule, duplicate = rules.decide(pair)
     Console().print(_table(pair))
     typer.echo(f"{'duplicate' if duplicate else 'different'}: {rule}")

@@ -203,7 +203,8 @@ def _error_lines(judged: Judged) -> str:
     pair, rule, duplicate = judged.decisive
     first = f"\n{'false' if duplicate else 'missed'}, label {judged.labelled.label}: {rule}"
     if judged.signed:
-        first += f", distance {pair.distance}, resemblance {pair.resemblance:.2f}, coverage {pair.coverage:.2f}"
+        first += "" if pair.distance is None else f", distance {pair.distance}"
+        first += f", resemblance {pair.resemblance:.2f}, coverage {pair.coverage:.2f}"
     return "\n".join([first, _page_line(judged.a), _page_line(judged.b)])
 
 

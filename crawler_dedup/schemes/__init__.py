@@ -1,13 +1,54 @@
 """Signature schemes, one file each."""
 
-from crawler_dedup.errors import DedupError
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from crawler_dedup.config import Config
+from crawler_dedup.errors import ConfigError
+from crawler_dedup.schemes.scheme import Agreement, Numbers, Scheme, ValueScheme, option
 from crawler_dedup.schemes.simhash import SimHash
 
-__all__ = ["SimHash", "scheme_of"]
+__all__ = ["GROUP", "NAMES", "Agreement", "Numbers", "Scheme", "SimHash", "ValueScheme", "option", "scheme_of"]
+
+GROUP = "crawler_dedup.schemes"
+"""Entry points of this group are schemes of other packages."""
+
+_OWN = {
+    "simhash": "SimHash",
+    "exact": "Exact",
+    "shingling": "Shingling",
+    "minhash": "MinHash",
+    "checksums": "Checksums",
+    "imatch": "IMatch",
+    "ddw": "DDW",
+    "sentences": "Sentences",
+    "pinyin": "Pinyin",
+}
+NAMES = tuple(_OWN)
 
 
-def scheme_of(spec: str) -> SimHash:
-    """The scheme that calls itself *spec*. Raises :class:`DedupError` for one that this version does not have."""
-    if spec != SimHash.spec:
-        raise DedupError(f"The index is made with the scheme {spec!r}, which this version does not have.")
-    return SimHash()
+def scheme_of(spec: str, config: Config | None = None) -> Scheme:
+    """The scheme that *spec* names: ``NAME option=value …``, as in ``DEDUP_SCHEME`` and in the header of an index.
+
+    Raises:
+        ConfigError: there is no such scheme, or it has no such option.
+    """
+    name, *words = spec.split() or [""]
+    if wrong := [word for word in words if "=" not in word]:
+        raise ConfigError(f"DEDUP_SCHEME = {spec!r}: {wrong[0]!r} is no option; write option=value.")
+    return _class_of(name).build(dict(word.split("=", 1) for word in words), config or Config())
+
+
+def _class_of(name: str) -> type[Scheme]:
+    if name in _OWN:
+        found = getattr(import_module(f"{__name__}.{name}"), _OWN[name])
+    else:
+        others = {one.name: one for one in entry_points(group=GROUP)}
+        if name not in others:
+            raise ConfigError(f"There is no scheme {name!r}; there are {', '.join([*_OWN, *others])}.")
+        found = others[name].load()
+    if not (isinstance(found, type) and issubclass(found, Scheme)):
+        raise ConfigError(f"The scheme {name!r} is {found!r}, no subclass of crawler_dedup.schemes.Scheme.")
+    return found
