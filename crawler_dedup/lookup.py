@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from crawler_dedup.schemes import Numbers, Scheme
 from crawler_dedup.signedpage import Kind, SignedPage
 
@@ -32,3 +34,8 @@ class Lookup:
         if page.kind is Kind.TEXT:
             return self._scheme.near(page.signed, filed)
         return [page.signature] if page.signature in filed else []
+
+    def meets(self, new: SignedPage, kept: SignedPage) -> bool:
+        """Whether a look-up of *new* comes upon *kept*."""
+        common = len(set(self.probes(new)) & set(self.keys(kept)))
+        return kept.signature in self.near(new, np.full(common, kept.signature, dtype=np.uint64))

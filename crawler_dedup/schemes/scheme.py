@@ -102,6 +102,7 @@ class Scheme(ABC):
 
     def load(self) -> None:
         """Load what signing needs now, instead of with the first page."""
+        return
 
     @abstractmethod
     def sign(self, text: Text) -> Signature:
@@ -136,7 +137,7 @@ class ValueScheme(Scheme):
 
     @abstractmethod
     def keys_of(self, value: bytes) -> Numbers:
-        """The keys of a value, some at least; the same one may stand in it twice. Raises :class:`ValueError` if it is damaged."""
+        """The keys of a value, some at least; one may come twice. Raises :class:`ValueError` if it is damaged."""
 
     def probes_of(self, value: bytes) -> Numbers:
         """The buckets that are read; raises as :meth:`keys_of`."""
