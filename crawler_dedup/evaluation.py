@@ -7,7 +7,7 @@ which of two pages a crawl meets first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from math import sqrt
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from xxhash import xxh3_64_hexdigest
 
@@ -24,6 +24,7 @@ from crawler_dedup import rules
 from crawler_dedup.config import Config
 from crawler_dedup.errors import DedupError
 from crawler_dedup.labelled import Document, LabelledPair, LabelledSet, read_body
+from crawler_dedup.lookup import Lookup
 from crawler_dedup.schemes import Scheme, scheme_of
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import Signer
@@ -37,14 +38,29 @@ _OPENING_CHARS = 100
 _CHUNK = 8  # documents that a process takes at a time: few, so that all end together
 
 Advance = Callable[[int], None]
+DocumentKey = tuple[str, str]
+"""Name of a set, identifier in it."""
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
 
 
 @dataclass(frozen=True)
 class SignedDocument:
-    """A page as the filter sees it, and the first line of its main text (or else its title)."""
+    """A page as the filter sees it.
+
+    Attributes:
+        page: what is kept of it.
+        text: its main text.
+    """
 
     page: SignedPage
-    opening: str
+    text: str
+
+    @property
+    def opening(self) -> str:
+        """The first line of the text, or else the title."""
+        first = next((line for line in self.text.splitlines() if line.strip()), self.page.title)
+        return first.strip()[:_OPENING_CHARS]
 
 
 class Judgement(NamedTuple):
@@ -172,6 +188,12 @@ class Counts:
         """How many of the duplicates are found."""
         return Share(self.found, self.found + self.missed)
 
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of the two, 0 to 1; ``None`` without duplicates."""
+        called = 2 * self.found + self.false + self.missed
+        return 2 * self.found / called if self.found + self.missed else None
+
 
 class Mean(NamedTuple):
     """The mean of a figure over the sites that have it; ``None`` if none has."""
@@ -182,7 +204,7 @@ class Mean(NamedTuple):
 
 def sign_documents(
     folder: Path, sets: Sequence[LabelledSet], config: Config, jobs: int, advance: Advance
-) -> dict[tuple[str, str], SignedDocument]:
+) -> dict[DocumentKey, SignedDocument]:
     """Sign every document of *sets* in *jobs* processes: (name of the set, identifier) → document.
 
     Args:
@@ -193,25 +215,35 @@ def sign_documents(
     """
     names = [(one.name, document) for one in sets for document in one.documents]
     documents = [document for one in sets for document in one.documents.values()]
-    sign = partial(_sign, folder, config)
+    return dict(zip(names, in_processes(partial(_sign, folder, config), documents, jobs, advance), strict=True))
+
+
+def in_processes(
+    work: Callable[[_In], _Out], things: Sequence[_In], jobs: int, advance: Advance, *, together: int = _CHUNK
+) -> Iterator[_Out]:
+    """*work* on each of *things* in *jobs* processes, in order.
+
+    Args:
+        together: how many things a process takes at a time.
+
+    Raises:
+        DedupError: a process died.
+    """
     # `spawn`: a forked child of a process with threads can hang, and Windows and macOS know nothing else.
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) if jobs > 1 else nullcontext()
-    signed = []
     try:
         with pool as running:
-            results = running.map(sign, documents, chunksize=_CHUNK) if running else map(sign, documents)
-            for one in results:
-                signed.append(one)
+            for one in running.map(work, things, chunksize=together) if running else map(work, things):
+                yield one
                 advance(1)
     except BrokenProcessPool:
         raise DedupError(
             "A process that signed pages was ended from outside, perhaps for want of memory: use fewer of them (--jobs)."
         ) from None
-    return dict(zip(names, signed, strict=True))
 
 
 @lru_cache(maxsize=1)
-def _signer(config: Config) -> Signer:
+def signer_of(config: Config) -> Signer:
     """One for each process: it holds a dictionary that takes a second to load."""
     return Signer(config)
 
@@ -219,14 +251,16 @@ def _signer(config: Config) -> Signer:
 def _sign(folder: Path, config: Config, document: Document) -> SignedDocument:
     # Without an address a page stands on a host of its own, so that relative links still are links.
     url = document.url or f"http://{xxh3_64_hexdigest(document.id.encode())}.invalid/"
-    page, text = _signer(config).sign(url, read_body(folder, document), encoding=None, key=document.id, scope="")
-    opening = next((line for line in (text or "").splitlines() if line.strip()), page.title)
-    return SignedDocument(page, opening.strip()[:_OPENING_CHARS])
+    page, text = signer_of(config).sign(url, read_body(folder, document), encoding=None, key=document.id, scope="")
+    return SignedDocument(page, text or "")
 
 
 def judge(new: SignedPage, kept: SignedPage, config: Config, sites: Sites, scheme: Scheme) -> Judgement:
-    """What a crawl does with *new* while *kept* is kept, apart from finding *kept* in the index."""
-    return _decide(rules.Pair(new, kept, config, sites.of(new), sites.of(kept), scheme))
+    """What a crawl does with *new* while *kept* is kept."""
+    found = _decide(rules.Pair(new, kept, config, sites.of(new), sites.of(kept), scheme))
+    if found.duplicate and not Lookup(scheme).meets(new, kept):
+        return Judgement(found.pair, "not met in the index", False)
+    return found
 
 
 def _decide(pair: rules.Pair) -> Judgement:
@@ -236,7 +270,7 @@ def _decide(pair: rules.Pair) -> Judgement:
 
 
 def judge_all(
-    sets: Iterable[LabelledSet], signed: Mapping[tuple[str, str], SignedDocument], config: Config
+    sets: Iterable[LabelledSet], signed: Mapping[DocumentKey, SignedDocument], config: Config
 ) -> list[Judged]:
     """Judge every pair of *sets*, with what a crawl of all their pages learns about their sites."""
     sites = Sites()
@@ -281,11 +315,11 @@ def breakdown(judged: Sequence[Judged]) -> list[tuple[str, str, Counts]]:
             for category in sorted({one.labelled.category for one in inside} - {""})
         )
     rows.append(("", "", count(judged)))
-    rows.extend(("", part, count(one for one in judged if belongs(one.labelled))) for part, belongs in _PARTS)
+    rows.extend(("", part, count(one for one in judged if belongs(one.labelled))) for part, belongs in PARTS)
     return [(name, part, counts) for name, part, counts in rows if counts != Counts() or not part]
 
 
-_PARTS: tuple[tuple[str, Callable[[LabelledPair], bool]], ...] = (
+PARTS: tuple[tuple[str, Callable[[LabelledPair], bool]], ...] = (
     ("page–page", lambda pair: pair.kind_a == pair.kind_b == "page"),
     ("lists", lambda pair: pair.has_list),
     (f"short (under {SHORT} characters)", lambda pair: pair.min_chars is not None and pair.min_chars < SHORT),

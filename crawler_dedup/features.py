@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -60,11 +61,13 @@ class Features:
         weights: float64 holding whole numbers, shape (n,): 64 × the feature's count to the power of 3/4; half of that
             for a stop word.
         telling: bool, shape (n,): no stop word.
+        counts: float64 holding whole numbers, shape (n,): how often each stands in the text.
     """
 
     hashes: NDArray[np.uint64]
     weights: NDArray[np.float64]
     telling: NDArray[np.bool_]
+    counts: NDArray[np.float64]
 
     @cached_property
     def content(self) -> NDArray[np.uint64]:
@@ -107,6 +110,12 @@ def units(plain: str) -> list[str]:
     return _UNITS.findall(plain)
 
 
+def substituted(plain: str, change: Callable[[int, str], str]) -> str:
+    """A normalised text in which each unit is what *change* makes of its place among them and itself."""
+    places = count()
+    return _UNITS.sub(lambda found: change(next(places), found[0]), plain)
+
+
 def features(tokens: Iterable[str]) -> Features:
     """Weigh *tokens* by the 3/4th power of their count, stop words half.
 
@@ -121,7 +130,7 @@ def features(tokens: Iterable[str]) -> Features:
     telling = np.array([token not in ignored for token in counts], dtype=np.bool_)
     weights = np.rint(np.sqrt(tf * np.sqrt(tf)) * np.where(telling, _WEIGHT_UNIT, _STOP_WORD_UNIT))
     order = np.argsort(hashes)
-    return Features(hashes[order], weights[order], telling[order])
+    return Features(hashes[order], weights[order], telling[order], tf[order])
 
 
 def han_cutter(name: str, cache_dir: Path | None) -> CutHan:

@@ -71,8 +71,9 @@ class Text:
 
 def hashes_of(words: list[str]) -> NDArray[np.uint64]:
     """xxh3 of each of *words*: uint64, shape (words,)."""
-    known = {word: xxh3_64_intdigest(word.encode("utf-8", "replace")) for word in set(words)}
-    return np.fromiter((known[word] for word in words), dtype=np.uint64, count=len(words))
+    places = {word: place for place, word in enumerate(dict.fromkeys(words))}
+    hashes = np.array([xxh3_64_intdigest(word.encode("utf-8", "replace")) for word in places], dtype=np.uint64)
+    return hashes[np.fromiter(map(places.__getitem__, words), dtype=np.intp, count=len(words))]
 
 
 def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:

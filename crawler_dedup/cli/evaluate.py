@@ -9,13 +9,14 @@ from typing import Annotated
 
 import typer
 
-from crawler_dedup import calibration, curves, evaluation
+from crawler_dedup import calibration, curves, evaluation, sidebyside
 from crawler_dedup.calibration import THRESHOLDS, Grid
 from crawler_dedup.cli import report
 from crawler_dedup.cli.terminal import Start, progress, told_errors
 from crawler_dedup.config import PREFIX, Config, setting_name
 from crawler_dedup.evaluation import Judged
 from crawler_dedup.labelled import read_folder
+from crawler_dedup.schemes import NAMES, scheme_of
 
 Folder = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Labelled pages (docs/evaluation.md).")]
 Settings = Annotated[
@@ -26,7 +27,7 @@ Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes that s
 _JOBS = os.cpu_count() or 1
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     folder: Folder,
     settings: Settings = None,
     jobs: Jobs = _JOBS,
@@ -39,12 +40,24 @@ def evaluate(
         Path | None, typer.Option(dir_okay=False, help="SVG file to write: precision and recall by distance.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(help='Schemes to set side by side, as DEDUP_SCHEME names them, or "all"; may be repeated.'),
+    ] = None,
+    lookups: Annotated[
+        int, typer.Option(min=0, help="Pages of the index in which --scheme times look-ups; 0: none.")
+    ] = 100_000,
 ) -> None:
     """Say how often the filter is right about labelled pairs of pages.
 
     A pair counts as called a duplicate if one of its pages would be dropped while the other is kept.
     """
     config = _config(settings or [])
+    if scheme:
+        _set_side_by_side(folder, scheme, config, jobs, lookups, json)
+        return
+    if (plot or leave_one_out) and config.scheme != "simhash":
+        raise typer.BadParameter("--plot and --leave-one-out are about the distances of simhash.")
     with told_errors():
         if plot is not None:
             curves.require_matplotlib()
@@ -76,6 +89,8 @@ def calibrate(
     given = {name: getattr(config, name) for name in (_field(one) for one in settings or [])}
     if chosen := sorted(setting_name(name) for name in given.keys() & set(THRESHOLDS)):
         raise typer.BadParameter(f"{', '.join(chosen)}: this is what `calibrate` chooses.")
+    if config.scheme != "simhash":
+        raise typer.BadParameter("calibrate chooses the thresholds of simhash.")
     with told_errors(), progress() as start:
         grid = _grid(_judge(folder, config, jobs, start), config, start)
     point = grid.best(precision)
@@ -83,6 +98,21 @@ def calibrate(
         report.print_unreached(grid, precision)
         raise typer.Exit(1)
     report.print_settings(grid, point, precision, given)
+
+
+def _set_side_by_side(
+    folder: Path, schemes: Sequence[str], config: Config, jobs: int, lookups: int, json: bool
+) -> None:
+    names = list(dict.fromkeys(name for one in schemes for name in (NAMES if one == "all" else [one])))
+    with told_errors(), progress() as start:
+        for name in names:  # before the work begins
+            scheme_of(name, config)
+        sets = read_folder(folder)
+        standings = list(sidebyside.stand(folder, sets, names, config, jobs, lookups, start))
+    if json:
+        report.print_standings_json(standings)
+    else:
+        report.print_standings(standings)
 
 
 def _config(settings: Sequence[str]) -> Config:

@@ -16,10 +16,12 @@ from crawler_dedup import evaluation
 from crawler_dedup.calibration import LEFT_OUT_MIN, THRESHOLDS, Grid, LeftOut
 from crawler_dedup.config import Config, setting_name
 from crawler_dedup.evaluation import Counts, Judged, Mean, Share, SignedDocument
+from crawler_dedup.sidebyside import Standing
 
 _WIDE = 0.2
 """Width of an interval of the recall from which on more labelled duplicates are asked for."""
 
+_TABLE_WIDTH = 1000  # it takes what it needs, whatever the terminal has
 _COUNTED = ("found", "missed", "false", "apart", "precision (95 %)", "recall (95 %)")
 
 
@@ -85,6 +87,55 @@ def print_json(found: Evaluation) -> None:
             "all": _counts_json(_sum(found.left_out)),
         }
     typer.echo(msgspec.json.format(msgspec.json.encode(report)))
+
+
+def print_standings(standings: Sequence[Standing]) -> None:
+    """Print schemes side by side for people."""
+    table = Table(title="precision, recall and F1 of the scheme alone, and with the rules of the crawl")
+    for column in ("scheme", "set"):
+        table.add_column(column, no_wrap=True)
+    for column in ("P", "R", "F1", "P rules", "R rules", "F1 rules", "sign µs", "bytes", "look-up µs"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for one in standings:
+        table.add_section()
+        costs = [f"{one.sign_micros:,.0f}", f"{one.size:,.0f}", _or_dash(one.lookup_micros, ",.0f")]
+        for number, row in enumerate(one.rows):
+            ruled = _three(row.ruled) if row.ruled is not None else [""] * 3
+            first = number == 0
+            table.add_row(
+                one.name if first else "", row.name, *_three(row.alone), *ruled, *(costs if first else [""] * 3)
+            )
+    Console(width=_TABLE_WIDTH).print(table)
+
+
+def print_standings_json(standings: Sequence[Standing]) -> None:
+    """Print schemes side by side for programs."""
+    report = [
+        {
+            "scheme": one.name,
+            "sign_micros": one.sign_micros,
+            "bytes": one.size,
+            "lookup_micros": one.lookup_micros,
+            "sets": [
+                {
+                    "set": row.name,
+                    "alone": _counts_json(row.alone),
+                    "with_rules": None if row.ruled is None else _counts_json(row.ruled),
+                }
+                for row in one.rows
+            ],
+        }
+        for one in standings
+    ]
+    typer.echo(msgspec.json.format(msgspec.json.encode(report)))
+
+
+def _three(counts: Counts) -> list[str]:
+    return [_or_dash(one, ".3f") for one in (counts.precision.value, counts.recall.value, counts.f1)]
+
+
+def _or_dash(figure: float | None, form: str) -> str:
+    return "–" if figure is None else format(figure, form)
 
 
 def print_settings(grid: Grid, point: int, precision: float, given: Mapping[str, Any]) -> None:

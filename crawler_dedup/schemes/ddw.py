@@ -15,10 +15,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.features import cut
+from crawler_dedup.features import cut, features
 from crawler_dedup.schemes.lexical import LexicalScheme
 from crawler_dedup.schemes.scheme import Agreement, Numbers, option
-from crawler_dedup.texts import Text, hashes_of
+from crawler_dedup.texts import Text
 
 _ROW = np.dtype([("term", "<u4"), ("weight", "<u2")])
 _UNIT = 60_000
@@ -48,7 +48,7 @@ class DDW(LexicalScheme):
     Attributes:
         terms: how many.
         threshold: least cosine.
-        lead: characters at the beginning of the text whose terms count twice.
+        lead: characters at the beginning of the text whose terms count once more.
         longer: how many times as many different words the new text may have as the kept one: an excerpt covers no article.
     """
 
@@ -60,10 +60,10 @@ class DDW(LexicalScheme):
     longer: float = option(1.25, "1 to 100", filed=False)
 
     def value(self, text: Text) -> bytes:
-        first = cut(text.plain[: self.lead], text.cut_han)
-        hashes, counts = np.unique(hashes_of([*text.tokens, *first]), return_counts=True)
-        telling = np.isin(hashes, text.features.content)
-        hashes, counts = hashes[telling], counts[telling].astype(np.float64)
+        hashes, counts = text.features.content, text.features.counts[text.features.telling]
+        if self.lead:
+            first = features(cut(text.plain[: self.lead], text.cut_han))
+            counts = counts + np.where(np.isin(hashes, first.hashes), 1, 0)
         if not len(hashes):
             return b""
         rarity = np.nan_to_num(self.lexicon.rarity(hashes), nan=1.0)

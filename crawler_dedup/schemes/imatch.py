@@ -54,16 +54,17 @@ class IMatch(LexicalScheme):
         hashes = text.features.hashes
         rarity = self.lexicon.rarity(hashes)
         chosen = hashes[(rarity >= self.low) & (rarity <= self.high)]  # nan is neither
-        digests = [self._digest(chosen, number) for number in range(self.lexica + 1)]
-        return np.array(digests, dtype="<u8").tobytes() if any(digests) else b""
+        digests = self._digests(chosen)
+        return digests.astype("<u8").tobytes() if digests.any() else b""
 
-    def _digest(self, words: Numbers, number: int) -> int:
-        """Of the words that lexicon *number* has (0: all of them); 0 if they are too few."""
-        seeded = mixed(words ^ np.uint64(number))
-        kept = seeded if not number else seeded[mixed(seeded) >= np.uint64(int(self.drop * 2.0**64))]
-        if len(kept) < self.words:
-            return 0
-        return int(mixed(kept.sum(dtype=np.uint64, keepdims=True))[0])
+    def _digests(self, words: Numbers) -> Numbers:
+        """Of the *words* that each lexicon has, the first of which has all; 0 where they are too few."""
+        seeded = mixed(words[None, :] ^ np.arange(self.lexica + 1, dtype=np.uint64)[:, None])
+        kept = mixed(seeded) >= np.uint64(int(self.drop * 2.0**64))
+        kept[0] = True
+        digests = mixed(np.where(kept, seeded, np.uint64(0)).sum(axis=1, dtype=np.uint64))
+        digests[kept.sum(axis=1) < self.words] = 0
+        return digests
 
     def keys_of(self, value: bytes) -> Numbers:
         digests = np.frombuffer(value, dtype="<u8")

@@ -45,7 +45,7 @@ class MinHash(ValueScheme):
     name: ClassVar[str] = "minhash"
     fixed: ClassVar[str] = f"bins={BINS} bits=8"
 
-    shingle: int = option(3, "1 to 20")
+    shingle: int = option(2, "1 to 20")
     threshold: float = option(0.7, "0.05 to 1")
     coverage: float = option(0.8, "0 to 1", filed=False)
     rows: int = option(0, f"0 to {BINS}")

@@ -70,7 +70,7 @@ class Sentences(ValueScheme):
 
 def _longest(text: Text) -> Numbers:
     """A hash of each sentence of six units at least, the longest first, equally long ones by their hashes."""
-    sentences = [units(normalise(one, fold_han=text.fold_han)) for one in _STOP.split(text.raw)]
+    sentences = [units(one) for one in _parts(_STOP, text)]
     long = [one for one in sentences if len(one) >= _LEAST_UNITS]
     hashes = hashes_of([" ".join(one) for one in long])
     lengths = np.array([sum(map(len, one)) for one in long], dtype=np.int64)
@@ -80,10 +80,16 @@ def _longest(text: Text) -> Numbers:
 
 def _stops(text: Text) -> Numbers:
     """A hash of what stands around each full stop, the smallest hashes first: a random choice, the same in every text."""
-    parts = [_ODD.sub("", normalise(one, fold_han=text.fold_han)) for one in _FULL_STOP.split(text.raw)]
+    parts = [_ODD.sub("", one) for one in _parts(_FULL_STOP, text)]
     around = [before[-_AROUND:] + "." + after[:_AROUND] for before, after in pairwise(parts)]
     whole = [one for one in around if len(one) == 2 * _AROUND + 1]
     return np.unique(mixed(hashes_of(whole)))
+
+
+def _parts(between: re.Pattern[str], text: Text) -> list[str]:
+    """What stands between the stops, normalised: stops themselves are punctuation, which normalising takes away."""
+    lines = "\n".join(" ".join(one.split("\n")) for one in between.split(text.raw))
+    return normalise(lines, fold_han=text.fold_han).split("\n")
 
 
 def _distinct(hashes: Numbers) -> Numbers:
