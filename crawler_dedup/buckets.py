@@ -28,6 +28,7 @@ _TOP = np.uint64((1 << 64) - 1)
 _NAME = 12
 _TALLIED = 4096
 _LAST = b"\xff" * 4
+_LAST_SCOPE = (1 << 32) - 1
 
 
 class Buckets:
@@ -83,6 +84,15 @@ class Buckets:
             if len(chunk) & 7:
                 _payloads(chunk)  # raises
         return _payloads(b"".join(chunks))
+
+    def scopes(self, txn: lmdb.Transaction) -> Iterator[int]:
+        """The numbers of the scopes that have a bucket, ascending."""
+        with txn.cursor(db=self.db) as cursor:
+            found = cursor.first()
+            while found:
+                scope = int.from_bytes(bytes(cursor.key())[:4], "big")
+                yield scope
+                found = scope < _LAST_SCOPE and cursor.set_range(_name(scope + 1, 0))
 
     def remove(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
         """Take *payload* out of the buckets of *keys*; where it does not stand nothing happens."""

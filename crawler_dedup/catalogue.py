@@ -59,6 +59,17 @@ class Catalogue:
             if record is not None and record.page.scope == scope:
                 yield number, record
 
+    def sharing(
+        self, txn: lmdb.Transaction, probes: Sequence[int], choose: Callable[[NDArray[np.uint64]], Iterable[int]]
+    ) -> Iterator[Record]:
+        """The records, of every scope, under the signatures that *choose* picks of those in the buckets *probes*."""
+        for scope in self.tables.scopes(txn):
+            for signature in choose(self.tables.query(txn, scope, probes)):
+                for number in self.representatives.query(txn, scope, [signature]).tolist():
+                    record = self.records.get(txn, number)
+                    if record is not None:
+                        yield record
+
     def file(self, txn: lmdb.Transaction, record: Record, filing: Filing) -> int:
         """File *record*; returns its number."""
         number = self.records.add(txn, record)

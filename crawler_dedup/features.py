@@ -110,6 +110,11 @@ def units(plain: str) -> list[str]:
     return _UNITS.findall(plain)
 
 
+def unit_places(plain: str) -> list[int]:
+    """Where each of the :func:`units` begins."""
+    return [found.start() for found in _UNITS.finditer(plain)]
+
+
 def substituted(plain: str, change: Callable[[int, str], str]) -> str:
     """A normalised text in which each unit is what *change* makes of its place among them and itself."""
     places = count()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pypinyin import Style, pinyin
 
-from crawler_dedup.features import units
+from crawler_dedup.features import unit_places, units
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 NONE = 255
@@ -21,6 +21,13 @@ def letters_of(plain: str) -> NDArray[np.uint8]:
     found = letter_of_each("".join([unit[0] for unit in units(plain)]))
     letters: NDArray[np.uint8] = found[found != NONE]
     return letters
+
+
+def places_of(plain: str) -> NDArray[np.int64]:
+    """Where in a normalised text each of its letters comes from: shape (letters,)."""
+    starts = np.array(unit_places(plain), dtype=np.int64)
+    places: NDArray[np.int64] = starts[letter_of_each("".join([unit[0] for unit in units(plain)])) != NONE]
+    return places
 
 
 def letter_of_each(characters: str) -> NDArray[np.uint8]:

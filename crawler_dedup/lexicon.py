@@ -6,7 +6,7 @@ once, and whose digest stands in the header of each index that uses it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
@@ -37,6 +37,7 @@ _SLICE = 1_000
 _MAX_BYTES = 1 << 30
 
 Hashes = NDArray[np.uint64]
+Texts = Iterator[Text]
 
 
 class _Packed(msgspec.Struct, array_like=True):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import lmdb
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from crawler_dedup.answering import Answering, Judge, Visit, shows_its_site
 from crawler_dedup.catalogue import Catalogue, Filing
@@ -197,6 +199,11 @@ class Store:
             wanted = filter(is_wanted, readable)
             while block := list(islice(wanted, size)):
                 yield block
+
+    def sharing(self, probes: Sequence[int], choose: Callable[[NDArray[np.uint64]], Iterable[int]]) -> list[Record]:
+        """The records, of every scope, under the signatures that *choose* picks of those in the buckets *probes*."""
+        with self.environment.read() as txn:
+            return list(self._catalogue.sharing(txn, probes, choose))
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         """File *records* as they are, but for pages that are recorded already; returns how many are new.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import typer
 
-from crawler_dedup.cli import evaluate, index, pages, plan
+from crawler_dedup.cli import evaluate, index, pages, plan, settings, texts
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
-app.command()(pages.settings)
+app.command()(settings.settings)
 app.command()(pages.compare)
 app.command()(plan.plan)
 app.command()(evaluate.evaluate)
 app.command()(evaluate.calibrate)
+app.command()(texts.trace)
 app.add_typer(index.app, name="index")
+app.add_typer(texts.app, name="lexicon")

@@ -12,6 +12,7 @@ import typer
 from crawler_dedup import calibration, curves, evaluation, sidebyside
 from crawler_dedup.calibration import THRESHOLDS, Grid
 from crawler_dedup.cli import report
+from crawler_dedup.cli.settings import Settings, config_of
 from crawler_dedup.cli.terminal import Start, progress, told_errors
 from crawler_dedup.config import PREFIX, Config, setting_name
 from crawler_dedup.evaluation import Judged
@@ -19,10 +20,6 @@ from crawler_dedup.labelled import read_folder
 from crawler_dedup.schemes import NAMES, scheme_of
 
 Folder = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Labelled pages (docs/evaluation.md).")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting, as DEDUP_MIN_FEATURES=30; may be repeated."),
-]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes that sign pages.")]
 _JOBS = os.cpu_count() or 1
 
@@ -52,7 +49,7 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 
     A pair counts as called a duplicate if one of its pages would be dropped while the other is kept.
     """
-    config = _config(settings or [])
+    config = config_of(settings)
     if scheme:
         _set_side_by_side(folder, scheme, config, jobs, lookups, json)
         return
@@ -85,7 +82,7 @@ def calibrate(
 
     Exit status 0: there are such thresholds. 1: there are none. 2: the folder cannot be used, or the call is wrong.
     """
-    config = _config(settings or [])
+    config = config_of(settings)
     given = {name: getattr(config, name) for name in (_field(one) for one in settings or [])}
     if chosen := sorted(setting_name(name) for name in given.keys() & set(THRESHOLDS)):
         raise typer.BadParameter(f"{', '.join(chosen)}: this is what `calibrate` chooses.")
@@ -113,14 +110,6 @@ def _set_side_by_side(
         report.print_standings_json(standings)
     else:
         report.print_standings(standings)
-
-
-def _config(settings: Sequence[str]) -> Config:
-    for one in settings:
-        if not one.startswith(PREFIX) or "=" not in one:
-            raise typer.BadParameter(f"{one!r} is no setting; write {PREFIX}MIN_FEATURES=30.")
-    with told_errors():
-        return Config.from_settings(dict(one.split("=", 1) for one in settings))
 
 
 def _field(setting: str) -> str:

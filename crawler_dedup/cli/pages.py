@@ -1,4 +1,4 @@
-"""``crawler-dedup settings`` and ``compare``."""
+"""``crawler-dedup compare``."""
 
 from __future__ import annotations
 
@@ -10,15 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from crawler_dedup import rules
-from crawler_dedup.config import Config, settings_reference
+from crawler_dedup.config import Config
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import Signer
-
-
-def settings() -> None:
-    """Print every DEDUP_* setting with default, allowed values and explanation (Markdown)."""
-    typer.echo(settings_reference(), nl=False)
 
 
 def compare(

@@ -104,10 +104,10 @@ class Pinyin(LexicalScheme):
         return bytes([len(letters) & 7]) + np.packbits(bits.ravel()).tobytes()
 
     def keys_of(self, value: bytes) -> Numbers:
-        return self._keys(self.stored(letters_in(value)))
+        return self.keys_of_windows(self.stored(letters_in(value)))
 
     def probes_of(self, value: bytes) -> Numbers:
-        keys = np.unique(self._keys(self.rolling(letters_in(value))))
+        keys = np.unique(self.keys_of_windows(self.rolling(letters_in(value))))
         if len(keys) > MAX_PROBES:  # the same ones, whatever surrounds them
             keys = keys[np.argsort(mixed(keys))[:MAX_PROBES]]
         return keys
@@ -118,7 +118,7 @@ class Pinyin(LexicalScheme):
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
         return super().near(signature, filed)[:MAX_CANDIDATES]
 
-    def _keys(self, windows: Windows) -> Numbers:
+    def keys_of_windows(self, windows: Windows) -> Numbers:
         """Two of each window: its vector's halves, so that one changed letter in the other half does not hide it."""
         halves = windows.vectors.reshape(-1, 2, _HALF)
         nibbles = halves[:, :, 0::2] << 4 | halves[:, :, 1::2]
@@ -149,13 +149,13 @@ class Pinyin(LexicalScheme):
         ours, theirs = letters_in(new), letters_in(kept)
         stored = self.stored(theirs)
         at, there = self.matches(self.rolling(ours), stored)
-        covered = self._covered(at, len(ours))
+        covered = self.covered(at, len(ours))
         found = len(np.unique(there)) / len(stored.starts)
         if covered < self.coverage or found < self.resemblance:
             return None
         return Agreement(resemblance=min(covered, found), coverage=covered)
 
-    def _covered(self, starts: NDArray[np.int64], letters: int) -> float:
+    def covered(self, starts: NDArray[np.int64], letters: int) -> float:
         """The share of a text's letters that lie in windows beginning at *starts*."""
         ends = np.zeros(letters + 1, dtype=np.int64)
         np.add.at(ends, starts, 1)
@@ -164,7 +164,7 @@ class Pinyin(LexicalScheme):
 
     def matches(self, rolling: Windows, stored: Windows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where windows begin that match: in the new text, and in the kept one."""
-        ours, theirs = (self._keys(windows).reshape(-1, 2) for windows in (rolling, stored))
+        ours, theirs = (self.keys_of_windows(windows).reshape(-1, 2) for windows in (rolling, stored))
         met = np.flatnonzero(np.isin(ours, theirs).any(axis=1))
         found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
         step = max(1, _COMPARED // (CLASSES * len(theirs)))

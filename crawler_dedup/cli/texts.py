@@ -1,0 +1,123 @@
+"""``crawler-dedup lexicon`` and ``trace``: what is done with texts rather than with pages."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from crawler_dedup import lexicon
+from crawler_dedup.cli.settings import Settings, config_of
+from crawler_dedup.cli.terminal import progress, told_errors
+from crawler_dedup.corpus import read_text, texts_in
+from crawler_dedup.errors import DedupError
+from crawler_dedup.features import normalise
+from crawler_dedup.letters import places_of
+from crawler_dedup.maintenance import require_index
+from crawler_dedup.schemes.pinyin import Pinyin
+from crawler_dedup.signing import Signer
+from crawler_dedup.store import Store
+from crawler_dedup.tracing import Source, sources
+
+app = typer.Typer(no_args_is_help=True, help="Counts of a collection, for the schemes that weigh words by them.")
+
+_SHOWN = 20
+
+
+@app.command()
+def build(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            exists=True, file_okay=False, help="HTML or text files, or an index with DEDUP_STORE_TEXT = True."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="File to write.")] = Path("lexicon"),
+    settings: Settings = None,
+) -> None:
+    """Count in how many documents each word stands, and write that as a frozen file for DEDUP_LEXICON."""
+    with told_errors(), progress() as start:
+        signer = Signer(config_of(settings))
+        advance = start("reading", None)
+
+        def counted() -> lexicon.Texts:
+            for text in texts_in(source, signer):
+                advance(1)
+                yield text
+
+        built = lexicon.build(counted())
+        built.write(output)
+    typer.echo(
+        f"{output}: {built.documents:,} documents, {len(built.words):,} words, {len(built.shingles):,} common shingles;"
+        f" digest {built.digest}."
+    )
+
+
+def trace(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A text in UTF-8 (.txt), or HTML.")],
+    index: Annotated[Path, typer.Argument(exists=True, file_okay=False, help='Made with DEDUP_SCHEME = "pinyin".')],
+    least: Annotated[float, typer.Option(min=0, max=1, help="Least share of the text.")] = 0.01,
+    windows: Annotated[bool, typer.Option("--windows", help="List the common passages of each page too.")] = False,
+    settings: Settings = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Say which kept pages a text shares passages with, and how much: where it was copied from.
+
+    Exit status 0: there are such pages. 1: there are none. 2: the index cannot be used, or the call is wrong.
+    """
+    with told_errors():
+        config = config_of(settings)
+        signer = Signer(config if config.scheme.split()[0] == "pinyin" else replace(config, scheme="pinyin"))
+        assert isinstance(signer.scheme, Pinyin)
+        require_index(index)
+        plain = normalise(read_text(file, signer), fold_han=config.fold_han)
+        if len(places_of(plain)) < signer.scheme.window:
+            raise DedupError(f"{file} has fewer than {signer.scheme.window} letters, which is one window.")
+        store = Store.open(index, signer.spec, signer.libraries, map_size=config.map_size, fresh=False)
+        try:
+            found = [one for one in sources(plain, signer.scheme, store) if one.of_text >= least]
+        finally:
+            store.close()
+    if json:
+        typer.echo(msgspec.json.format(msgspec.json.encode([_for_programs(one) for one in found])))
+    else:
+        _print(found, plain if windows else None)
+    raise typer.Exit(0 if found else 1)
+
+
+def _print(found: list[Source], plain: str | None) -> None:
+    if not found:
+        typer.echo("No kept page shares a passage with it.")
+        return
+    table = Table()
+    for column in ("of the text", "of the page", "passages"):
+        table.add_column(column, justify="right")
+    table.add_column("page", overflow="fold")
+    for one in found:
+        table.add_row(f"{one.of_text:.1%}", f"{one.of_page:.1%}", str(len(one.passages)), one.page.url)
+    Console().print(table)
+    if plain is None:
+        return
+    places = places_of(plain)
+    for one in found:
+        typer.echo(f"\n{one.page.url}")
+        for passage in one.passages:
+            begins = " ".join(plain[places[passage.start] :][:_SHOWN].split())
+            typer.echo(
+                f"  letters {passage.start}–{passage.end} of the text, from letter {passage.at} of the page: {begins} …"
+            )
+
+
+def _for_programs(one: Source) -> dict[str, object]:
+    return {
+        "url": one.page.url,
+        "scope": one.page.scope,
+        "of_text": one.of_text,
+        "of_page": one.of_page,
+        "passages": [asdict(passage) for passage in one.passages],
+    }
