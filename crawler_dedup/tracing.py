@@ -78,7 +78,7 @@ def _with_most_keys(filed: NDArray[np.uint64]) -> list[int]:
 def _passages(starts: NDArray[np.int64], there: NDArray[np.int64], window: int) -> list[Passage]:
     """Windows that are as far apart in the text as in the page, and touch, are one passage.
 
-    A window is near its neighbours' vectors too: of passages that lie within another one the longest is kept.
+    A window is near its neighbours too: a passage of which more than half lies within a longer one is left out.
     """
     shifts = there - starts
     order = np.lexsort((starts, shifts))
@@ -91,6 +91,6 @@ def _passages(starts: NDArray[np.int64], there: NDArray[np.int64], window: int) 
     ]
     kept: list[Passage] = []
     for one in sorted(joined, key=lambda one: (one.start - one.end, one.start)):
-        if not any(other.start <= one.start and one.end <= other.end for other in kept):
+        if all(2 * (min(one.end, other.end) - max(one.start, other.start)) <= one.end - one.start for other in kept):
             kept.append(one)
     return sorted(kept, key=lambda one: one.start)

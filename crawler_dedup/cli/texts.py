@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -14,11 +15,13 @@ from rich.table import Table
 from crawler_dedup import lexicon
 from crawler_dedup.cli.settings import Settings, config_of
 from crawler_dedup.cli.terminal import progress, told_errors
+from crawler_dedup.config import Config
 from crawler_dedup.corpus import read_text, texts_in
 from crawler_dedup.errors import DedupError
 from crawler_dedup.features import normalise
 from crawler_dedup.letters import places_of
-from crawler_dedup.maintenance import require_index
+from crawler_dedup.maintenance import open_pages
+from crawler_dedup.schemes import scheme_of
 from crawler_dedup.schemes.pinyin import Pinyin
 from crawler_dedup.signing import Signer
 from crawler_dedup.store import Store
@@ -70,24 +73,32 @@ def trace(
 
     Exit status 0: there are such pages. 1: there are none. 2: the index cannot be used, or the call is wrong.
     """
-    with told_errors():
-        config = config_of(settings)
-        signer = Signer(config if config.scheme.split()[0] == "pinyin" else replace(config, scheme="pinyin"))
-        assert isinstance(signer.scheme, Pinyin)
-        require_index(index)
-        plain = normalise(read_text(file, signer), fold_han=config.fold_han)
-        if len(places_of(plain)) < signer.scheme.window:
-            raise DedupError(f"{file} has fewer than {signer.scheme.window} letters, which is one window.")
-        store = Store.open(index, signer.spec, signer.libraries, map_size=config.map_size, fresh=False)
-        try:
-            found = [one for one in sources(plain, signer.scheme, store) if one.of_text >= least]
-        finally:
-            store.close()
+    config = config_of(settings)
+    with told_errors(), closing(open_pages(index)) as pages:
+        scheme, fold_han = _scheme_in(pages, index, config)
+        plain = normalise(read_text(file, Signer(config)), fold_han=fold_han)
+        if len(places_of(plain)) < scheme.window:
+            raise DedupError(f"{file} has fewer than {scheme.window} letters, which is one window.")
+        found = [one for one in sources(plain, scheme, pages) if one.of_text >= least]
     if json:
         typer.echo(msgspec.json.format(msgspec.json.encode([_for_programs(one) for one in found])))
     else:
         _print(found, plain if windows else None)
     raise typer.Exit(0 if found else 1)
+
+
+def _scheme_in(pages: Store, index: Path, config: Config) -> tuple[Pinyin, bool]:
+    """The scheme of an index, and whether Traditional characters are folded in it."""
+    spec = pages.header.spec
+    if spec.get("scheme", "").split(" ")[0] != Pinyin.name:
+        raise DedupError(
+            f"The index in {index} was made with {spec.get('scheme')!r}; trace needs DEDUP_SCHEME = 'pinyin'."
+        )
+    scheme = scheme_of(spec["scheme"], config)
+    assert isinstance(scheme, Pinyin)
+    if scheme.lexicon.digest != spec.get("lexicon"):
+        raise DedupError(f"The index in {index} was made with another lexicon: name it, -s DEDUP_LEXICON=FILE.")
+    return scheme, spec.get("fold han") == "yes"
 
 
 def _print(found: list[Source], plain: str | None) -> None:

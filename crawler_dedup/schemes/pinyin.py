@@ -65,6 +65,7 @@ class Pinyin(LexicalScheme):
     """
 
     name: ClassVar[str] = "pinyin"
+    libraries: ClassVar[Sequence[str]] = ("pypinyin",)
     fixed: ClassVar[str] = f"classes={CLASSES} largest={LARGEST}"
 
     window: int = option(48, "16 to 1000")
