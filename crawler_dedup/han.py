@@ -1,7 +1,7 @@
 """Traditional Chinese characters → simplified ones, so that a text in either writing is one text.
 
-Character by character, by the table of OpenCC. What needs a look at the neighbours (著 is 着 in some words) stays as it
-is: both writings of a text go through the same table, so a rare character less costs a token, not the match.
+Character by character, by the table of OpenCC, and a few characters that are folded in some words only (瞭 is 了 in 瞭解). To
+compare, it does not matter that they are folded in all words: both writings of a text go through the same table.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 _BLOCKS = ((0x3400, 0xA000), (0xF900, 0xFB00), (0x20000, 0x323B0))
 _SIZE = _BLOCKS[-1][1]
+_IN_SOME_WORDS = {"瞭": "了", "覆": "复", "藉": "借", "暱": "昵", "著": "着"}
 
 
 def simplified(text: str) -> str:
     """*text* with every Traditional character folded to its simplified form."""
+    if text.isascii():
+        return text
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
     folded = _table()[np.minimum(codes, _SIZE)]
     # What stands above the table stays; so does a text without anything to fold.
@@ -33,4 +36,5 @@ def _table() -> NDArray[np.uint32]:
     codes = np.concatenate([np.arange(*block, dtype=np.uint32) for block in _BLOCKS])
     lines = opencc.OpenCC("t2s").convert("\n".join(map(chr, codes.tolist()))).split("\n")
     table[codes] = [ord(line) if len(line) == 1 else code for line, code in zip(lines, codes.tolist(), strict=True)]
+    table[[ord(one) for one in _IN_SOME_WORDS]] = [ord(one) for one in _IN_SOME_WORDS.values()]
     return table

@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from crawler_dedup.blocks import size_of
+from crawler_dedup.han import simplified
 
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
 _NOT_LETTERS = re.compile(r"[^\w+#]+|_+")  # C, C++ and C# are three things
@@ -17,8 +18,8 @@ _TELLING = 15
 
 @lru_cache(maxsize=4096)
 def parts(title: str) -> frozenset[str]:
-    """The parts of *title* between separators, letters and digits only, case folded; a part cut short ends with ``…``."""
-    folded = unicodedata.normalize("NFKC", title).casefold()
+    """The parts of *title* between separators, letters and digits, case and Han folded; one cut short ends with ``…``."""
+    folded = simplified(unicodedata.normalize("NFKC", title).casefold())
     found = ((_NOT_LETTERS.sub("", part), part.rstrip().endswith("...")) for part in _SEPARATORS.split(folded))
     return frozenset(letters + "…" * is_cut for letters, is_cut in found if letters)
 

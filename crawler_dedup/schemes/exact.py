@@ -31,5 +31,5 @@ class Exact(ValueScheme):
     def keys_of(self, value: bytes) -> Numbers:
         return np.frombuffer(value[:8], dtype="<u8")
 
-    def agree(self, new: bytes, kept: bytes) -> Agreement | None:  # noqa: ARG002
-        return None  # equals agree before anybody asks
+    def agree(self, new: bytes, kept: bytes) -> Agreement | None:
+        return Agreement(resemblance=1.0, coverage=1.0) if new == kept else None

@@ -169,10 +169,8 @@ class ValueScheme(Scheme):
         return ranked
 
     def compare(self, new: Signature, kept: Signature) -> Agreement | None:
-        if new == kept:
-            return Agreement(resemblance=1.0, coverage=1.0)
         if not new.value or not kept.value:
-            return None
+            return Agreement(resemblance=1.0, coverage=1.0) if new == kept else None
         try:
             return self.agree(new.value, kept.value)
         except ValueError:  # a record that is damaged agrees with nothing
