@@ -1,7 +1,7 @@
 """Traditional Chinese characters → simplified ones, so that a text in either writing is one text.
 
-Character by character, by the table of OpenCC, and a few characters that are folded in some words only (瞭 is 了 in 瞭解). To
-compare, it does not matter that they are folded in all words: both writings of a text go through the same table.
+Character by character, by the table of OpenCC; also a few characters that are folded in some words only (瞭 is 了 in 瞭解).
+That they are folded here in all words does not matter: both writings of a text go through the same table.
 """
 
 from __future__ import annotations
