@@ -17,9 +17,10 @@ import simhash
 from rich.console import Console
 from rich.table import Table
 
-from crawler_dedup.features import features, han_cutter, tokenize
+from crawler_dedup.features import han_cutter
 from crawler_dedup.schemes import SimHash
 from crawler_dedup.sketch import sketch
+from crawler_dedup.texts import Text
 
 _TEXTS = 20
 
@@ -34,11 +35,11 @@ def main() -> None:
     scheme, cut_han = SimHash(), han_cutter("bigrams", None)
 
     def ours(text: str) -> object:
-        return scheme.sign(features(tokenize(text, cut_han)))
+        return scheme.sign(Text(text, cut_han))
 
     def ours_with_sketch(text: str) -> object:
-        weighted = features(tokenize(text, cut_han))
-        return scheme.sign(weighted), sketch(weighted.content)
+        looked_at = Text(text, cut_han)
+        return scheme.sign(looked_at), sketch(looked_at.features.content)
 
     rows: dict[str, Callable[[str], object]] = {
         f"PyPI simhash {version('simhash')}, its defaults": lambda text: simhash.Simhash(text).value,

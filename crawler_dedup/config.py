@@ -138,7 +138,8 @@ class Config:
         True,
         _boolean,
         "True or False",
-        "Whether Traditional Chinese characters count as their simplified forms. Part of the index header.",
+        "Whether Traditional Chinese characters of a text count as their simplified forms (those of titles always do). "
+        "Part of the index header.",
     )
     max_distance: int = _setting(
         7,

@@ -78,8 +78,8 @@ class Features:
 @cache
 def stop_words() -> frozenset[str]:
     """The stop words of all languages in one list: no language has to be guessed."""
-    words = stopwordsiso.stopwords(list(stopwordsiso.langs()))
-    return frozenset(unicodedata.normalize("NFKC", word).lower() for word in words)
+    words = "\n".join(stopwordsiso.stopwords(list(stopwordsiso.langs())))
+    return frozenset(word for fold in (False, True) for word in normalise(words, fold_han=fold).split("\n"))
 
 
 def bigrams(run: str) -> list[str]:

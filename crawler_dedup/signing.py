@@ -28,6 +28,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.extractors import extractor
 from crawler_dedup.features import CutHan, Features, features, han_cutter, stop_words
+from crawler_dedup.han import simplified
 from crawler_dedup.links import Links, digest_of, links
 from crawler_dedup.paragraphs import MainText, paragraphs, text_of, visible
 from crawler_dedup.schemes import scheme_of
@@ -110,8 +111,7 @@ class Signer:
     def libraries(self) -> dict[str, str]:
         """Versions of the libraries that have a say in signatures: noted in the index, warned about."""
         names = (
-            ["lxml", "stopwordsiso"]
-            + ["opencc"] * self.config.fold_han
+            ["lxml", "stopwordsiso", "opencc"]
             + list(self.scheme.libraries)
             + ["trafilatura"] * (self.config.extractor == "trafilatura")
             + [self.config.tokenizer] * (self.config.tokenizer != "bigrams")
@@ -195,8 +195,8 @@ class Signer:
         weighted = visible_text.features
         if len(weighted.hashes) < _SHORT_FEATURES:
             return msgspec.structs.replace(page, unsigned="too little text")
-        rest = [*sorted(parts(page.title)), *_elsewhere(tree)]
-        seed = xxh3_64_intdigest("\n".join(rest).encode("utf-8", "replace"))
+        rest = "\n".join([*sorted(parts(page.title)), *_elsewhere(tree)])
+        seed = xxh3_64_intdigest((simplified(rest) if self.config.fold_han else rest).encode("utf-8", "replace"))
         return _with_features(page, weighted, Kind.SHORT, Signature(_hash_of(weighted.hashes, seed)))
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from crawler_dedup import Decision, Match, SignedPage, Verdict
 from crawler_dedup.answering import Visit
 from crawler_dedup.hamming import SignatureMatch, distance
+from crawler_dedup.lookup import Lookup
 from crawler_dedup.schemes import SimHash
 from crawler_dedup.store import Store
 
@@ -115,27 +116,22 @@ def cut_chunks(directory: Path, share: float) -> set[int]:
 # Pages
 
 
-class ByDistance:
+FILING = Lookup(SimHash())
+"""Where a crawl files pages, unless it is told otherwise."""
+
+
+class ByDistance(Lookup):
     """The plainest judge: what is within the distance is a duplicate."""
 
     def __init__(self, max_distance: int = 3) -> None:
+        super().__init__(SimHash(max_distance))
         self.max_distance = max_distance
-        self.scheme = SimHash()
 
     def learn(self, page: SignedPage) -> None:
         pass
 
     def to_keep(self, page: SignedPage) -> SignedPage:
         return page
-
-    def keys(self, signature: int) -> list[int]:
-        return self.scheme.keys(signature)
-
-    def probes(self, signature: int) -> list[int]:
-        return self.scheme.probes(signature, self.max_distance)
-
-    def near(self, signature: int, filed: Signatures) -> list[SignatureMatch]:
-        return self.scheme.near(signature, filed, self.max_distance)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         apart = distance(new.signature, kept.signature)

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import lmdb
 import numpy as np
@@ -80,6 +82,14 @@ class AgainstLists(RuleBasedStateMachine):
         with self.env.begin(buffers=True) as txn:
             found = self.buckets.query(txn, scope, keys).tolist()
         assert sorted(found) == sorted(payload for key in keys for payload in self.lists[scope, key])
+
+    @rule(scope=SCOPES, keys=st.lists(KEYS, unique=True), limit=st.integers(1, 5))
+    def query_some(self, scope: int, keys: list[int], limit: int) -> None:
+        with self.env.begin(buffers=True) as txn:
+            found = self.buckets.query(txn, scope, keys, limit).tolist()
+        filed = [self.lists[scope, key] for key in keys]
+        assert len(found) == sum(min(len(payloads), FIRST + (limit - 1) * FULL) for payloads in filed)
+        assert Counter(found) <= Counter(chain.from_iterable(filed))
 
     @rule(scope=SCOPES, keys=st.lists(KEYS, min_size=1, max_size=3, unique=True), count=COUNTS, seed=st.integers())
     def remove(self, scope: int, keys: list[int], count: int, seed: int) -> None:
@@ -199,3 +209,61 @@ def test_a_full_chunk_may_be_the_last(tmp_path: Path, count: int) -> None:
         with env.begin(buffers=True) as txn:
             assert len(list(buckets.items(txn))) == FULL_BUCKETS.index(count) + 1
             assert sorted(buckets.query(txn, 1, [5]).tolist()) == list(range(count))
+
+
+@pytest.mark.parametrize(
+    ("limit", "count"),
+    [(1, FIRST), (2, FIRST + FULL), (3, 2 * FULL + 10), (8, 2 * FULL + 10), (None, 2 * FULL + 10)],
+)
+def test_a_limit_is_of_each_bucket_and_takes_its_first_chunks(
+    opened: tuple[lmdb.Environment, Buckets], limit: int | None, count: int
+) -> None:
+    env, buckets = opened
+    with env.begin(buffers=True) as txn:
+        assert sorted(buckets.query(txn, 1, [4, 9, 6], limit).tolist()) == sorted([*range(count)] * 2)
+        assert buckets.query(txn, 1, [5], limit).tolist() == list(range(count))
+        assert not len(buckets.query(txn, 1, [9], limit))
+        assert not len(buckets.query(txn, 2, [5], limit))
+
+
+@pytest.mark.parametrize("count", FULL_BUCKETS)
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+def test_a_limit_may_end_where_the_bucket_does(tmp_path: Path, count: int, limit: int) -> None:
+    env, buckets = open_buckets(tmp_path)
+    with env:
+        with env.begin(write=True, buffers=True) as txn:
+            buckets.insert_many(txn, 1, np.full(count, 5, dtype=np.uint64), np.arange(count, dtype=np.uint64))
+        with env.begin(buffers=True) as txn:
+            found = buckets.query(txn, 1, [5], limit).tolist()
+    assert found == list(range(min(count, FIRST + (limit - 1) * FULL)))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_no_more_chunks_are_read_than_the_limit_says(opened: tuple[lmdb.Environment, Buckets], limit: int) -> None:
+    env, buckets = opened
+    read = []
+
+    class Counting:
+        def __init__(self, txn: lmdb.Transaction) -> None:
+            self._txn = txn
+
+        def get(self, name: bytes, *rest: Any) -> Any:
+            read.append(name)
+            return self._txn.get(name, *rest)
+
+    with env.begin(buffers=True) as txn:
+        counting: Any = Counting(txn)
+        buckets.query(counting, 1, [4, 5, 6], limit)
+    assert len(read) == len(set(read)) == 3 * limit
+
+
+def test_damage_beyond_the_limit_is_not_met(opened: tuple[lmdb.Environment, Buckets]) -> None:
+    env, buckets = opened
+    with env.begin(write=True, db=buckets.db) as txn:
+        names = [name for name, _ in txn.cursor()]
+        assert txn.put(names[5], b"1234567")
+    with env.begin(buffers=True) as txn:
+        assert len(buckets.query(txn, 1, [4, 5, 6], 2)) == 3 * (FIRST + FULL)
+        for limit in (3, None):
+            with pytest.raises(IndexDamaged, match="7 bytes"):
+                buckets.query(txn, 1, [4, 5, 6], limit)

@@ -34,7 +34,7 @@ def test_settings_are_printed_as_documented() -> None:
 )
 def test_two_files_are_compared_by_the_rules_of_the_crawl(tmp_path: Path, other: str, status: int, line: str) -> None:
     paths = [write(tmp_path, "new.html", other), write(tmp_path, "kept.html", article("x"))]
-    result = runner.invoke(app, ["compare", *paths, "--tokenizer", "bigrams"])
+    result = runner.invoke(app, ["compare", *paths, "--set", "DEDUP_TOKENIZER=bigrams"])
     assert result.exit_code == status
     assert result.output.splitlines()[-1] == line
 
@@ -45,8 +45,8 @@ def test_two_files_are_compared_by_the_rules_of_the_crawl(tmp_path: Path, other:
         (["absent.html", "absent.html"], "does not exist"),
         (["deep.html", "deep.html"], "nested too deep"),
         (["short.html", "short.html"], "too little text"),
-        (["deep.html", "deep.html", "--tokenizer", "none"], "DEDUP_TOKENIZER"),
-        (["deep.html", "deep.html", "--max-distance", "9"], "DEDUP_MAX_DISTANCE"),
+        (["deep.html", "deep.html", "--set", "DEDUP_TOKENIZER=none"], "DEDUP_TOKENIZER"),
+        (["deep.html", "deep.html", "--set", "DEDUP_MAX_DISTANCE=9"], "DEDUP_MAX_DISTANCE"),
     ],
 )
 def test_a_wrong_call_is_explained(

@@ -69,7 +69,7 @@ def test_only_the_doors_import_scrapy() -> None:
 
 def test_the_header_names_all_that_signatures_depend_on() -> None:
     spec = Signer(Config(tokenizer="bigrams")).spec
-    assert set(spec) == {"behaviour", "scheme", "extractor", "min features", "tokenizer"}
+    assert set(spec) == {"behaviour", "scheme", "extractor", "min features", "tokenizer", "fold han"}
 
 
 def test_readme_gives_the_two_commands_on_a_line_each() -> None:

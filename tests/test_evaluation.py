@@ -22,6 +22,7 @@ from crawler_dedup.cli import app
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation import Counts, Judged, Judgement, Share, SignedDocument, judge
 from crawler_dedup.labelled import LabelledPair, read_body, read_folder
+from crawler_dedup.schemes import SimHash
 from crawler_dedup.sites import KNOWN, Sites
 from crawler_dedup.sketch import sketch
 from tests.crawling import article, paragraphs, words
@@ -293,7 +294,7 @@ def test_pages_are_judged_as_compare_judges_them(tmp_path: Path) -> None:
     for one in judged_folder(write_set(tmp_path, pages, pairs)):
         files = [tmp_path / f"html/{name}.html" for name in (one.labelled.id_a, one.labelled.id_b)]
         urls = ["--new-url", one.a.page.url, "--kept-url", one.b.page.url]
-        result = CliRunner().invoke(app, ["compare", *map(str, files), *urls, "--tokenizer", "bigrams"])
+        result = CliRunner().invoke(app, ["compare", *map(str, files), *urls, "--set", "DEDUP_TOKENIZER=bigrams"])
         verdict, rule = result.stdout.splitlines()[-1].split(": ")
         assert (verdict == "duplicate", rule) == (one.forward.duplicate, one.forward.rule)
 
@@ -327,7 +328,7 @@ def signed_page(name: str, *, flipped: int = 0, own: int = 0, features: int = 10
 
 def ask(new: SignedPage, kept: SignedPage, config: Config = CONFIG) -> Judgement:
     """What the rules say while nothing is known of any site."""
-    return judge(new, kept, config, Sites())
+    return judge(new, kept, config, Sites(), SimHash(config.max_distance))
 
 
 def judged_pair(a: SignedPage, b: SignedPage, label: int, source: str = "") -> Judged:

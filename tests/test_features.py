@@ -12,10 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.features import CutHan, features, han_cutter, stop_words, tokenize
+from crawler_dedup.features import CutHan, features, han_cutter, stop_words
+from crawler_dedup.texts import Text
 
 bigrams = han_cutter("bigrams", None)
 CHINESE = "停业两年之后，渡口旁边的老茶馆在立春那天重新开门。"
+
+
+def tokenize(text: str, cut_han: CutHan) -> list[str]:
+    return Text(text, cut_han).tokens
 
 
 @pytest.mark.parametrize(

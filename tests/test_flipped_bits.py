@@ -13,10 +13,9 @@ import pytest
 from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable, maintenance
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.records import Record, decode, encode
-from crawler_dedup.schemes import SimHash
 from crawler_dedup.store import Store
 from tests.crawling import article
-from tests.indexing import array, cut_chunks, put_meta, uniform
+from tests.indexing import FILING, array, cut_chunks, put_meta, uniform
 
 DATABASES = (b"tables", b"representatives", b"records", b"numbers")
 CONFIG = Config(tokenizer="bigrams")
@@ -64,16 +63,16 @@ class Pages:
             lambda: maintenance.contents(self.store, lambda _: None),
             lambda: maintenance.export_index(self.store, self.file, lambda _: None),
             *(partial(self.deduplicator.decide, [page]) for page in (*self.copies, *self.own)),
-            lambda: self.store.forget(lambda record: record.page.url in URLS[:2], SimHash()),
-            lambda: self.store.verify(SimHash()),
+            lambda: self.store.forget(lambda record: record.page.url in URLS[:2], FILING),
+            lambda: self.store.verify(FILING),
         ]
         for use in uses:
             with contextlib.suppress(IndexUnusable):
                 use()
 
     def repair(self) -> None:
-        self.store.repair(SimHash())
-        assert self.store.verify(SimHash()) == []
+        self.store.repair(FILING)
+        assert self.store.verify(FILING) == []
 
     def close(self) -> None:
         self.store.close()
@@ -107,7 +106,7 @@ def test_a_flipped_bit_in_a_record_is_read_or_said_and_always_repaired(pages: Pa
     unreadable = 0
     for bit in sorted(bits):
         pages.damage(b"records", partial(flip, bit=bit))
-        said = UNREADABLE in pages.store.verify(SimHash())
+        said = UNREADABLE in pages.store.verify(FILING)
         assert pages.readable() == len(URLS) - said, bit
         pages.use()
         pages.repair()
@@ -136,7 +135,7 @@ def test_a_record_that_cannot_be_read_is_said_and_removed_by_a_repair(
     pages: Pages, change: Callable[[bytes], bytes]
 ) -> None:
     pages.damage(b"records", change)
-    assert UNREADABLE in pages.store.verify(SimHash())
+    assert UNREADABLE in pages.store.verify(FILING)
     assert pages.readable() == 2
     with pytest.raises(IndexDamaged):
         pages.deduplicator.decide(pages.own[:1])
@@ -179,7 +178,7 @@ def test_a_flipped_bit_in_what_is_derived_is_said_and_repaired(pages: Pages, nam
     size = 8 * len(next(iter(pages.sound[name].values())))
     for bit in range(0, size, 3):
         pages.damage(name, partial(flip, bit=bit))
-        assert pages.store.verify(SimHash()), bit
+        assert pages.store.verify(FILING), bit
         pages.use()
         pages.damage(name, partial(flip, bit=bit))
         pages.repair()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from crawler_dedup.hamming import DESIGNS, MAX_DISTANCE, Design, near
 from crawler_dedup.planning import plan
 from crawler_dedup.schemes import SimHash
+from crawler_dedup.signedpage import Signature
 from tests.indexing import array, brute_force, flipped
 
 SIGNATURES = st.integers(0, 2**64 - 1)
@@ -90,9 +91,9 @@ def test_no_more_probes_than_multi_index_hashing_needs(max_distance: int, probes
 
 @pytest.mark.parametrize("max_distance", range(MAX_DISTANCE + 1))
 def test_the_crawl_looks_where_the_four_tables_say(max_distance: int) -> None:
-    scheme, signature = SimHash(), 0xFEDCBA9876543210
-    assert set(scheme.probes(signature, max_distance)) == set(DESIGNS[4].probes(signature, max_distance))
-    assert scheme.keys(signature) == DESIGNS[4].keys(signature)
+    scheme, signature = SimHash(max_distance), 0xFEDCBA9876543210
+    assert set(scheme.probes(Signature(signature))) == set(DESIGNS[4].probes(signature, max_distance))
+    assert scheme.keys(Signature(signature)) == DESIGNS[4].keys(signature)
 
 
 @every_design

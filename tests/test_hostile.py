@@ -23,7 +23,7 @@ from benchmarks.hostile_pages import (
     english,
     traditional,
 )
-from crawler_dedup import Config, Decision, Deduplicator, Verdict, signing
+from crawler_dedup import Config, Decision, Deduplicator, Verdict, texts
 from tests.crawling import Site, html
 from tests.hostile import Checker, answer
 
@@ -115,11 +115,11 @@ def test_no_text_beyond_a_limit_is_cut_into_words(
     content = english() if body == "long" else "<a href=/>on</a>" + "<div>short and visible</div>" * 30
     content = "<div>" * 60 * (reason == "nested too deep") + content + "<i></i>" * 60 * (reason == "too many nodes")
 
-    def refuse(text: str, _: object) -> list[str]:
+    def refuse(text: str, *, fold_han: bool) -> str:
         assert len(text) <= 50
-        return text.split()
+        return text
 
-    monkeypatch.setattr(signing, "tokenize", refuse)
+    monkeypatch.setattr(texts, "normalise", refuse)
     with Deduplicator.open(tmp_path, limit) as deduplicator:
         assert deduplicator.check(URL, content.encode()).reason == reason
 

@@ -22,7 +22,7 @@ from crawler_dedup.records import Record
 from crawler_dedup.schemes import SimHash
 from crawler_dedup.store import Store
 from tests.crawling import article
-from tests.indexing import array, beside, clusters, cut_chunks, put_meta
+from tests.indexing import FILING, array, beside, clusters, cut_chunks, put_meta
 
 CONFIG = Config(tokenizer="bigrams")
 PAGES = {  # address: filed so many days ago, by this run
@@ -77,7 +77,7 @@ def pages(tmp_path: Path) -> Path:
         for page, (days, run) in zip(signed, PAGES.values(), strict=True)
     ]
     store = Store.attach(directory)
-    store.merge(records, SimHash())
+    store.merge(records, FILING)
     store.close()
     return directory
 
@@ -125,7 +125,7 @@ def is_sound(directory: Path) -> bool:
 def test_stats_of_pages(pages: Path) -> None:
     table = rows(cli("stats", pages))
     assert (table["kind"], table["pages"], table["claims not settled"]) == ("pages", "4", "0")
-    assert table["scheme"] == SimHash.spec
+    assert table["scheme"] == SimHash().spec
     assert table["run 00000001"].startswith("2, the last ")
     assert table["run 00000abc"].startswith("2, the last ")
     assert {"format", "tokenizer", "on disk", "bytes a page", "free in the file", "readers"} <= set(table)
@@ -172,7 +172,7 @@ def test_the_run_stands_in_the_records_and_in_the_stats(tmp_path: Path) -> None:
 )
 def test_stats_show_a_scope_as_it_is(pages: Path, scope: str) -> None:
     store = Store.attach(pages)
-    store.merge([Record(SignedPage("k", "http://c.org/", scope, signature=5), settled=1)], SimHash())
+    store.merge([Record(SignedPage("k", "http://c.org/", scope, signature=5), settled=1)], FILING)
     store.close()
     assert rows(cli("stats", pages))[f"scope {scope}"] == "1"
 
@@ -180,7 +180,7 @@ def test_stats_show_a_scope_as_it_is(pages: Path, scope: str) -> None:
 @pytest.mark.parametrize("filed", [10**18, -(10**18), 2**63, -1, 0])
 def test_stats_show_pages_of_every_time(pages: Path, filed: int) -> None:
     store = Store.attach(pages)
-    store.merge([Record(SignedPage("k", "u", "", signature=5), 0xFFFFFFFF, filed=filed, settled=1)], SimHash())
+    store.merge([Record(SignedPage("k", "u", "", signature=5), 0xFFFFFFFF, filed=filed, settled=1)], FILING)
     store.close()
     assert rows(cli("stats", pages))["run ffffffff"].startswith("1, the last ")
     assert said(cli("forget", pages, "--run", "ffffffff")).startswith("1 pages forgotten.")
@@ -345,7 +345,7 @@ def fill(directory: Path, kind: str) -> None:
         SignedPage(str(number), f"http://c.org/{number}", "", signature=signature)
         for number, signature in enumerate(clusters(2, 2000))
     )
-    store.merge([Record(page, settled=1) for page in pages], SimHash())
+    store.merge([Record(page, settled=1) for page in pages], FILING)
     store.close()
 
 
@@ -412,7 +412,7 @@ def test_what_is_forgotten_is_new_again_and_the_rest_is_not(
 def test_a_host_can_be_forgotten_beside_addresses_that_are_none(pages: Path) -> None:
     store = Store.attach(pages)
     broken = [SignedPage(url, url, "", signature=number) for number, url in enumerate(["http://[broken", "", "x y"])]
-    store.merge([Record(page, settled=1) for page in broken], SimHash())
+    store.merge([Record(page, settled=1) for page in broken], FILING)
     store.close()
     assert said(cli("forget", pages, "--host", "a.org")).startswith("2 pages forgotten.")
 

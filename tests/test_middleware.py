@@ -180,6 +180,7 @@ def near_distance(tmp_path: Path) -> int:
         near, long = (deduplicator.sign("http://a/", body.encode()) for body in (NEAR, article("near", count=400)))
         match = deduplicator.compare(near, long)
     assert match is not None
+    assert match.distance is not None
     return match.distance
 
 

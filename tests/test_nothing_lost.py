@@ -31,10 +31,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict, maintenance, rules, runs, store
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.runs import Fate
-from crawler_dedup.schemes import SimHash
 from crawler_dedup.signing import Signer
 from tests.crawling import article
-from tests.indexing import ROOT
+from tests.indexing import FILING, ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked and spoken to as on Linux")
 
@@ -614,7 +613,7 @@ class NothingLost(RuleBasedStateMachine):
             deduplicator.tidy()
         kept = store.Store.attach(self._directory)
         try:
-            self._require(kept.verify(SimHash()) == [], kept.verify(SimHash()))
+            self._require(kept.verify(FILING) == [], kept.verify(FILING))
             self._require(maintenance.contents(kept, lambda _: None).open_claims == 0, "open claims")
         finally:
             kept.close()

@@ -50,7 +50,7 @@ def make(directory: Path, kind: str, signatures: list[int]) -> None:
         with PermutedIndex.open(directory, tables=10) as index:
             index.insert(array(signatures))
         return
-    store = Store.open(directory, {"scheme": SimHash.spec}, {"xxhash": "1"}, map_size=1 << 30, fresh=False)
+    store = Store.open(directory, {"scheme": SimHash().spec}, {"xxhash": "1"}, map_size=1 << 30, fresh=False)
     pages = [page(signature, signature, f"scope {signature % 3}") for signature in signatures]
     store.offer(pages, ByDistance(0), Visit(run=7)).result()
     store.close()

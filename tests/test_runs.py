@@ -19,10 +19,9 @@ from crawler_dedup.filesystem import HeldFile, is_held
 from crawler_dedup.portable import Export
 from crawler_dedup.records import MAX_ALIASES, Record
 from crawler_dedup.runs import Run, Runs
-from crawler_dedup.schemes import SimHash
 from crawler_dedup.store import Store
 from tests.crawling import article
-from tests.indexing import ByDistance, beside, open_store, page, program, settle
+from tests.indexing import FILING, ByDistance, beside, open_store, page, program, settle
 
 CONFIG = Config(tokenizer="bigrams")
 
@@ -92,7 +91,7 @@ def die(run: Deduplicator) -> None:
 def kept(directory: Path) -> list[Record]:
     opened = Store.attach(directory)
     try:
-        assert opened.verify(SimHash()) == []
+        assert opened.verify(FILING) == []
         return [record for block in opened.records(100) for record in block]
     finally:
         opened.close()
@@ -508,7 +507,7 @@ def test_further_addresses_survive_repair_export_and_import(tmp_path: Path) -> N
         for number in range(3):
             answer(run, f"final {number}", number, alias=f"http://a.example/first {number}")
     opened = Store.attach(directory)
-    opened.repair(SimHash())
+    opened.repair(FILING)
     maintenance.export_index(opened, file, lambda _: None)
     opened.close()
     maintenance.import_index(Export(file), copy, lambda _: None, lambda _: None)
@@ -540,9 +539,9 @@ def test_verify_counts_page_keys(tmp_path: Path) -> None:
     with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, db=env.open_db(b"numbers")) as txn:
         txn.put(b"\0" * 12, next(iter(txn.cursor()))[1])
     opened = Store.attach(tmp_path)
-    assert opened.verify(SimHash()) == ["There are 3 page keys, 2 expected."]
-    opened.repair(SimHash())
-    assert opened.verify(SimHash()) == []
+    assert opened.verify(FILING) == ["There are 3 page keys, 2 expected."]
+    opened.repair(FILING)
+    assert opened.verify(FILING) == []
     opened.close()
 
 

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import lmdb
 import msgspec
@@ -17,7 +18,7 @@ from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdi
 from crawler_dedup.answering import MAX_COMPARED
 from crawler_dedup.buckets import Buckets
 from crawler_dedup.catalogue import MAX_REPRESENTATIVES
-from crawler_dedup.hamming import SignatureMatch, distance
+from crawler_dedup.hamming import distance
 from crawler_dedup.store import Store
 from tests.indexing import (
     SPEC,
@@ -209,8 +210,8 @@ def test_after_so_many_compared_pages_nothing_more_is_read(store: Store, monkeyp
     class Everything(Never):
         compared = 0
 
-        def near(self, signature: int, filed: Signatures) -> list[SignatureMatch]:
-            return [SignatureMatch(1, one) for one in filed.tolist()]
+        def near(self, page: SignedPage, filed: Signatures) -> list[int]:
+            return list(map(int, filed))
 
         def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
             self.compared += 1
@@ -221,10 +222,10 @@ def test_after_so_many_compared_pages_nothing_more_is_read(store: Store, monkeyp
     queries = 0
     query = Buckets.query
 
-    def counting(self: Buckets, txn: lmdb.Transaction, scope: int, probes: Iterable[int]) -> Signatures:
+    def counting(self: Buckets, txn: lmdb.Transaction, *asked: Any) -> Signatures:
         nonlocal queries
         queries += 1
-        return query(self, txn, scope, probes)
+        return query(self, txn, *asked)
 
     monkeypatch.setattr(Buckets, "query", counting)
     store.offer([page(many, many)], judge).result()
