@@ -35,7 +35,7 @@ class Judge(Filing, Protocol):
 
     @property
     def bucket_limit(self) -> int | None:
-        """How many chunks of a bucket are read; ``None``: all."""
+        """How many of the pages under one key are looked at; ``None``: all."""
 
     def probes(self, page: SignedPage) -> Iterable[int]:
         """The buckets in which its candidates stand."""

@@ -146,6 +146,11 @@ class Buckets:
         return total
 
 
+def chunks_of(payloads: int) -> int:
+    """How many chunks so many payloads fill."""
+    return 1 + -(-8 * max(0, payloads - FIRST // 8) // CHUNK)
+
+
 def scope_number(scope: str) -> int:
     """The 32 bits that stand for *scope* in the names of buckets. Two scopes may share them: records tell them apart."""
     return xxh32_intdigest(scope.encode("utf-8", "replace"))

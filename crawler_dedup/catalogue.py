@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.buckets import Buckets, scope_number
+from crawler_dedup.buckets import Buckets, chunks_of, scope_number
 from crawler_dedup.environment import Environment
 from crawler_dedup.records import Record, Records
 from crawler_dedup.runs import Runs
@@ -19,6 +19,7 @@ from crawler_dedup.signedpage import SignedPage
 MAX_REPRESENTATIVES = 64
 """Pages that may stand under one signature. Further ones pass and are recorded, but stand for nothing: a spike (one
 log-in text at a million addresses) stays one short bucket."""
+_SHARED = 4_000  # payloads of a bucket that are looked at
 
 
 class Filing(Protocol):
@@ -49,8 +50,8 @@ class Catalogue:
         )
 
     def filed(self, txn: lmdb.Transaction, scope: str, probes: Iterable[int], limit: int | None) -> NDArray[np.uint64]:
-        """The signatures of *scope* in the buckets *probes*, of each bucket up to *limit* chunks."""
-        return self.tables.query(txn, scope_number(scope), probes, limit)
+        """The signatures of *scope* in the buckets *probes*, of each bucket the first *limit* at least, or all."""
+        return self.tables.query(txn, scope_number(scope), probes, None if limit is None else chunks_of(limit))
 
     def standing(self, txn: lmdb.Transaction, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
         """(number, record) of the pages that stand under *signature*, the oldest first."""
@@ -64,7 +65,7 @@ class Catalogue:
     ) -> Iterator[Record]:
         """The records, of every scope, under the signatures that *choose* picks of those in the buckets *probes*."""
         for scope in self.tables.scopes(txn):
-            for signature in choose(self.tables.query(txn, scope, probes)):
+            for signature in choose(self.tables.query(txn, scope, probes, chunks_of(_SHARED))):
                 for number in self.representatives.query(txn, scope, [signature]).tolist():
                     record = self.records.get(txn, number)
                     if record is not None:

@@ -160,7 +160,7 @@ class Config:
         _between(float, 0, 1),
         "0 to 1",
         "Least share of common tokens (Jaccard, estimated from the sketches) of duplicates, with schemes that do not "
-        "estimate it themselves (`simhash`).",
+        "estimate it themselves (`simhash`, `checksums`, `imatch`).",
     )
     min_coverage: float = _setting(
         0.85,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import zstandard
@@ -41,18 +42,20 @@ def texts_in(source: Path, signer: Signer) -> Iterator[Text]:
 
 
 def read_text(path: Path, signer: Signer) -> str:
-    """The main text of an HTML file, or a text file (UTF-8) as it is; ``""`` where a page is beyond a limit.
+    """The main text of an HTML file, or a text file (UTF-8) as it is; ``""`` beyond a limit of the settings.
 
     Raises:
         DedupError: it cannot be read.
     """
+    name = path.name.lower()
     try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        with gzip.open(path) if name.endswith(".gz") else path.open("rb") as file:
+            content = file.read(signer.config.max_bytes + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise DedupError(f"{path} cannot be read: {error}") from None
-    if path.name.lower().endswith(_PLAIN):
-        return content.decode("utf-8", "replace")
-    return signer.sign("http://file.invalid/", content, encoding=None, key=None, scope="")[1] or ""
+    if len(content) > signer.config.max_bytes:
+        return ""
+    return content.decode("utf-8", "replace") if name.endswith(_PLAIN) else signer.main_text(content)
 
 
 def _in_folder(folder: Path, signer: Signer) -> Iterator[str]:
@@ -67,6 +70,7 @@ def _in_index(directory: Path) -> Iterator[str]:
         for block in pages.records(_BLOCK, standing=True):
             for record in block:
                 if record.page.text:
-                    yield zstandard.decompress(record.page.text).decode("utf-8", "replace")
+                    with suppress(zstandard.ZstdError):  # damaged
+                        yield zstandard.decompress(record.page.text).decode("utf-8", "replace")
     finally:
         pages.close()

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 import opencc
-from pypinyin import lazy_pinyin
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.features import normalise, substituted, units
+from crawler_dedup.features import HAN, normalise, substituted, units
 from crawler_dedup.texts import Text
 
 MOST = 200
@@ -57,9 +56,9 @@ def edited_sets(texts: Iterable[str]) -> Iterator[tuple[str, list[Edited]]]:
 
 
 def is_chinese(text: str) -> bool:
-    """Whether a third of its characters at least are Chinese ones."""
+    """Whether three tenths of its characters at least are Chinese ones."""
     plain = normalise(text)
-    return bool(plain) and 3 * len(plain) <= 10 * sum(one >= "\u3400" for one in plain)
+    return bool(plain) and 10 * len(HAN.findall(plain)) >= 3 * len(plain)
 
 
 def _edited(texts: Sequence[str], edit: Edit) -> list[Edited]:
@@ -85,7 +84,7 @@ def _exchange_words(texts: Sequence[str]) -> Edit:
         plain = normalise(text)
         there = units(plain)
         changes = {
-            at: source.choice(words if len(there[at]) > 1 and words else characters)
+            at: _another(there[at], words if len(there[at]) > 1 else characters, source)
             for at in source.sample(range(len(there)), _EXCHANGED)
         }
         return substituted(plain, changes.get)
@@ -104,6 +103,8 @@ def _traditional() -> Edit:
 
 
 def _exchange_homophones(texts: Sequence[str]) -> Edit:
+    from pypinyin import lazy_pinyin  # noqa: PLC0415  (slow; only this needs it)
+
     characters = sorted({one for text in texts[:MOST] for one in text if "\u4e00" <= one <= "\u9fff"})
     sounds = dict(zip(characters, lazy_pinyin([*characters]), strict=True))
     alike = defaultdict(list)
@@ -112,8 +113,16 @@ def _exchange_homophones(texts: Sequence[str]) -> Edit:
 
     def edit(text: str, source: random.Random) -> str:
         return "".join(
-            source.choice(alike[sounds[one]]) if one in sounds and source.random() < _HOMOPHONES else one
+            _another(one, alike[sounds[one]], source) if one in sounds and source.random() < _HOMOPHONES else one
             for one in text
         )
 
     return edit
+
+
+def _another(word: str, among: Sequence[str], source: random.Random) -> str:
+    """One of *among*, another than *word* where there is one."""
+    chosen = source.choice(among) if among else word
+    while chosen == word and len(among) > 1:
+        chosen = source.choice(among)
+    return chosen

@@ -38,6 +38,8 @@ _WORDS = re.compile(_WORD)
 _HAN_RUNS = re.compile(f"[{_HAN}]{{1,5000}}")  # in slices: jieba takes memory for each character of a run
 _UNSPACED_RUNS = re.compile(f"[{_UNSPACED}]+")
 _OTHER_THAN_WORDS = re.compile(f"[{_HAN}{_UNSPACED}]")
+HAN = re.compile(f"[{_HAN}]")
+"""One Chinese character."""
 _UNITS = re.compile(f"{_WORD}|[{_HAN}{_UNSPACED}]")
 # Full-width punctuation is no part of any token, and the only thing in most Chinese texts that is not in NFKC: without
 # it normalising takes a tenth of the time.

@@ -37,4 +37,5 @@ def _table() -> NDArray[np.uint32]:
     lines = opencc.OpenCC("t2s").convert("\n".join(map(chr, codes.tolist()))).split("\n")
     table[codes] = [ord(line) if len(line) == 1 else code for line, code in zip(lines, codes.tolist(), strict=True)]
     table[[ord(one) for one in _IN_SOME_WORDS]] = [ord(one) for one in _IN_SOME_WORDS.values()]
-    return table
+    folded: NDArray[np.uint32] = table[table]  # a form between two others leads on to the last
+    return folded

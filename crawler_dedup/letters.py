@@ -6,7 +6,6 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from pypinyin import Style, pinyin
 
 from crawler_dedup.features import unit_places, units
 
@@ -25,8 +24,9 @@ def letters_of(plain: str) -> NDArray[np.uint8]:
 
 def places_of(plain: str) -> NDArray[np.int64]:
     """Where in a normalised text each of its letters comes from: shape (letters,)."""
-    starts = np.array(unit_places(plain), dtype=np.int64)
-    places: NDArray[np.int64] = starts[letter_of_each("".join([unit[0] for unit in units(plain)])) != NONE]
+    starts = unit_places(plain)
+    letters = letter_of_each("".join([plain[start] for start in starts]))
+    places: NDArray[np.int64] = np.array(starts, dtype=np.int64)[letters != NONE]
     return places
 
 
@@ -40,6 +40,8 @@ def letter_of_each(characters: str) -> NDArray[np.uint8]:
 @cache
 def _table() -> NDArray[np.uint8]:
     """By code point. A character that is read in several ways has the first of pypinyin's readings."""
+    from pypinyin import Style, pinyin  # noqa: PLC0415  (slow; only this needs it)
+
     table = np.full(_LAST + 2, NONE, dtype=np.uint8)
     characters = list(map(chr, range(_FIRST, _LAST + 1)))
     readings = pinyin(characters, style=Style.FIRST_LETTER, errors=lambda _: "-")

@@ -34,6 +34,7 @@ _MAGIC = b"crawler-dedup lexicon 1\n"
 _LENGTH = 500  # tokens of a document of the collection that stands behind the general lexicon
 _DOCUMENTS = 1_000_000
 _SLICE = 1_000
+_ERROR = COMMON / 10
 _MAX_BYTES = 1 << 30
 
 Hashes = NDArray[np.uint64]
@@ -48,7 +49,7 @@ class _Packed(msgspec.Struct, array_like=True):
     letters: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lexicon:
     """Counts of one collection.
 
@@ -92,8 +93,11 @@ class Lexicon:
         return blake2b(self._packed(), digest_size=8).hexdigest()
 
     def write(self, path: Path) -> None:
-        """Store it. Raises :class:`OSError`."""
-        path.write_bytes(_MAGIC + zstandard.ZstdCompressor(level=9).compress(self._packed()))
+        """Store it; a file that is there is replaced when all is written. Raises :class:`OSError`."""
+        unfinished = path.with_name(path.name + ".part")
+        packed = zstandard.ZstdCompressor(level=9, write_checksum=True).compress(self._packed())
+        unfinished.write_bytes(_MAGIC + packed)
+        unfinished.replace(path)
 
     def _packed(self) -> bytes:
         return msgspec.msgpack.encode(
@@ -121,36 +125,51 @@ def build(texts: Iterable[Text]) -> Lexicon:
         documents += len(some)
         words.add([text.features.hashes for text in some])
         shingles.add([text.shingles(SHINGLE) for text in some])
-        # Lossy counting (Manku and Motwani, "Approximate frequency counts over data streams", VLDB 2002, §4.2): what is
-        # rare so far is forgotten.
-        shingles.forget_below(COMMON * documents / 10)
+        shingles.forget(_ERROR * documents)
         for text in some:
             letters += np.bincount(letters_of(text.plain), minlength=len(LETTERS)).astype(np.uint64)
     return Lexicon(
         documents,
         words.hashes,
         words.counts.astype(np.uint32),
-        shingles.hashes[shingles.counts > max(COMMON * documents, 2)],
+        shingles.hashes[shingles.counts + shingles.missed > max(COMMON * documents, 2)],
         letters,
     )
 
 
 class _Counts:
-    """How many documents have each hash."""
+    """How many documents have each hash; what is rare can be forgotten on the way.
+
+    Lossy counting: Manku and Motwani, "Approximate frequency counts over data streams", VLDB 2002, §4.2.
+
+    Attributes:
+        hashes: ascending.
+        counts: in how many documents each was seen since it is known.
+        missed: in how many it may have been seen and forgotten before.
+    """
 
     def __init__(self) -> None:
         self.hashes = np.zeros(0, dtype=np.uint64)
         self.counts = np.zeros(0, dtype=np.int64)
+        self.missed = np.zeros(0)
+        self._forgotten = 0.0
 
     def add(self, documents: list[Hashes]) -> None:
         new, counts = np.unique(np.concatenate(documents), return_counts=True)
-        both = np.concatenate([self.hashes, new])
-        self.hashes, where = np.unique(both, return_inverse=True)
+        missed = np.full(len(new), self._forgotten)
+        old = np.isin(new, self.hashes, assume_unique=True)
+        missed[old] = self.missed[np.searchsorted(self.hashes, new[old])]
+        both, where = np.unique(np.concatenate([self.hashes, new]), return_inverse=True)
         self.counts = np.bincount(where, np.concatenate([self.counts, counts])).astype(np.int64)
+        every = np.zeros(len(both))
+        every[where] = np.concatenate([self.missed, missed])
+        self.hashes, self.missed = both, every
 
-    def forget_below(self, count: float) -> None:
-        kept = self.counts >= count
-        self.hashes, self.counts = self.hashes[kept], self.counts[kept]
+    def forget(self, count: float) -> None:
+        """Forget what at most *count* documents can have."""
+        kept = self.counts + self.missed > count
+        self.hashes, self.counts, self.missed = self.hashes[kept], self.counts[kept], self.missed[kept]
+        self._forgotten = count
 
 
 @cache
@@ -159,9 +178,9 @@ def general() -> Lexicon:
 
     A word with the share *p* of all words is taken to stand in 1 - (1 - p)^500 of the documents. Takes a second.
     """
-    english = _table(zstandard.decompress((files("crawler_dedup") / "data/english.txt.zst").read_bytes()).decode())
-    shares = {word: 10 ** (-float(hundredths) / 100) for word, hundredths in english}
-    jieba = [(word, int(count)) for word, count in _table((files("jieba") / "dict.txt").read_text("utf-8"))]
+    english, chinese = _general_files()
+    shares = {word: 10 ** (-float(rarity) / 100) for word, rarity in _table(zstandard.decompress(english).decode())}
+    jieba = [(word, int(count)) for word, count in _table(chinese.decode())]
     total = sum(count for _, count in jieba)
     for word, count in jieba:
         shares.setdefault(word, count / total)
@@ -173,6 +192,17 @@ def general() -> Lexicon:
     has_one = letters != NONE
     sums = np.bincount(letters[has_one], times[has_one], minlength=len(LETTERS)).astype(np.uint64)
     return Lexicon(_DOCUMENTS, hashes, counts, np.zeros(0, dtype=np.uint64), sums)
+
+
+def digest_of(name: str) -> str:
+    """The digest of the lexicon that ``DEDUP_LEXICON`` names, soon. Raises as :func:`lexicon_of`."""
+    if name != GENERAL:
+        return lexicon_of(name).digest
+    return blake2b(b"".join([_MAGIC, *_general_files()]), digest_size=8).hexdigest()
+
+
+def _general_files() -> tuple[bytes, bytes]:
+    return (files("crawler_dedup") / "data/english.txt.zst").read_bytes(), (files("jieba") / "dict.txt").read_bytes()
 
 
 def _table(content: str) -> list[tuple[str, str]]:
@@ -191,7 +221,7 @@ def _read(path: Path) -> Lexicon:
             )
         packed = content[len(_MAGIC) :]
         if not 0 < zstandard.frame_content_size(packed) <= _MAX_BYTES:
-            raise ValueError("it is too large")
+            raise ValueError("it is damaged or too large")
         read = msgspec.msgpack.decode(zstandard.decompress(packed), type=_Packed)
         words, shingles, letters = (
             np.frombuffer(one, dtype="<u8").astype(np.uint64) for one in (read.words, read.shingles, read.letters)
@@ -199,6 +229,8 @@ def _read(path: Path) -> Lexicon:
         counts = np.frombuffer(read.counts, dtype="<u4").astype(np.uint32)
         if len(words) != len(counts) or len(letters) != len(LETTERS):
             raise ValueError("its parts have different lengths")
+        if (words[1:] <= words[:-1]).any():
+            raise ValueError("its words are not in order")
     except (OSError, ValueError, zstandard.ZstdError, msgspec.MsgspecError) as error:
         raise ConfigError(f"DEDUP_LEXICON = {str(path)!r} cannot be read: {error}") from error
     return Lexicon(read.documents, words, counts, shingles, letters)

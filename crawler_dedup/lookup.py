@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from crawler_dedup.schemes import Numbers, Scheme
 from crawler_dedup.signedpage import Kind, SignedPage
 
@@ -18,7 +16,7 @@ class Lookup:
 
     @property
     def bucket_limit(self) -> int | None:
-        """How many chunks of a bucket are read; ``None``: all."""
+        """How many of the pages under one key are looked at; ``None``: all."""
         return self._scheme.bucket_limit
 
     def keys(self, page: SignedPage) -> Sequence[int]:
@@ -37,5 +35,6 @@ class Lookup:
 
     def meets(self, new: SignedPage, kept: SignedPage) -> bool:
         """Whether a look-up of *new* comes upon *kept*."""
-        common = len(set(self.probes(new)) & set(self.keys(kept)))
-        return kept.signature in self.near(new, np.full(common, kept.signature, dtype=np.uint64))
+        if new.kind is Kind.TEXT and kept.kind is Kind.TEXT:
+            return self._scheme.meets(new.signed, kept.signed)
+        return new.signature == kept.signature

@@ -67,8 +67,7 @@ class OfScheme:
         found = self.scheme.compare(new, kept)
         if found is None or (found.distance is not None and found.distance > self._max_distance):
             return False
-        common = len(set(self.scheme.probes(new)) & set(self.scheme.keys(kept)))
-        return kept.number in self.scheme.near(new, np.full(common, kept.number, dtype=np.uint64))
+        return self.scheme.meets(new, kept)
 
     def size(self, signature: Signature) -> int:
         """See :class:`Contestant`."""
@@ -93,7 +92,7 @@ class Standing:
     Attributes:
         name: as it was asked for.
         rows: sets, parts of all of them, edited texts.
-        sign_micros: mean time from a main text to its signature, in microseconds.
+        sign_micros: mean processor time from a main text to its signature, in microseconds.
         size: mean bytes of a signature.
         lookup_micros: median time of a look-up in an index of many pages, in microseconds; ``None``: not measured.
     """
@@ -125,7 +124,7 @@ def stand(
     Args:
         config: all settings but the scheme.
         jobs: processes.
-        lookups: pages of the index that look-ups are timed in; 0: none are.
+        lookups: pages of the index that look-ups are timed in, rounded up to 500; 0: none are.
         make: makes a contestant of its name, in each process.
     """
     count = sum(len(one.documents) for one in sets)
@@ -142,8 +141,8 @@ def stand(
         rows = [*labelled, *_edited_rows(edited, signed, contestant)]
         has_words = [one for one in signed.values() if one is not None]
         lookup = None
-        if lookups and isinstance(contestant, OfScheme):
-            advance = start(f"looking up: {name}", lookups // _BLOCK)
+        if lookups and passages and isinstance(contestant, OfScheme):
+            advance = start(f"looking up: {name}", -(-lookups // _BLOCK))
             lookup = _lookup_micros(
                 contestant.scheme, partial(_sign_made, name, config, passages), lookups, jobs, advance
             )
@@ -176,9 +175,9 @@ def _contestant(name: str, config: Config, make: Make) -> Contestant:
 def _sign(name: str, config: Config, make: Make, raw: str) -> _Timed | None:
     """The signature of a text; ``None`` if it has no words."""
     contestant, text = _contestant(name, config, make), signer_of(config).text_of(raw)
-    begun = time.perf_counter()
+    begun = time.process_time()
     signature = contestant.sign(text)
-    seconds = time.perf_counter() - begun
+    seconds = time.process_time() - begun
     return _Timed(signature, seconds) if text.units else None
 
 
@@ -289,7 +288,7 @@ def _lookup_micros(scheme: Scheme, make: Callable[[int], _Made], pages: int, job
         environment = Environment.open(Path(directory), map_size=MAP_SIZE)
         try:
             buckets = environment.databases(lambda env, txn: Buckets(env, txn, b"tables"))
-            for made in in_processes(make, range(pages // _BLOCK), jobs, advance, together=1):
+            for made in in_processes(make, range(-(-pages // _BLOCK)), jobs, advance, together=1):
                 environment.write(partial(buckets.insert_many, scope=_SCOPE, keys=made.keys, payloads=made.numbers))
                 queries += made.queries
             with environment.read() as txn:

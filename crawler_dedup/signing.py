@@ -79,7 +79,8 @@ class Signer:
         """Pages up to this size are signed in a few milliseconds once :meth:`load` was called; 0: any may take longer."""
         if self.config.extractor != "paragraphs":
             return 0
-        return _QUICK_BYTES_JIEBA if self.config.tokenizer == "jieba" else _QUICK_BYTES
+        limit = _QUICK_BYTES_JIEBA if self.config.tokenizer == "jieba" else _QUICK_BYTES
+        return limit // self.scheme.effort
 
     def load(self) -> None:
         """Load dictionaries now instead of with the first page. Takes up to a second."""
@@ -139,22 +140,38 @@ class Signer:
         url = _storable(_without_credentials(url))
         key = _storable(key) if key else url
         base = SignedPage(key=key, url=url, scope=_storable(scope), size=len(body), alias=alias)
-        text = None
         try:
-            maintext.check_body(body, self.config)
-            if tree is None:
-                tree = maintext.parse(body, encoding)
-            maintext.check_nodes(tree, len(body), self.config)
-            if self.config.extractor != "paragraphs":
-                maintext.check_depth(tree, self.config)
-            shown = outline(tree, self.config.max_depth)
-            main = paragraphs(shown)
-            text = self._extractor.extract(tree, main)
-            if len(text) > self.config.max_chars:
-                raise maintext.BeyondLimits("too many characters")
+            tree, shown, main, text = self._extract(body, tree, encoding)
         except maintext.BeyondLimits as limit:
-            return msgspec.structs.replace(base, unsigned=str(limit)), text
+            return msgspec.structs.replace(base, unsigned=str(limit)), None
+        if len(text) > self.config.max_chars:
+            return msgspec.structs.replace(base, unsigned="too many characters"), text
         return self._sign_tree(base, body, tree, shown, main, text), text
+
+    def main_text(self, body: bytes, encoding: str | None = None) -> str:
+        """The main text of a page alone; ``""`` beyond a limit."""
+        try:
+            text = self._extract(body, None, encoding)[3]
+        except maintext.BeyondLimits:
+            return ""
+        return text if len(text) <= self.config.max_chars else ""
+
+    def _extract(
+        self, body: bytes, tree: HtmlElement | None, encoding: str | None
+    ) -> tuple[HtmlElement, Outline, MainText, str]:
+        """The tree, all that it shows, where its main text lies, and what the extractor takes for it.
+
+        Raises :class:`maintext.BeyondLimits`.
+        """
+        maintext.check_body(body, self.config)
+        if tree is None:
+            tree = maintext.parse(body, encoding)
+        maintext.check_nodes(tree, len(body), self.config)
+        if self.config.extractor != "paragraphs":
+            maintext.check_depth(tree, self.config)
+        shown = outline(tree, self.config.max_depth)
+        main = paragraphs(shown)
+        return tree, shown, main, self._extractor.extract(tree, main)
 
     def _sign_tree(
         self, page: SignedPage, body: bytes, tree: HtmlElement, shown: Outline, main: MainText, text: str

@@ -188,12 +188,7 @@ class Store:
         Args:
             standing: only those of pages that were handled.
         """
-        dead = self.environment.write(self._catalogue.runs.dead) if standing else {}
-
-        def is_wanted(record: Record) -> bool:
-            lost = record.run in dead and dead[record.run].may_have_lost(record)
-            return not standing or (bool(record.settled) and not lost)
-
+        is_wanted = self._stands() if standing else lambda _: True
         with self.environment.read() as txn:
             readable = (record for _, record in self._catalogue.records.items(txn) if record is not None)
             wanted = filter(is_wanted, readable)
@@ -201,9 +196,20 @@ class Store:
                 yield block
 
     def sharing(self, probes: Sequence[int], choose: Callable[[NDArray[np.uint64]], Iterable[int]]) -> list[Record]:
-        """The records, of every scope, under the signatures that *choose* picks of those in the buckets *probes*."""
+        """The records of handled pages, of every scope, under the signatures that *choose* picks of those in the
+        buckets *probes*."""
+        stands = self._stands()
         with self.environment.read() as txn:
-            return list(self._catalogue.sharing(txn, probes, choose))
+            return [record for record in self._catalogue.sharing(txn, probes, choose) if stands(record)]
+
+    def _stands(self) -> Callable[[Record], bool]:
+        """Whether the page of a record was handled, and not by a run that died and may have lost it."""
+        dead = self.environment.write(self._catalogue.runs.dead)
+
+        def stands(record: Record) -> bool:
+            return bool(record.settled) and not (record.run in dead and dead[record.run].may_have_lost(record))
+
+        return stands
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         """File *records* as they are, but for pages that are recorded already; returns how many are new.

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.letters import letters_of
-from crawler_dedup.schemes.pinyin import Pinyin, letters_in
+from crawler_dedup.schemes.pinyin import MAX_PAIRS, Pinyin
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.store import Store
 
-MAX_PAGES = 1_000
-"""Pages that are compared, those with most windows in common."""
+MAX_SIGNATURES = 1_000
+"""Signatures of a scope whose pages are compared, those with most windows in common."""
+MAX_PASSAGES = 100
+"""Passages that are told of a page, the longest."""
 
 _LEAST_KEYS = 2
 
@@ -50,27 +51,35 @@ def sources(plain: str, scheme: Pinyin, store: Store) -> list[Source]:
 
     Shorter texts than a window have none.
     """
-    letters = letters_of(plain)
-    if len(letters) < scheme.window:
+    classes = scheme.classes_of(plain)
+    if len(classes) < scheme.window:
         return []
-    rolling = scheme.rolling(letters)
-    keys: list[int] = np.unique(scheme.keys_of_windows(rolling)).tolist()
+    rolling = scheme.rolling(scheme.pack(classes))
+    ours, which = np.unique(rolling.vectors, return_inverse=True)
+    by_vector = np.argsort(which, kind="stable")
+    first = np.searchsorted(which[by_vector], np.arange(len(ours) + 1))
     found = []
-    for record in store.sharing(keys, _with_most_keys):
-        if not record.page.value:
+    for record in store.sharing(np.unique(scheme.keys_of_windows(rolling)).tolist(), _with_most_keys):
+        try:
+            stored = scheme.stored(record.page.value)
+        except ValueError:  # it is too short to have windows, or damaged
             continue
-        stored = scheme.stored(letters_in(record.page.value))
-        at, there = scheme.matches(rolling, stored)
+        theirs, where = np.unique(stored.vectors, return_index=True)
+        at, there = scheme.partners(ours, theirs)
         if len(at):
-            of_page = len(np.unique(there)) / len(stored.starts)
-            passages = _passages(at, there, scheme.window)
-            found.append(Source(record.page, scheme.covered(at, len(letters)), of_page, passages))
+            times = np.minimum(np.diff(first)[at], max(1, MAX_PAIRS // len(at)))
+            places = np.repeat(first[at] - np.append(0, np.cumsum(times)[:-1]), times) + np.arange(times.sum())
+            starts = rolling.starts[by_vector[places]]
+            passages = _passages(starts, np.repeat(stored.starts[where[there]], times), scheme.window)
+            of_text = scheme.covered(np.unique(starts), len(classes))
+            of_page = float(np.isin(stored.vectors, theirs[there]).mean())
+            found.append(Source(record.page, of_text, of_page, passages))
     return sorted(found, key=lambda one: (-one.of_text, one.page.url))
 
 
 def _with_most_keys(filed: NDArray[np.uint64]) -> list[int]:
     numbers, hits = np.unique(filed, return_counts=True)
-    order = np.argsort(-hits, kind="stable")[:MAX_PAGES]
+    order = np.argsort(-hits, kind="stable")[:MAX_SIGNATURES]
     chosen: list[int] = numbers[order][hits[order] >= _LEAST_KEYS].tolist()
     return chosen
 
@@ -91,6 +100,8 @@ def _passages(starts: NDArray[np.int64], there: NDArray[np.int64], window: int) 
     ]
     kept: list[Passage] = []
     for one in sorted(joined, key=lambda one: (one.start - one.end, one.start)):
+        if len(kept) == MAX_PASSAGES:
+            break
         if all(2 * (min(one.end, other.end) - max(one.start, other.start)) <= one.end - one.start for other in kept):
             kept.append(one)
     return sorted(kept, key=lambda one: one.start)

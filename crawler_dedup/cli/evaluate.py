@@ -50,6 +50,8 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     A pair counts as called a duplicate if one of its pages would be dropped while the other is kept.
     """
     config = config_of(settings)
+    if scheme and (errors or leave_one_out or plot):
+        raise typer.BadParameter("--errors, --leave-one-out and --plot do not go with --scheme.")
     if scheme:
         _set_side_by_side(folder, scheme, config, jobs, lookups, json)
         return
@@ -102,8 +104,8 @@ def _set_side_by_side(
 ) -> None:
     names = list(dict.fromkeys(name for one in schemes for name in (NAMES if one == "all" else [one])))
     with told_errors(), progress() as start:
-        for name in names:  # before the work begins
-            scheme_of(name, config)
+        for name in names:  # what is wrong with one is said before the work begins
+            _ = scheme_of(name, config).depends_on
         sets = read_folder(folder)
         standings = list(sidebyside.stand(folder, sets, names, config, jobs, lookups, start))
     if json:

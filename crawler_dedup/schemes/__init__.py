@@ -36,19 +36,35 @@ def scheme_of(spec: str, config: Config | None = None) -> Scheme:
         ConfigError: there is no such scheme, or it has no such option.
     """
     name, *words = spec.split() or [""]
-    if wrong := [word for word in words if "=" not in word]:
-        raise ConfigError(f"DEDUP_SCHEME = {spec!r}: {wrong[0]!r} is no option; write option=value.")
-    return _class_of(name).build(dict(word.split("=", 1) for word in words), config or Config())
+    options: dict[str, str] = {}
+    for word in words:
+        option_name, _, value = word.partition("=")
+        if not value:
+            raise ConfigError(f"DEDUP_SCHEME = {spec!r}: {word!r} is no option; write option=value.")
+        if option_name in options:
+            raise ConfigError(f"DEDUP_SCHEME = {spec!r}: {option_name} is given twice.")
+        options[option_name] = value
+    try:
+        return _class_of(name).build(options, config or Config())
+    except TypeError as error:  # a method is missing
+        raise ConfigError(f"The scheme {name!r} cannot be used: {error}.") from error
 
 
 def _class_of(name: str) -> type[Scheme]:
-    if name in _OWN:
-        found = getattr(import_module(f"{__name__}.{name}"), _OWN[name])
-    else:
-        others = {one.name: one for one in entry_points(group=GROUP)}
-        if name not in others:
-            raise ConfigError(f"There is no scheme {name!r}; there are {', '.join([*_OWN, *others])}.")
-        found = others[name].load()
-    if not (isinstance(found, type) and issubclass(found, Scheme)):
-        raise ConfigError(f"The scheme {name!r} is {found!r}, no subclass of crawler_dedup.schemes.Scheme.")
+    is_own = name in _OWN
+    found = getattr(import_module(f"{__name__}.{name}"), _OWN[name]) if is_own else _of_another_package(name)
+    if not (isinstance(found, type) and issubclass(found, Scheme) and getattr(found, "name", None) == name):
+        raise ConfigError(
+            f"The scheme {name!r} is {found!r}, no subclass of crawler_dedup.schemes.Scheme of this name."
+        )
     return found
+
+
+def _of_another_package(name: str) -> object:
+    others = {one.name: one for one in entry_points(group=GROUP)}
+    if name not in others:
+        raise ConfigError(f"There is no scheme {name!r}; there are {', '.join([*_OWN, *others])}.")
+    try:
+        return others[name].load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"The scheme {name!r} cannot be loaded: {error}.") from error

@@ -23,6 +23,7 @@ from crawler_dedup.texts import Text
 
 _ROW = np.dtype([("term", "<u4"), ("weight", "<u2")])
 _UNIT = 60_000
+_ROUNDING = 1e-6
 _UNKNOWN = 0.5  # rarity of names and numbers: taken for the rarest words, they outweighed all others
 _SIZE = struct.Struct("<I")
 
@@ -65,7 +66,7 @@ class DDW(LexicalScheme):
         hashes, counts = text.features.content, text.features.counts[text.features.telling]
         if self.lead:
             first = features(cut(text.plain[: self.lead], text.cut_han))
-            counts = counts + np.where(np.isin(hashes, first.hashes), 1, 0)
+            counts = counts + np.isin(hashes, first.hashes)
         if not len(hashes):
             return b""
         rarity = np.nan_to_num(self.lexicon.rarity(hashes), nan=_UNKNOWN)
@@ -84,13 +85,13 @@ class DDW(LexicalScheme):
         vector = _unpack(value)
         # What is left from each term on, the term itself included.
         left = np.sqrt(np.cumsum(vector.weights[::-1] ** 2)[::-1])
-        return vector.terms[left >= self.threshold * 0.999].astype(np.uint64)
+        return vector.terms[left >= self.threshold - _ROUNDING].astype(np.uint64)
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         ours, theirs = _unpack(new), _unpack(kept)
         _, at, there = np.intersect1d(ours.terms, theirs.terms, return_indices=True)
         cosine = float((ours.weights[at] * theirs.weights[there]).sum())
-        if cosine < self.threshold or ours.size > self.longer * theirs.size:
+        if cosine < self.threshold - _ROUNDING or ours.size > self.longer * theirs.size:
             return None
         return Agreement(resemblance=min(cosine, 1.0), coverage=min(float((ours.weights[at] ** 2).sum()), 1.0))
 

@@ -33,7 +33,7 @@ class MinHash(ValueScheme):
     Good at: short texts, in which a changed word moves a simhash further than the tables reach. Bad at: excerpts; and every
     band is a key, so that it writes much.
 
-    About 230 bytes a page, 21 keys.
+    About 240 bytes a page, 25 keys.
 
     Attributes:
         shingle: units (words; characters of scripts without spaces) of a shingle.

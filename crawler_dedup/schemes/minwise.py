@@ -34,7 +34,7 @@ def one_permutation(hashes: Numbers, bins: int) -> Numbers:
     first, rounds = 0, 1
     while not is_full.all():
         seeds = (np.arange(first, first + rounds, dtype=np.uint64) * np.uint64(_STEP))[:, None]
-        thrown = mixed(hashes[None, :] ^ seeds) if first else mixed(hashes)[None, :]
+        thrown = mixed(hashes[None, :] ^ seeds)
         into = thrown >> np.uint64(64 - width)
         order = (thrown >> np.uint64(_ROUND_BITS)) & ((np.uint64(1) << order_bits) - np.uint64(1))
         round_of = np.arange(rounds, dtype=np.uint64)[:, None]

@@ -1,18 +1,17 @@
 """Letters of the pinyin of a Chinese text, counted in windows: finds copies whose characters were exchanged for homophones.
 
 The idea was made against pirated novels: text → pinyin → initials → windows of n letters → letter frequencies less a
-reference → 0 … r → a short vector of each window, stored every n/2 letters and looked up at every letter. Its
-description leaves window, reference and letters open, and 26 letters with its largest r do not fit 64 bits. Here: n =
-48; the 26 letters share 16 classes that are about equally frequent in the lexicon, 4 bits each (r = 15), in which the
-expected number is the middle; in place of vectors that are equal, half of two vectors must be, and the rest may differ
-a little.
+reference → 0 … r → a short vector of each window, stored every n/2 letters and looked up at every letter. Its description
+leaves window, reference and letters open, and 26 letters with its largest r do not fit 64 bits. Here: n = 48; the 26 letters
+share 16 classes that are about equally frequent in the lexicon, 4 bits each (r = 15), in which the expected number is the
+middle; in place of vectors that are equal, half of two vectors must be, and the rest may differ a little.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -26,21 +25,26 @@ from crawler_dedup.texts import Text, mixed
 
 CLASSES = 16
 LARGEST = 15
-MAX_LETTERS = 32_768
+MAX_LETTERS = 16_384
 MAX_PROBES = 8_192
-MAX_CANDIDATES = 16
+MAX_CANDIDATES = 8
+MAX_PAIRS = 1 << 18
+"""Pairs of windows that share half a vector and are compared."""
 
-_BITS = 5
-_HALF = CLASSES // 2
-_COMPARED = 1 << 20
 _HITS = 32
+_SHIFTS = np.arange(0, 64, 4, dtype=np.uint64)
+_HALF_BITS = np.uint64(32)
+_LOW_HALF = np.uint64(0xFFFFFFFF)
+
+Classes = NDArray[np.uint8]
+Places = NDArray[np.int64]
 
 
 class Windows(NamedTuple):
-    """Windows of a text: where each begins (letters), and its vector (uint8, shape (windows, 16))."""
+    """Windows of a text: where each begins (letters, int64), and its vector (16 times 4 bits, uint64)."""
 
-    starts: NDArray[np.int64]
-    vectors: NDArray[np.uint8]
+    starts: Places
+    vectors: Numbers
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,11 @@ class Pinyin(LexicalScheme):
     no window out of step. Two windows match if one half of their vectors is equal and the other differs by little.
 
     Good at: copies of long Chinese texts with homophones, other characters or another encoding, and at saying which parts
-    were copied (``crawler-dedup trace``). Bad at: other languages, of which only the first letter of each word counts;
-    texts under 48 letters or over 32,768, which agree with their equals only; crawls with long pages (thousands of
-    probes each).
+    were copied (``crawler-dedup trace``). Bad at: other languages, of which only the first letter of each word counts; texts
+    under 48 letters or over 16,384, which agree with their equals only; crawls of long pages (up to 8,192 probes each, of
+    which the 8 best candidates are compared).
 
-    About two thirds of a byte for each character, and a sixth of a key.
+    Half a byte for each letter, and a twelfth of a key.
 
     Attributes:
         window: letters of a window.
@@ -65,8 +69,9 @@ class Pinyin(LexicalScheme):
     """
 
     name: ClassVar[str] = "pinyin"
-    libraries: ClassVar[Sequence[str]] = ("pypinyin",)
     fixed: ClassVar[str] = f"classes={CLASSES} largest={LARGEST}"
+    libraries: ClassVar[Sequence[str]] = ("pypinyin",)
+    bucket_limit: ClassVar[int | None] = 250
 
     window: int = option(48, "16 to 1000")
     apart: int = option(4, "0 to 100", filed=False)
@@ -78,11 +83,8 @@ class Pinyin(LexicalScheme):
         letters_of("")
 
     @cached_property
-    def _class_of(self) -> NDArray[np.uint8]:
-        """The class of each letter.
-
-        The frequent ones have their own, the rare ones share, so that all are alike frequent.
-        """
+    def _class_of(self) -> Classes:
+        """The class of each letter: the frequent ones have their own, the rare ones share one."""
         sums = np.zeros(CLASSES)
         classes = np.zeros(len(LETTERS), dtype=np.uint8)
         for letter in np.argsort(-self.lexicon.letters.astype(np.float64), kind="stable").tolist():
@@ -92,104 +94,131 @@ class Pinyin(LexicalScheme):
         return classes
 
     @cached_property
-    def _expected(self) -> NDArray[np.float64]:
-        """How many letters of each class a window of the reference has."""
+    def _expected(self) -> bytes:
+        """How many letters of each class a window of the reference has, a byte each."""
         sums = np.bincount(self._class_of, self.lexicon.letters.astype(np.float64), minlength=CLASSES)
-        return np.asarray(self.window * sums / max(1.0, float(sums.sum())), dtype=np.float64)
+        share = sums / max(1.0, float(sums.sum()))
+        return np.rint(self.window * share).clip(0, 255).astype(np.uint8).tobytes()
 
     def value(self, text: Text) -> bytes:
-        letters = letters_of(text.plain)
-        if not self.window <= len(letters) <= MAX_LETTERS:
-            return b""
-        bits = np.unpackbits(letters[:, None], axis=1)[:, 8 - _BITS :]
-        return bytes([len(letters) & 7]) + np.packbits(bits.ravel()).tobytes()
+        classes = self.classes_of(text.plain)
+        return self.pack(classes) if self.window <= len(classes) <= MAX_LETTERS else b""
+
+    def classes_of(self, plain: str) -> Classes:
+        """The class of each letter of a normalised text."""
+        classes: Classes = self._class_of[letters_of(plain)]
+        return classes
+
+    def pack(self, classes: Classes) -> bytes:
+        """What the windows of a text are made of: keys come from here alone, whatever lexicon is at hand."""
+        padded = np.append(classes, np.zeros(len(classes) % 2, dtype=np.uint8))
+        return bytes([len(classes) % 2]) + self._expected + (padded[0::2] << 4 | padded[1::2]).tobytes()
 
     def keys_of(self, value: bytes) -> Numbers:
-        return self.keys_of_windows(self.stored(letters_in(value)))
+        return self.keys_of_windows(self.stored(value))
 
     def probes_of(self, value: bytes) -> Numbers:
-        keys = np.unique(self.keys_of_windows(self.rolling(letters_in(value))))
+        keys = np.unique(self.keys_of_windows(self.rolling(value)))
         if len(keys) > MAX_PROBES:  # the same ones, whatever surrounds them
             keys = keys[np.argsort(mixed(keys))[:MAX_PROBES]]
         return keys
 
     def least_hits(self, value: bytes) -> int:
-        return max(1, min(len(letters_in(value)) // self.window, _HITS))
+        own = len(np.intersect1d(self.keys_of(value), self.probes_of(value)))  # few where lines are repeated
+        return max(1, min(_HITS, own // 4))
 
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
         return super().near(signature, filed)[:MAX_CANDIDATES]
 
-    def keys_of_windows(self, windows: Windows) -> Numbers:
-        """Two of each window: its vector's halves, so that one changed letter in the other half does not hide it."""
-        halves = windows.vectors.reshape(-1, 2, _HALF)
-        nibbles = halves[:, :, 0::2] << 4 | halves[:, :, 1::2]
-        packed = np.ascontiguousarray(nibbles).view("<u4").reshape(-1, 2).astype(np.uint64)
-        return (packed | np.array([0, 1], dtype=np.uint64) << np.uint64(32)).ravel()
+    def stored(self, value: bytes) -> Windows:
+        """The windows of a kept text: one every half of a window's length, and the last one."""
+        expected, classes = _unpack(value)
+        last = len(classes) - self.window
+        return self._windows(expected, classes, np.unique(np.append(np.arange(0, last + 1, self.window // 2), last)))
 
-    def stored(self, letters: NDArray[np.uint8]) -> Windows:
-        """The windows of a kept text: one every half of its length, and the last one."""
-        starts = np.arange(0, len(letters) - self.window + 1, self.window // 2)
-        return self._windows(letters, np.unique(np.append(starts, len(letters) - self.window)))
-
-    def rolling(self, letters: NDArray[np.uint8]) -> Windows:
+    def rolling(self, value: bytes) -> Windows:
         """The windows of a new text: one at every letter."""
-        return self._windows(letters, np.arange(len(letters) - self.window + 1))
+        expected, classes = _unpack(value)
+        return self._windows(expected, classes, np.arange(len(classes) - self.window + 1))
 
-    def _windows(self, letters: NDArray[np.uint8], starts: NDArray[np.int64]) -> Windows:
-        if len(letters) < self.window:
+    def _windows(self, expected: NDArray[np.int32], classes: Classes, starts: Places) -> Windows:
+        if len(classes) < self.window:
             raise ValueError("fewer letters than a window has")
-        ones = np.zeros((len(letters) + 1, CLASSES), dtype=np.int32)
-        ones[np.arange(1, len(letters) + 1), self._class_of[letters]] = 1
-        sums = ones.cumsum(axis=0)
-        counts = sums[starts + self.window] - sums[starts]
-        # What the reference leads to expect is the middle of the range.
-        shifted = counts - np.rint(self._expected).astype(np.int64) + LARGEST // 2
-        return Windows(starts, shifted.clip(0, LARGEST).astype(np.uint8))
+        vectors = np.zeros(len(starts), dtype=np.uint64)
+        for one in range(CLASSES):
+            sums = np.append(0, np.cumsum(classes == one, dtype=np.int32))
+            # What the reference leads to expect is the middle of the range.
+            counts = (sums[starts + self.window] - sums[starts] - expected[one] + LARGEST // 2).clip(0, LARGEST)
+            vectors |= counts.astype(np.uint64) << _SHIFTS[one]
+        return Windows(starts, vectors)
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        ours, theirs = letters_in(new), letters_in(kept)
-        stored = self.stored(theirs)
-        at, there = self.matches(self.rolling(ours), stored)
-        covered = self.covered(at, len(ours))
-        found = len(np.unique(there)) / len(stored.starts)
-        if covered < self.coverage or found < self.resemblance:
-            return None
-        return Agreement(resemblance=min(covered, found), coverage=covered)
+        return _agreement(self, new, kept)
 
-    def covered(self, starts: NDArray[np.int64], letters: int) -> float:
-        """The share of a text's letters that lie in windows beginning at *starts*."""
+    @staticmethod
+    def keys_of_windows(windows: Windows) -> Numbers:
+        """Two of each window: its vector's halves, so that a changed letter in the other half does not hide it."""
+        return np.concatenate([_low(windows.vectors), _high(windows.vectors) | np.uint64(1) << _HALF_BITS])
+
+    def partners(self, ours: Numbers, theirs: Numbers) -> tuple[Places, Places]:
+        """Which of *ours* match which of *theirs*: places in two arrays of distinct vectors, of bounded length."""
+        found = []
+        for half in (_low, _high):
+            order = np.argsort(half(ours), kind="stable")
+            left, right = (np.searchsorted(half(ours)[order], half(theirs), side) for side in ("left", "right"))
+            times = np.minimum(right - left, max(1, MAX_PAIRS // max(1, len(theirs))))
+            of_theirs = np.repeat(np.arange(len(theirs)), times)
+            first = np.repeat(left - np.append(0, np.cumsum(times)[:-1]), times)
+            of_ours = order[first + np.arange(len(of_theirs))]
+            near = _apart(ours[of_ours], theirs[of_theirs]) <= self.apart
+            found.append(np.stack([of_ours[near], of_theirs[near]]))
+        both = np.unique(np.concatenate(found, axis=1), axis=1)
+        return both[0], both[1]
+
+    def covered(self, starts: Places, letters: int) -> float:
+        """The share of a text's letters that lie in windows beginning at *starts*, distinct."""
         ends = np.zeros(letters + 1, dtype=np.int64)
-        np.add.at(ends, starts, 1)
-        np.add.at(ends, starts + self.window, -1)
+        ends[starts] += 1
+        ends[starts + self.window] -= 1
         return float(np.count_nonzero(ends.cumsum()[:-1]) / letters)
 
-    def matches(self, rolling: Windows, stored: Windows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where windows begin that match: in the new text, and in the kept one."""
-        ours, theirs = (self.keys_of_windows(windows).reshape(-1, 2) for windows in (rolling, stored))
-        met = np.flatnonzero(np.isin(ours, theirs).any(axis=1))
-        found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-        step = max(1, _COMPARED // (CLASSES * len(theirs)))
-        for at in range(0, len(met), step):
-            some = met[at : at + step]
-            share_half = (ours[some][:, None, :] == theirs[None, :, :]).any(axis=2)
-            differences = np.abs(rolling.vectors[some][:, None, :].astype(np.int16) - stored.vectors[None, :, :])
-            left, right = np.nonzero(share_half & (differences.sum(axis=2) <= self.apart))
-            found.append((rolling.starts[some][left], stored.starts[right]))
-        if not found:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
+
+@lru_cache(maxsize=64)
+def _agreement(scheme: Pinyin, new: bytes, kept: bytes) -> Agreement | None:
+    """Remembered, because many pages may stand under one signature."""
+    rolling, stored = scheme.rolling(new), scheme.stored(kept)
+    ours, which = np.unique(rolling.vectors, return_inverse=True)
+    theirs, times = np.unique(stored.vectors, return_counts=True)
+    at, there = scheme.partners(ours, theirs)
+    covered = scheme.covered(rolling.starts[np.isin(which, at)], len(rolling.starts) + scheme.window - 1)
+    found = float(times[np.unique(there)].sum() / len(stored.starts))
+    if covered < scheme.coverage or found < scheme.resemblance:
+        return None
+    return Agreement(resemblance=min(covered, found), coverage=covered)
 
 
-def letters_in(value: bytes) -> NDArray[np.uint8]:
-    """The letters that a value holds. Raises :class:`ValueError` if it is damaged."""
-    if len(value) < 2:
+def _low(vectors: Numbers) -> Numbers:
+    return vectors & _LOW_HALF
+
+
+def _high(vectors: Numbers) -> Numbers:
+    return vectors >> _HALF_BITS
+
+
+def _apart(ours: Numbers, theirs: Numbers) -> NDArray[np.int64]:
+    """The sum of the differences of two vectors, pair by pair."""
+    apart = np.zeros(len(ours), dtype=np.int64)
+    for shift in _SHIFTS:
+        left, right = ((one >> shift & np.uint64(LARGEST)).astype(np.int64) for one in (ours, theirs))
+        apart += np.abs(left - right)
+    return apart
+
+
+def _unpack(value: bytes) -> tuple[NDArray[np.int32], Classes]:
+    """Expected numbers and classes. Raises :class:`ValueError` if *value* is damaged."""
+    if len(value) < 1 + CLASSES or value[0] > 1:
         raise ValueError("a signature is cut off")
-    bits = np.unpackbits(np.frombuffer(value[1:], dtype=np.uint8))
-    number = len(bits) // _BITS
-    number -= (number - value[0]) & 7
-    padded = np.zeros((number, 8), dtype=np.uint8)
-    padded[:, 8 - _BITS :] = bits[: number * _BITS].reshape(-1, _BITS)
-    letters = np.packbits(padded, axis=1).ravel()
-    if not number or letters.max() >= len(LETTERS):
-        raise ValueError("a signature holds what is no letter")
-    return letters
+    expected = np.frombuffer(value[1 : 1 + CLASSES], dtype=np.uint8).astype(np.int32)
+    pairs = np.frombuffer(value[1 + CLASSES :], dtype=np.uint8)
+    classes = np.stack([pairs >> 4, pairs & 15], axis=1).ravel()
+    return expected, classes[: len(classes) - value[0]]

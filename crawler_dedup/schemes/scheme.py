@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -39,7 +39,7 @@ class Agreement:
 
 
 def option(default: Any, allowed: str, *, filed: bool = True) -> Any:
-    """A field of a scheme that ``DEDUP_SCHEME`` can set.
+    """A field of a scheme that ``DEDUP_SCHEME`` can set: an int, a float or a str.
 
     Args:
         allowed: either "LOW to HIGH", or words separated by ``|``.
@@ -59,8 +59,10 @@ class Scheme(ABC):
     """How ``DEDUP_SCHEME`` calls it."""
     fixed: ClassVar[str] = ""
     """``name=value`` words that stand in the header beside the options: a change to them makes another index."""
-    bucket_limit: ClassVar[int | None] = 8
-    """Of a bucket a look-up reads so many chunks (251 pages, then 510 each): a hot key costs no more. ``None``: all."""
+    bucket_limit: ClassVar[int | None] = 4_000
+    """Of the pages under one key a look-up sees about so many, the first: a hot key costs no more. ``None``: all."""
+    effort: ClassVar[int] = 2
+    """How many times as long as with simhash it may take to sign a page."""
     libraries: ClassVar[Sequence[str]] = ()
     """Distributions whose version has a say in signatures."""
 
@@ -120,6 +122,11 @@ class Scheme(ABC):
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
         """Of the numbers *filed* in the probed buckets (once for each bucket) those to compare: each once, nearest first."""
 
+    def meets(self, new: Signature, kept: Signature) -> bool:
+        """Whether a look-up of *new* comes upon *kept*."""
+        common = len(set(self.probes(new)) & set(self.keys(kept)))
+        return kept.number in self.near(new, np.full(common, kept.number, dtype=np.uint64))
+
     @abstractmethod
     def compare(self, new: Signature, kept: Signature) -> Agreement | None:
         """How *new* agrees with *kept*, ``None`` if it does not. Directional: may new be dropped because kept is kept?"""
@@ -177,7 +184,7 @@ class ValueScheme(Scheme):
             return None
 
     @staticmethod
-    def _distinct(signature: Signature, keys_of: Any) -> Sequence[int]:
+    def _distinct(signature: Signature, keys_of: Callable[[bytes], Numbers]) -> Sequence[int]:
         if not signature.value:
             return [signature.number]
         try:

@@ -42,6 +42,7 @@ class SimHash(Scheme):
     name: ClassVar[str] = "simhash"
     fixed: ClassVar[str] = f"bits={BITS} hash=xxh3_64 weight=tf^0.75 tables={TABLES}"
     bucket_limit: ClassVar[int | None] = None  # exact, whatever it costs
+    effort: ClassVar[int] = 1
 
     max_distance: int = Config.max_distance
 

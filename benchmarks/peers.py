@@ -1,0 +1,140 @@
+"""What other packages offer against near-duplicates, as contestants beside our schemes.
+
+A name is that of a package, then options: ``datasketch threshold=0.8 confirm=1``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from datasketch import LeanMinHash, MinHash, MinHashLSH
+from rensa import RMinHash, RMinHashLSH
+from simhash import Simhash
+from trafilatura.deduplication import Simhash as TrafilaturaSimhash
+
+from crawler_dedup.config import Config
+from crawler_dedup.schemes.minhash import MinHash as OurMinHash
+from crawler_dedup.schemes.scheme import Numbers
+from crawler_dedup.sidebyside import Contestant, OfScheme
+from crawler_dedup.texts import Text
+
+PERMUTATIONS = 128
+SEED = 42
+NAMES = (
+    *("datasketch", "datasketch confirm=1", "rensa", "rensa confirm=1"),
+    *("simhash-pypi distance=3", "simhash-pypi distance=7", "trafilatura distance=3", "trafilatura distance=7"),
+)
+
+_BITS = 64
+_RENSA_BANDS = 16  # must divide the permutations; datasketch's optimum for .7 is 14 bands
+
+
+def strings(shingles: Numbers) -> list[bytes]:
+    """Hashes as the strings of 8 bytes that the peers take."""
+    packed = shingles.tobytes()
+    return [packed[at : at + 8] for at in range(0, len(packed), 8)]
+
+
+@dataclass(frozen=True)
+class _MinWise:
+    """Of the same shingles as our ``minhash``.
+
+    Attributes:
+        threshold: what the bands are chosen for.
+        confirm: whether those that meet also need an estimated resemblance of the threshold.
+    """
+
+    threshold: float = 0.7
+    confirm: float = 0
+
+    def calls(self, new: Any, kept: Any) -> bool:
+        return self.meet(new, kept) and (not self.confirm or new.jaccard(kept) >= self.threshold)
+
+    def meet(self, new: Any, kept: Any) -> bool:
+        raise NotImplementedError
+
+    def size(self, signature: Any) -> int:  # noqa: ARG002
+        return 4 * PERMUTATIONS
+
+
+class Datasketch(_MinWise):
+    """MinHash met in MinHashLSH."""
+
+    @cached_property
+    def bands(self) -> tuple[int, int]:
+        """How many MinHashLSH chooses, and numbers of each."""
+        lsh = MinHashLSH(threshold=self.threshold, num_perm=PERMUTATIONS)
+        return lsh.b, lsh.r
+
+    def sign(self, text: Text) -> Any:
+        signed = MinHash(num_perm=PERMUTATIONS)
+        signed.update_batch(strings(text.shingles(OurMinHash.shingle)))
+        return LeanMinHash(signed)
+
+    def meet(self, new: Any, kept: Any) -> bool:
+        """Whether they agree in a band: what ``MinHashLSH.query`` finds."""
+        bands, rows = self.bands
+        same = (new.hashvalues == kept.hashvalues)[: bands * rows].reshape(bands, rows)
+        return bool(same.all(axis=1).any())
+
+
+class Rensa(_MinWise):
+    """R-MinHash met in its LSH; its deduplicators confirm."""
+
+    def sign(self, text: Text) -> Any:
+        signed = RMinHash(PERMUTATIONS, SEED)
+        signed.update(strings(text.shingles(OurMinHash.shingle)))
+        return signed
+
+    def meet(self, new: Any, kept: Any) -> bool:
+        lsh = RMinHashLSH(self.threshold, PERMUTATIONS, _RENSA_BANDS)
+        lsh.insert(0, kept)
+        return bool(lsh.query(new))
+
+
+@dataclass(frozen=True)
+class SimhashPyPI:
+    """The package simhash, over our tokens.
+
+    Attributes:
+        distance: bits that may differ; its index takes 2 unless it is told otherwise.
+    """
+
+    distance: float = 3
+
+    def sign(self, text: Text) -> Any:
+        return Simhash(text.tokens or [""]).value
+
+    def calls(self, new: Any, kept: Any) -> bool:
+        return bool((new ^ kept).bit_count() <= self.distance)
+
+    def size(self, signature: Any) -> int:  # noqa: ARG002
+        return _BITS // 8
+
+
+class Trafilatura(SimhashPyPI):
+    """The simhash of trafilatura, which cuts the text itself; it names no threshold."""
+
+    def sign(self, text: Text) -> Any:
+        return TrafilaturaSimhash(text.raw)
+
+    def calls(self, new: Any, kept: Any) -> bool:
+        return bool(new.similarity(kept) >= 1 - self.distance / _BITS)
+
+
+_KINDS: dict[str, type[Datasketch | Rensa | SimhashPyPI]] = {
+    "datasketch": Datasketch,
+    "rensa": Rensa,
+    "simhash-pypi": SimhashPyPI,
+    "trafilatura": Trafilatura,
+}
+
+
+def make(name: str, config: Config) -> Contestant:
+    """The peer with that name, or else the scheme of this package."""
+    kind, *words = name.split()
+    if kind not in _KINDS:
+        return OfScheme(name, config)
+    return _KINDS[kind](**{key: float(value) for key, value in (word.split("=") for word in words)})

@@ -1,0 +1,208 @@
+"""Our schemes and their peers on the same texts: ``python -m benchmarks.schemes [FOLDER] [--jobs 2] [--lookups 100000]``.
+
+How often each is right about labelled pages and about texts with known changes, and what it costs; how long min-wise
+signatures take where the shingles are given; what recall ``minhash`` and datasketch have at which precision.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import mean, median
+from typing import NamedTuple
+
+import numpy as np
+from datasketch import MinHash as TheirMinHash
+from rensa import RMinHash
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import peers
+from benchmarks.data import DATA, require_data
+from benchmarks.peers import PERMUTATIONS, SEED
+from crawler_dedup import Config, evaluation, schemes, sidebyside
+from crawler_dedup.cli.report import print_standings
+from crawler_dedup.cli.terminal import progress
+from crawler_dedup.evaluation import Counts
+from crawler_dedup.labelled import read_folder
+from crawler_dedup.schemes.minhash import MinHash
+from crawler_dedup.schemes.scheme import Numbers
+from crawler_dedup.schemes.shingling import Shingling
+from crawler_dedup.sidebyside import Standing
+from crawler_dedup.texts import Text
+
+_NAMES = (*schemes.NAMES, "shingling lookup=minima", "sentences unit=stops", *peers.NAMES)
+
+_TURN = 25
+"""Texts that one signs before it is the next one's turn."""
+_LEAST_SHINGLES = (50, 1000)
+
+_THRESHOLDS = [at / 100 for at in range(50, 91, 5)]
+_SWEPT = ("minhash", "minhash coverage=0", "datasketch", "datasketch confirm=1")
+_LABELLED = ("all", "page–page")
+
+_CONSOLE = Console(width=1000)  # a table takes what it needs, whatever the terminal has
+
+
+class Prepared(NamedTuple):
+    """The shingles of a text, as each takes them."""
+
+    hashes: Numbers
+    strings: list[bytes]
+    numbers: list[int]
+
+
+def _prepared(text: str) -> Prepared:
+    hashes = Text(text, list).shingles(Shingling.shingle)
+    return Prepared(hashes, peers.strings(hashes), (hashes >> np.uint64(32)).tolist())
+
+
+def _datasketch(texts: Sequence[Prepared]) -> None:
+    for text in texts:
+        TheirMinHash(num_perm=PERMUTATIONS).update_batch(text.strings)
+
+
+def _rensa(texts: Sequence[Prepared]) -> None:
+    for text in texts:
+        RMinHash(PERMUTATIONS, SEED).update(text.strings)
+
+
+def _ours(scheme: MinHash | Shingling, texts: Sequence[Prepared]) -> None:
+    for text in texts:
+        scheme.of_shingles(text.hashes)
+
+
+def _rensa_hashes(texts: Sequence[Prepared]) -> None:
+    for text in texts:
+        ends = np.array([0, len(text.hashes)], dtype=np.uint64)
+        RMinHash.digest_matrix_from_flat_token_hashes(text.hashes, ends, PERMUTATIONS, SEED)
+
+
+_SIGN: dict[str, Callable[[Sequence[Prepared]], object]] = {
+    f"datasketch {version('datasketch')}: MinHash().update_batch, strings": _datasketch,
+    "datasketch: MinHash.bulk, strings": lambda texts: TheirMinHash.bulk(
+        [text.strings for text in texts], num_perm=PERMUTATIONS
+    ),
+    "datasketch: MinHash.bulk, numbers (hashfunc=int)": lambda texts: TheirMinHash.bulk(
+        [text.numbers for text in texts], num_perm=PERMUTATIONS, hashfunc=int
+    ),
+    f"rensa {version('rensa')}: RMinHash().update, strings": _rensa,
+    "rensa: digest_matrix_from_flat_token_hashes": _rensa_hashes,
+    "minhash": partial(_ours, MinHash()),
+    "shingling": partial(_ours, Shingling()),
+}
+"""The first is what the others are measured by."""
+
+
+def _print_times(texts: Sequence[Prepared], rounds: int, least: int) -> None:
+    micros: dict[str, list[float]] = {name: [] for name in _SIGN}
+    for number in range(rounds + 1):
+        spent = dict.fromkeys(_SIGN, 0.0)
+        for at in range(0, len(texts), _TURN):
+            for name, sign in _SIGN.items():
+                begun = time.process_time()
+                sign(texts[at : at + _TURN])
+                spent[name] += time.process_time() - begun
+        if number:  # the first warms
+            for name, seconds in spent.items():
+                micros[name].append(1e6 * seconds / len(texts))
+    sizes = [len(text.hashes) for text in texts]
+    has = f"{least} shingles and more (median {median(sizes):,.0f}, mean {mean(sizes):,.0f})"
+    title = f"time to sign, shingles given: {len(texts):,} texts of {has}; {rounds} rounds"
+    table = _table(title, "", "µs of processor time a text", "times faster (least … most)")
+    first = next(iter(micros.values()))
+    for name, taken in micros.items():
+        ratios = sorted(one / own for one, own in zip(first, taken, strict=True))
+        table.add_row(name, f"{median(taken):,.0f}", f"{median(ratios):.2f} ({ratios[0]:.2f} … {ratios[-1]:.2f})")
+    _CONSOLE.print(table)
+
+
+def _print_recall(standings: Sequence[Standing]) -> None:
+    rows = {one.name: {row.name: row.alone for row in one.rows} for one in standings}
+    # Sets of edits are those that the rules of the crawl say nothing of.
+    parts = [row.name for row in standings[0].rows if row.name in _LABELLED or row.ruled is None]
+    table = _table("precision and recall without rules", "", *parts)
+    for number, (name, counts) in enumerate(rows.items()):
+        if number % len(_THRESHOLDS) == 0:
+            table.add_section()
+        pairs = ((counts[part].precision.value, counts[part].recall.value) for part in parts)
+        table.add_row(name, *(" ".join(map(_figure, pair)) for pair in pairs))
+    _CONSOLE.print(table)
+    for basis in _LABELLED:
+        _print_matched(rows, basis, parts)
+
+
+def _print_matched(rows: Mapping[str, Mapping[str, Counts]], basis: str, parts: Sequence[str]) -> None:
+    """Beside each row of datasketch that of minhash with the lowest threshold at which it is as precise on *basis*.
+
+    One threshold for all sets: whoever chooses it knows labelled pages, and edited texts are told from others by all.
+    """
+    ours, forms = _SWEPT[:2], _SWEPT[2:]
+    title = f"recall of datasketch, {', '.join(ours)}, these at the lowest threshold with no less precision on: {basis}"
+    table = _table(title, "", "precision", "their thresholds", *parts)
+    for name in (f"{form} threshold={at}" for form in forms for at in _THRESHOLDS):
+        least = _precision(rows[name][basis])
+        precise = [
+            [at for at in _THRESHOLDS if _precision(rows[f"{one} threshold={at}"][basis]) >= least] for one in ours
+        ]
+        beside = [rows[f"{one} threshold={ats[0]}"] if ats else None for one, ats in zip(ours, precise, strict=True)]
+        cells = (
+            " ".join(_figure(None if one is None else one[part].recall.value) for one in (rows[name], *beside))
+            for part in parts
+        )
+        chosen = " ".join(str(ats[0]) if ats else "–" for ats in precise)
+        table.add_row(name, _figure(least), chosen, *cells)
+    _CONSOLE.print(table)
+
+
+def _table(title: str, first: str, *others: str) -> Table:
+    table = Table(title=title)
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _precision(counts: Counts) -> float:
+    """Who calls nothing is never wrong."""
+    return 1.0 if counts.precision.value is None else counts.precision.value
+
+
+def _figure(share: float | None) -> str:
+    return "–" if share is None else f"{share:.3f}"
+
+
+def main() -> None:
+    """Measure and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=DATA)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--lookups", type=int, default=100_000, help="pages of the index that look-ups are timed in")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tokenizer", default="rjieba" if find_spec("rjieba") else "jieba")
+    given = parser.parse_args()
+    require_data(given.folder)
+    sets, config = read_folder(given.folder), Config(tokenizer=given.tokenizer)
+    with progress() as start:
+
+        def stand(names: Sequence[str], lookups: int) -> list[Standing]:
+            standings = sidebyside.stand(given.folder, sets, names, config, given.jobs, lookups, start, peers.make)
+            return list(standings)
+
+        print_standings(stand(_NAMES, given.lookups))
+        reading = start("reading", None)
+        documents = evaluation.sign_documents(given.folder, sets, config, given.jobs, reading)
+        texts = [_prepared(text) for text in dict.fromkeys(one.text for one in documents.values())]
+        for least in _LEAST_SHINGLES:
+            _print_times([text for text in texts if len(text.hashes) >= least], given.rounds, least)
+        _print_recall(stand([f"{name} threshold={at}" for name in _SWEPT for at in _THRESHOLDS], 0))
+
+
+if __name__ == "__main__":
+    main()
