@@ -17,7 +17,8 @@ from rich.table import Table
 
 from benchmarks.data import DATA, require_data
 from crawler_dedup import Config, evaluation, rules
-from crawler_dedup.evaluation import Counts, Judged, Judgement
+from crawler_dedup.counts import Counts
+from crawler_dedup.evaluation import Judged, Judgement
 from crawler_dedup.labelled import LabelledSet, read_folder
 
 _TEXT = ("too little text", "signatures far apart")

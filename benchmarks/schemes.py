@@ -29,7 +29,7 @@ from benchmarks.peers import PERMUTATIONS, SEED
 from crawler_dedup import Config, evaluation, schemes, sidebyside
 from crawler_dedup.cli.report import print_standings
 from crawler_dedup.cli.terminal import progress
-from crawler_dedup.evaluation import Counts
+from crawler_dedup.counts import Counts
 from crawler_dedup.labelled import read_folder
 from crawler_dedup.schemes.minhash import MinHash
 from crawler_dedup.schemes.scheme import Numbers

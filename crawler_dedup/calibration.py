@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.config import Config
-from crawler_dedup.evaluation import Advance, Counts, Judged
+from crawler_dedup.counts import Counts
+from crawler_dedup.evaluation import Advance, Judged
 
 THRESHOLDS = ("max_distance", "min_resemblance", "min_coverage")
 """The settings that are chosen."""

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawler_dedup.config import Config
+from crawler_dedup.counts import Counts
 from crawler_dedup.errors import DedupError
-from crawler_dedup.evaluation import Counts, Judged, count
+from crawler_dedup.evaluation import Judged, count
 from crawler_dedup.hamming import MAX_DISTANCE
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ class _Judge(Lookup):
     def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
         site = self._sites.of(new)
         return rules.first_match(
-            rules.Pair(new, one, self._config, site, self._sites.of(one), self._scheme) for one in kept
+            rules.Pair(new, one, self._config, self._scheme, site, self._sites.of(one)) for one in kept
         )
 
 
@@ -183,7 +183,7 @@ class Deduplicator:
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """The match if *kept* covers *new*, by the rules of the crawl between two pages whose sites are not known."""
-        return rules.compare(rules.Pair(new, kept, self._signer.config, scheme=self._signer.scheme))
+        return rules.compare(rules.Pair(new, kept, self._signer.config, self._signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
         """As :meth:`settle` or :meth:`release`, without waiting; it is written a moment later, with what comes then."""

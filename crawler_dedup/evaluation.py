@@ -13,7 +13,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from math import sqrt
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -22,6 +21,7 @@ from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup import rules
 from crawler_dedup.config import Config
+from crawler_dedup.counts import Counts, Share
 from crawler_dedup.errors import DedupError
 from crawler_dedup.labelled import Document, LabelledPair, LabelledSet, read_body
 from crawler_dedup.lookup import Lookup
@@ -33,7 +33,6 @@ from crawler_dedup.sites import Sites
 SHORT = 250
 """Characters of own text below which a pair counts as short."""
 
-_Z = 1.959964  # 95 % of the normal distribution lie within so many standard deviations
 _OPENING_CHARS = 100
 _CHUNK = 8  # documents that a process takes at a time: few, so that all end together
 
@@ -124,77 +123,6 @@ class Judged:
         return self.labelled.label != "grey" and self.duplicate != bool(self.labelled.label)
 
 
-@dataclass(frozen=True)
-class Share:
-    """*hits* of *of*."""
-
-    hits: int
-    of: int
-
-    @property
-    def value(self) -> float | None:
-        """0 to 1; ``None`` of nothing."""
-        return self.hits / self.of if self.of else None
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Where the share of all such pairs lies, with 95 % confidence, as far as these few can tell.
-
-        Wilson's score interval ("Probable inference, the law of succession, and statistical inference", Journal of the
-        American Statistical Association 22, 1927), which holds for shares near 0 and 1 and for small numbers too.
-        """
-        if not self.of:
-            return 0.0, 1.0
-        share, z2 = self.hits / self.of, _Z * _Z
-        middle = (share + z2 / (2 * self.of)) / (1 + z2 / self.of)
-        half = _Z * sqrt(share * (1 - share) / self.of + z2 / (4 * self.of * self.of)) / (1 + z2 / self.of)
-        # Rounding must not move the ends that are exact.
-        low = middle - half if self.hits else 0.0
-        high = middle + half if self.hits < self.of else 1.0
-        return low, high
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Labelled pairs by what became of them.
-
-    Attributes:
-        found: duplicates that are called so.
-        missed: duplicates that are not.
-        false: others that are called duplicates.
-        apart: others that are not.
-    """
-
-    found: int = 0
-    missed: int = 0
-    false: int = 0
-    apart: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.found + other.found,
-            self.missed + other.missed,
-            self.false + other.false,
-            self.apart + other.apart,
-        )
-
-    @property
-    def precision(self) -> Share:
-        """How many of the pairs that are called duplicates are."""
-        return Share(self.found, self.found + self.false)
-
-    @property
-    def recall(self) -> Share:
-        """How many of the duplicates are found."""
-        return Share(self.found, self.found + self.missed)
-
-    @property
-    def f1(self) -> float | None:
-        """The harmonic mean of the two, 0 to 1; ``None`` without duplicates."""
-        called = 2 * self.found + self.false + self.missed
-        return 2 * self.found / called if self.found + self.missed else None
-
-
 class Mean(NamedTuple):
     """The mean of a figure over the sites that have it; ``None`` if none has."""
 
@@ -257,7 +185,7 @@ def _sign(folder: Path, config: Config, document: Document) -> SignedDocument:
 
 def judge(new: SignedPage, kept: SignedPage, config: Config, sites: Sites, scheme: Scheme) -> Judgement:
     """What a crawl does with *new* while *kept* is kept."""
-    found = _decide(rules.Pair(new, kept, config, sites.of(new), sites.of(kept), scheme))
+    found = _decide(rules.Pair(new, kept, config, scheme, sites.of(new), sites.of(kept)))
     if found.duplicate and not Lookup(scheme).meets(new, kept):
         return Judgement(found.pair, "not met in the index", False)
     return found

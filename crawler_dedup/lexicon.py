@@ -6,7 +6,7 @@ once, and whose digest stands in the header of each index that uses it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
@@ -38,7 +38,6 @@ _ERROR = COMMON / 10
 _MAX_BYTES = 1 << 30
 
 Hashes = NDArray[np.uint64]
-Texts = Iterator[Text]
 
 
 class _Packed(msgspec.Struct, array_like=True):

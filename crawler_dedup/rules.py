@@ -16,11 +16,10 @@ from crawler_dedup import sketch, titles
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Match
 from crawler_dedup.links import members
-from crawler_dedup.schemes import Agreement, Scheme, SimHash
+from crawler_dedup.schemes import Agreement, Scheme
 from crawler_dedup.signedpage import Kind, SignedPage
 from crawler_dedup.sites import UNKNOWN, Site, host_of
 
-_SIMHASH = SimHash()
 _OWN_LINKS = 2  # one may be the way back
 _NEARLY_ALL = 0.95
 _MUCH_TEXT = 100  # different words; below, labelled pages with the same words under two titles were two pages
@@ -36,9 +35,9 @@ class Pair:
     new: SignedPage
     kept: SignedPage
     limits: Config
+    scheme: Scheme
     new_site: Site = UNKNOWN
     kept_site: Site = UNKNOWN
-    scheme: Scheme = _SIMHASH
 
     @cached_property
     def agreement(self) -> Agreement | None:

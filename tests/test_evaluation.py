@@ -19,8 +19,9 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup import Config, SignedPage, calibration, curves, evaluation
 from crawler_dedup.calibration import Grid, build_grid, leave_one_out
 from crawler_dedup.cli import app
+from crawler_dedup.counts import Counts, Share
 from crawler_dedup.errors import DedupError
-from crawler_dedup.evaluation import Counts, Judged, Judgement, Share, SignedDocument, judge
+from crawler_dedup.evaluation import Judged, Judgement, SignedDocument, judge
 from crawler_dedup.labelled import LabelledPair, read_body, read_folder
 from crawler_dedup.schemes import SimHash
 from crawler_dedup.sites import KNOWN, Sites

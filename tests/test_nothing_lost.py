@@ -73,7 +73,7 @@ def _signer() -> Signer:
 def test_the_rules_cover_what_the_model_takes_for_covered() -> None:
     for new in CONTENTS:
         for kept in CONTENTS:
-            pair = rules.Pair(signed(new, URLS[0]), signed(kept, URLS[1]), _signer().config)
+            pair = rules.Pair(signed(new, URLS[0]), signed(kept, URLS[1]), _signer().config, _signer().scheme)
             assert (rules.compare(pair) is not None) == covers(kept, new)
 
 

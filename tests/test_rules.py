@@ -10,10 +10,12 @@ import pytest
 from crawler_dedup import Config, SignedPage
 from crawler_dedup.links import digest_of
 from crawler_dedup.rules import ROWS, Pair, compare, decide, first_match, is_list, links_tell
+from crawler_dedup.schemes import SimHash
 from crawler_dedup.signedpage import Kind
 from crawler_dedup.sites import KNOWN, UNKNOWN, Site
 from crawler_dedup.sketch import resemblance, sketch
 
+SIMHASH = SimHash()
 LIMITS = Config(max_distance=6, min_resemblance=0.65, min_coverage=0.85)
 HASHES = np.random.default_rng(1).integers(0, 2**64, 1000, dtype=np.uint64)
 
@@ -84,7 +86,7 @@ def case(
     new_site: Site = UNKNOWN,
     kept_site: Site = UNKNOWN,
 ) -> Case:
-    return Pair(new, kept, LIMITS, new_site, kept_site), row, duplicate
+    return Pair(new, kept, LIMITS, SIMHASH, new_site, kept_site), row, duplicate
 
 
 def on_the_site(new: SignedPage, kept: SignedPage, row: str, duplicate: bool) -> Case:
@@ -246,7 +248,7 @@ def test_the_first_row_that_speaks_decides(name: str) -> None:
 
 @pytest.mark.parametrize("count", [0, 4])
 def test_a_page_with_hardly_any_numbers_has_no_other_ones(count: int) -> None:
-    pair = Pair(new(numbers=numbers(0, count)), kept(numbers=numbers(100, 165)), LIMITS)
+    pair = Pair(new(numbers=numbers(0, count)), kept(numbers=numbers(100, 165)), LIMITS, SIMHASH)
     assert decide(pair) == ("alike", True)
 
 
@@ -279,7 +281,7 @@ CONTRADICTIONS: dict[tuple[str, str], tuple[SignedPage, SignedPage]] = {
 def test_of_two_rows_that_contradict_each_other_the_upper_one_decides(
     rows: tuple[str, str], pages: tuple[SignedPage, SignedPage]
 ) -> None:
-    pair = Pair(*pages, LIMITS)
+    pair = Pair(*pages, LIMITS, SIMHASH)
     upper, lower = (dict(ROWS)[name](pair) for name in rows)
     assert upper is not None
     assert lower is (not upper)
@@ -307,7 +309,7 @@ def test_a_list_with_other_links_is_a_variant_only_if_nothing_else_speaks_agains
         "lists with other links": links(4),
     }
     fields = {**differences[lower], **differences[upper]}
-    pair = Pair(new(**MANY, **fields), kept(**MANY, numbers=numbers(0, 10)), LIMITS)
+    pair = Pair(new(**MANY, **fields), kept(**MANY, numbers=numbers(0, 10)), LIMITS, SIMHASH)
     assert dict(ROWS)[upper](pair) is dict(ROWS)[lower](pair) is False
     assert decide(pair) == (upper, False)
 
@@ -328,12 +330,12 @@ def test_a_list_with_other_links_is_a_variant_only_if_nothing_else_speaks_agains
 )
 def test_what_covers_a_page_need_not_be_covered_by_it(covered: dict[str, Any], covers: dict[str, Any]) -> None:
     one, other = new(**covered), kept(**covers)
-    assert compare(Pair(one, other, LIMITS)) is not None
-    assert compare(Pair(other, one, LIMITS)) is None
+    assert compare(Pair(one, other, LIMITS, SIMHASH)) is not None
+    assert compare(Pair(other, one, LIMITS, SIMHASH)) is None
 
 
 def test_an_excerpt_is_covered_more_than_it_resembles() -> None:
-    match = compare(Pair(new(**words(0, 145)), PAGE, LIMITS))
+    match = compare(Pair(new(**words(0, 145)), PAGE, LIMITS, SIMHASH))
     assert match is not None
     assert match.rule == "alike"
     assert match.coverage > match.resemblance
@@ -344,11 +346,11 @@ def test_an_excerpt_is_covered_more_than_it_resembles() -> None:
 
 def test_limits_move_the_rows() -> None:
     far, longer = new(signature=0b1111111), new(**words(0, 270))
-    assert compare(Pair(far, PAGE, Config(max_distance=7))) is not None
-    assert compare(Pair(far, PAGE, Config(max_distance=0))) is None
-    assert compare(Pair(longer, PAGE, Config(min_coverage=0.5))) is not None
-    assert decide(Pair(longer, PAGE, Config(min_resemblance=0.95))) == ("other words", False)
-    assert compare(Pair(longer, PAGE, Config(min_resemblance=0, min_coverage=0))) is not None
+    assert compare(Pair(far, PAGE, Config(max_distance=7), SIMHASH)) is not None
+    assert compare(Pair(far, PAGE, Config(max_distance=0), SIMHASH)) is None
+    assert compare(Pair(longer, PAGE, Config(min_coverage=0.5), SIMHASH)) is not None
+    assert decide(Pair(longer, PAGE, Config(min_resemblance=0.95), SIMHASH)) == ("other words", False)
+    assert compare(Pair(longer, PAGE, Config(min_resemblance=0, min_coverage=0), SIMHASH)) is not None
 
 
 # Lists
@@ -381,7 +383,7 @@ def test_links_are_kept_of_pages_that_they_tell(kind: Kind, inner_link_chars: in
 
 
 def pairs(page: SignedPage, *others: SignedPage, variants: int = 50) -> list[Pair]:
-    return [Pair(page, one, Config(max_list_variants=variants)) for one in others]
+    return [Pair(page, one, Config(max_list_variants=variants), SIMHASH) for one in others]
 
 
 def variant(number: int) -> SignedPage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from crawler_dedup.cli import evaluate, index, pages, plan, settings, texts
+from crawler_dedup.cli import evaluate, index, lexicons, pages, plan, settings, trace
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 app.command()(settings.settings)
@@ -12,6 +12,6 @@ app.command()(pages.compare)
 app.command()(plan.plan)
 app.command()(evaluate.evaluate)
 app.command()(evaluate.calibrate)
-app.command()(texts.trace)
+app.command()(trace.trace)
 app.add_typer(index.app, name="index")
-app.add_typer(texts.app, name="lexicon")
+app.add_typer(lexicons.app, name="lexicon")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from crawler_dedup import rules
 from crawler_dedup.cli.settings import Settings, config_of
@@ -38,7 +39,7 @@ def compare(
     unfit = [f"{path}: {page.unsigned}" for path, page in zip((new, kept), pages, strict=True) if page.unsigned]
     if unfit:
         raise typer.BadParameter("; ".join(unfit))
-    pair = rules.Pair(pages[0], pages[1], config, scheme=signer.scheme)
+    pair = rules.Pair(pages[0], pages[1], config, signer.scheme)
     rule, duplicate = rules.decide(pair)
     Console().print(_table(pair))
     typer.echo(f"{'duplicate' if duplicate else 'different'}: {rule}")
@@ -54,7 +55,7 @@ def _table(pair: rules.Pair) -> Table:
     for column in ("", "new", "kept"):
         table.add_column(column)
     both = (pair.new, pair.kept)
-    table.add_row("title", *(page.title for page in both))
+    table.add_row("title", *(Text(page.title) for page in both))
     table.add_row("characters of main text", *(str(page.chars) for page in both))
     table.add_row("different features", *(str(page.features) for page in both))
     table.add_row("outlinks", *(str(page.link_count) for page in both))

@@ -15,7 +15,8 @@ from rich.text import Text
 from crawler_dedup import evaluation
 from crawler_dedup.calibration import LEFT_OUT_MIN, THRESHOLDS, Grid, LeftOut
 from crawler_dedup.config import Config, setting_name
-from crawler_dedup.evaluation import Counts, Judged, Mean, Share, SignedDocument
+from crawler_dedup.counts import Counts, Share
+from crawler_dedup.evaluation import Judged, Mean, SignedDocument
 from crawler_dedup.sidebyside import Standing
 
 _WIDE = 0.2

@@ -38,7 +38,8 @@ class MinHash(ValueScheme):
     Attributes:
         shingle: units (words; characters of scripts without spaces) of a shingle.
         threshold: least estimated resemblance.
-        coverage: least estimated share of the new text's shingles that the kept text has.
+        coverage: least estimated share of the new text's shingles that the kept text has. Of texts of one length it is .8
+            at a resemblance of .67, so that a lower threshold needs a lower coverage too.
         rows: numbers of a band; 0: as many as still let 95 of 100 pairs at the threshold meet.
     """
 

@@ -60,13 +60,13 @@ class Shingling(LexicalScheme):
 
     Broder keeps one of the two sketches; both are kept here, MIN_s for short texts and MOD_m for long ones.
 
-    About 350 bytes a page, up to 2.4 kB; 6 keys, or 24.
+    About 500 bytes a page, up to 2.4 kB; 6 keys, or 24.
 
     Attributes:
         shingle: units (words; characters of scripts without spaces) of a shingle.
         lookup: ``supershingles``: two of six common ones, each made of 14 min-wise values, which finds resemblances above
-            about .93 (70 of 100 pairs there, 95 at .97, 3 at .8, whatever the threshold); ``minima``: two of 24 common min-wise values, which finds resemblances down
-            to .3, for four times the keys and many more candidates.
+            about .93 (70 of 100 pairs there, 95 at .97, 3 at .8, whatever the threshold); ``minima``: two of 24 common
+            min-wise values, which finds resemblances down to .3, for four times the keys and many more candidates.
         threshold: least estimated resemblance.
         coverage: least estimated share of the new text's shingles that the kept text has.
     """

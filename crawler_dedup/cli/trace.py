@@ -1,4 +1,4 @@
-"""``crawler-dedup lexicon`` and ``trace``: what is done with texts rather than with pages."""
+"""``crawler-dedup trace``: where a text was copied from."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import msgspec
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from crawler_dedup import lexicon
 from crawler_dedup.cli.settings import Settings, config_of
-from crawler_dedup.cli.terminal import progress, told_errors
+from crawler_dedup.cli.terminal import told_errors
 from crawler_dedup.config import Config
-from crawler_dedup.corpus import read_text, texts_in
+from crawler_dedup.corpus import read_text
 from crawler_dedup.errors import DedupError
 from crawler_dedup.features import normalise
 from crawler_dedup.letters import places_of
+from crawler_dedup.lexicon import digest_of
 from crawler_dedup.maintenance import open_pages
 from crawler_dedup.schemes import scheme_of
 from crawler_dedup.schemes.pinyin import Pinyin
@@ -27,38 +28,7 @@ from crawler_dedup.signing import Signer
 from crawler_dedup.store import Store
 from crawler_dedup.tracing import Source, sources
 
-app = typer.Typer(no_args_is_help=True, help="Counts of a collection, for the schemes that weigh words by them.")
-
 _SHOWN = 20
-
-
-@app.command()
-def build(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            exists=True, file_okay=False, help="HTML or text files, or an index with DEDUP_STORE_TEXT = True."
-        ),
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="File to write.")] = Path("lexicon"),
-    settings: Settings = None,
-) -> None:
-    """Count in how many documents each word stands, and write that as a frozen file for DEDUP_LEXICON."""
-    with told_errors(), progress() as start:
-        signer = Signer(config_of(settings))
-        advance = start("reading", None)
-
-        def counted() -> lexicon.Texts:
-            for text in texts_in(source, signer):
-                advance(1)
-                yield text
-
-        built = lexicon.build(counted())
-        built.write(output)
-    typer.echo(
-        f"{output}: {built.documents:,} documents, {len(built.words):,} words, {len(built.shingles):,} common shingles;"
-        f" digest {built.digest}."
-    )
 
 
 def trace(
@@ -96,7 +66,7 @@ def _scheme_in(pages: Store, index: Path, config: Config) -> tuple[Pinyin, bool]
         )
     scheme = scheme_of(spec["scheme"], config)
     assert isinstance(scheme, Pinyin)
-    if scheme.lexicon.digest != spec.get("lexicon"):
+    if digest_of(config.lexicon) != spec.get("lexicon"):
         raise DedupError(f"The index in {index} was made with another lexicon: name it, -s DEDUP_LEXICON=FILE.")
     return scheme, spec.get("fold han") == "yes"
 
@@ -110,7 +80,7 @@ def _print(found: list[Source], plain: str | None) -> None:
         table.add_column(column, justify="right")
     table.add_column("page", overflow="fold")
     for one in found:
-        table.add_row(f"{one.of_text:.1%}", f"{one.of_page:.1%}", str(len(one.passages)), one.page.url)
+        table.add_row(f"{one.of_text:.1%}", f"{one.of_page:.1%}", str(len(one.passages)), Text(one.page.url))
     Console().print(table)
     if plain is None:
         return

@@ -1,0 +1,47 @@
+"""``crawler-dedup lexicon``: a frozen file of how frequent words are in a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crawler_dedup import lexicon
+from crawler_dedup.cli.settings import Settings, config_of
+from crawler_dedup.cli.terminal import progress, told_errors
+from crawler_dedup.corpus import texts_in
+from crawler_dedup.signing import Signer
+from crawler_dedup.texts import Text
+
+app = typer.Typer(no_args_is_help=True, help="Counts of a collection, for the schemes that weigh words by them.")
+
+
+@app.command()
+def build(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            exists=True, file_okay=False, help="HTML or text files, or an index with DEDUP_STORE_TEXT = True."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="File to write.")] = Path("lexicon"),
+    settings: Settings = None,
+) -> None:
+    """Count in how many documents each word stands, and write that as a frozen file for DEDUP_LEXICON."""
+    with told_errors(), progress() as start:
+        signer = Signer(config_of(settings))
+        advance = start("reading", None)
+
+        def counted() -> Iterator[Text]:
+            for text in texts_in(source, signer):
+                advance(1)
+                yield text
+
+        built = lexicon.build(counted())
+        built.write(output)
+    typer.echo(
+        f"{output}: {built.documents:,} documents, {len(built.words):,} words, {len(built.shingles):,} common shingles;"
+        f" digest {built.digest}."
+    )

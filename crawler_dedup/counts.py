@@ -1,0 +1,79 @@
+"""How many answers were right: counts, and the shares that they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+_Z = 1.959964  # 95 % of the normal distribution lie within so many standard deviations
+
+
+@dataclass(frozen=True)
+class Share:
+    """*hits* of *of*."""
+
+    hits: int
+    of: int
+
+    @property
+    def value(self) -> float | None:
+        """0 to 1; ``None`` of nothing."""
+        return self.hits / self.of if self.of else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the share of all such pairs lies, with 95 % confidence, as far as these few can tell.
+
+        Wilson's score interval ("Probable inference, the law of succession, and statistical inference", Journal of the
+        American Statistical Association 22, 1927), which holds for shares near 0 and 1 and for small numbers too.
+        """
+        if not self.of:
+            return 0.0, 1.0
+        share, z2 = self.hits / self.of, _Z * _Z
+        middle = (share + z2 / (2 * self.of)) / (1 + z2 / self.of)
+        half = _Z * sqrt(share * (1 - share) / self.of + z2 / (4 * self.of * self.of)) / (1 + z2 / self.of)
+        # Rounding must not move the ends that are exact.
+        low = middle - half if self.hits else 0.0
+        high = middle + half if self.hits < self.of else 1.0
+        return low, high
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Labelled pairs by what became of them.
+
+    Attributes:
+        found: duplicates that are called so.
+        missed: duplicates that are not.
+        false: others that are called duplicates.
+        apart: others that are not.
+    """
+
+    found: int = 0
+    missed: int = 0
+    false: int = 0
+    apart: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.found + other.found,
+            self.missed + other.missed,
+            self.false + other.false,
+            self.apart + other.apart,
+        )
+
+    @property
+    def precision(self) -> Share:
+        """How many of the pairs that are called duplicates are."""
+        return Share(self.found, self.found + self.false)
+
+    @property
+    def recall(self) -> Share:
+        """How many of the duplicates are found."""
+        return Share(self.found, self.found + self.missed)
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of the two, 0 to 1; ``None`` without duplicates."""
+        called = 2 * self.found + self.false + self.missed
+        return 2 * self.found / called if self.found + self.missed else None
