@@ -32,6 +32,7 @@ MAX_PAIRS = 1 << 18
 """Pairs of windows that share half a vector and are compared."""
 
 _HITS = 32
+_LEAST_WINDOWS = 2.5  # in a shorter text one window that matches by chance is enough to cover it
 _SHIFTS = np.arange(0, 64, 4, dtype=np.uint64)
 _HALF_BITS = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
@@ -56,7 +57,7 @@ class Pinyin(LexicalScheme):
 
     Good at: copies of long Chinese texts with homophones, other characters or another encoding, and at saying which parts
     were copied (``crawler-dedup trace``). Bad at: other languages, of which only the first letter of each word counts; texts
-    under 48 letters or over 16,384, which agree with their equals only; crawls of long pages (up to 8,192 probes each, of
+    under 120 letters or over 16,384, which agree with their equals only; crawls of long pages (up to 8,192 probes each, of
     which the 8 best candidates are compared).
 
     Half a byte for each letter, and a twelfth of a key.
@@ -102,7 +103,7 @@ class Pinyin(LexicalScheme):
 
     def value(self, text: Text) -> bytes:
         classes = self.classes_of(text.plain)
-        return self.pack(classes) if self.window <= len(classes) <= MAX_LETTERS else b""
+        return self.pack(classes) if _LEAST_WINDOWS * self.window <= len(classes) <= MAX_LETTERS else b""
 
     def classes_of(self, plain: str) -> Classes:
         """The class of each letter of a normalised text."""
