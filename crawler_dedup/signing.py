@@ -149,12 +149,11 @@ class Signer:
         return self._sign_tree(base, body, tree, shown, main, text), text
 
     def main_text(self, body: bytes, encoding: str | None = None) -> str:
-        """The main text of a page alone; ``""`` beyond a limit."""
-        try:
-            text = self._extract(body, None, encoding)[3]
-        except maintext.BeyondLimits:
-            return ""
-        return text if len(text) <= self.config.max_chars else ""
+        """The main text of a page alone. Raises :class:`maintext.BeyondLimits`."""
+        text = self._extract(body, None, encoding)[3]
+        if len(text) > self.config.max_chars:
+            raise maintext.BeyondLimits("too many characters")
+        return text
 
     def _extract(
         self, body: bytes, tree: HtmlElement | None, encoding: str | None

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from crawler_dedup import evaluation
 from crawler_dedup.calibration import LEFT_OUT_MIN, THRESHOLDS, Grid, LeftOut
+from crawler_dedup.cli.terminal import printable
 from crawler_dedup.config import Config, setting_name
 from crawler_dedup.counts import Counts, Share
 from crawler_dedup.evaluation import Judged, Mean, SignedDocument
@@ -104,7 +105,11 @@ def print_standings(standings: Sequence[Standing]) -> None:
             ruled = _three(row.ruled) if row.ruled is not None else [""] * 3
             first = number == 0
             table.add_row(
-                one.name if first else "", row.name, *_three(row.alone), *ruled, *(costs if first else [""] * 3)
+                Text(one.name) if first else "",
+                Text(row.name),
+                *_three(row.alone),
+                *ruled,
+                *(costs if first else [""] * 3),
             )
     Console(width=_TABLE_WIDTH).print(table)
 
@@ -261,8 +266,7 @@ def _error_lines(judged: Judged) -> str:
 
 
 def _page_line(document: SignedDocument) -> str:
-    # What stands on a page must not steer the terminal.
-    return "".join(one for one in f"  {document.page.url}  {document.opening}" if one.isprintable())
+    return printable(f"  {document.page.url}  {document.opening}")
 
 
 def _counts_json(counts: Counts) -> dict[str, Any]:

@@ -15,6 +15,11 @@ Advance = Callable[[int], None]
 Start = Callable[[str, "int | None"], Advance]
 
 
+def printable(text: str) -> str:
+    """*text* without what steers a terminal: what stands on a page must not."""
+    return "".join(one for one in text if one.isprintable())
+
+
 @contextmanager
 def told_errors() -> Iterator[None]:
     """What goes wrong becomes a sentence and exit status 2."""

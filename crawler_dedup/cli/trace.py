@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.settings import Settings, config_of
-from crawler_dedup.cli.terminal import told_errors
+from crawler_dedup.cli.terminal import printable, told_errors
 from crawler_dedup.config import Config
 from crawler_dedup.corpus import read_text
 from crawler_dedup.errors import DedupError
@@ -22,6 +22,7 @@ from crawler_dedup.features import normalise
 from crawler_dedup.letters import places_of
 from crawler_dedup.lexicon import digest_of
 from crawler_dedup.maintenance import open_pages
+from crawler_dedup.maintext import BeyondLimits
 from crawler_dedup.schemes import scheme_of
 from crawler_dedup.schemes.pinyin import Pinyin
 from crawler_dedup.signing import Signer
@@ -46,7 +47,7 @@ def trace(
     config = config_of(settings)
     with told_errors(), closing(open_pages(index)) as pages:
         scheme, fold_han = _scheme_in(pages, index, config)
-        plain = normalise(read_text(file, Signer(config)), fold_han=fold_han)
+        plain = normalise(_text_of(file, config), fold_han=fold_han)
         if len(places_of(plain)) < scheme.window:
             raise DedupError(f"{file} has fewer than {scheme.window} letters, which is one window.")
         found = [one for one in sources(plain, scheme, pages) if one.of_text >= least]
@@ -55,6 +56,13 @@ def trace(
     else:
         _print(found, plain if windows else None)
     raise typer.Exit(0 if found else 1)
+
+
+def _text_of(file: Path, config: Config) -> str:
+    try:
+        return read_text(file, Signer(config))
+    except BeyondLimits as limit:
+        raise DedupError(f"{file} has {limit}.") from None
 
 
 def _scheme_in(pages: Store, index: Path, config: Config) -> tuple[Pinyin, bool]:
@@ -80,15 +88,15 @@ def _print(found: list[Source], plain: str | None) -> None:
         table.add_column(column, justify="right")
     table.add_column("page", overflow="fold")
     for one in found:
-        table.add_row(f"{one.of_text:.1%}", f"{one.of_page:.1%}", str(len(one.passages)), Text(one.page.url))
+        table.add_row(f"{one.of_text:.1%}", f"{one.of_page:.1%}", str(len(one.passages)), Text(printable(one.page.url)))
     Console().print(table)
     if plain is None:
         return
     places = places_of(plain)
     for one in found:
-        typer.echo(f"\n{one.page.url}")
+        typer.echo(f"\n{printable(one.page.url)}")
         for passage in one.passages:
-            begins = " ".join(plain[places[passage.start] :][:_SHOWN].split())
+            begins = printable(" ".join(plain[places[passage.start] :][:_SHOWN].split()))
             typer.echo(
                 f"  letters {passage.start}–{passage.end} of the text, from letter {passage.at} of the page: {begins} …"
             )

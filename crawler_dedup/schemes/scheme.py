@@ -144,7 +144,7 @@ class ValueScheme(Scheme):
 
     @abstractmethod
     def keys_of(self, value: bytes) -> Numbers:
-        """The keys of a value, some at least; one may come twice. Raises :class:`ValueError` if it is damaged."""
+        """The keys of a value, some at least; one may come twice. May raise :class:`ValueError` if it is damaged."""
 
     def probes_of(self, value: bytes) -> Numbers:
         """The buckets that are read; raises as :meth:`keys_of`."""
@@ -178,10 +178,9 @@ class ValueScheme(Scheme):
     def compare(self, new: Signature, kept: Signature) -> Agreement | None:
         if not new.value or not kept.value:
             return Agreement(resemblance=1.0, coverage=1.0) if new == kept else None
-        try:
-            return self.agree(new.value, kept.value)
-        except ValueError:  # a record that is damaged agrees with nothing
-            return None
+        if any(one.number != xxh3_64_intdigest(one.value) for one in (new, kept)):
+            return None  # a record that is damaged agrees with nothing
+        return self.agree(new.value, kept.value)
 
     @staticmethod
     def _distinct(signature: Signature, keys_of: Callable[[bytes], Numbers]) -> Sequence[int]:

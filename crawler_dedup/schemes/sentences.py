@@ -8,6 +8,7 @@ hashes are kept, which are the same ones in every text that has them. Neither so
 from __future__ import annotations
 
 import re
+import struct
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
@@ -23,6 +24,7 @@ _STOP = re.compile(r"[。！？!?…\n]+|\.(?=\s|$)")
 _FULL_STOP = re.compile(r"[。．｡]|\.(?=\s|$)")
 _ODD = re.compile(r"[\W_]+")
 _AROUND = 5
+_SIZE = struct.Struct("<I")
 _LEAST_UNITS = 6
 _TELLING = 3  # of fewer sentences one may be everybody's; the sketches say how much such texts differ
 
@@ -34,12 +36,13 @@ class Sentences(ValueScheme):
     Good at: reposts with another beginning and end, articles inside other templates. Bad at: texts whose every sentence
     was touched, tables, and terms of use that stand below many articles.
 
-    Up to 80 bytes a page, ten keys.
+    Up to 84 bytes a page, ten keys.
 
     Attributes:
         unit: ``longest``: the longest sentences; ``stops``: the five characters on both sides of a full stop.
         most: digests of a text, at most.
         least: share of the new text's digests that the kept one must have.
+        longer: how many times as long as the kept text the new one may be, in words: an excerpt covers no article.
     """
 
     name: ClassVar[str] = "sentences"
@@ -47,16 +50,19 @@ class Sentences(ValueScheme):
     unit: str = option("longest", "longest|stops")
     most: int = option(10, "1 to 100")
     least: float = option(0.6, "0.01 to 1", filed=False)
+    longer: float = option(1.25, "1 to 100", filed=False)
 
     def value(self, text: Text) -> bytes:
         found = _longest(text) if self.unit == "longest" else _stops(text)
-        return np.unique(found[: self.most]).astype("<u8").tobytes()
+        if not len(found):
+            return b""
+        return _SIZE.pack(len(text.units)) + np.unique(found[: self.most]).astype("<u8").tobytes()
 
     def keys_of(self, value: bytes) -> Numbers:
-        return np.frombuffer(value, dtype="<u8")
+        return np.frombuffer(value[_SIZE.size :], dtype="<u8")
 
     def least_hits(self, value: bytes) -> int:
-        return self._needed(len(value) // 8)
+        return self._needed(len(self.keys_of(value)))
 
     def _needed(self, digests: int) -> int:
         return max(1, ceil(self.least * digests))
@@ -64,11 +70,17 @@ class Sentences(ValueScheme):
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         ours, theirs = self.keys_of(new), self.keys_of(kept)
         common = len(np.intersect1d(ours, theirs, assume_unique=True))
-        if common < self._needed(len(ours)):
+        if common < self._needed(len(ours)) or _size(new) > self.longer * _size(kept):
             return None
         if min(len(ours), len(theirs)) < _TELLING:
             return Agreement()
         return Agreement(resemblance=common / (len(ours) + len(theirs) - common), coverage=common / len(ours))
+
+
+def _size(value: bytes) -> int:
+    """Words of the text (characters, in scripts without spaces)."""
+    size: int = _SIZE.unpack(value[: _SIZE.size])[0]
+    return size
 
 
 def _longest(text: Text) -> Numbers:
