@@ -154,8 +154,10 @@ def test_every_page_and_text_below_a_folder_is_counted_once(folder: Path, tmp_pa
 def test_runs_of_words_that_many_texts_have_are_common(folder: Path, tmp_path: Path) -> None:
     shingles = set(built(folder, tmp_path).shingles.tolist())
     assert shingles == set(text_of(COMMON).shingles(5).tolist())
-    two = write(tmp_path / "two", {name: FILES[name] for name in ("one.html", "five.txt")})
-    assert len(built(two, tmp_path).shingles) == 0
+    few = write(tmp_path / "few", {name: FILES[name] for name in ("one.html", "five.txt")})
+    assert len(built(few, tmp_path).shingles) == 0
+    write(few, {"three.txt": text(3).encode()})
+    assert set(built(few, tmp_path).shingles.tolist()) == shingles
 
 
 @pytest.mark.parametrize("name", ["page.HTML.GZ", "text.TXT.GZ", "text.txt.GZ"])
@@ -163,6 +165,14 @@ def test_a_gzipped_file_is_gunzipped_however_its_name_is_written(tmp_path: Path,
     content = page(text(1)) if "HTML" in name else text(1).encode()
     write(tmp_path / "folder", {name: gzip.compress(content)})
     assert_counts(built(tmp_path / "folder", tmp_path), [text(1)])
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.html.gz", "text.txt", "text.txt.gz"])
+def test_a_file_beyond_the_limit_is_left_out(tmp_path: Path, name: str) -> None:
+    large = " ".join(words("large", 500)).encode()
+    files = {"small.txt": text(1).encode(), name: gzip.compress(large) if name.endswith("gz") else large}
+    build(write(tmp_path / "folder", files), tmp_path / "lexicon", "-s", "DEDUP_MAX_BYTES=1000")
+    assert_counts(lexicon_of(str(tmp_path / "lexicon")), [text(1)])
 
 
 def test_a_folder_is_no_page_whatever_it_is_called(tmp_path: Path) -> None:

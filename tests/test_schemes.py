@@ -648,7 +648,7 @@ def test_the_options_are_these() -> None:
         "checksums": 2,
         "imatch": 6,
         "ddw": 4,
-        "sentences": 3,
+        "sentences": 4,
         "pinyin": 4,
     }
 

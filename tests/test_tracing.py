@@ -78,6 +78,13 @@ def with_homophones(text: str, share: float = 0.3) -> str:
     return changed
 
 
+def with_other_letters(text: str, every: int = 25) -> str:
+    """*text* in which about one in *every* so many characters is another, read with another letter."""
+    source = random.Random(text)
+    others = [one for found in alike().values() for one in found]
+    return "".join(source.choice(others) if one >= "\u4e00" and source.randrange(every) == 0 else one for one in text)
+
+
 PAGES = {  # address → scope, text
     "http://one.org/novel": ("one.org", chinese(0)),
     "http://one.org/other": ("one.org", chinese(1)),
@@ -226,19 +233,26 @@ def test_a_copy_is_traced_to_both_pages_of_both_scopes(index: Path) -> None:
     assert story.of_page == pytest.approx(len(letters(FROM_STORY)) / len(letters(STORY)), abs=0.15)
 
 
-def test_shares_are_those_of_all_windows(index: Path) -> None:
-    found = traced(index, COPY)
+CHANGED = with_other_letters(PAGES["http://one.org/other"][1])
+TEXTS = {"copy": COPY, "changed": CHANGED}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_shares_are_those_of_all_windows(index: Path, text: str) -> None:
+    found = traced(index, text)
+    assert found
     for url, (_, page) in PAGES.items():
-        of_text, of_page, matches = by_hand(COPY, page)
+        of_text, of_page, matches = by_hand(text, page)
         assert (url in found) == bool(matches)
         if matches:
             assert found[url].of_text == pytest.approx(of_text)
             assert found[url].of_page == pytest.approx(of_page)
 
 
-def test_passages_are_the_longest_runs_of_matching_windows(index: Path) -> None:
-    for url, one in traced(index, COPY).items():
-        runs = runs_of(by_hand(COPY, PAGES[url][1])[2])
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_passages_are_the_longest_runs_of_matching_windows(index: Path, text: str) -> None:
+    for url, one in traced(index, text).items():
+        runs = runs_of(by_hand(text, PAGES[url][1])[2])
         told = list(one.passages)
         assert set(told) <= runs
         assert told == sorted(told, key=lambda one: one.start)
@@ -247,6 +261,16 @@ def test_passages_are_the_longest_runs_of_matching_windows(index: Path) -> None:
                 2 * common(run, other) > run.end - run.start and other.end - other.start >= run.end - run.start
                 for other in told
             )
+
+
+def test_of_many_passages_the_longest_are_told(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = traced(index, CHANGED)["http://one.org/other"].passages
+    assert len(every) > 3
+    monkeypatch.setattr("crawler_dedup.tracing.MAX_PASSAGES", 3)
+    told = traced(index, CHANGED)["http://one.org/other"].passages
+    longest = sorted((one.end - one.start for one in every), reverse=True)[:3]
+    assert sorted((one.end - one.start for one in told), reverse=True) == longest
+    assert list(told) == sorted(set(told) & set(every), key=lambda one: one.start)
 
 
 def test_passages_say_where_each_part_stands_in_text_and_page(index: Path) -> None:
@@ -296,8 +320,8 @@ def test_a_text_of_english_words_is_traced_by_their_first_letters(index: Path) -
 
 
 def test_pages_with_the_same_text_are_all_named(tmp_path: Path) -> None:
-    fill(tmp_path / "index", {f"http://{one}.org/": (one, NOVEL) for one in "cab"})
-    assert list(traced(tmp_path / "index", NOVEL)) == ["http://a.org/", "http://b.org/", "http://c.org/"]
+    fill(tmp_path / "index", {f"http://{one}.org/": (one, NOVEL) for one in "hbgdcfea"})
+    assert list(traced(tmp_path / "index", NOVEL)) == [f"http://{one}.org/" for one in "abcdefgh"]
 
 
 def test_of_many_pages_those_with_most_in_common_are_compared(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
