@@ -476,7 +476,9 @@ def test_of_long_texts_it_says_what_is_so(kept: int, changed: int, chinese: bool
 def met(scheme: ValueScheme, new: Signature, kept: Signature) -> bool:
     """Whether a look-up of *new* comes upon *kept*."""
     common = set(scheme.probes(new)) & set(scheme.keys(kept))
-    return list(scheme.near(new, np.full(len(common), kept.number, dtype=np.uint64))) == [kept.number]
+    found = list(scheme.near(new, np.full(len(common), kept.number, dtype=np.uint64))) == [kept.number]
+    assert scheme.meets(new, kept) == found
+    return found
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,10 @@ class ValueScheme(Scheme):
             return Agreement(resemblance=1.0, coverage=1.0) if new == kept else None
         if any(one.number != xxh3_64_intdigest(one.value) for one in (new, kept)):
             return None  # a record that is damaged agrees with nothing
-        return self.agree(new.value, kept.value)
+        try:
+            return self.agree(new.value, kept.value)
+        except ValueError:  # nor does one that somebody made up
+            return None
 
     @staticmethod
     def _distinct(signature: Signature, keys_of: Callable[[bytes], Numbers]) -> Sequence[int]:
