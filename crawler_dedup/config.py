@@ -67,6 +67,12 @@ def _scope(value: Any) -> Any:
     raise ValueError(value)
 
 
+def _journal(value: Any) -> str:
+    name = str(value or "")
+    _ = name % {"time": "", "name": ""}  # raises
+    return name
+
+
 def _setting(default: Any, read: Read, allowed: str, doc: str) -> Any:
     return field(default=default, metadata={"read": read, "allowed": allowed, "doc": doc})
 
@@ -257,6 +263,19 @@ class Config:
         "0.01 to 86,400",
         "Seconds that a page waits for its decision; then it passes as `unchecked`. (Small pages are signed on the event "
         "loop, which takes milliseconds and is not interrupted.)",
+    )
+    journal: str = _setting(
+        "journal-%(time)s.jsonl",
+        _journal,
+        'a path, in which "%" begins "%(time)s" or "%(name)s" or is doubled; or an empty string',
+        "The record of drops ([journal.md](journal.md)). `%(time)s` is when the crawl began, `%(name)s` the spider. A "
+        "relative path stands in the directory of the index. Empty: none is written.",
+    )
+    journal_bytes: int = _setting(
+        100 << 20,
+        _between(int, 1 << 10, 1 << 40),
+        "2^10 to 2^40",
+        "When a file of the journal is longer, the next one begins (`….2.jsonl`). None is removed.",
     )
     summary_interval: float = _setting(
         60.0, _between(float, 1, 86_400), "1 to 86,400", "Seconds between two summary lines in the log."

@@ -11,6 +11,7 @@ import time
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
@@ -28,6 +29,7 @@ from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 from crawler_dedup.gate import Gate, action_of, keys_of
+from crawler_dedup.journal import Event, Journal, entry_of
 from crawler_dedup.reports import Reports
 from crawler_dedup.scopes import scope_of
 from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped
@@ -61,6 +63,7 @@ class DedupMiddleware:
         self._scope = scope_of(config, crawler)
         self._directory = Path(data_path(config.dir)).resolve()
         self.deduplicator = Deduplicator.open(self._directory, config)
+        self._journal: Journal | None = None
         self._watchdog = Watchdog(config.max_duplicates, passes=config.pass_beyond_max_duplicates)
         self._reports = Reports(crawler)
         self._summary = create_looping_call(self._reports.log_summary)
@@ -109,10 +112,18 @@ class DedupMiddleware:
             self.config.scope,
             self.config.action,
         )
+        self._journal = self._open_journal()
         self._loading = asyncio.ensure_future(self._load())
         self._beside_the_loop(self._tidy())
         self._summary.start(self.config.summary_interval, now=False)
         self._flushing.start(min(_MAX_FLUSH_INTERVAL, max(1, self.config.grace / 4)), now=False)
+
+    def _open_journal(self) -> Journal | None:
+        if not self.config.journal:
+            return None
+        began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")
+        name = self.config.journal % {"time": began, "name": self.crawler.spider.name if self.crawler.spider else ""}
+        return Journal(self._directory / name, self.config.journal_bytes)
 
     def _beside_the_loop(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -179,6 +190,8 @@ class DedupMiddleware:
             await asyncio.wait(self._beside, timeout=_END_TIMEOUT)
         # Not in the one thread: a page may still hold that up.
         await asyncio.to_thread(self.deduplicator.close, goodbye=goodbye, finished=self._has_finished)
+        if self._journal is not None:
+            await asyncio.to_thread(self._journal.close)
 
     def _flush_feeds(self) -> None:
         """Scrapy writes a feed whenever its buffer is full, which with small items takes longer than any grace."""
@@ -222,10 +235,26 @@ class DedupMiddleware:
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_INSISTED)
         request.meta[META_DECISION] = decision
         self._reports.decision(decision, drops=drops)
+        if page is not None:
+            self._note(page, decision, drops=drops)
         if page is None or not drops:
             return response
         self._drop(request, response, page, decision)
         raise NearDuplicate(decision)
+
+    def _note(self, page: SignedPage, decision: Decision, *, drops: bool) -> None:
+        """Write a line into the journal, where the decision is one that somebody may ask about."""
+        if decision.match is None or decision.verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED):
+            return
+        marks = decision.verdict is Verdict.DUPLICATE
+        self._record("drop" if drops else "mark" if marks else "unchanged", decision, page)
+
+    def _record(self, event: Event, decision: Decision, page: SignedPage | None = None) -> None:
+        if self._journal is not None:
+            spider = self.crawler.spider
+            self._journal.write(
+                entry_of(event, decision, page, run=self.deduplicator.run, spider=spider.name if spider else "")
+            )
 
     def _is_unwanted(self, decision: Decision, response: Response) -> bool:
         if decision.verdict is Verdict.UNCHANGED and self.config.revisit == "drop":
@@ -267,9 +296,10 @@ class DedupMiddleware:
         return page
 
     def _watch(self, decision: Decision) -> Decision:
-        kept = decision.duplicate_of
+        kept, asked = decision.duplicate_of, decision
         decision, swallowed = self._watchdog.look(decision)
         if swallowed is not None:
+            self._record("watchdog", asked)
             self._reports.count("watchdog")
             self._reports.log(
                 logging.WARNING,

@@ -1,0 +1,205 @@
+"""The record of drops: one JSON object a line, written beside the crawl."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from crawler_dedup.decision import Decision
+from crawler_dedup.errors import DedupError
+from crawler_dedup.signedpage import SignedPage
+
+logger = logging.getLogger(__name__)
+
+VERSION = 1
+"""Of the lines. It rises when a field changes its meaning."""
+
+FLUSH_SECONDS = 0.5
+"""A kill loses no more than what came in so long a time."""
+MAX_WAITING = 100_000
+"""Lines that wait for a disk that cannot be written; further ones are lost, and counted."""
+
+_COMPLAINT_SECONDS = 60.0
+_CLOSE_SECONDS = 5.0
+
+Event = Literal["drop", "mark", "unchanged", "watchdog"]
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One line.
+
+    Attributes:
+        version: :data:`VERSION`.
+        time: when, in UTC (ISO 8601, milliseconds).
+        run: number of the run, 8 hexadecimal digits.
+        event: ``drop``; ``mark``: a duplicate that passed, because the action is "mark"; ``unchanged``: a page that is what
+            it was; ``watchdog``: a kept page that stands for suspiciously many.
+        spider: its name.
+        scope: what the page was compared with.
+        url: address of the page.
+        kept_url: address of the page that stands for it.
+        rule: the row that decided.
+        distance: of the signatures, in bits; ``None`` where the scheme has no such thing.
+        resemblance: estimated, 0 to 1.
+        coverage: estimated, 0 to 1.
+        title: of the page.
+        bytes: of its body.
+        links: its outlinks, which are not followed from there if it was dropped.
+    """
+
+    version: int
+    time: str
+    run: str
+    event: Event
+    spider: str
+    scope: str
+    url: str
+    kept_url: str = ""
+    rule: str = ""
+    distance: int | None = None
+    resemblance: float | None = None
+    coverage: float | None = None
+    title: str = ""
+    bytes: int = 0
+    links: int = 0
+
+
+def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: int, spider: str) -> Entry:
+    """The line for *decision* about *page* (``None``: only its address is known)."""
+    match = decision.match
+    return Entry(
+        version=VERSION,
+        time=datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        run=f"{run:08x}",
+        event=event,
+        spider=spider,
+        scope=decision.scope,
+        url=decision.url,
+        kept_url=decision.duplicate_of or decision.url,
+        rule=match.rule if match else "",
+        distance=match.distance if match else None,
+        resemblance=match.resemblance if match else None,
+        coverage=match.coverage if match else None,
+        title=page.title if page else "",
+        bytes=page.size if page else 0,
+        links=page.link_count if page else 0,
+    )
+
+
+class Line(msgspec.Struct):
+    """A line of a file: its number from 1, and its entry, or ``None`` if it cannot be read."""
+
+    number: int
+    entry: Entry | None
+
+
+def read(path: Path) -> Iterator[Line]:
+    """The lines of a journal. One that was cut in half, or is none, comes with ``None`` for its entry.
+
+    Raises:
+        DedupError: the file cannot be read, or was written by a later version.
+    """
+    decode = msgspec.json.Decoder(Entry).decode
+    try:
+        with path.open("rb") as file:
+            for number, content in enumerate(file, 1):
+                try:
+                    entry = decode(content)
+                except (msgspec.DecodeError, UnicodeDecodeError):
+                    yield Line(number, None)
+                    continue
+                if entry.version > VERSION:
+                    raise DedupError(f"{path}, line {number}: schema {entry.version}; this version reads {VERSION}.")
+                yield Line(number, entry)
+    except OSError as error:
+        raise DedupError(f"{path} cannot be read: {error}") from None
+
+
+class Journal:
+    """Writes entries to a file in a thread of its own: :meth:`write` never waits for a disk.
+
+    Several processes may write to one file: each write is whole lines, appended.
+
+    Args:
+        path: of the first file; directories are made. Its name gets a number where it becomes longer than *max_bytes*.
+        max_bytes: of a file.
+    """
+
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        self._path = path
+        self._max_bytes = max_bytes
+        self._number = 1
+        self._waiting: deque[bytes] = deque()
+        self._lost = 0
+        self._ending = b""
+        self._complained = float("-inf")
+        self._encode = msgspec.json.Encoder().encode
+        self._wake = threading.Event()
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._run, name="crawler-dedup journal", daemon=True)
+        self._thread.start()
+
+    def write(self, entry: Entry) -> None:
+        """Add a line; it is on its way to the disk within :data:`FLUSH_SECONDS`."""
+        if len(self._waiting) >= MAX_WAITING:
+            self._lost += 1
+            return
+        self._waiting.append(self._encode(entry) + b"\n")
+
+    def close(self) -> None:
+        """Write what waits. Takes a few seconds at most; what a full disk does not take is lost."""
+        self._is_closing = True
+        self._wake.set()
+        self._thread.join(_CLOSE_SECONDS)
+        if lost := self._lost + len(self._waiting):
+            logger.warning("%d lines of the journal %s are lost", lost, self._path)
+
+    def _run(self) -> None:
+        while not self._is_closing:
+            self._wake.wait(FLUSH_SECONDS)
+            self._flush()
+        self._flush()
+
+    def _flush(self) -> None:
+        """Append what waits; what cannot be written goes on waiting."""
+        lines = [self._waiting[at] for at in range(len(self._waiting))]
+        if not lines:
+            return
+        try:
+            self._append(b"".join(lines))
+        except OSError as error:
+            if time.monotonic() - self._complained > _COMPLAINT_SECONDS:
+                self._complained = time.monotonic()
+                logger.warning("The journal %s cannot be written: %s", self._path, error)
+            return
+        for _ in lines:
+            self._waiting.popleft()
+
+    def _append(self, content: bytes) -> None:
+        path = self._file()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab", buffering=0) as file:
+            written = file.write(self._ending + content)
+            self._ending = b""
+            if written < len(content):  # a full disk has taken half a line: the next one begins anew
+                self._ending = b"\n"
+                raise OSError(f"{written} of {len(content)} bytes were written")
+
+    def _file(self) -> Path:
+        """The file to append to: the first one with room."""
+        while True:
+            path = self._path if self._number == 1 else self._path.with_suffix(f".{self._number}{self._path.suffix}")
+            try:
+                if path.stat().st_size < self._max_bytes:
+                    return path
+            except FileNotFoundError:
+                return path
+            self._number += 1
