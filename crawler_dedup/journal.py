@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Literal
@@ -143,6 +144,8 @@ class Journal:
         self._complained = float("-inf")
         self._encode = msgspec.json.Encoder().encode
         self._wake = threading.Event()
+        with suppress(OSError):  # told with the first line. Not made anew: where a disk was unmounted, nothing belongs
+            path.parent.mkdir(parents=True, exist_ok=True)
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="crawler-dedup journal", daemon=True)
         self._thread.start()
@@ -185,7 +188,6 @@ class Journal:
 
     def _append(self, content: bytes) -> None:
         path = self._file()
-        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab", buffering=0) as file:
             written = file.write(self._ending + content)
             self._ending = b""

@@ -122,6 +122,9 @@ def test_what_a_disk_does_not_take_waits_for_it(
     opened.write(entry(1))
     time.sleep(0.2)
     (tmp_path / "full").unlink()
+    time.sleep(0.1)
+    assert not (tmp_path / "full").exists(), "a directory that is gone is not made again"
+    (tmp_path / "full").mkdir()
     opened.write(entry(2))
     opened.close()
     assert [one and one.url for one in entries(tmp_path / "full" / "journal.jsonl")] == ["http://a/1", "http://a/2"]
