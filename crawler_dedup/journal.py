@@ -139,6 +139,7 @@ class Journal:
         self._max_bytes = max_bytes
         self._number = 1
         self._waiting: deque[bytes] = deque()
+        self._taken: list[bytes] = []
         self._lost = 0
         self._ending = b""
         self._complained = float("-inf")
@@ -152,17 +153,20 @@ class Journal:
 
     def write(self, entry: Entry) -> None:
         """Add a line; it is on its way to the disk within :data:`FLUSH_SECONDS`."""
-        if len(self._waiting) >= MAX_WAITING:
+        if len(self._waiting) + len(self._taken) >= MAX_WAITING:
             self._lost += 1
             return
-        self._waiting.append(self._encode(entry) + b"\n")
+        try:
+            self._waiting.append(self._encode(entry) + b"\n")
+        except UnicodeEncodeError:  # a lone surrogate in a name: no page may be lost for that
+            self._lost += 1
 
     def close(self) -> None:
         """Write what waits. Takes a few seconds at most; what a full disk does not take is lost."""
         self._is_closing = True
         self._wake.set()
         self._thread.join(_CLOSE_SECONDS)
-        if lost := self._lost + len(self._waiting):
+        if lost := self._lost + len(self._waiting) + len(self._taken):
             logger.warning("%d lines of the journal %s are lost", lost, self._path)
 
     def _run(self) -> None:
@@ -173,23 +177,24 @@ class Journal:
 
     def _flush(self) -> None:
         """Append what waits; what cannot be written goes on waiting."""
-        lines = [self._waiting[at] for at in range(len(self._waiting))]
-        if not lines:
+        while self._waiting:
+            self._taken.append(self._waiting.popleft())
+        if not self._taken:
             return
         try:
-            self._append(b"".join(lines))
+            self._append(b"".join(self._taken))
         except OSError as error:
             if time.monotonic() - self._complained > _COMPLAINT_SECONDS:
                 self._complained = time.monotonic()
                 logger.warning("The journal %s cannot be written: %s", self._path, error)
             return
-        for _ in lines:
-            self._waiting.popleft()
+        self._taken.clear()
 
     def _append(self, content: bytes) -> None:
         path = self._file()
         with path.open("ab", buffering=0) as file:
-            written = file.write(self._ending + content)
+            content = self._ending + content
+            written = file.write(content)
             self._ending = b""
             if written < len(content):  # a full disk has taken half a line: the next one begins anew
                 self._ending = b"\n"

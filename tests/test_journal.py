@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from crawler_dedup import Config, ConfigError, journal
 from crawler_dedup.decision import Decision, Match, Verdict
@@ -120,15 +121,25 @@ def test_what_a_disk_does_not_take_waits_for_it(
     (tmp_path / "full").write_text("a file in the place of a directory")
     opened = Journal(tmp_path / "full" / "journal.jsonl", 1 << 20)
     opened.write(entry(1))
-    time.sleep(0.2)
+    while "cannot be written" not in caplog.text:
+        time.sleep(0.01)
     (tmp_path / "full").unlink()
-    time.sleep(0.1)
+    time.sleep(0.1)  # some more attempts
     assert not (tmp_path / "full").exists(), "a directory that is gone is not made again"
     (tmp_path / "full").mkdir()
     opened.write(entry(2))
     opened.close()
     assert [one and one.url for one in entries(tmp_path / "full" / "journal.jsonl")] == ["http://a/1", "http://a/2"]
     assert caplog.text.count("cannot be written") == 1
+
+
+def test_a_name_that_is_no_utf_8_costs_a_line_and_no_page(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    opened = Journal(tmp_path / "journal.jsonl", 1 << 20)
+    opened.write(replace(entry(1), spider="\ud800"))
+    opened.write(entry(2))
+    opened.close()
+    assert [one and one.url for one in entries(tmp_path / "journal.jsonl")] == ["http://a/2"]
+    assert "1 lines of the journal" in caplog.text
 
 
 def test_a_kill_loses_no_line_older_than_a_second(tmp_path: Path) -> None:
@@ -145,11 +156,12 @@ for number in range(10_000):
 """
     root = str(Path(__file__).parents[1])
     process = subprocess.Popen([sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, text=True)
-    time.sleep(4)
+    assert process.stdout is not None
+    told = [next(process.stdout).split() for _ in range(400)]
     killed = time.time()
     os.kill(process.pid, signal.SIGKILL)
-    told, _ = process.communicate()
-    old = [int(line.split()[0]) for line in told.splitlines() if float(line.split()[1]) < killed - 1]
+    process.communicate()
+    old = [int(number) for number, at in told if float(at) < killed - 1]
     found = {one.url for one in entries(path) if one is not None}
     assert len(old) > 20
     assert {f"http://a/{number}" for number in old} <= found
