@@ -11,7 +11,6 @@ import time
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
@@ -29,7 +28,6 @@ from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 from crawler_dedup.gate import Gate, action_of, keys_of
-from crawler_dedup.journal import Event, Journal, entry_of
 from crawler_dedup.reports import Reports
 from crawler_dedup.scopes import scope_of
 from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped
@@ -63,7 +61,6 @@ class DedupMiddleware:
         self._scope = scope_of(config, crawler)
         self._directory = Path(data_path(config.dir)).resolve()
         self.deduplicator = Deduplicator.open(self._directory, config)
-        self._journal: Journal | None = None
         self._watchdog = Watchdog(config.max_duplicates, passes=config.pass_beyond_max_duplicates)
         self._reports = Reports(crawler)
         self._summary = create_looping_call(self._reports.log_summary)
@@ -112,18 +109,11 @@ class DedupMiddleware:
             self.config.scope,
             self.config.action,
         )
-        self._journal = self._open_journal()
+        self._reports.open_journal(self._directory, self.config, self.deduplicator.run)
         self._loading = asyncio.ensure_future(self._load())
         self._beside_the_loop(self._tidy())
         self._summary.start(self.config.summary_interval, now=False)
         self._flushing.start(min(_MAX_FLUSH_INTERVAL, max(1, self.config.grace / 4)), now=False)
-
-    def _open_journal(self) -> Journal | None:
-        if not self.config.journal:
-            return None
-        began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")
-        name = self.config.journal % {"time": began, "name": self.crawler.spider.name if self.crawler.spider else ""}
-        return Journal(self._directory / name, self.config.journal_bytes)
 
     def _beside_the_loop(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -190,8 +180,7 @@ class DedupMiddleware:
             await asyncio.wait(self._beside, timeout=_END_TIMEOUT)
         # Not in the one thread: a page may still hold that up.
         await asyncio.to_thread(self.deduplicator.close, goodbye=goodbye, finished=self._has_finished)
-        if self._journal is not None:
-            await asyncio.to_thread(self._journal.close)
+        await asyncio.to_thread(self._reports.close_journal)
 
     def _flush_feeds(self) -> None:
         """Scrapy writes a feed whenever its buffer is full, which with small items takes longer than any grace."""
@@ -234,27 +223,11 @@ class DedupMiddleware:
         if drops and self._watchdog.insists(decision):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_INSISTED)
         request.meta[META_DECISION] = decision
-        self._reports.decision(decision, drops=drops)
-        if page is not None:
-            self._note(page, decision, drops=drops)
+        self._reports.decision(decision, page, drops=drops)
         if page is None or not drops:
             return response
         self._drop(request, response, page, decision)
         raise NearDuplicate(decision)
-
-    def _note(self, page: SignedPage, decision: Decision, *, drops: bool) -> None:
-        """Write a line into the journal, where the decision is one that somebody may ask about."""
-        if decision.match is None or decision.verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED):
-            return
-        marks = decision.verdict is Verdict.DUPLICATE
-        self._record("drop" if drops else "mark" if marks else "unchanged", decision, page)
-
-    def _record(self, event: Event, decision: Decision, page: SignedPage | None = None) -> None:
-        if self._journal is not None:
-            spider = self.crawler.spider
-            self._journal.write(
-                entry_of(event, decision, page, run=self.deduplicator.run, spider=spider.name if spider else "")
-            )
 
     def _is_unwanted(self, decision: Decision, response: Response) -> bool:
         if decision.verdict is Verdict.UNCHANGED and self.config.revisit == "drop":
@@ -296,20 +269,10 @@ class DedupMiddleware:
         return page
 
     def _watch(self, decision: Decision) -> Decision:
-        kept, asked = decision.duplicate_of, decision
-        decision, swallowed = self._watchdog.look(decision)
+        watched, swallowed = self._watchdog.look(decision)
         if swallowed is not None:
-            self._record("watchdog", asked)
-            self._reports.count("watchdog")
-            self._reports.log(
-                logging.WARNING,
-                "%s stands for more than %d pages of one site%s. Is it an error page or a form? Some of them: %s",
-                kept,
-                self.config.max_duplicates,
-                "; further ones pass" if self.config.pass_beyond_max_duplicates else "",
-                ", ".join(swallowed.examples),
-            )
-        return decision
+            self._reports.swallowed(decision, swallowed, self.config)
+        return watched
 
     def _failed(self, response: Response, error: Exception) -> Decision:
         name = type(error).__name__
@@ -340,9 +303,7 @@ class DedupMiddleware:
             self._is_reopening = False
 
     def _drop(self, request: Request, response: Response, page: SignedPage, decision: Decision) -> None:
-        self._reports.count("bytes_dropped", page.size)
-        self._reports.count("links_dropped", page.link_count)
-        self._reports.log(logging.DEBUG, "Dropped %s", decision)
+        self._reports.dropped(decision, page)
         self.crawler.signals.send_catch_log(
             near_duplicate_dropped,
             decision=decision,

@@ -36,6 +36,7 @@ from crawler_dedup.signedpage import Signature
 from crawler_dedup.texts import Text
 from spiders.demo_texts import CHINESE, ENGLISH
 from tests.prose import ODD, SAMPLES, prose, sentences, text_of
+from tests.test_texts import slow_mixed as mix
 
 _MASK = (1 << 64) - 1
 Numbers = NDArray[np.uint64]
@@ -47,15 +48,6 @@ TEXTS = st.lists(st.sampled_from([*VOCABULARY, ". ", "。", "\n", ", ", "！"]),
 
 def hash_of(word: str) -> int:
     return xxh3_64_intdigest(word.encode("utf-8", "replace"))
-
-
-def mix(number: int) -> int:
-    """The finaliser of MurmurHash3."""
-    number ^= number >> 33
-    number = number * 0xFF51AFD7ED558CCD & _MASK
-    number ^= number >> 33
-    number = number * 0xC4CEB9FE1A85EC53 & _MASK
-    return number ^ number >> 33
 
 
 def shingles(words: list[str], width: int) -> set[int]:
