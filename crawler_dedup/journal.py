@@ -31,7 +31,8 @@ MAX_WAITING = 100_000
 _COMPLAINT_SECONDS = 60.0
 _CLOSE_SECONDS = 5.0
 
-Event = Literal["drop", "mark", "unchanged", "watchdog"]
+Compressed = bytes  # a field of :class:`Entry` has the name of the type
+Event = Literal["drop", "mark", "unchanged", "unchecked", "watchdog"]
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -42,11 +43,12 @@ class Entry(msgspec.Struct, frozen=True):
         time: when, in UTC (ISO 8601, milliseconds).
         run: number of the run, 8 hexadecimal digits.
         event: ``drop``; ``mark``: a duplicate that passed, because the action is "mark"; ``unchanged``: a page that is what
-            it was; ``watchdog``: a kept page that stands for suspiciously many.
+            it was; ``unchecked``: one that could not be judged, and passed; ``watchdog``: a kept page that stands for
+            suspiciously many.
         spider: its name.
         scope: what the page was compared with.
         url: address of the page.
-        kept_url: address of the page that stands for it.
+        kept_url: address of the page that stands for it; of an ``unchanged`` page itself; ``""``: there is none.
         rule: the row that decided.
         distance: of the signatures, in bits; ``None`` where the scheme has no such thing.
         resemblance: estimated, 0 to 1.
@@ -54,6 +56,8 @@ class Entry(msgspec.Struct, frozen=True):
         title: of the page.
         bytes: of its body.
         links: its outlinks, which are not followed from there if it was dropped.
+        reason: why the page is unchecked.
+        text: its main text in UTF-8, compressed with Zstandard, where ``Config.store_text`` asks for it.
     """
 
     version: int
@@ -71,6 +75,8 @@ class Entry(msgspec.Struct, frozen=True):
     title: str = ""
     bytes: int = 0
     links: int = 0
+    reason: str = ""
+    text: Compressed = b""
 
 
 def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: int, spider: str) -> Entry:
@@ -84,7 +90,7 @@ def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: 
         spider=spider,
         scope=decision.scope,
         url=decision.url,
-        kept_url=decision.duplicate_of or decision.url,
+        kept_url=decision.duplicate_of or (decision.url if decision.match else ""),
         rule=match.rule if match else "",
         distance=match.distance if match else None,
         resemblance=match.resemblance if match else None,
@@ -92,6 +98,8 @@ def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: 
         title=page.title if page else "",
         bytes=page.size if page else 0,
         links=page.link_count if page else 0,
+        reason=decision.reason,
+        text=page.text if page else b"",
     )
 
 
@@ -106,7 +114,7 @@ def read(path: Path) -> Iterator[Line]:
     """The lines of a journal. One that was cut in half, or is none, comes with ``None`` for its entry.
 
     Raises:
-        DedupError: the file cannot be read, or was written by a later version.
+        DedupError: the file cannot be read, or was written by a version with another schema.
     """
     decode = msgspec.json.Decoder(Entry).decode
     try:
@@ -117,8 +125,12 @@ def read(path: Path) -> Iterator[Line]:
                 except (msgspec.DecodeError, UnicodeDecodeError):
                     yield Line(number, None)
                     continue
-                if entry.version > VERSION:
-                    raise DedupError(f"{path}, line {number}: schema {entry.version}; this version reads {VERSION}.")
+                if entry.version != VERSION:
+                    age = "a later" if entry.version > VERSION else "an older"
+                    raise DedupError(
+                        f"{path}, line {number}, was written by {age} version of crawler-dedup: schema {entry.version}; this"
+                        f" one reads {VERSION}."
+                    )
                 yield Line(number, entry)
     except OSError as error:
         raise DedupError(f"{path} cannot be read: {error}") from None

@@ -65,6 +65,8 @@ class Reports:
             self._record("mark", decision, page)
         elif decision.verdict is Verdict.UNCHANGED:
             self._record("unchanged", decision, page)
+        elif decision.verdict is Verdict.UNCHECKED:
+            self._record("unchecked", decision, page)
         self.count("checked")
         if decision.verdict is Verdict.DUPLICATE:
             assert decision.match is not None

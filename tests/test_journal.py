@@ -62,6 +62,8 @@ def test_a_line_is_an_object_with_these_fields(tmp_path: Path) -> None:
         "title": "A title, ein Titel, 标题",
         "bytes": 1234,
         "links": 7,
+        "reason": "",
+        "text": "",
     }
 
 
@@ -91,10 +93,11 @@ def test_half_a_line_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
     assert [one is None for one in entries(path)] == [False, True, True, True, False, True]
 
 
-def test_a_later_schema_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "age"), [(0, "an older"), (2, "a later")])
+def test_another_schema_is_refused(tmp_path: Path, version: int, age: str) -> None:
     path = tmp_path / "journal.jsonl"
-    path.write_text('{"version":2,"time":"","run":"","event":"drop","spider":"","scope":"","url":""}\n')
-    with pytest.raises(DedupError, match="line 1: schema 2; this version reads 1"):
+    path.write_text(f'{{"version":{version},"time":"","run":"","event":"drop","spider":"","scope":"","url":""}}\n')
+    with pytest.raises(DedupError, match=f"line 1, was written by {age} version .* schema {version}; this one reads 1"):
         entries(path)
 
 

@@ -11,7 +11,7 @@ import typer
 
 from crawler_dedup import calibration, curves, evaluation, sidebyside
 from crawler_dedup.calibration import THRESHOLDS, Grid
-from crawler_dedup.cli import report
+from crawler_dedup.cli import evaluated
 from crawler_dedup.cli.settings import Settings, config_of
 from crawler_dedup.cli.terminal import Start, progress, told_errors
 from crawler_dedup.config import PREFIX, Config, setting_name
@@ -63,11 +63,11 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         with progress() as start:
             judged = _judge(folder, config, jobs, start)
             left_out = calibration.leave_one_out(_grid(judged, config, start), precision) if leave_one_out else None
-        found = report.Evaluation(judged, config, errors, left_out, precision)
+        found = evaluated.Evaluation(judged, config, errors, left_out, precision)
         if json:
-            report.print_json(found)
+            evaluated.print_json(found)
         else:
-            report.print_tables(found)
+            evaluated.print_tables(found)
         if plot is not None:
             curves.draw(judged, config, plot)
 
@@ -94,9 +94,9 @@ def calibrate(
         grid = _grid(_judge(folder, config, jobs, start), config, start)
     point = grid.best(precision)
     if point is None:
-        report.print_unreached(grid, precision)
+        evaluated.print_unreached(grid, precision)
         raise typer.Exit(1)
-    report.print_settings(grid, point, precision, given)
+    evaluated.print_settings(grid, point, precision, given)
 
 
 def _set_side_by_side(
@@ -109,9 +109,9 @@ def _set_side_by_side(
         sets = read_folder(folder)
         standings = list(sidebyside.stand(folder, sets, names, config, jobs, lookups, start))
     if json:
-        report.print_standings_json(standings)
+        evaluated.print_standings_json(standings)
     else:
-        report.print_standings(standings)
+        evaluated.print_standings(standings)
 
 
 def _field(setting: str) -> str:

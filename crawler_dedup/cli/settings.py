@@ -16,13 +16,18 @@ Settings = Annotated[
 ]
 
 
-def config_of(given: Sequence[str] | None) -> Config:
-    """The settings that *given* ``NAME=VALUE`` words make; a wrong one ends the command with a sentence."""
+def given_settings(given: Sequence[str] | None) -> dict[str, str]:
+    """The settings that *given* ``NAME=VALUE`` words name."""
     for one in given or []:
         if not one.startswith(PREFIX) or "=" not in one:
             raise typer.BadParameter(f"{one!r} is no setting; write {PREFIX}MIN_FEATURES=30.")
+    return dict(one.split("=", 1) for one in given or [])
+
+
+def config_of(given: Sequence[str] | None) -> Config:
+    """The settings that *given* ``NAME=VALUE`` words make; a wrong one ends the command with a sentence."""
     with told_errors():
-        return Config.from_settings(dict(one.split("=", 1) for one in given or []))
+        return Config.from_settings(given_settings(given))
 
 
 def settings() -> None:

@@ -1,0 +1,74 @@
+"""Where the commands look: the index and the journals of a Scrapy project, or those that are named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from crawler_dedup.cli.settings import given_settings
+from crawler_dedup.config import PREFIX, Config
+from crawler_dedup.errors import DedupError
+from crawler_dedup.history import Journals
+from crawler_dedup.maintenance import require_index
+
+Index = Annotated[
+    Path | None, typer.Argument(file_okay=False, help="Directory of the index; none: that of this Scrapy project.")
+]
+JournalFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--journal", dir_okay=False, help="A file of the journal; may be repeated. None: those beside the index."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Place:
+    """An index, the settings of the project to which it belongs, and what crawls have noted."""
+
+    directory: Path
+    config: Config
+    journals: Journals
+
+
+def place_of(index: Path | None, files: Sequence[Path] | None, settings: Sequence[str] | None = None) -> Place:
+    """Where to look.
+
+    Args:
+        index: as it was named; else the project's.
+        files: of the journal, as they were named.
+        settings: ``NAME=VALUE`` words, which win over the project's.
+
+    Raises:
+        DedupError: there is no index, or no project; a setting is not allowed.
+    """
+    of_project = _project_settings()
+    config = Config.from_settings({**of_project, **given_settings(settings)})
+    if index is None:
+        index = _project_index(config)
+    require_index(index)
+    return Place(index, config, Journals(files) if files else Journals.beside(index, config.journal))
+
+
+def _project_settings() -> dict[str, Any]:
+    from scrapy.utils.project import get_project_settings, inside_project  # noqa: PLC0415  (it takes a while)
+
+    if not inside_project():
+        return {}
+    try:
+        settings = get_project_settings()
+    except Exception as error:  # whatever a settings module does
+        raise DedupError(f"The settings of this Scrapy project cannot be read: {error}") from error
+    return {name: settings[name] for name in settings if name.startswith(PREFIX)}
+
+
+def _project_index(config: Config) -> Path:
+    from scrapy.utils.project import data_path, inside_project  # noqa: PLC0415
+
+    if not inside_project():
+        raise DedupError("Name the directory of the index: this is no Scrapy project.")
+    return Path(data_path(config.dir))
