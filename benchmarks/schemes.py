@@ -27,7 +27,7 @@ from benchmarks import peers
 from benchmarks.data import DATA, require_data
 from benchmarks.peers import PERMUTATIONS, SEED
 from crawler_dedup import Config, evaluation, schemes, sidebyside
-from crawler_dedup.cli.report import print_standings
+from crawler_dedup.cli.evaluated import print_standings
 from crawler_dedup.cli.terminal import progress
 from crawler_dedup.counts import Counts
 from crawler_dedup.labelled import read_folder

@@ -56,6 +56,7 @@ def test_only_the_doors_import_scrapy() -> None:
         "addon.py",
         "gate.py",
         "middleware.py",
+        "place.py",
         "reports.py",
         "scopes.py",
         "settling.py",
