@@ -81,11 +81,17 @@ def _in_index(directory: Path) -> Iterator[str]:
     try:
         for block in pages.records(_BLOCK, standing=True):
             for record in block:
-                if 0 < _unpacked_size(record.page.text) <= _MAX_UNPACKED:
-                    with suppress(zstandard.ZstdError):  # damaged
-                        yield zstandard.decompress(record.page.text).decode("utf-8", "replace")
+                yield unpacked(record.page.text)
     finally:
         pages.close()
+
+
+def unpacked(text: bytes) -> str:
+    """A main text as the index and the journal store it; ``""`` if there is none, or it is damaged."""
+    if 0 < _unpacked_size(text) <= _MAX_UNPACKED:
+        with suppress(zstandard.ZstdError):
+            return zstandard.decompress(text).decode("utf-8", "replace")
+    return ""
 
 
 def _unpacked_size(packed: bytes) -> int:

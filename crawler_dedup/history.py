@@ -91,5 +91,16 @@ def sample(entries: Iterable[Entry], size: int, source: random.Random) -> list[E
     return [entry for _, entry in sorted(drawn, key=lambda one: one[0])]
 
 
+def swallowed(entries: Iterable[Entry], kept: Collection[str]) -> dict[str, Entry]:
+    """The pages that were dropped last because of one of the *kept* addresses, by their own."""
+    found: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.event == "drop" and entry.kept_url in kept and entry.url != entry.kept_url:
+            found[entry.url] = entry
+        elif entry.event in DUPLICATES:
+            found.pop(entry.url, None)
+    return found
+
+
 def _natural(path: Path) -> list[str | int]:
     return [int(part) if part.isdecimal() else part for part in _NUMBER.split(str(path))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -12,6 +12,7 @@ import numpy as np
 
 from crawler_dedup import permuted, portable, records, store
 from crawler_dedup.catalogue import Filing
+from crawler_dedup.config import Config
 from crawler_dedup.engine import AS_MADE, FILE, MAP_SIZE, no_index
 from crawler_dedup.environment import Environment
 from crawler_dedup.errors import ExportUnreadable
@@ -64,6 +65,22 @@ def require_index(directory: Path) -> None:
 def filing_of(header: Header) -> Filing:
     """Where an index with *header* files pages. Raises :class:`ConfigError` for a scheme that this version does not have."""
     return Lookup(scheme_of(header.spec.get("scheme", "")))
+
+
+def config_as_made(header: Header, config: Config) -> Config:
+    """*config* with the settings on which the signatures of an index with *header* depend.
+
+    Raises :class:`ConfigError` for a scheme, tokenizer or extractor that this version does not have.
+    """
+    spec = header.spec
+    return replace(
+        config,
+        scheme=spec["scheme"],
+        extractor=spec["extractor"].split()[0],
+        min_features=int(spec["min features"]),
+        tokenizer=spec["tokenizer"],
+        fold_han=spec["fold han"] == "yes",
+    )
 
 
 def verify(index: Store | PermutedIndex, advance: Advance) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,8 +16,9 @@ from crawler_dedup import Decision, main_text
 
 
 class SiteSpider(scrapy.Spider):
-    """``scrapy crawl site -a url=URL[,URL…] [-a allow=host,…] [-a max_pages=N] -O pages.jsonl``
+    """``scrapy crawl site -a url=URL[,URL…] [-a urls=FILE] [-a allow=host,…] [-a max_pages=N] -O pages.jsonl``
 
+    ``urls`` is a file with further start URLs, one a line, as ``crawler-dedup forget --export`` writes it.
     Follows the links of kept pages inside the allowed hosts: by default those of the start URLs, and where a start URL
     redirects to. A page that redirects to another host is yielded too: it stands for its copies inside. ``max_pages``
     counts the pages that are yielded: dropped ones are fetched, but not counted.
@@ -24,11 +26,12 @@ class SiteSpider(scrapy.Spider):
 
     name = "site"
 
-    def __init__(self, url: str = "", allow: str = "", max_pages: str = "0", **kwargs: Any) -> None:
+    def __init__(self, url: str = "", urls: str = "", allow: str = "", max_pages: str = "0", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.start_urls = [one.strip() for one in url.split(",") if one.strip()]
+        listed = Path(urls).read_text(encoding="utf-8").splitlines() if urls else []
+        self.start_urls = [one.strip() for one in (*url.split(","), *listed) if one.strip()]
         if not self.start_urls:
-            raise ValueError("Say where to start: scrapy crawl site -a url=https://example.com/")
+            raise ValueError("Say where to start: scrapy crawl site -a url=https://example.com/ (or -a urls=FILE)")
         wrong = [one for one in self.start_urls if urlsplit(one).scheme not in ("http", "https")]
         if wrong:
             raise ValueError(f"Not an http(s) URL: {', '.join(wrong)}")

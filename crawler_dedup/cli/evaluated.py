@@ -152,7 +152,7 @@ def print_settings(grid: Grid, point: int, precision: float, given: Mapping[str,
     """
     counts = grid.counts(point)
     lines = [
-        f"# Expected on pages like these: precision {_shown(counts.precision)}, recall {_shown(counts.recall)}.",
+        f"# Expected on pages like these: precision {shown(counts.precision)}, recall {shown(counts.recall)}.",
         "# That is a little too good, because the thresholds were chosen on the same pairs;"
         " `crawler-dedup evaluate --leave-one-out` says by how much.",
     ]
@@ -181,8 +181,8 @@ def print_unreached(grid: Grid, precision: float) -> None:
         f"{setting_name(name)} = {value!r}" for name, value in _thresholds(grid.points[point]).items()
     )
     typer.echo(
-        f"No thresholds reach a precision of {precision}. The greatest is {_shown(counts.precision)}, with a recall of"
-        f" {_shown(counts.recall)}, at {thresholds}. `crawler-dedup evaluate --errors 20` shows the wrong pairs."
+        f"No thresholds reach a precision of {precision}. The greatest is {shown(counts.precision)}, with a recall of"
+        f" {shown(counts.recall)}, at {thresholds}. `crawler-dedup evaluate --errors 20` shows the wrong pairs."
     )
 
 
@@ -205,7 +205,7 @@ def _macro_line(precision: Mean, recall: Mean) -> str:
 def _grey_table(grey: Sequence[tuple[str, Share]]) -> Table:
     table = _table("grey pairs, by j_sub", "pairs", "dropped", "share (95 %)")
     for name, share in grey:
-        table.add_row(name, str(share.of), str(share.hits), _shown(share))
+        table.add_row(name, str(share.of), str(share.hits), shown(share))
     return table
 
 
@@ -236,10 +236,11 @@ def _table(first: str, *others: str) -> Table:
 
 def _cells(counts: Counts) -> list[str]:
     numbers = [str(number) for number in asdict(counts).values()]
-    return [*numbers, _shown(counts.precision), _shown(counts.recall)]
+    return [*numbers, shown(counts.precision), shown(counts.recall)]
 
 
-def _shown(share: Share) -> str:
+def shown(share: Share) -> str:
+    """A share with its interval, ``0.950 (0.764–0.991)``."""
     low, high = share.interval
     return f"{_figure(share.value)} ({_figure(low)}–{_figure(high)})" if share.of else "–"
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
-import re
 import signal
-import time
-from collections.abc import Callable
 from datetime import datetime, timezone
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 from rich.console import Console
@@ -20,16 +16,15 @@ from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup import compaction, maintenance
+from crawler_dedup.cli.forget import forget
 from crawler_dedup.cli.terminal import progress, told_errors
 from crawler_dedup.errors import DedupError, IndexDamaged
 from crawler_dedup.maintenance import Contents
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.portable import Export
-from crawler_dedup.records import Record
 
 app = typer.Typer(no_args_is_help=True, help="Look after an index.")
 
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _SHOWN = 20
 
 Index = Annotated[Path, typer.Argument(help="Directory of the index.")]
@@ -96,39 +91,7 @@ def compact(index: Index) -> None:
     typer.echo(f"{decimal(before)} before, {decimal(after)} after.")
 
 
-@app.command()
-def forget(
-    index: Index,
-    older_than: Annotated[str, typer.Option(help="Filed longer ago than this: 90d, 12h, 2w.")] = "",
-    url: Annotated[str, typer.Option(help="With this address.")] = "",
-    host: Annotated[str, typer.Option(help="Of this host.")] = "",
-    run: Annotated[str, typer.Option(help="Filed by this run, as `stats` names it.")] = "",
-) -> None:
-    """Forget pages: they stand for nothing any more, and are new when they come again. What is given must all hold."""
-    tests: list[Callable[[Record], bool]] = []
-    if older_than:
-        before = time.time() - _seconds(older_than)
-        tests.append(lambda record: record.filed < before)
-    if url:
-        tests.append(lambda record: record.page.url == url)
-    if host:
-        tests.append(lambda record: _host(record.page.url) == host.lower())
-    if run:
-        number = _run(run)
-        tests.append(lambda record: record.run == number)
-    if not tests:
-        raise typer.BadParameter("Say what to forget: --older-than, --url, --host or --run.")
-    with told_errors(), progress() as start:
-        pages = maintenance.open_pages(index)
-        try:
-            forgotten = pages.forget(
-                lambda record: all(test(record) for test in tests),
-                maintenance.filing_of(pages.header),
-                start("reading", len(pages)),
-            )
-        finally:
-            pages.close()
-    typer.echo(f"{forgotten:,} pages forgotten. `crawler-dedup index compact` gives their room back to the disk.")
+app.command()(forget)
 
 
 @app.command("export")
@@ -214,24 +177,3 @@ def _when(seconds: int) -> str:
         return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     except (ValueError, OverflowError, OSError):  # an imported record may say anything
         return f"{seconds} s after 1970"
-
-
-def _host(url: str) -> str | None:
-    try:
-        return urlsplit(url).hostname
-    except ValueError:
-        return None
-
-
-def _seconds(duration: str) -> float:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", duration.strip())
-    if not found:
-        raise typer.BadParameter(f"{duration!r} is no duration; write 90d, 12h, 30m or 2w.")
-    return float(found[1]) * _SECONDS[found[2]]
-
-
-def _run(text: str) -> int:
-    try:
-        return int(text, 16)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is no run; `crawler-dedup index stats` names them.") from None

@@ -51,7 +51,7 @@ def place_of(index: Path | None, files: Sequence[Path] | None, settings: Sequenc
     if index is None:
         index = _project_index(config)
     require_index(index)
-    return Place(index, config, Journals(files) if files else Journals.beside(index, config.journal))
+    return Place(index, config, Journals(files) if files else Journals.beside(index, config.journal_file))
 
 
 def _project_settings() -> dict[str, Any]:

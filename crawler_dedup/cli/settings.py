@@ -12,7 +12,9 @@ from crawler_dedup.config import PREFIX, Config, settings_reference
 
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting, as DEDUP_MIN_FEATURES=30; may be repeated."),
+    typer.Option(
+        "--set", "--config", "-s", metavar="NAME=VALUE", help="A setting, as DEDUP_MIN_FEATURES=30; may be repeated."
+    ),
 ]
 
 

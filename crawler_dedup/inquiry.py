@@ -1,0 +1,122 @@
+"""What is known of an address: from the index what is kept, from the journals what has become of the rest."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from crawler_dedup.history import DUPLICATES, Journals
+from crawler_dedup.journal import Entry
+from crawler_dedup.records import Record
+from crawler_dedup.sites import Sites, host_of
+from crawler_dedup.store import Store
+
+Advance = Callable[[int], None]
+
+_BLOCK = 1000
+_MOST_ENTRIES = 20
+_MOST_LISTED = 1000
+_MOST_SIMILAR = 5
+
+
+@dataclass
+class Findings:
+    """What is known of an address.
+
+    Attributes:
+        url: the address.
+        entries: what the journals say of it, the latest last; the last twenty.
+        kept: the records under this address, one a scope.
+        representative: the address of the page that stands for it, or, where it is kept, its own; ``""``: there is none.
+        representatives: the records of that.
+        duplicates: other pages for which that stands, by address: the last entry of each, of a thousand at most.
+        duplicate_count: how many entries of such pages there are.
+        similar: known addresses that may be meant, where nothing is known of this one.
+        sites: what kept pages show of the sites of the two.
+    """
+
+    url: str
+    entries: deque[Entry] = field(default_factory=lambda: deque(maxlen=_MOST_ENTRIES))
+    kept: list[Record] = field(default_factory=list)
+    representative: str = ""
+    representatives: list[Record] = field(default_factory=list)
+    duplicates: dict[str, Entry] = field(default_factory=dict)
+    duplicate_count: int = 0
+    similar: dict[str, None] = field(default_factory=dict)
+    sites: Sites = field(default_factory=Sites)
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.kept or self.entries)
+
+    @property
+    def last(self) -> Entry | None:
+        """What the journals say last."""
+        return self.entries[-1] if self.entries else None
+
+
+def inquire(url: str, pages: Store, journals: Journals, advance: Advance) -> Findings:
+    """Look through the index once and through the journals twice.
+
+    Args:
+        advance: called with numbers of records that were looked at.
+
+    Raises:
+        DedupError: a journal was written by a version with another schema, or index or journal cannot be read.
+    """
+    found = Findings(url)
+    resembling = _Resembling(url)
+    for entry in journals.entries():
+        if entry.event != "watchdog" and entry.url == url:
+            found.entries.append(entry)
+        resembling.look(entry.url)
+    named = found.last.kept_url if found.last else ""
+    hosts = frozenset(map(host_of, (url, named)))
+    for block in pages.records(_BLOCK):
+        for record in block:
+            _look(record, found, named, hosts)
+            resembling.look(record.page.url)
+        advance(len(block))
+    found.representative = url if found.kept else named
+    if found.kept:
+        found.representatives = found.kept
+    if not found.is_known:
+        found.similar = resembling.found
+    if found.representative:
+        _count_duplicates(found, journals.entries())
+    return found
+
+
+def _look(record: Record, found: Findings, named: str, hosts: frozenset[str]) -> None:
+    if host_of(record.page.url) in hosts:
+        found.sites.learn(record.page)
+    if record.page.url == found.url:
+        found.kept.append(record)
+    elif record.page.url == named:
+        found.representatives.append(record)
+
+
+def _count_duplicates(found: Findings, entries: Iterable[Entry]) -> None:
+    for entry in entries:
+        if entry.event in DUPLICATES and entry.kept_url == found.representative and entry.url != found.url:
+            found.duplicate_count += 1
+            if entry.url in found.duplicates or len(found.duplicates) < _MOST_LISTED:
+                found.duplicates[entry.url] = entry
+
+
+class _Resembling:
+    """Addresses that differ from one only in what people leave out when they copy it."""
+
+    def __init__(self, url: str) -> None:
+        self._wanted = _bare(url)
+        self.found: dict[str, None] = {}
+
+    def look(self, url: str) -> None:
+        if len(self.found) < _MOST_SIMILAR and _bare(url) == self._wanted:
+            self.found[url] = None
+
+
+def _bare(url: str) -> str:
+    bare = url.lower().partition("#")[0].removeprefix("https://").removeprefix("http://").removeprefix("www.")
+    return bare.removesuffix("/index.html").rstrip("/")
