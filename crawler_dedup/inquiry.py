@@ -16,7 +16,7 @@ Advance = Callable[[int], None]
 
 _BLOCK = 1000
 _MOST_ENTRIES = 20
-_MOST_LISTED = 1000
+MOST_LISTED = 1000
 _MOST_SIMILAR = 5
 
 
@@ -30,8 +30,7 @@ class Findings:
         kept: the records under this address, one a scope.
         representative: the address of the page that stands for it, or, where it is kept, its own; ``""``: there is none.
         representatives: the records of that.
-        duplicates: other pages for which that stands, by address: the last entry of each, of a thousand at most.
-        duplicate_count: how many entries of such pages there are.
+        duplicates: other pages for which that stands since it was filed, by address; a thousand at most.
         similar: known addresses that may be meant, where nothing is known of this one.
         sites: what kept pages show of the sites of the two.
     """
@@ -42,7 +41,6 @@ class Findings:
     representative: str = ""
     representatives: list[Record] = field(default_factory=list)
     duplicates: dict[str, Entry] = field(default_factory=dict)
-    duplicate_count: int = 0
     similar: dict[str, None] = field(default_factory=dict)
     sites: Sites = field(default_factory=Sites)
 
@@ -84,7 +82,7 @@ def inquire(url: str, pages: Store, journals: Journals, advance: Advance) -> Fin
     if not found.is_known:
         found.similar = resembling.found
     if found.representative:
-        _count_duplicates(found, journals.entries())
+        _add_duplicates(found, journals.entries())
     return found
 
 
@@ -97,12 +95,15 @@ def _look(record: Record, found: Findings, named: str, hosts: frozenset[str]) ->
         found.representatives.append(record)
 
 
-def _count_duplicates(found: Findings, entries: Iterable[Entry]) -> None:
+def _add_duplicates(found: Findings, entries: Iterable[Entry]) -> None:
+    filed = min((record.filed for record in found.representatives), default=0)
     for entry in entries:
-        if entry.event in DUPLICATES and entry.kept_url == found.representative and entry.url != found.url:
-            found.duplicate_count += 1
-            if entry.url in found.duplicates or len(found.duplicates) < _MOST_LISTED:
-                found.duplicates[entry.url] = entry
+        if entry.event not in DUPLICATES or entry.url == found.url:
+            continue
+        if entry.kept_url != found.representative or entry.seconds < filed:
+            found.duplicates.pop(entry.url, None)  # another page stands for it by now
+        elif entry.url in found.duplicates or len(found.duplicates) < MOST_LISTED:
+            found.duplicates[entry.url] = entry
 
 
 class _Resembling:

@@ -78,6 +78,14 @@ class Entry(msgspec.Struct, frozen=True):
     reason: str = ""
     text: Compressed = b""
 
+    @property
+    def seconds(self) -> float:
+        """When, in seconds since 1970; 0 where the time cannot be read."""
+        try:
+            return datetime.fromisoformat(self.time.replace("Z", "+00:00")).timestamp()
+        except (ValueError, OverflowError):
+            return 0.0
+
 
 def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: int, spider: str) -> Entry:
     """The line for *decision* about *page* (``None``: only its address is known)."""
@@ -159,6 +167,7 @@ class Journal:
         self._wake = threading.Event()
         with suppress(OSError):  # told with the first line. Not made anew: where a disk was unmounted, nothing belongs
             path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()  # a crawl without drops has a journal too
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="crawler-dedup journal", daemon=True)
         self._thread.start()

@@ -12,7 +12,7 @@ import typer
 
 from crawler_dedup.cli.entries import block, damage
 from crawler_dedup.cli.place import Index, JournalFiles, Place, place_of
-from crawler_dedup.cli.terminal import told_errors
+from crawler_dedup.cli.terminal import number_of, told_errors
 from crawler_dedup.errors import DedupError
 from crawler_dedup.history import DUPLICATES, Selection, sample
 from crawler_dedup.sites import host_of
@@ -52,7 +52,7 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     for line in damage(place.journals):
         typer.echo(line, err=True)
     if not json:
-        typer.echo(f"{count:,} pages." if count else "No page was dropped, or none that is asked for.")
+        typer.echo(f"{number_of(count, 'page')}." if count else "No page was dropped, or none that is asked for.")
     raise typer.Exit(0 if count else 1)
 
 

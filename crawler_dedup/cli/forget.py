@@ -15,7 +15,7 @@ import typer
 from crawler_dedup import maintenance
 from crawler_dedup.cli.entries import damage
 from crawler_dedup.cli.place import Index, JournalFiles, Place, place_of
-from crawler_dedup.cli.terminal import Start, printable, progress, told_errors
+from crawler_dedup.cli.terminal import Start, number_of, printable, progress, told_errors
 from crawler_dedup.history import swallowed
 from crawler_dedup.records import Record
 from crawler_dedup.store import Store
@@ -96,14 +96,15 @@ def _swallowed(place: Place, pages: Store, is_meant: Test, url: str, start: Star
 def _tell(place: Place, dropped: Collection[str], export: Path | None) -> None:
     for line in damage(place.journals):
         typer.echo(line, err=True)
+    said = f"{number_of(len(dropped), 'page')} {'was' if len(dropped) == 1 else 'were'} dropped"
     if not place.journals.files:
         typer.echo("There is no journal: what was dropped because of them is not known.", err=True)
     elif not dropped:
         typer.echo("No page was dropped because of them.")
     elif export is not None:
-        typer.echo(f"{len(dropped):,} pages were dropped because of them: {export} lists them, to be crawled again.")
+        typer.echo(f"Because of them {said}: {export} lists what was, to be crawled again.")
     else:
-        typer.echo(f"{len(dropped):,} pages were dropped because of them (--export urls.txt writes all to a file):")
+        typer.echo(f"Because of them {said} (--export urls.txt writes all to a file):")
         for one in list(dropped)[:_SHOWN]:
             typer.echo(f"  {printable(one)}")
 

@@ -20,6 +20,11 @@ def printable(text: str) -> str:
     return "".join(one for one in text if one.isprintable())
 
 
+def number_of(count: int, thing: str) -> str:
+    """``1 page``, ``2,000 pages``."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 @contextmanager
 def told_errors() -> Iterator[None]:
     """What goes wrong becomes a sentence and exit status 2."""

@@ -15,13 +15,13 @@ from crawler_dedup.cli.entries import damage, figures, when
 from crawler_dedup.cli.pair import print_pair
 from crawler_dedup.cli.place import Index, JournalFiles, Place, place_of
 from crawler_dedup.cli.settings import Settings
-from crawler_dedup.cli.terminal import printable, progress, told_errors
+from crawler_dedup.cli.terminal import number_of, printable, progress, told_errors
 from crawler_dedup.config import Config
 from crawler_dedup.corpus import unpacked
 from crawler_dedup.errors import DedupError
 from crawler_dedup.examining import Examined, examine
 from crawler_dedup.fetching import fetch
-from crawler_dedup.inquiry import Findings, inquire
+from crawler_dedup.inquiry import MOST_LISTED, Findings, inquire
 from crawler_dedup.journal import Entry
 from crawler_dedup.records import Record
 from crawler_dedup.rules import Pair
@@ -77,7 +77,7 @@ def _tell(found: Findings, place: Place, *, listed: int | None) -> None:
     _tell_duplicates(found, listed)
     earlier = [one for one in found.entries if found.kept or one is not found.last]
     if earlier:
-        say("Journal:" if found.kept else "Before:")
+        say("In the journal:" if found.kept else "Before:")
         for entry in earlier:
             say(f"  {when(entry)}  {_fate(entry)} {figures(entry)}")
 
@@ -118,14 +118,16 @@ def _tell_kept(records: list[Record], url: str) -> None:
 
 
 def _tell_duplicates(found: Findings, listed: int | None) -> None:
-    if not found.duplicates:
+    count = len(found.duplicates)
+    if not count:
         return
-    others = "" if found.kept else "other "
-    typer.echo(f"{printable(found.representative)} stands for {len(found.duplicates):,} {others}pages:")
+    least = " at least" if count == MOST_LISTED else ""
+    pages = number_of(count, "page" if found.kept else "other page")
+    typer.echo(f"{printable(found.representative)} stands for {pages}{least}:")
     for entry in list(found.duplicates.values())[:listed]:
         typer.echo(f"  {printable(entry.url)}  ({figures(entry)})")
-    if listed is not None and len(found.duplicates) > listed:
-        typer.echo(f"  … and {len(found.duplicates) - listed:,} more (--all)")
+    if listed is not None and count > listed:
+        typer.echo(f"  … and {count - listed:,} more (--all)")
 
 
 def _show(found: Findings, config: Config, *, fetches: bool) -> None:
