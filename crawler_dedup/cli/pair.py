@@ -21,6 +21,7 @@ def print_pair(console: Console, new: Examined, kept: Examined, pair: Pair) -> N
     for name, one, other in (("new", new, kept), ("kept", kept, new)):
         console.print(_tokens(name, one.lacking_in(other)))
     console.print(_rows(rows(pair)))
+    console.print("The first row that says something decides (→); what stands in brackets was not asked.")
 
 
 def print_texts(console: Console, new: Examined, kept: Examined) -> None:
@@ -72,5 +73,4 @@ def _rows(told: list[RowSaid]) -> Table:
         style = "bold" if one.decides else "dim" if decided else ""
         table.add_row("→" if one.decides else "", one.name, said, Text(printable(one.measured)), style=style)
         decided = decided or one.decides
-    table.caption = "The first row that says something decides (→); what stands in brackets was not asked."
     return table
