@@ -59,6 +59,7 @@ def test_only_the_doors_import_scrapy() -> None:
         "place.py",
         "reports.py",
         "scopes.py",
+        "settings.py",
         "settling.py",
         "signals.py",
         "startup.py",

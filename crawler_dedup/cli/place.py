@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from crawler_dedup.cli.settings import given_settings
-from crawler_dedup.config import PREFIX, Config
+from crawler_dedup.cli.settings import read_config
+from crawler_dedup.config import Config
 from crawler_dedup.errors import DedupError
 from crawler_dedup.history import Journals
 from crawler_dedup.maintenance import require_index
@@ -46,24 +46,11 @@ def place_of(index: Path | None, files: Sequence[Path] | None, settings: Sequenc
     Raises:
         DedupError: there is no index, or no project; a setting is not allowed.
     """
-    of_project = _project_settings()
-    config = Config.from_settings({**of_project, **given_settings(settings)})
+    config = read_config(settings)
     if index is None:
         index = _project_index(config)
     require_index(index)
     return Place(index, config, Journals(files) if files else Journals.beside(index, config.journal_file))
-
-
-def _project_settings() -> dict[str, Any]:
-    from scrapy.utils.project import get_project_settings, inside_project  # noqa: PLC0415  (it takes a while)
-
-    if not inside_project():
-        return {}
-    try:
-        settings = get_project_settings()
-    except Exception as error:  # whatever a settings module does
-        raise DedupError(f"The settings of this Scrapy project cannot be read: {error}") from error
-    return {name: settings[name] for name in settings if name.startswith(PREFIX)}
 
 
 def _project_index(config: Config) -> Path:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from crawler_dedup.cli.terminal import told_errors
 from crawler_dedup.config import PREFIX, Config, settings_reference
+from crawler_dedup.errors import DedupError
 
 Settings = Annotated[
     list[str] | None,
@@ -18,18 +19,34 @@ Settings = Annotated[
 ]
 
 
-def given_settings(given: Sequence[str] | None) -> dict[str, str]:
-    """The settings that *given* ``NAME=VALUE`` words name."""
+def config_of(given: Sequence[str] | None) -> Config:
+    """As :func:`read_config`; what is wrong ends the command with a sentence."""
+    with told_errors():
+        return read_config(given)
+
+
+def read_config(given: Sequence[str] | None) -> Config:
+    """The settings of the Scrapy project around the working directory, if there is one, and ``NAME=VALUE`` words, which win.
+
+    Raises:
+        DedupError: a setting is not allowed, or the project's cannot be read.
+    """
     for one in given or []:
         if not one.startswith(PREFIX) or "=" not in one:
             raise typer.BadParameter(f"{one!r} is no setting; write {PREFIX}MIN_FEATURES=30.")
-    return dict(one.split("=", 1) for one in given or [])
+    return Config.from_settings({**_project_settings(), **dict(one.split("=", 1) for one in given or [])})
 
 
-def config_of(given: Sequence[str] | None) -> Config:
-    """The settings that *given* ``NAME=VALUE`` words make; a wrong one ends the command with a sentence."""
-    with told_errors():
-        return Config.from_settings(given_settings(given))
+def _project_settings() -> dict[str, Any]:
+    from scrapy.utils.project import get_project_settings, inside_project  # noqa: PLC0415  (it takes a while)
+
+    if not inside_project():
+        return {}
+    try:
+        settings = get_project_settings()
+    except Exception as error:  # whatever a settings module does
+        raise DedupError(f"The settings of this Scrapy project cannot be read: {error}") from error
+    return {name: settings[name] for name in settings if name.startswith(PREFIX)}
 
 
 def settings() -> None:
