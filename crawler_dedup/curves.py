@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawler_dedup.config import Config
 from crawler_dedup.counts import Counts
-from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation import Judged, count
 from crawler_dedup.hamming import MAX_DISTANCE
 
@@ -22,14 +20,6 @@ _ALONE_TO = 12
 """Largest distance of the curve of signatures alone: beyond what the index finds, to show what is lost and gained there."""
 
 _COLOURS = {"precision": "tab:blue", "recall": "tab:orange"}
-
-
-def require_matplotlib() -> None:
-    """Raise :class:`DedupError` if it is not installed."""
-    if find_spec("matplotlib") is None:
-        raise DedupError(
-            "Plots need the package matplotlib, which is not installed: pip install 'crawler-dedup[plot]'."
-        )
 
 
 def counts_by_signature(judged: Sequence[Judged]) -> list[Counts]:
@@ -47,7 +37,7 @@ def draw(judged: Sequence[Judged], config: Config, path: Path) -> None:
     """Write an SVG: on the left precision and recall against the distance (as figure 1 of Manku, Jain and Das Sarma,
     "Detecting near-duplicates for web crawling", WWW 2007), on the right how distances are distributed.
     """
-    from matplotlib import rc_context  # noqa: PLC0415  (optional)
+    from matplotlib import rc_context  # noqa: PLC0415  (it takes a while)
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     figure = Figure(figsize=(11, 4.5), layout="constrained")

@@ -83,7 +83,7 @@ class Entry(msgspec.Struct, frozen=True):
         """When, in seconds since 1970; 0 where the time cannot be read."""
         try:
             return datetime.fromisoformat(self.time.replace("Z", "+00:00")).timestamp()
-        except (ValueError, OverflowError):
+        except (ValueError, OverflowError, OSError):
             return 0.0
 
 

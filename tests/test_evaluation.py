@@ -562,16 +562,6 @@ def test_a_plot_is_an_svg_and_the_same_each_time(four_outcomes: Path, tmp_path: 
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
-def test_without_matplotlib_a_plot_is_refused_before_the_work(
-    four_outcomes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(curves, "find_spec", lambda _: None)
-    result = cli("evaluate", four_outcomes, "--plot", tmp_path / "plot.svg", status=2)
-    assert said(result).endswith("pip install 'crawler-dedup[plot]'.")
-    assert result.stdout == ""
-    assert evaluated(four_outcomes).stdout
-
-
 def test_curves_count_at_each_distance() -> None:
     first = signed_page("first")
     judged = [judged_pair(signed_page(f"d{bits}", flipped=bits), first, 1) for bits in (0, 3, 7, 9)]

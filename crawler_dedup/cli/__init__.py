@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from crawler_dedup.cli import drops, evaluate, forget, index, judge, lexicons, pages, plan, settings, trace, why
+from crawler_dedup.cli import drops, evaluate, forget, index, judge, lexicons, pages, plan, report, settings, trace, why
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 app.command()(settings.settings)
@@ -13,6 +13,7 @@ app.command()(why.why)
 app.command()(drops.drops)
 app.command()(judge.judge)
 app.command()(forget.forget)
+app.command()(report.report)
 app.command()(plan.plan)
 app.command()(evaluate.evaluate)
 app.command()(evaluate.calibrate)

@@ -58,8 +58,6 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if (plot or leave_one_out) and config.scheme != "simhash":
         raise typer.BadParameter("--plot and --leave-one-out are about the distances of simhash.")
     with told_errors():
-        if plot is not None:
-            curves.require_matplotlib()
         with progress() as start:
             judged = _judge(folder, config, jobs, start)
             left_out = calibration.leave_one_out(_grid(judged, config, start), precision) if leave_one_out else None
