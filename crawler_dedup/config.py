@@ -5,14 +5,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
+from urllib.parse import urlsplit
+
+from w3lib.url import file_uri_to_path
 
 from crawler_dedup.engine import MAP_SIZE
 from crawler_dedup.errors import ConfigError
 
 PREFIX = "DEDUP_"
+
+_JOURNAL = "journal-%(time)s.jsonl"
 
 Read = Callable[[Any], Any]
 
@@ -69,8 +75,17 @@ def _scope(value: Any) -> Any:
 
 def _journal(value: Any) -> str:
     name = str(value or "")
-    _ = name % {"time": "", "name": ""}  # raises
+    if not _uri_scheme(name):
+        _ = name % {"time": "", "name": ""}  # raises
+    elif set(re.findall(r"%\((\w*)\)", name)) - {"time", "name"}:
+        raise ValueError(name)
     return name
+
+
+def _uri_scheme(name: str) -> str:
+    """``s3`` of ``s3://bucket/journal``; ``""`` of a path, which may begin with the letter of a drive."""
+    scheme = urlsplit(name).scheme
+    return scheme if len(scheme) > 1 else ""
 
 
 def _setting(default: Any, read: Read, allowed: str, doc: str) -> Any:
@@ -265,11 +280,14 @@ class Config:
         "loop, which takes milliseconds and is not interrupted.)",
     )
     journal: str = _setting(
-        "journal-%(time)s.jsonl",
+        _JOURNAL,
         _journal,
-        'a path, in which "%" begins "%(time)s" or "%(name)s" or is doubled; or an empty string',
+        'a path, in which "%" begins "%(time)s" or "%(name)s" or is doubled; a URI, in which there may be these two; or an '
+        "empty string",
         "The record of drops ([journal.md](journal.md)). `%(time)s` is when the crawl began, `%(name)s` the spider. A "
-        "relative path stands in the directory of the index. Empty: none is written.",
+        "relative path stands in the directory of the index. A URI has the scheme of one of Scrapy's feed storages "
+        "(`s3://`, `gs://`, `ftp://`, what `FEED_STORAGES` adds): the journal is written beside the index and handed over "
+        "when the crawl ends; `file:` is a path. Empty: none is written.",
     )
     journal_bytes: int = _setting(
         100 << 20,
@@ -298,6 +316,20 @@ class Config:
                     f"{setting_name(one.name)} = {value!r} is not allowed; it takes {one.metadata['allowed']}."
                 ) from None
             object.__setattr__(self, one.name, read)
+
+    @property
+    def journal_file(self) -> str:
+        """Where the lines of the journal are written: a path for ``%`` and ``time`` and ``name``; ``""``: nowhere."""
+        scheme = _uri_scheme(self.journal)
+        if scheme == "file":
+            path = file_uri_to_path(self.journal).replace("%", "%%")
+            return path.replace("%%(time)s", "%(time)s").replace("%%(name)s", "%(name)s")
+        return _JOURNAL if scheme else self.journal
+
+    @property
+    def journal_uri(self) -> str:
+        """Where the journal is handed over when the crawl ends; ``""``: nowhere."""
+        return self.journal if _uri_scheme(self.journal) not in ("", "file") else ""
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Config:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass
 
 from lxml.html import HtmlElement
@@ -16,6 +15,7 @@ from crawler_dedup.signedpage import Kind, SignedPage
 from crawler_dedup.signing import Signer
 
 _LONG_LINE = 40
+_LONG_TEXT = 100_000  # in which looking for thousands of lines would take seconds
 # What a reader sees, and is never main text.
 _PASSED_OVER = ("aside", "button", "dialog", "footer", "menu", "nav", "noscript")
 
@@ -84,15 +84,17 @@ def rows(pair: Pair) -> list[RowSaid]:
 
 
 def _cut_away(tree: HtmlElement, text: str, max_depth: int) -> tuple[str, ...]:
-    everything = deepcopy(tree)
-    for one in everything.iter(*_PASSED_OVER):
-        one.tag = "div"
+    """What *tree*, which is changed, shows beside the main text *text*."""
+    for root in maintext.roots(tree):
+        for one in root.iter(*_PASSED_OVER):
+            one.tag = "div"
     kept = Counter(line.strip().removeprefix("- ") for line in text.splitlines())
+    searched = text if len(text) < _LONG_TEXT else ""
     rest = []
-    for block in outline(everything, max_depth).blocks:
+    for block in outline(tree, max_depth).blocks:
         if kept[block.text]:
             kept[block.text] -= 1
-        elif len(block.text) < _LONG_LINE or block.text not in text:
+        elif len(block.text) < _LONG_LINE or block.text not in searched:
             rest.append(block.text)
     return tuple(rest)
 

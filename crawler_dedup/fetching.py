@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urljoin
 
 import urllib3
-from w3lib.encoding import http_content_type_encoding
+from w3lib.encoding import html_to_unicode, http_content_type_encoding
 
 from crawler_dedup.errors import DedupError
 
@@ -25,6 +26,13 @@ class Fetched:
     url: str
     body: bytes
     encoding: str | None = None
+
+    @property
+    def saved(self) -> bytes:
+        """The body so that it says its encoding itself."""
+        if self.encoding is None:
+            return self.body
+        return BOM_UTF8 + html_to_unicode(f"charset={self.encoding}", self.body)[1].encode("utf-8", "replace")
 
 
 def is_address(where: str) -> bool:
@@ -72,4 +80,11 @@ def fetch(url: str, max_bytes: int) -> Fetched:
     if answer.status != 200:
         raise DedupError(f"{url} cannot be fetched: the answer has status {answer.status}.")
     content_type = answer.headers.get("Content-Type")
-    return Fetched(urljoin(url, answer.geturl() or url), body, http_content_type_encoding(content_type))
+    return Fetched(_end_of(url, answer.retries), body, http_content_type_encoding(content_type))
+
+
+def _end_of(url: str, retries: urllib3.Retry | None) -> str:
+    """Where the redirections from *url* ended: each may be relative to the one before."""
+    for step in retries.history if retries is not None else ():
+        url = urljoin(url, step.redirect_location or "")
+    return url

@@ -7,22 +7,25 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from glob import escape, glob
 from pathlib import Path
 
 from crawler_dedup.journal import Entry, Event, read
-from crawler_dedup.sites import host_of
+from crawler_dedup.sites import is_of_host
 
 DUPLICATES: tuple[Event, ...] = ("drop", "mark")
 """Events of pages that were dropped, or that would have been."""
 
 _NUMBER = re.compile(r"(\d+)")
+_FOLLOWING = re.compile(r"\.(\d+)(\.[^./]*)?$")
+_ANY = "\0"  # stands in no path
 
 
 class Journals:
     """Files of the journal, read one after the other.
 
     Attributes:
-        files: in the order of their names, numbers in them by their size.
+        files: in the order of their names, numbers in them by their size. Lines of several are not in the order of time.
         damaged: how many lines of a file could not be read, as far as it was read.
     """
 
@@ -33,9 +36,11 @@ class Journals:
     @classmethod
     def beside(cls, directory: Path, name: str) -> Journals:
         """Those of the index in *directory*, where ``DEDUP_JOURNAL`` is *name*."""
-        path = directory / (name % {"time": "*", "name": "*"})
-        names = (path.name, path.with_suffix(f".*{path.suffix}").name) if name else ()
-        return cls(one for pattern in names for one in path.parent.glob(pattern))
+        if not name:
+            return cls(())
+        path = directory / (name % {"time": _ANY, "name": _ANY})
+        patterns = (path, path.with_suffix(f".{_ANY}{path.suffix}"))
+        return cls(Path(one) for pattern in patterns for one in glob(escape(str(pattern)).replace(_ANY, "*")))
 
     def entries(self) -> Iterator[Entry]:
         """All that can be read.
@@ -73,7 +78,7 @@ class Selection:
     def __contains__(self, entry: Entry) -> bool:
         return (
             entry.event in self.events
-            and (not self.host or host_of(entry.url) == self.host)
+            and (not self.host or is_of_host(entry.url, self.host))
             and (not self.rule or entry.rule == self.rule)
             and entry.time >= self.since
             and (not self.run or entry.run == self.run)
@@ -91,16 +96,24 @@ def sample(entries: Iterable[Entry], size: int, source: random.Random) -> list[E
     return [entry for _, entry in sorted(drawn, key=lambda one: one[0])]
 
 
-def swallowed(entries: Iterable[Entry], kept: Collection[str]) -> dict[str, Entry]:
-    """The pages that were dropped last because of one of the *kept* addresses, by their own."""
-    found: dict[str, Entry] = {}
-    for entry in entries:
-        if entry.event == "drop" and entry.kept_url in kept and entry.url != entry.kept_url:
-            found[entry.url] = entry
-        elif entry.event in DUPLICATES:
-            found.pop(entry.url, None)
-    return found
+def duplicates_of(journals: Journals, kept: Collection[str]) -> dict[str, Entry]:
+    """The pages for which one of the *kept* addresses stands, by their own: the last entry of each.
+
+    Of a page for which another one stands by now there is none. Reads the journals twice.
+    """
+    last: dict[str, Entry] = {}
+    for entry in journals.entries():
+        if entry.event in DUPLICATES and entry.kept_url in kept and entry.url not in kept:
+            last[entry.url] = entry
+    for entry in journals.entries():
+        if entry.event in DUPLICATES and entry.url in last and entry.time >= last[entry.url].time:
+            last[entry.url] = entry
+    return {url: entry for url, entry in last.items() if entry.kept_url in kept}
 
 
-def _natural(path: Path) -> list[str | int]:
-    return [int(part) if part.isdecimal() else part for part in _NUMBER.split(str(path))]
+def _natural(path: Path) -> tuple[list[str | int], int]:
+    """The first file of a journal, then ``….2.jsonl``."""
+    following = _FOLLOWING.search(path.name)
+    name = str(path.with_name(_FOLLOWING.sub(r"\2", path.name)))
+    parts: list[str | int] = [int(part) if part.isdecimal() else part for part in _NUMBER.split(name)]
+    return parts, int(following[1]) if following else 1

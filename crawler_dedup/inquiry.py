@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from crawler_dedup.history import DUPLICATES, Journals
+from crawler_dedup.history import Journals, duplicates_of
 from crawler_dedup.journal import Entry
 from crawler_dedup.records import Record
 from crawler_dedup.sites import Sites, host_of
@@ -16,7 +15,6 @@ Advance = Callable[[int], None]
 
 _BLOCK = 1000
 _MOST_ENTRIES = 20
-MOST_LISTED = 1000
 _MOST_SIMILAR = 5
 _TOLD_APART = 12
 
@@ -31,13 +29,13 @@ class Findings:
         kept: the records under this address, one a scope.
         representative: the address of the page that stands for it, or, where it is kept, its own; ``""``: there is none.
         representatives: the records of that.
-        duplicates: other pages for which that stands since it was filed, by address; a thousand at most.
+        duplicates: other pages for which that stands since it was filed, by address.
         similar: known addresses that may be meant, where nothing is known of this one.
         sites: what kept pages show of the sites of the two.
     """
 
     url: str
-    entries: deque[Entry] = field(default_factory=lambda: deque(maxlen=_MOST_ENTRIES))
+    entries: list[Entry] = field(default_factory=list)
     kept: list[Record] = field(default_factory=list)
     representative: str = ""
     representatives: list[Record] = field(default_factory=list)
@@ -56,7 +54,7 @@ class Findings:
 
 
 def inquire(url: str, pages: Store, journals: Journals, advance: Advance) -> Findings:
-    """Look through the index once and through the journals twice.
+    """Look through the index once and through the journals three times.
 
     Args:
         advance: called with numbers of records that were looked at.
@@ -68,7 +66,7 @@ def inquire(url: str, pages: Store, journals: Journals, advance: Advance) -> Fin
     resembling = _Resembling(url)
     for entry in journals.entries():
         if entry.event != "watchdog" and entry.url == url:
-            found.entries.append(entry)
+            found.entries = sorted([*found.entries, entry], key=lambda one: one.time)[-_MOST_ENTRIES:]
         resembling.look(entry.url)
     named = found.last.kept_url if found.last else ""
     hosts = host_of(url), host_of(named or url)
@@ -83,7 +81,7 @@ def inquire(url: str, pages: Store, journals: Journals, advance: Advance) -> Fin
     if not found.is_known:
         found.similar = resembling.found
     if found.representative:
-        _add_duplicates(found, journals.entries())
+        _add_duplicates(found, journals)
     return found
 
 
@@ -96,15 +94,11 @@ def _look(record: Record, found: Findings, named: str, hosts: tuple[str, str]) -
         found.representatives.append(record)
 
 
-def _add_duplicates(found: Findings, entries: Iterable[Entry]) -> None:
+def _add_duplicates(found: Findings, journals: Journals) -> None:
     filed = min((record.filed for record in found.representatives), default=0)
-    for entry in entries:
-        if entry.event not in DUPLICATES or entry.url == found.url:
-            continue
-        if entry.kept_url != found.representative or entry.seconds < filed:
-            found.duplicates.pop(entry.url, None)  # another page stands for it by now
-        elif entry.url in found.duplicates or len(found.duplicates) < MOST_LISTED:
-            found.duplicates[entry.url] = entry
+    for url, entry in duplicates_of(journals, {found.representative}).items():
+        if url != found.url and entry.seconds >= filed:
+            found.duplicates[url] = entry
 
 
 class _Resembling:

@@ -32,7 +32,7 @@ _COMPLAINT_SECONDS = 60.0
 _CLOSE_SECONDS = 5.0
 
 Compressed = bytes  # a field of :class:`Entry` has the name of the type
-Event = Literal["drop", "mark", "unchanged", "unchecked", "watchdog"]
+Event = Literal["drop", "mark", "unchanged", "unchecked", "released", "watchdog"]
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -43,8 +43,8 @@ class Entry(msgspec.Struct, frozen=True):
         time: when, in UTC (ISO 8601, milliseconds).
         run: number of the run, 8 hexadecimal digits.
         event: ``drop``; ``mark``: a duplicate that passed, because the action is "mark"; ``unchanged``: a page that is what
-            it was; ``unchecked``: one that could not be judged, and passed; ``watchdog``: a kept page that stands for
-            suspiciously many.
+            it was; ``unchecked``: one that could not be judged, and passed; ``released``: one that passed and is
+            forgotten, because its handling failed; ``watchdog``: a kept page that stands for suspiciously many.
         spider: its name.
         scope: what the page was compared with.
         url: address of the page.

@@ -51,6 +51,8 @@ class Answers:
     def __init__(self, folder: Path) -> None:
         """Raises :class:`DedupError` if *folder* holds something else."""
         self.folder = folder
+        if (folder / "pairs.jsonl").exists() and not (folder / _ANSWERS).exists():
+            raise DedupError(f"{folder} holds labelled pages that are no answers of `judge`: name another folder.")
         self._answers = list(_read(folder / _ANSWERS))
         self._judged = {_pair(one.entry) for one in self._answers}
 
@@ -67,10 +69,10 @@ class Answers:
         """Note an answer, on disk at once; returns whether `calibrate` can use it, because both pages are there."""
         self.folder.mkdir(parents=True, exist_ok=True)
         answer = Answer(msgspec.structs.replace(entry, text=b""), right)
+        self._append(_ANSWERS, answer)
         if new and kept:
             one, other = self._document(entry.url, new), self._document(entry.kept_url, kept)
             self._append("pairs.jsonl", LabelledPair(one, other, 1 if right else 0, source=host_of(entry.url)))
-        self._append(_ANSWERS, answer)
         self._answers.append(answer)
         self._judged.add(_pair(entry))
         return bool(new and kept)

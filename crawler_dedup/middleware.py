@@ -58,12 +58,12 @@ class DedupMiddleware:
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self.crawler = crawler
         self.config = config
+        self._reports = Reports(crawler, config)
         self._scope = scope_of(config, crawler)
         self._directory = Path(data_path(config.dir)).resolve()
         self.deduplicator = Deduplicator.open(self._directory, config)
         self._watchdog = Watchdog(config.max_duplicates, passes=config.pass_beyond_max_duplicates)
-        self._reports = Reports(crawler)
-        self._summary = create_looping_call(self._reports.log_summary)
+        self._summary = create_looping_call(self._reports.sum_up)
         self._flushing = create_looping_call(self._flush_feeds)
         self._is_loaded = False
         self._is_index_lost = False
@@ -97,19 +97,14 @@ class DedupMiddleware:
         crawler.signals.connect(middleware.request_scheduled, signal=signals.request_scheduled)
         return middleware
 
+    @property
+    def waiting(self) -> int:
+        """Pages that wait for the index's answer, or for what becomes of an alike page."""
+        return self._reports.waiting
+
     def spider_opened(self) -> None:
         """Say what is at work; load the dictionaries before the first page, beside the event loop."""
-        self._reports.log(
-            logging.INFO,
-            "Near-duplicate filter: index %s holds %d pages; run %08x, scheme %s, scope %s, action %s",
-            self._directory,
-            len(self.deduplicator),
-            self.deduplicator.run,
-            self.deduplicator.scheme,
-            self.config.scope,
-            self.config.action,
-        )
-        self._reports.open_journal(self._directory, self.config, self.deduplicator.run)
+        self._reports.open(self._directory, self.deduplicator)
         self._loading = asyncio.ensure_future(self._load())
         self._beside_the_loop(self._tidy())
         self._summary.start(self.config.summary_interval, now=False)
@@ -159,7 +154,7 @@ class DedupMiddleware:
         for call in (self._summary, self._flushing):
             if call.running:
                 call.stop()
-        self._reports.log_summary()
+        self._reports.sum_up()
         self._is_closing = True
         # What a job on disk has not come to, it will when it is resumed.
         self._has_finished = reason == "finished" or bool(self.crawler.settings["JOBDIR"])
@@ -180,7 +175,13 @@ class DedupMiddleware:
             await asyncio.wait(self._beside, timeout=_END_TIMEOUT)
         # Not in the one thread: a page may still hold that up.
         await asyncio.to_thread(self.deduplicator.close, goodbye=goodbye, finished=self._has_finished)
-        await asyncio.to_thread(self._reports.close_journal)
+        await self._reports.close_journal()
+
+    def end_claim(self, decision: Decision, *, settled: bool) -> None:
+        """The page of *decision* was handled, or was not. Raises :class:`IndexUnusable`: the index is closed."""
+        self.claims.end(decision, settled=settled)
+        if not settled:
+            self._reports.released(decision)
 
     def _flush_feeds(self) -> None:
         """Scrapy writes a feed whenever its buffer is full, which with small items takes longer than any grace."""
@@ -245,7 +246,8 @@ class DedupMiddleware:
         return await asyncio.wait_for(signing, self.config.timeout)
 
     async def _ask(self, page: SignedPage) -> Decision:
-        decision = await self.claims.decide(page)
+        with self._reports.asking():
+            decision = await self.claims.decide(page)
         if self._is_index_lost:
             self._is_index_lost = False
             self._reports.log(logging.INFO, "The index can be used again; pages are checked from here on")
@@ -271,7 +273,7 @@ class DedupMiddleware:
     def _watch(self, decision: Decision) -> Decision:
         watched, swallowed = self._watchdog.look(decision)
         if swallowed is not None:
-            self._reports.swallowed(decision, swallowed, self.config)
+            self._reports.swallowed(decision, swallowed)
         return watched
 
     def _failed(self, response: Response, error: Exception) -> Decision:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.filesize import decimal
+
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Verdict
+from crawler_dedup.deduplicator import Deduplicator
+from crawler_dedup.engine import FILE
+from crawler_dedup.errors import DedupError
+from crawler_dedup.feeds import JournalFeed
+from crawler_dedup.hosts import Hosts
 from crawler_dedup.journal import Event, Journal, entry_of
 from crawler_dedup.seldom import Seldom
 from crawler_dedup.signedpage import SignedPage
@@ -19,6 +30,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("crawler_dedup.middleware")
 
+_COUNTS = ("checked", "kept", "dropped", "marked", "unchanged", "changed", "unchecked")
+_HOSTS = 50
+"""Hosts of which the statistics tell."""
 _STATISTIC = {
     Verdict.NEW: "kept",
     Verdict.UNCHANGED: "unchanged",
@@ -28,27 +42,54 @@ _STATISTIC = {
 
 
 class Reports:
-    """Statistics, log lines and journal of one crawl. Belongs to its event loop."""
+    """Statistics, log lines and journal of one crawl. Belongs to its event loop.
 
-    def __init__(self, crawler: Crawler) -> None:
+    Attributes:
+        waiting: pages that wait for the index's answer, or for what becomes of an alike page.
+
+    Raises:
+        ConfigError: the journal cannot be handed over to where ``DEDUP_JOURNAL`` says.
+    """
+
+    def __init__(self, crawler: Crawler, config: Config) -> None:
         self._crawler = crawler
+        self._config = config
         self._seldom = Seldom()
+        self._feed = JournalFeed(crawler, config.journal_uri) if config.journal_uri else None
         self._journal: Journal | None = None
-        self._run = 0
+        self._deduplicator: Deduplicator | None = None
+        self._hosts = {"dropped": Hosts(), "marked": Hosts()}
+        self._told_hosts: set[str] = set()
+        self._summed_up = time.monotonic(), 0
+        self.waiting = 0
 
-    def open_journal(self, directory: Path, config: Config, run: int) -> None:
-        """From here on decisions go into the journal, if there is to be one."""
-        if config.journal:
-            began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")
-            self._run = run
-            self._journal = Journal(
-                directory / (config.journal % {"time": began, "name": self._spider}), config.journal_bytes
-            )
+    def open(self, directory: Path, deduplicator: Deduplicator) -> None:
+        """Say what is at work. From here on decisions go into the journal, if there is to be one."""
+        self._directory, self._deduplicator = directory, deduplicator
+        self.log(
+            logging.INFO,
+            "Near-duplicate filter: index %s holds %d pages; run %08x, scheme %s, scope %s, action %s",
+            directory,
+            len(deduplicator),
+            deduplicator.run,
+            deduplicator.scheme,
+            self._config.scope,
+            self._config.action,
+        )
+        self._run = deduplicator.run
+        self._began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")
+        name = self._config.journal_file % {"time": self._began, "name": self._spider}
+        if name:
+            self._journal_path = directory / name
+            self._journal = Journal(self._journal_path, self._config.journal_bytes)
 
-    def close_journal(self) -> None:
-        """Write what waits. Takes a few seconds at most."""
-        if self._journal is not None:
-            self._journal.close()
+    async def close_journal(self) -> None:
+        """Write what waits, which takes a few seconds at most; then hand it over, if it is to go elsewhere."""
+        if self._journal is None:
+            return
+        await asyncio.to_thread(self._journal.close)
+        if self._feed is not None:
+            await self._feed.store(self._journal_path, self._began)
 
     @property
     def _spider(self) -> str:
@@ -73,6 +114,7 @@ class Reports:
             if decision.match.distance is not None:
                 self.count(f"distance/{decision.match.distance}")
             self.count("dropped" if drops else "marked")
+            self._hosts["dropped" if drops else "marked"].add(decision.url)
         else:
             self.count(_STATISTIC[decision.verdict])
             if drops:
@@ -87,7 +129,11 @@ class Reports:
         self.count("links_dropped", page.link_count)
         self.log(logging.DEBUG, "Dropped %s", decision)
 
-    def swallowed(self, decision: Decision, swallowed: Swallowed, config: Config) -> None:
+    def released(self, decision: Decision) -> None:
+        """The page of *decision*, which had passed, is forgotten."""
+        self._record("released", decision, None)
+
+    def swallowed(self, decision: Decision, swallowed: Swallowed) -> None:
         """The page of which *decision* is a duplicate stands for suspiciously many."""
         self._record("watchdog", decision, None)
         self.count("watchdog")
@@ -95,8 +141,8 @@ class Reports:
             logging.WARNING,
             "%s stands for more than %d pages of one site%s. Is it an error page or a form? Some of them: %s",
             decision.duplicate_of,
-            config.max_duplicates,
-            "; further ones pass" if config.pass_beyond_max_duplicates else "",
+            self._config.max_duplicates,
+            "; further ones pass" if self._config.pass_beyond_max_duplicates else "",
             ", ".join(swallowed.examples),
         )
 
@@ -116,15 +162,60 @@ class Reports:
         else:
             self.log(level, message, *args, exc_info=exc_info)
 
-    def log_summary(self) -> None:
-        counts = {
-            name: self._crawler.stats.get_value(f"dedup/{name}", 0)
-            for name in ("checked", "kept", "dropped", "marked", "unchanged", "changed", "unchecked")
-        }
-        hits = counts["dropped"] + counts["marked"]
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """A page asks the index meanwhile."""
+        self.waiting += 1
+        try:
+            yield
+        finally:
+            self.waiting -= 1
+
+    def sum_up(self) -> None:
+        """Log the counts, and bring the statistics by host up to date."""
+        if self._deduplicator is None:  # the crawl did not begin
+            return
+        self._tell_hosts()
+        counts = {name: self._crawler.stats.get_value(f"dedup/{name}", 0) for name in _COUNTS}
+        checked = counts["checked"]
+        parts = [f"checked {checked} pages (at {self._pace(checked):.0f} pages/min), kept {counts['kept']}"]
+        for name, action in (("dropped", "drop"), ("marked", "mark")):
+            if counts[name] or action == self._config.action:
+                parts.append(f"{name} {counts[name]} ({100 * counts[name] / max(1, checked):.1f} %)")
+        parts += [f"{name} {counts[name]}" for name in ("unchanged", "changed", "unchecked")]
         self.log(
             logging.INFO,
-            "Near-duplicate filter: %s; %.1f %% are duplicates",
-            ", ".join(f"{name} {count}" for name, count in counts.items() if count or name in ("checked", "dropped")),
-            100 * hits / max(1, counts["checked"]),
+            "Near-duplicate filter: %s; %s; %d pages wait",
+            ", ".join(parts),
+            _size(self._directory, self._deduplicator),
+            self.waiting,
         )
+
+    def _pace(self, checked: int) -> float:
+        """Pages a minute since this was last asked."""
+        (then, before), self._summed_up = self._summed_up, (time.monotonic(), checked)
+        return 60 * (checked - before) / max(0.001, self._summed_up[0] - then)
+
+    def _tell_hosts(self) -> None:
+        """Write the statistics of the hosts with most duplicates, and remove those of the others."""
+        stats = self._crawler.stats
+        told = {
+            f"dedup/{what}_by_host/{host}": count
+            for what, hosts in self._hosts.items()
+            for host, count in hosts.top(_HOSTS)
+        }
+        if gone := self._told_hosts - told.keys():
+            stats.set_stats({name: value for name, value in stats.get_stats().items() if name not in gone})
+        for name, count in told.items():
+            stats.set_value(name, count)
+        self._told_hosts = set(told)
+
+
+def _size(directory: Path, deduplicator: Deduplicator) -> str:
+    """How large the index is. Takes microseconds."""
+    try:
+        file = (directory / FILE).stat()
+        size = getattr(file, "st_blocks", 0) * 512 or file.st_size
+        return f"index of {len(deduplicator)} pages, {decimal(size)}"
+    except (DedupError, OSError):
+        return "the index cannot be read"

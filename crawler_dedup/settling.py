@@ -223,7 +223,7 @@ class SettlingMiddleware:
         if filtering is None:
             return False
         try:
-            filtering.claims.end(decision, settled=settled)
+            filtering.end_claim(decision, settled=settled)
         except DedupError as error:
             logger.warning("%s counts as not handled: %s", decision.url, error, extra={"spider": self.crawler.spider})
             return False

@@ -101,6 +101,16 @@ class Sites:
             self._sites.popitem(last=False)
 
 
+def is_of_host(url: str, host: str) -> bool:
+    """Whether *host* is that of *url*, with or without its port and ``www.``."""
+    try:
+        parts = urlsplit(url)
+        names = parts.netloc.lower(), parts.hostname or ""
+    except ValueError:
+        return False
+    return host.lower().removeprefix("www.") in {name.removeprefix("www.") for name in names}
+
+
 def host_of(url: str) -> str:
     """The host of an address, ``""`` if it has none."""
     try:

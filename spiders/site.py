@@ -11,8 +11,10 @@ import scrapy
 from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 from scrapy.linkextractors import LinkExtractor
+from scrapy.settings import BaseSettings
 
 from crawler_dedup import Decision, main_text
+from crawler_dedup.progress import ProgressLine
 
 
 class SiteSpider(scrapy.Spider):
@@ -25,6 +27,13 @@ class SiteSpider(scrapy.Spider):
     """
 
     name = "site"
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        super().update_settings(settings)
+        settings.setdefault_in_component_priority_dict("EXTENSIONS", ProgressLine, 0)
+        # Scrapy's commands write the project's value over it once more, unless ours has a higher priority.
+        settings.set("EXTENSIONS", settings.getdict("EXTENSIONS"), "spider")
 
     def __init__(self, url: str = "", urls: str = "", allow: str = "", max_pages: str = "0", **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -242,10 +242,11 @@ class Crawl:
     log: str
 
     def counts(self, under: str = "") -> Counter[str]:
-        """The filter's statistics, without ``dedup/`` and *under*; without those of handled pages unless asked for."""
+        """The filter's statistics, without ``dedup/`` and *under*; those of handled pages and of hosts if asked for."""
         prefix = f"dedup/{under}"
         found = {name.removeprefix(prefix): value for name, value in self.stats.items() if name.startswith(prefix)}
-        return Counter({name: value for name, value in found.items() if under or not name.startswith("handled/")})
+        apart = ("handled/", "dropped_by_host/", "marked_by_host/")
+        return Counter({name: value for name, value in found.items() if under or not name.startswith(apart)})
 
     def paths(self) -> list[str]:
         """Where the items come from, in order."""

@@ -22,6 +22,7 @@ def test_every_statistic_is_documented() -> None:
     counted = set(re.findall(r'\bcount\(f?"([a-z_]+)', filtering))
     counted |= set(re.findall(r'Verdict\.[A-Z]+: "([a-z]+)"', filtering)) | {"dropped", "marked"}
     counted |= set(re.findall(r'inc_value\(f"dedup/([a-z]+)', SOURCE["settling.py"]))
+    counted |= {f"{what}_by_host" for what in re.findall(r'"([a-z]+)": Hosts\(\)', filtering)}
     assert {"checked", "kept", "dropped", "skipped", "error", "distance", "handled"} <= counted
     documented = set(re.findall(r"`dedup/([a-z_]+)", read("docs/stats.md")))
     assert counted == documented
@@ -41,7 +42,7 @@ def test_every_meta_key_is_documented() -> None:
 
 def test_settings_in_the_documents_exist() -> None:
     known = {f"DEDUP_{name.upper()}" for name in Config.__dataclass_fields__}
-    for page in ("README.md", "docs/meta.md", "docs/stats.md"):
+    for page in ("README.md", "docs/journal.md", "docs/meta.md", "docs/monitoring.md", "docs/stats.md"):
         assert set(re.findall(r"(?<!CRAWLER_)DEDUP_[A-Z_]+", read(page))) <= known
 
 
@@ -54,9 +55,11 @@ def test_every_public_name_can_be_imported_and_has_a_document(name: str) -> None
 def test_only_the_doors_import_scrapy() -> None:
     doors = {
         "addon.py",
+        "feeds.py",
         "gate.py",
         "middleware.py",
         "place.py",
+        "progress.py",
         "reports.py",
         "scopes.py",
         "settings.py",

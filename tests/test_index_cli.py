@@ -12,17 +12,18 @@ from pathlib import Path
 
 import lmdb
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict, maintenance
-from crawler_dedup.cli import app
+from crawler_dedup.cli.terminal import number_of
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.records import Record
 from crawler_dedup.schemes import SimHash
 from crawler_dedup.store import Store
 from tests.crawling import article
 from tests.indexing import FILING, array, beside, clusters, cut_chunks, put_meta
+from tests.noting import invoke, said
 
 CONFIG = Config(tokenizer="bigrams")
 PAGES = {  # address: filed so many days ago, by this run
@@ -34,15 +35,8 @@ PAGES = {  # address: filed so many days ago, by this run
 
 
 def cli(*arguments: object, status: int = 0) -> Result:
-    """``crawler-dedup index`` in this process; what it prints has single spaces."""
-    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["index", *map(str, arguments)])
-    assert isinstance(result.exception, (SystemExit, type(None))), result.exception
-    assert result.exit_code == status, result.output
-    return result
-
-
-def said(result: Result) -> str:
-    return " ".join(result.output.replace("│", " ").split())
+    """``crawler-dedup index`` in this process."""
+    return invoke("index", *arguments, status=status)
 
 
 def rows(result: Result) -> dict[str, str]:
@@ -183,7 +177,7 @@ def test_stats_show_pages_of_every_time(pages: Path, filed: int) -> None:
     store.merge([Record(SignedPage("k", "u", "", signature=5), 0xFFFFFFFF, filed=filed, settled=1)], FILING)
     store.close()
     assert rows(cli("stats", pages))["run ffffffff"].startswith("1, the last ")
-    assert said(cli("forget", pages, "--run", "ffffffff")).startswith("1 pages forgotten.")
+    assert said(cli("forget", pages, "--run", "ffffffff")).startswith("1 page forgotten.")
 
 
 # verify
@@ -403,7 +397,7 @@ def test_compact_is_refused_while_a_crawl_goes_on(pages: Path) -> None:
 def test_what_is_forgotten_is_new_again_and_the_rest_is_not(
     pages: Path, options: list[str], forgotten: set[str]
 ) -> None:
-    assert said(cli("forget", pages, *options)).startswith(f"{len(forgotten)} pages forgotten.")
+    assert said(cli("forget", pages, *options)).startswith(f"{number_of(len(forgotten), 'page')} forgotten.")
     assert kept(pages) == set(PAGES) - forgotten
     assert is_sound(pages)
     assert said(cli("forget", pages, *options)).startswith("0 pages forgotten.")
@@ -560,8 +554,7 @@ def test_a_file_that_is_no_index_is_a_sentence(pages: Path, tmp_path: Path) -> N
 
 
 def test_a_plan_has_every_design() -> None:
-    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["plan", "--pages", "1e9", "--distance", "3"])
-    assert result.exit_code == 0
+    result = invoke("plan", "--pages", "1e9", "--distance", 3)
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in result.output.splitlines() if "│" in line]
     assert [line[:4] for line in lines] == [
         ["4", "16", "4", "61,035"],
@@ -573,7 +566,6 @@ def test_a_plan_has_every_design() -> None:
 
 
 def test_a_plan_says_which_designs_find_a_distance() -> None:
-    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["plan", "--pages", "1e9", "--distance", "6"])
-    assert result.exit_code == 0
+    result = invoke("plan", "--pages", "1e9", "--distance", 6)
     assert result.output.count("finds distances to 3") == 3
-    assert CliRunner().invoke(app, ["plan", "--distance", "8"]).exit_code == 2
+    invoke("plan", "--distance", 8, status=2)

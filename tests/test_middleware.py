@@ -274,7 +274,8 @@ def test_the_start_of_a_crawl_says_what_is_at_work(dropping: Crawl) -> None:
 
 def test_the_end_of_a_crawl_sums_up(dropping: Crawl) -> None:
     (line,) = dropping.lines("INFO", "Near-duplicate filter: checked")
-    assert line.endswith("checked 6, kept 4, dropped 2; 33.3 % are duplicates")
+    assert "checked 6 pages (at " in line
+    assert "kept 4, dropped 2 (33.3 %), unchanged 0, changed 0, unchecked 0; index of 5 pages, " in line
 
 
 def test_a_crawl_without_trouble_warns_of_nothing(dropping: Crawl) -> None:
@@ -348,7 +349,7 @@ def test_when_marking_duplicates_are_counted_as_marked_not_as_dropped(marking: C
     assert (counts["checked"], counts["kept"], counts["marked"], counts["distance/0"]) == (9, 7, 2, 1)
     assert not counts.keys() & {"dropped", "bytes_dropped", "links_dropped"}
     (line,) = marking.lines("INFO", "Near-duplicate filter: checked")
-    assert line.endswith("checked 9, kept 7, dropped 0, marked 2; 22.2 % are duplicates")
+    assert "kept 7, marked 2 (22.2 %), unchanged 0" in line
 
 
 def test_the_decision_in_the_meta_is_frozen_and_picklable(marking: Crawl) -> None:

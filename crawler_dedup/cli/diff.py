@@ -13,10 +13,10 @@ from rich.text import Text
 from crawler_dedup.cli.terminal import printable
 
 _CONTEXT = 1
-_MOST_COMPARED = 4_000_000
-"""Lines times lines, or words times words: difflib takes quadratic time."""
+_MOST_COMPARED = 1_000_000
+"""Lines times lines, or words times words: beyond, difflib takes seconds."""
 _STYLES = {"=": "dim", "≠": "", "+": "green", "-": "red"}
-_PIECES = re.compile(r"[a-zA-Z0-9À-ɏ]+|\s+|.")
+_PIECES = re.compile(r"[a-zA-Z0-9À-ɏ]+\s*|.\s*")
 
 Line = tuple[str, str, str]
 """What is to be said of two lines (equal, changed, only new, only kept), and the two."""
@@ -55,7 +55,8 @@ def _changes(left: list[str], right: list[str]) -> Iterator[tuple[bool, int, int
     if len(left) * len(right) > _MOST_COMPARED:
         yield False, 0, len(left), 0, len(right)
         return
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+    # What makes up more than a hundredth of a long text begins no match (autojunk): else this takes cubic time.
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, left, right).get_opcodes():
         yield tag == "equal", i1, i2, j1, j2
 
 

@@ -15,7 +15,6 @@ from crawler_dedup.cli.place import Index, JournalFiles, Place, place_of
 from crawler_dedup.cli.terminal import number_of, told_errors
 from crawler_dedup.errors import DedupError
 from crawler_dedup.history import DUPLICATES, Selection, sample
-from crawler_dedup.sites import host_of
 
 Host = Annotated[str, typer.Option(help="Of pages of this host.")]
 Rule = Annotated[str, typer.Option(help="Decided by this rule, as “alike”.")]
@@ -69,7 +68,7 @@ def selection(host: str, rule: str, since: str, run: str) -> Selection:
     """What the options of a command ask for; a wrong one ends it with a sentence."""
     if run and not re.fullmatch("[0-9a-fA-F]{8}", run):
         raise typer.BadParameter(f"{run!r} is no run; `crawler-dedup index stats` names them.")
-    return Selection(DUPLICATES, host_of(f"//{host}"), rule, _since(since), run.lower())
+    return Selection(DUPLICATES, host, rule, _since(since), run.lower())
 
 
 def _since(text: str) -> str:

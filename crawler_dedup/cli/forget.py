@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
@@ -16,8 +15,9 @@ from crawler_dedup import maintenance
 from crawler_dedup.cli.entries import damage
 from crawler_dedup.cli.place import Index, JournalFiles, Place, place_of
 from crawler_dedup.cli.terminal import Start, number_of, printable, progress, told_errors
-from crawler_dedup.history import swallowed
+from crawler_dedup.history import duplicates_of
 from crawler_dedup.records import Record
+from crawler_dedup.sites import is_of_host
 from crawler_dedup.store import Store
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -59,7 +59,9 @@ def forget(
                 export.write_text("".join(f"{one}\n" for one in dropped), encoding="utf-8")
             filing = maintenance.filing_of(pages.header)
             forgotten = pages.forget(is_meant, filing, start("forgetting", len(pages)))
-    typer.echo(f"{forgotten:,} pages forgotten. `crawler-dedup index compact` gives their room back to the disk.")
+    typer.echo(
+        f"{number_of(forgotten, 'page')} forgotten. `crawler-dedup index compact` gives their room back to the disk."
+    )
     if url or export:
         _tell(place, dropped, export)
 
@@ -72,7 +74,7 @@ def _tests(older_than: str, url: str, host: str, run: str) -> list[Test]:
     if url:
         tests.append(lambda record: record.page.url == url)
     if host:
-        tests.append(lambda record: _host(record.page.url) == host.lower())
+        tests.append(lambda record: is_of_host(record.page.url, host))
     if run:
         number = _run(run)
         tests.append(lambda record: record.run == number)
@@ -87,9 +89,10 @@ def _swallowed(place: Place, pages: Store, is_meant: Test, url: str, start: Star
     for records in pages.records(_BLOCK):
         going.update(record.page.url for record in records if is_meant(record))
         advance(len(records))
-    dropped = swallowed(place.journals.entries(), going)
+    found = duplicates_of(place.journals, going)
+    dropped = [one for one, entry in found.items() if entry.event == "drop"]
     for records in pages.records(_BLOCK):
-        staying.update(one.page.url for one in records if one.page.url in dropped and not is_meant(one))
+        staying.update(one.page.url for one in records if one.page.url in found and not is_meant(one))
     return [one for one in dropped if one not in staying]
 
 
@@ -107,13 +110,6 @@ def _tell(place: Place, dropped: Collection[str], export: Path | None) -> None:
         typer.echo(f"Because of them {said} (--export urls.txt writes all to a file):")
         for one in list(dropped)[:_SHOWN]:
             typer.echo(f"  {printable(one)}")
-
-
-def _host(url: str) -> str | None:
-    try:
-        return urlsplit(url).hostname
-    except ValueError:
-        return None
 
 
 def _seconds(duration: str) -> float:

@@ -60,7 +60,8 @@ def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         asked = selection(host, rule, since, run)
         answers = Answers(folder or place.directory / "judged")
         entries = (entry for entry in place.journals.entries() if entry in asked and entry not in answers)
-        drawn = sample(entries, size, random.Random(seed))  # noqa: S311  (no secret)
+        sampled = sample(entries, size, random.Random(seed))  # noqa: S311  (no secret)
+        drawn = list({(entry.url, entry.kept_url): entry for entry in sampled}.values())
         desk = _desk_of(place, drawn, start, fetches=fetch_)
     for line in damage(place.journals):
         typer.echo(line, err=True)
@@ -112,7 +113,7 @@ class _Desk:
 
     def _fetched(self, url: str) -> Copy:
         try:
-            return Copy(html=fetch(url, self.signer.config.max_bytes).body)
+            return Copy(html=fetch(url, self.signer.config.max_bytes).saved)
         except DedupError as error:
             typer.echo(f"  {printable(str(error))}")
             return Copy()

@@ -40,9 +40,9 @@ def read_config(given: Sequence[str] | None) -> Config:
 def _project_settings() -> dict[str, Any]:
     from scrapy.utils.project import get_project_settings, inside_project  # noqa: PLC0415  (it takes a while)
 
-    if not inside_project():
-        return {}
     try:
+        if not inside_project():
+            return {}
         settings = get_project_settings()
     except Exception as error:  # whatever a settings module does
         raise DedupError(f"The settings of this Scrapy project cannot be read: {error}") from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -30,8 +32,11 @@ def told_errors() -> Iterator[None]:
     """What goes wrong becomes a sentence and exit status 2."""
     try:
         yield
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(1) from None
     except (DedupError, OSError) as error:
-        typer.echo(f"Error: {error}", err=True)
+        typer.echo("\n".join(map(printable, f"Error: {error}".split("\n"))), err=True)
         raise typer.Exit(2) from None
 
 

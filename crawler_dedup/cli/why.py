@@ -21,7 +21,7 @@ from crawler_dedup.corpus import unpacked
 from crawler_dedup.errors import DedupError
 from crawler_dedup.examining import Examined, examine
 from crawler_dedup.fetching import fetch
-from crawler_dedup.inquiry import MOST_LISTED, Findings, inquire
+from crawler_dedup.inquiry import Findings, inquire
 from crawler_dedup.journal import Entry
 from crawler_dedup.records import Record
 from crawler_dedup.rules import Pair
@@ -87,6 +87,10 @@ def _fate(entry: Entry) -> str:
     if entry.event == "unchecked":
         alike = f" It is alike to {kept}." if kept else ""
         return f"{url} passed unchecked: {entry.reason}.{alike}"
+    if entry.event == "released":
+        return (
+            f"{url} passed and was forgotten: its callback failed or released it, or pipelines took all of its items."
+        )
     if entry.event == "unchanged":
         return f"{url} was unchanged, and passed."
     if entry.url == entry.kept_url:
@@ -121,9 +125,8 @@ def _tell_duplicates(found: Findings, listed: int | None) -> None:
     count = len(found.duplicates)
     if not count:
         return
-    least = " at least" if count == MOST_LISTED else ""
     pages = number_of(count, "page" if found.kept else "other page")
-    typer.echo(f"{printable(found.representative)} stands for {pages}{least}:")
+    typer.echo(f"{printable(found.representative)} stands for {pages}:")
     for entry in list(found.duplicates.values())[:listed]:
         typer.echo(f"  {printable(entry.url)}  ({figures(entry)})")
     if listed is not None and count > listed:

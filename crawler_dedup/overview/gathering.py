@@ -114,6 +114,8 @@ class _Gathering:
             self._watchdog.append(Swallowing(entry.time, entry.run, entry.kept_url, entry.url))
             self._watchdog_count += 1
             return
+        if entry.event == "released":
+            return
         host = host_of(entry.url)
         field = self._became(entry)
         for pages in (self._total, run.pages, self._hosts.of(host)):
