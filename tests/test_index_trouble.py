@@ -155,7 +155,7 @@ def test_a_crawl_without_an_index_directory_makes_none_in_its_place(tmp_path: Pa
     assert crawl.paths() == list(pages)
     assert [item["verdict"] for item in crawl.items] == ["new"] * 2 + ["unchecked"] * 3
     assert crawl.counts("error/") == {"IndexGone": 3}
-    warnings = [line for line in crawl.log.splitlines() if "WARNING" in line and "journal" not in line]
+    warnings = [line for line in crawl.log.splitlines() if "] WARNING: " in line and "journal" not in line]
     assert len(warnings) == 1
     assert not index.exists()
 
