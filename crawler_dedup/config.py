@@ -236,7 +236,7 @@ class Config:
         False,
         _boolean,
         "True or False",
-        "Keep the main text of each kept page in the index, compressed.",
+        "Keep the main text of each kept page in the index, and of each other one in the journal, compressed.",
     )
     max_duplicates: int = _setting(
         50,

@@ -104,7 +104,7 @@ def _indented(entry: Entry) -> str:
     lines = [
         figures(entry),
         f"{when(entry)}, run {entry.run}, spider {entry.spider}, scope {entry.scope}",
-        f"“{entry.title}”; {entry.bytes:,} bytes; {entry.links:,} links",
+        f"“{entry.title}”; {entry.bytes:,} bytes; {entry.links:,} links" if entry.bytes else "",
     ]
     return "\n".join(f"  {printable(line)}" for line in lines if line)
 
