@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from html import escape
 from io import StringIO
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -35,7 +36,7 @@ _COLOURS = {
 }
 """Colours that are drawn with, and what they become: so a chart is dark where its page is."""
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.size": 11.5,
     "text.parse_math": False,
