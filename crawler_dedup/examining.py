@@ -104,7 +104,7 @@ def _links(pair: Pair) -> str:
 
 
 def _least(pair: Pair, limit: float) -> str:
-    return f"{limit:.2f}" if pair.estimated else "as the scheme says"
+    return f"least {limit:.2f}" if pair.estimated else f"decided by {pair.scheme.spec}"
 
 
 def _links_and_words(pair: Pair) -> str:
@@ -125,14 +125,16 @@ _MEASURED: dict[str, Callable[[Pair], str]] = {
     "same list": _links_and_words,
     "same short page": _links_and_words,
     "signatures far apart": lambda pair: (
-        "they do not meet" if pair.distance is None else f"{pair.distance} bits, limit {pair.limits.max_distance}"
+        "they do not agree"
+        if pair.agreement is None
+        else f"{pair.scheme.name} sees one text"
+        if pair.distance is None
+        else f"{pair.distance} bits, limit {pair.limits.max_distance}"
     ),
     "other titles": lambda pair: "the same title" if pair.same_title else "renamed" if pair.renamed else "other titles",
     "other numbers": lambda pair: "hardly a number in common" if pair.other_numbers else "no two tables",
-    "other words": lambda pair: (
-        f"resemblance {pair.resemblance:.2f}, least {_least(pair, pair.limits.min_resemblance)}"
-    ),
-    "not covered": lambda pair: f"coverage {pair.coverage:.2f}, least {_least(pair, pair.limits.min_coverage)}",
+    "other words": lambda pair: f"resemblance {pair.resemblance:.2f}, {_least(pair, pair.limits.min_resemblance)}",
+    "not covered": lambda pair: f"coverage {pair.coverage:.2f}, {_least(pair, pair.limits.min_coverage)}",
     rules.OTHER_LINKS: _list_and_links,
     "alike": lambda _: "",
 }

@@ -18,6 +18,7 @@ from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from crawler_dedup.errors import ConfigError
+from crawler_dedup.journal import numbered
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -58,7 +59,7 @@ class JournalFeed:
         """
         uri, end = self._filled_in(time), monotonic() + TIMEOUT
         for number, file in enumerate(_files(path), 1):
-            target = _numbered(uri, number)
+            target = numbered(uri, number)
             try:
                 await asyncio.wait_for(self._store(file, target), end - monotonic())
             except Exception as error:
@@ -109,17 +110,9 @@ def _copy(file: Path, target: IO[bytes]) -> None:
 def _files(path: Path) -> list[Path]:
     """*path* and those that follow it, as far as they exist."""
     found: list[Path] = []
-    while (file := Path(_numbered(str(path), len(found) + 1))).exists():
+    while (file := Path(numbered(str(path), len(found) + 1))).exists():
         found.append(file)
     return found
-
-
-def _numbered(name: str, number: int) -> str:
-    """Name of the file *number* of a journal whose first one is *name*: ``….2.jsonl``."""
-    if number == 1:
-        return name
-    stem, dot, suffix = name.rpartition(".")
-    return f"{stem}.{number}.{suffix}" if dot and "/" not in suffix else f"{name}.{number}"
 
 
 def _shown(uri: str) -> str:

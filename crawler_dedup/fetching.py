@@ -7,6 +7,7 @@ import zlib
 from codecs import BOM_UTF8
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from urllib.parse import urljoin
 
 import urllib3
@@ -14,7 +15,8 @@ from w3lib.encoding import html_to_unicode, http_content_type_encoding
 
 from crawler_dedup.errors import DedupError
 
-_TIMEOUT = 30.0
+_TIMEOUT = 30.0  # of a connection, and between two bytes
+_PATIENCE = 60.0
 _REDIRECTS = 10
 _USER_AGENT = "crawler-dedup"
 
@@ -74,13 +76,23 @@ def fetch(url: str, max_bytes: int) -> Fetched:
                 timeout=_TIMEOUT,
                 retries=urllib3.Retry(_REDIRECTS, connect=1, read=1),
             )
-            body = answer.read(max_bytes + 1, decode_content=True)
+            body = _read(answer, url, max_bytes)
     except (urllib3.exceptions.HTTPError, ValueError) as error:
         raise DedupError(f"{url} cannot be fetched: {error}") from None
     if answer.status != 200:
         raise DedupError(f"{url} cannot be fetched: the answer has status {answer.status}.")
     content_type = answer.headers.get("Content-Type")
     return Fetched(_end_of(url, answer.retries), body, http_content_type_encoding(content_type))
+
+
+def _read(answer: urllib3.BaseHTTPResponse, url: str, max_bytes: int) -> bytes:
+    """Not more than one byte beyond *max_bytes*, and not for longer than a minute, however slowly it comes."""
+    body, end = b"", monotonic() + _PATIENCE
+    while len(body) <= max_bytes and (chunk := answer.read1(max_bytes + 1 - len(body), decode_content=True)):
+        body += chunk
+        if monotonic() > end:
+            raise DedupError(f"{url} cannot be fetched: it takes longer than {_PATIENCE:.0f} seconds.")
+    return body
 
 
 def _end_of(url: str, retries: urllib3.Retry | None) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from glob import escape, glob
 from pathlib import Path
 
-from crawler_dedup.journal import Entry, Event, read
+from msgspec.structs import replace
+
+from crawler_dedup.journal import Entry, Event, numbered, read
 from crawler_dedup.sites import is_of_host
 
 DUPLICATES: tuple[Event, ...] = ("drop", "mark")
@@ -19,6 +21,7 @@ DUPLICATES: tuple[Event, ...] = ("drop", "mark")
 _NUMBER = re.compile(r"(\d+)")
 _FOLLOWING = re.compile(r"\.(\d+)(\.[^./]*)?$")
 _ANY = "\0"  # stands in no path
+_OF_THE_INDEX = (".mdb", ".lock")
 
 
 class Journals:
@@ -38,9 +41,10 @@ class Journals:
         """Those of the index in *directory*, where ``DEDUP_JOURNAL`` is *name*."""
         if not name:
             return cls(())
-        path = directory / (name % {"time": _ANY, "name": _ANY})
-        patterns = (path, path.with_suffix(f".{_ANY}{path.suffix}"))
-        return cls(Path(one) for pattern in patterns for one in glob(escape(str(pattern)).replace(_ANY, "*")))
+        path = str(directory / (name % {"time": _ANY, "name": _ANY}))
+        patterns = (escape(one).replace(_ANY, "*") for one in (path, numbered(path, _ANY)))
+        found = (Path(one) for pattern in patterns for one in glob(pattern))
+        return cls(one for one in found if one.is_file() and one.suffix not in _OF_THE_INDEX)
 
     def entries(self) -> Iterator[Entry]:
         """All that can be read.
@@ -96,19 +100,27 @@ def sample(entries: Iterable[Entry], size: int, source: random.Random) -> list[E
     return [entry for _, entry in sorted(drawn, key=lambda one: one[0])]
 
 
-def duplicates_of(journals: Journals, kept: Collection[str]) -> dict[str, Entry]:
-    """The pages for which one of the *kept* addresses stands, by their own: the last entry of each.
+Address = tuple[str, str]
+"""Of a page: its scope, and its URL."""
+
+
+def duplicates_of(journals: Journals, is_meant: Callable[[Address], bool]) -> dict[Address, Entry]:
+    """The pages for which kept ones stand that are meant: the last entry of each, without its text.
 
     Of a page for which another one stands by now there is none. Reads the journals twice.
+
+    Args:
+        is_meant: asked about the addresses of kept pages.
     """
-    last: dict[str, Entry] = {}
+    last: dict[Address, Entry] = {}
     for entry in journals.entries():
-        if entry.event in DUPLICATES and entry.kept_url in kept and entry.url not in kept:
-            last[entry.url] = entry
+        if entry.event in DUPLICATES and is_meant((entry.scope, entry.kept_url)):
+            last[entry.scope, entry.url] = replace(entry, text=b"")
     for entry in journals.entries():
-        if entry.event in DUPLICATES and entry.url in last and entry.time >= last[entry.url].time:
-            last[entry.url] = entry
-    return {url: entry for url, entry in last.items() if entry.kept_url in kept}
+        address = entry.scope, entry.url
+        if entry.event in DUPLICATES and address in last and entry.time >= last[address].time:
+            last[address] = replace(entry, text=b"")
+    return {address: entry for address, entry in last.items() if is_meant((entry.scope, entry.kept_url))}
 
 
 def _natural(path: Path) -> tuple[list[str | int], int]:

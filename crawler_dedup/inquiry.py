@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from crawler_dedup.history import Journals, duplicates_of
+from crawler_dedup import maintenance
+from crawler_dedup.history import DUPLICATES, Address, Journals, duplicates_of
 from crawler_dedup.journal import Entry
 from crawler_dedup.records import Record
 from crawler_dedup.sites import Sites, host_of
@@ -13,10 +14,35 @@ from crawler_dedup.store import Store
 
 Advance = Callable[[int], None]
 
-_BLOCK = 1000
 _MOST_ENTRIES = 20
 _MOST_SIMILAR = 5
 _TOLD_APART = 12
+
+
+@dataclass
+class Case:
+    """What is known of an address in one scope.
+
+    Attributes:
+        entries: what the journals say of it, the latest last; the last twenty.
+        kept: its record.
+        representative: the record of the page that stands for it.
+        duplicates: where it is not kept other pages for which that one stands, else those for which it stands, since that
+            was filed; by address.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+    kept: Record | None = None
+    representative: Record | None = None
+    duplicates: dict[str, Entry] = field(default_factory=dict)
+
+    @property
+    def last(self) -> Entry | None:
+        """What the journals say last."""
+        return self.entries[-1] if self.entries else None
+
+    def add(self, entry: Entry) -> None:
+        self.entries = sorted([*self.entries, entry], key=lambda one: one.time)[-_MOST_ENTRIES:]
 
 
 @dataclass
@@ -25,32 +51,18 @@ class Findings:
 
     Attributes:
         url: the address.
-        entries: what the journals say of it, the latest last; the last twenty.
-        kept: the records under this address, one a scope.
-        representative: the address of the page that stands for it, or, where it is kept, its own; ``""``: there is none.
-        representatives: the records of that.
-        duplicates: other pages for which that stands since it was filed, by address.
+        cases: by scope; none: nothing is known.
         similar: known addresses that may be meant, where nothing is known of this one.
-        sites: what kept pages show of the sites of the two.
+        sites: what kept pages show of the sites of the address and of those that stand for it.
     """
 
     url: str
-    entries: list[Entry] = field(default_factory=list)
-    kept: list[Record] = field(default_factory=list)
-    representative: str = ""
-    representatives: list[Record] = field(default_factory=list)
-    duplicates: dict[str, Entry] = field(default_factory=dict)
-    similar: dict[str, None] = field(default_factory=dict)
+    cases: dict[str, Case] = field(default_factory=dict)
+    similar: list[str] = field(default_factory=list)
     sites: Sites = field(default_factory=Sites)
 
-    @property
-    def is_known(self) -> bool:
-        return bool(self.kept or self.entries)
-
-    @property
-    def last(self) -> Entry | None:
-        """What the journals say last."""
-        return self.entries[-1] if self.entries else None
+    def case(self, scope: str) -> Case:
+        return self.cases.setdefault(scope, Case())
 
 
 def inquire(url: str, pages: Store, journals: Journals, advance: Advance) -> Findings:
@@ -65,40 +77,46 @@ def inquire(url: str, pages: Store, journals: Journals, advance: Advance) -> Fin
     found = Findings(url)
     resembling = _Resembling(url)
     for entry in journals.entries():
-        if entry.event != "watchdog" and entry.url == url:
-            found.entries = sorted([*found.entries, entry], key=lambda one: one.time)[-_MOST_ENTRIES:]
+        if entry.url == url and entry.event != "watchdog":
+            found.case(entry.scope).add(entry)
+        elif entry.kept_url == url and entry.event in DUPLICATES:
+            found.case(entry.scope)
         resembling.look(entry.url)
-    named = found.last.kept_url if found.last else ""
-    hosts = host_of(url), host_of(named or url)
-    for block in pages.records(_BLOCK):
-        for record in block:
-            _look(record, found, named, hosts)
-            resembling.look(record.page.url)
-        advance(len(block))
-    found.representative = url if found.kept else named
-    if found.kept:
-        found.representatives = found.kept
-    if not found.is_known:
-        found.similar = resembling.found
-    if found.representative:
-        _add_duplicates(found, journals)
+    _look_into_index(found, resembling, pages, advance)
+    if not found.cases:
+        found.similar = list(resembling.found)
+    _add_duplicates(found, journals)
     return found
 
 
-def _look(record: Record, found: Findings, named: str, hosts: tuple[str, str]) -> None:
-    if (hosts[0] in record.page.url or hosts[1] in record.page.url) and host_of(record.page.url) in hosts:
-        found.sites.learn(record.page)
-    if record.page.url == found.url:
-        found.kept.append(record)
-    elif record.page.url == named:
-        found.representatives.append(record)
+def _look_into_index(found: Findings, resembling: _Resembling, pages: Store, advance: Advance) -> None:
+    standing: dict[Address, Case] = {
+        (scope, case.last.kept_url): case for scope, case in found.cases.items() if case.last and case.last.kept_url
+    }
+    hosts = {host_of(one) for one in (found.url, *(kept for _, kept in standing))}
+    for record in maintenance.each(pages, advance):
+        page = record.page
+        if any(host in page.url for host in hosts) and host_of(page.url) in hosts:
+            found.sites.learn(page)
+        if page.url == found.url:
+            found.case(page.scope).kept = record
+        elif case := standing.get((page.scope, page.url)):
+            case.representative = record
+        resembling.look(page.url)
 
 
 def _add_duplicates(found: Findings, journals: Journals) -> None:
-    filed = min((record.filed for record in found.representatives), default=0)
-    for url, entry in duplicates_of(journals, {found.representative}).items():
-        if url != found.url and entry.seconds >= filed:
-            found.duplicates[url] = entry
+    meant: dict[Address, Case] = {}
+    for scope, case in found.cases.items():
+        if case.kept is None and case.last is not None:
+            meant[scope, case.last.kept_url] = case
+        else:
+            meant[scope, found.url] = case
+    for (scope, url), entry in duplicates_of(journals, meant.__contains__).items():
+        case = meant[scope, entry.kept_url]
+        record = case.kept or case.representative
+        if url != found.url and (record is None or entry.seconds >= record.filed):
+            case.duplicates[url] = entry
 
 
 class _Resembling:
@@ -115,5 +133,7 @@ class _Resembling:
 
 
 def _bare(url: str) -> str:
-    bare = url.lower().partition("#")[0].removeprefix("https://").removeprefix("http://").removeprefix("www.")
+    bare = url.lower().partition("#")[0].removeprefix("https://").removeprefix("http://")
+    host, slash, path = bare.partition("/")
+    bare = host.rpartition("@")[2].removeprefix("www.") + slash + path
     return bare.removesuffix("/index.html").rstrip("/")

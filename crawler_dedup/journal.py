@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
+from io import SEEK_END, FileIO
 from pathlib import Path
 from typing import Literal
 
@@ -32,7 +33,7 @@ _COMPLAINT_SECONDS = 60.0
 _CLOSE_SECONDS = 5.0
 
 Compressed = bytes  # a field of :class:`Entry` has the name of the type
-Event = Literal["drop", "mark", "unchanged", "unchecked", "released", "watchdog"]
+Event = Literal["drop", "mark", "unchanged", "unchanged_dropped", "unchecked", "released", "watchdog"]
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -43,8 +44,9 @@ class Entry(msgspec.Struct, frozen=True):
         time: when, in UTC (ISO 8601, milliseconds).
         run: number of the run, 8 hexadecimal digits.
         event: ``drop``; ``mark``: a duplicate that passed, because the action is "mark"; ``unchanged``: a page that is what
-            it was; ``unchecked``: one that could not be judged, and passed; ``released``: one that passed and is
-            forgotten, because its handling failed; ``watchdog``: a kept page that stands for suspiciously many.
+            it was, and passed; ``unchanged_dropped``: one that did not; ``unchecked``: one that could not be judged, and
+            passed; ``released``: one that passed and is forgotten, because its handling failed; ``watchdog``: a kept page
+            that stands for suspiciously many.
         spider: its name.
         scope: what the page was compared with.
         url: address of the page.
@@ -131,17 +133,37 @@ def read(path: Path) -> Iterator[Line]:
                 try:
                     entry = decode(content)
                 except (msgspec.DecodeError, UnicodeDecodeError):
-                    yield Line(number, None)
-                    continue
-                if entry.version != VERSION:
-                    age = "a later" if entry.version > VERSION else "an older"
+                    entry = None
+                version = _version_of(content) if entry is None else entry.version
+                if version != VERSION:
+                    age = "a later" if version > VERSION else "an older"
                     raise DedupError(
-                        f"{path}, line {number}, was written by {age} version of crawler-dedup: schema {entry.version}; this"
-                        f" one reads {VERSION}."
+                        f"{path}, line {number}, was written by {age} version of crawler-dedup: schema {version}; this one"
+                        f" reads {VERSION}."
                     )
                 yield Line(number, entry)
     except OSError as error:
         raise DedupError(f"{path} cannot be read: {error}") from None
+
+
+class _Versioned(msgspec.Struct):
+    version: int = VERSION
+
+
+def _version_of(content: bytes) -> int:
+    """The schema of a line that is none of ours; of what is no line at all ours."""
+    try:
+        return msgspec.json.decode(content, type=_Versioned).version
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return VERSION
+
+
+def numbered(name: str, number: int | str) -> str:
+    """Name of the file *number*, from 1, of a journal whose first one is *name*: ``….2.jsonl``."""
+    if number == 1:
+        return name
+    stem, dot, suffix = name.rpartition(".")
+    return f"{stem}.{number}.{suffix}" if dot and "/" not in suffix else f"{name}.{number}"
 
 
 class Journal:
@@ -162,6 +184,7 @@ class Journal:
         self._taken: list[bytes] = []
         self._lost = 0
         self._ending = b""
+        self._looked_at: Path | None = None
         self._complained = float("-inf")
         self._encode = msgspec.json.Encoder().encode
         self._wake = threading.Event()
@@ -213,7 +236,9 @@ class Journal:
 
     def _append(self, content: bytes) -> None:
         path = self._file()
-        with path.open("ab", buffering=0) as file:
+        with path.open("ab+", buffering=0) as file:
+            if path != self._looked_at:
+                self._ending, self._looked_at = _ending_of(file), path
             content = self._ending + content
             written = file.write(content)
             self._ending = b""
@@ -224,10 +249,18 @@ class Journal:
     def _file(self) -> Path:
         """The file to append to: the first one with room."""
         while True:
-            path = self._path if self._number == 1 else self._path.with_suffix(f".{self._number}{self._path.suffix}")
+            path = Path(numbered(str(self._path), self._number))
             try:
                 if path.stat().st_size < self._max_bytes:
                     return path
             except FileNotFoundError:
                 return path
             self._number += 1
+
+
+def _ending_of(file: FileIO) -> bytes:
+    """What ends the last line: a power cut or a full disk may have left half a line."""
+    if not file.seek(0, SEEK_END):
+        return b""
+    file.seek(-1, SEEK_END)
+    return b"" if file.read(1) == b"\n" else b"\n"

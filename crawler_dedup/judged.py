@@ -89,7 +89,7 @@ class Answers:
         return name
 
     def _append(self, name: str, line: msgspec.Struct) -> None:
-        with (self.folder / name).open("ab") as file:
+        with (self.folder / name).open("ab", buffering=0) as file:  # one write, whole or not at all
             file.write(msgspec.json.encode(line) + b"\n")
 
 

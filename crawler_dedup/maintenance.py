@@ -62,6 +62,13 @@ def require_index(directory: Path) -> None:
         raise no_index(directory)
 
 
+def each(pages: Store, advance: Advance) -> Iterator[Record]:
+    """All records that can be read; *advance* is called with numbers of them."""
+    for block in pages.records(_COUNTED):
+        yield from block
+        advance(len(block))
+
+
 def filing_of(header: Header) -> Filing:
     """Where an index with *header* files pages. Raises :class:`ConfigError` for a scheme that this version does not have."""
     return Lookup(scheme_of(header.spec.get("scheme", "")))
@@ -103,13 +110,11 @@ def contents(pages: Store, advance: Advance) -> Contents:
     scopes: Counter[str] = Counter()
     runs: dict[int, tuple[int, int]] = {}
     open_claims = 0
-    for block in pages.records(_COUNTED):
-        for record in block:
-            scopes[record.page.scope] += 1
-            filed, last = runs.get(record.run, (0, 0))
-            runs[record.run] = filed + 1, max(last, record.filed)
-            open_claims += not record.settled
-        advance(len(block))
+    for record in each(pages, advance):
+        scopes[record.page.scope] += 1
+        filed, last = runs.get(record.run, (0, 0))
+        runs[record.run] = filed + 1, max(last, record.filed)
+        open_claims += not record.settled
     return Contents(dict(scopes.most_common()), runs, open_claims)
 
 

@@ -191,10 +191,10 @@ class ProgressLine:
     def _line(self) -> str:
         """The line, cut to the width of the terminal, with the terminal's codes for its colours."""
         line = Text.assemble(self._spinner.render(time.monotonic()), " ", self._figures())  # type: ignore[arg-type]
-        line.no_wrap, line.overflow = True, "ellipsis"
+        # The last column stays free: a terminal would go on to the next row.
+        line.truncate(max(1, self._console.width - 1), overflow="ellipsis")
         with self._console.capture() as captured:
-            # The last column stays free: a terminal would go on to the next row.
-            self._console.print(line, end="", width=self._console.width - 1, highlight=False)
+            self._console.print(line, end="", no_wrap=True, crop=True)
         return captured.get()
 
     def _figures(self) -> str:

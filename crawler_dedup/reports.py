@@ -40,6 +40,13 @@ _STATISTIC = {
     Verdict.UNCHECKED: "unchecked",
 }
 
+# Of what passes, and of what is dropped.
+_EVENTS: dict[Verdict, tuple[Event, Event]] = {
+    Verdict.DUPLICATE: ("mark", "drop"),
+    Verdict.UNCHANGED: ("unchanged", "unchanged_dropped"),
+    Verdict.UNCHECKED: ("unchecked", "unchecked"),
+}
+
 
 class Reports:
     """Statistics, log lines and journal of one crawl. Belongs to its event loop.
@@ -100,14 +107,8 @@ class Reports:
             self._journal.write(entry_of(event, decision, page, run=self._run, spider=self._spider))
 
     def decision(self, decision: Decision, page: SignedPage | None, *, drops: bool) -> None:
-        if drops:
-            self._record("drop", decision, page)
-        elif decision.verdict is Verdict.DUPLICATE:
-            self._record("mark", decision, page)
-        elif decision.verdict is Verdict.UNCHANGED:
-            self._record("unchanged", decision, page)
-        elif decision.verdict is Verdict.UNCHECKED:
-            self._record("unchecked", decision, page)
+        if decision.verdict in _EVENTS:
+            self._record(_EVENTS[decision.verdict][drops], decision, page)
         self.count("checked")
         if decision.verdict is Verdict.DUPLICATE:
             assert decision.match is not None

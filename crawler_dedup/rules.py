@@ -202,6 +202,10 @@ ROWS: tuple[tuple[str, Row], ...] = (
     ("alike", lambda _: True),
 )
 
+TOO_MANY_VARIANTS = "too many variants of a list"
+NAMES = (*(name for name, _ in ROWS), TOO_MANY_VARIANTS)
+"""Of all that can decide."""
+
 _VARIANTS = (SAME_BYTES, OTHER_LINKS)
 
 
@@ -237,7 +241,7 @@ def first_match(pairs: Iterable[Pair]) -> tuple[SignedPage, Match] | None:
         if rule in _VARIANTS and pair.kept.key != pair.new.key:
             variants += 1
             if variants == pair.limits.max_list_variants:
-                return pair.kept, _match("too many variants of a list", pair)
+                return pair.kept, _match(TOO_MANY_VARIANTS, pair)
     return None
 
 

@@ -53,7 +53,13 @@ def command(directory: Path, *arguments: object, **variables: str) -> subprocess
 
 
 def note(
-    directory: Path, pages: Mapping[str, str], *, journal: str = FIRST, marks: bool = False, **settings: object
+    directory: Path,
+    pages: Mapping[str, str],
+    *,
+    journal: str = FIRST,
+    marks: bool = False,
+    scope: str = "site",
+    **settings: object,
 ) -> list[Decision]:
     """Hold *pages* (address → HTML) against the index in *directory* as a crawl does, and write its journal.
 
@@ -65,7 +71,7 @@ def note(
     config = Config.from_settings({"DEDUP_TOKENIZER": "bigrams", **settings})
     with Deduplicator.open(directory, config) as deduplicator:
         for url, text in pages.items():
-            page = deduplicator.sign(url, text.encode(), scope="site")
+            page = deduplicator.sign(url, text.encode(), scope=scope)
             (decision,) = deduplicator.decide([page])
             decisions.append(decision)
             if event := _EVENTS.get(decision.verdict):

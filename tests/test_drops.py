@@ -94,7 +94,7 @@ def mixed(index: Path) -> Path:
         (("--host", "b.org:8080"), "2"),
         (("--host", "org"), ""),
         (("--rule", "same bytes"), "1"),
-        (("--rule", "same"), ""),
+        (("--rule", "other titles"), ""),
         (("--run", "0000000B"), "2"),
         (("--since", "2026-01-02"), "234"),
         (("--since", "2026-01-02T10:00"), "234"),
@@ -121,7 +121,8 @@ def test_drops_are_listed_that_all_options_ask_for(mixed: Path, options: tuple[s
         (("--since", "5x"), "neither a time"),
         (("--since", "2026-13-01"), "neither a time"),
         (("--since", "999999999999d"), "neither a time"),
-        (("--run", "12"), "is no run"),
+        (("--run", "0x12"), "is no run"),
+        (("--rule", "alkie"), "There is no rule"),
         (("--run", "0000000g"), "is no run"),
         (("--sample", "-1"), "--sample"),
         (("--seed", "x"), "--seed"),
@@ -343,7 +344,7 @@ def test_the_list_holds_what_was_dropped_because_of_it_and_is_not_kept_now(index
     passed = {"http://a.org/mark": article(1, frame="mark")}
     note(index, {**other, **changed}, journal=SECOND)
     note(index, passed, journal="journal-2026-11-21T20-00-00.jsonl", marks=True)
-    assert exported(index, tmp_path, "--url", KEPT) == COPIES[1:]
+    assert exported(index, tmp_path, "--url", KEPT) == [*COPIES[1:], *passed]
 
 
 def test_what_another_page_stands_for_by_now_is_not_listed(index: Path, tmp_path: Path) -> None:
@@ -387,10 +388,28 @@ def test_a_journal_that_cannot_be_read_changes_nothing(index: Path, tmp_path: Pa
     assert invoke("why", KEPT, index).stdout.startswith(f"{KEPT} is kept")
 
 
-def test_without_a_journal_it_is_said_that_the_list_is_not_known(tmp_path: Path) -> None:
+def test_without_a_journal_there_is_no_list_and_nothing_is_forgotten(tmp_path: Path) -> None:
     note(tmp_path / "index", PAGES, journal="")
-    result = invoke("forget", tmp_path / "index", "--url", KEPT, "--export", tmp_path / "urls.txt")
+    result = invoke("forget", tmp_path / "index", "--url", KEPT, "--export", tmp_path / "urls.txt", status=2)
     assert "There is no journal" in result.stderr
+    assert not (tmp_path / "urls.txt").exists()
+    result = invoke("forget", tmp_path / "index", "--url", KEPT)
+    assert result.stdout.startswith("1 page forgotten.")
+    assert "There is no journal" in result.stderr
+
+
+def test_an_address_that_nothing_has_is_told(index: Path) -> None:
+    assert (
+        "No kept page has the address http://a.org/typo."
+        in invoke("forget", index, "--url", "http://a.org/typo", status=1).stderr
+    )
+
+
+def test_what_another_scope_keeps_under_the_same_address_is_crawled_again_all_the_same(
+    index: Path, tmp_path: Path
+) -> None:
+    note(index, {COPIES[0]: article(3)}, journal=SECOND, scope="another")
+    assert exported(index, tmp_path, "--url", KEPT) == COPIES
 
 
 def test_it_must_be_said_what_to_forget(index: Path) -> None:
@@ -448,5 +467,6 @@ def test_addresses_and_a_list_are_crawled_together(tmp_path: Path) -> None:
 
     (tmp_path / "urls.txt").write_text("http://b.org/\r\n\n  http://a.org/é \n", encoding="utf-8")
     spider = SiteSpider(url="http://a.org/", urls=str(tmp_path / "urls.txt"))
-    assert spider.start_urls == ["http://a.org/", "http://b.org/", "http://a.org/é"]
+    assert spider.start_urls == ["http://a.org/"]
+    assert spider.listed_urls == ["http://b.org/", "http://a.org/é"]
     assert spider.hosts == {"a.org", "b.org"}

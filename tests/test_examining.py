@@ -90,7 +90,7 @@ def test_of_a_page_that_could_not_be_signed_one_row_says_why(one: str, other: st
         ("same list", {"kind": Kind.LIST}, "the same links, the same words"),
         ("same short page", features(0, 100), "the same links, other words"),
         ("signatures far apart", {"signature": 0b111}, "3 bits, limit 6"),
-        ("signatures far apart", {"kind": Kind.SHORT, "signature": 1}, "they do not meet"),
+        ("signatures far apart", {"kind": Kind.SHORT, "signature": 1}, "they do not agree"),
         ("other titles", {}, "the same title"),
         ("other titles", {"title": "Another"}, "other titles"),
         ("other titles", {"title": "Another", "url": "http://example.org/"}, "renamed"),

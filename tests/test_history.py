@@ -188,6 +188,12 @@ KEPT = "http://a.org/kept"
 OTHER = "http://a.org/other"
 
 
+def standing_for(directory: Path, kept: str, scope: str = "site") -> dict[str, Entry]:
+    """The pages for which *kept* stands in *scope*, by address."""
+    found = duplicates_of(Journals.beside(directory, DEFAULT), {(scope, kept)}.__contains__)
+    return {url: one for (_, url), one in found.items()}
+
+
 @pytest.mark.parametrize(
     ("events", "found"),
     [
@@ -207,7 +213,7 @@ def test_the_last_word_of_the_journals_says_what_a_page_stands_for(
     tmp_path: Path, events: list[tuple[Event, str]], found: bool
 ) -> None:
     write(tmp_path / FIRST, [entry("http://a.org/1", kept, event) for event, kept in events])
-    duplicates = duplicates_of(Journals.beside(tmp_path, DEFAULT), {KEPT})
+    duplicates = standing_for(tmp_path, KEPT)
     assert list(duplicates) == ["http://a.org/1"] * found
     assert all(one.event == events[-1][0] or events[-1][0] == "watchdog" for one in duplicates.values())
 
@@ -215,14 +221,26 @@ def test_the_last_word_of_the_journals_says_what_a_page_stands_for(
 def test_the_later_word_counts_in_whatever_file_it_stands(tmp_path: Path) -> None:
     write(tmp_path / FIRST, [entry("http://a.org/1", KEPT, time="2026-11-21T20:00:00.000Z")])
     write(tmp_path / SECOND, [entry("http://a.org/1", OTHER, time="2026-11-21T19:00:00.000Z")])
-    journals = Journals.beside(tmp_path, DEFAULT)
-    assert list(duplicates_of(journals, {KEPT})) == ["http://a.org/1"]
-    assert duplicates_of(journals, {OTHER}) == {}
+    assert list(standing_for(tmp_path, KEPT)) == ["http://a.org/1"]
+    assert standing_for(tmp_path, OTHER) == {}
 
 
-def test_a_page_does_not_stand_for_itself(tmp_path: Path) -> None:
+def test_each_scope_has_words_of_its_own(tmp_path: Path) -> None:
+    in_other = entry("http://a.org/1", OTHER, scope="other", time="2026-11-21T20:00:00.000Z")
+    write(tmp_path / FIRST, [entry("http://a.org/1", KEPT), in_other])
+    assert list(standing_for(tmp_path, KEPT)) == ["http://a.org/1"]
+    assert standing_for(tmp_path, OTHER) == {}
+    assert list(standing_for(tmp_path, OTHER, "other")) == ["http://a.org/1"]
+
+
+def test_a_page_that_is_unchanged_is_no_duplicate_of_itself(tmp_path: Path) -> None:
+    write(tmp_path / FIRST, [entry(KEPT, KEPT, "unchanged_dropped"), entry(KEPT, KEPT, "unchanged")])
+    assert standing_for(tmp_path, KEPT) == {}
+
+
+def test_two_pages_of_one_address_can_be_duplicates(tmp_path: Path) -> None:
     write(tmp_path / FIRST, [entry(KEPT, KEPT)])
-    assert duplicates_of(Journals.beside(tmp_path, DEFAULT), {KEPT}) == {}
+    assert list(standing_for(tmp_path, KEPT)) == [KEPT]
 
 
 def test_a_journal_without_damage_has_none_counted(tmp_path: Path) -> None:

@@ -101,6 +101,24 @@ def test_another_schema_is_refused(tmp_path: Path, version: int, age: str) -> No
         entries(path)
 
 
+@pytest.mark.parametrize("line", ['{"version":0,"when":"then"}', '{"version":2,"event":"seen","url":1}'])
+def test_of_another_schema_no_other_field_is_looked_at(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text(f"{line}\n")
+    with pytest.raises(DedupError, match=r"line 1, was written by an? \w+ version"):
+        entries(path)
+
+
+def test_what_follows_half_a_line_of_a_run_that_died_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text('{"version":1,"time":"2026')
+    opened = Journal(path, 1 << 20)
+    opened.write(entry(1))
+    opened.write(entry(2))
+    opened.close()
+    assert [one and one.url for one in entries(path)] == [None, "http://a/1", "http://a/2"]
+
+
 def test_a_journal_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(DedupError, match="cannot be read"):
         entries(tmp_path / "none.jsonl")

@@ -337,6 +337,15 @@ def test_the_line_stands_alone_where_the_log_goes_to_a_file(tmp_path: Path, link
     assert ERASE not in log
 
 
+def test_a_narrow_terminal_has_one_line_too(tmp_path: Path, linked: dict[str, Page]) -> None:
+    with Site(linked) as site:
+        terminal = in_terminal(site_crawl(site, tmp_path, "--nolog"), ROOT, COLUMNS="40")
+    frames = terminal.written.split(ERASE)[1:]
+    assert len(frames) > 2
+    assert all(len(frame.strip("\r\n")) < 40 for frame in frames)
+    assert terminal.written.count("\n") == 1
+
+
 def test_the_line_stands_alone_where_nothing_is_logged(tmp_path: Path, linked: dict[str, Page]) -> None:
     with Site(linked) as site:
         terminal = in_terminal(site_crawl(site, tmp_path, "--nolog"), ROOT)

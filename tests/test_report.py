@@ -337,7 +337,7 @@ def test_times_that_cannot_be_are_left_out() -> None:
 
 def test_an_unchanged_page_that_was_dropped_is_no_duplicate(tmp_path: Path) -> None:
     directory = make_index(tmp_path / "index", [record(1, 1)])
-    write_journal(directory, [entry(1, "drop", url="http://a.org/1", kept_url="http://a.org/1"), entry(2)])
+    write_journal(directory, [entry(1, "unchanged_dropped", url="http://a.org/1", kept_url="http://a.org/1"), entry(2)])
     found = gathered(directory)
     assert found.total == Pages(kept=1, dropped=1, unchanged=1)
     assert found.dropped.bytes == 2000

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import sys
+from io import TextIOWrapper
+
 import typer
 
 from crawler_dedup.cli import drops, evaluate, forget, index, judge, lexicons, pages, plan, report, settings, trace, why
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help=__doc__,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def _any_character() -> None:
+    """What the terminal cannot show is a question mark, no error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 app.command()(settings.settings)
 app.command()(pages.compare)
 app.command()(why.why)

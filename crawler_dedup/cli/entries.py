@@ -26,6 +26,11 @@ def when(entry: Entry) -> str:
     return printable(f"{entry.time[:19].replace('T', ' ')} UTC")
 
 
+def where(entry: Entry) -> str:
+    """``run 3c6f8078, spider site, scope spider site``."""
+    return printable(f"run {entry.run}, spider {entry.spider}, scope {entry.scope or '(unknown)'}")
+
+
 def block(entry: Entry) -> str:
     """Three lines: the page, the one that stands for it, and why."""
     return "\n".join(

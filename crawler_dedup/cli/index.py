@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from datetime import datetime, timezone
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +17,7 @@ from rich.text import Text
 from crawler_dedup import compaction, maintenance
 from crawler_dedup.cli.forget import forget
 from crawler_dedup.cli.terminal import progress, told_errors
+from crawler_dedup.cli.values import time_of
 from crawler_dedup.errors import DedupError, IndexDamaged
 from crawler_dedup.maintenance import Contents
 from crawler_dedup.permuted import PermutedIndex
@@ -167,13 +167,6 @@ def _add_contents(table: Table, contents: Contents) -> None:
     table.add_section()
     latest = sorted(contents.runs.items(), key=lambda run: run[1][1], reverse=True)
     for run, (count, last) in latest[:_SHOWN]:
-        table.add_row(f"run {run:08x}", f"{count:,}, the last {_when(last)}")
+        table.add_row(f"run {run:08x}", f"{count:,}, the last {time_of(last)}")
     if len(latest) > _SHOWN:
         table.add_row("runs", f"{len(latest):,} altogether")
-
-
-def _when(seconds: int) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-    except (ValueError, OverflowError, OSError):  # an imported record may say anything
-        return f"{seconds} s after 1970"

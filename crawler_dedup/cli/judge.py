@@ -24,14 +24,12 @@ from crawler_dedup.cli.terminal import Start, printable, progress, told_errors
 from crawler_dedup.corpus import unpacked
 from crawler_dedup.errors import DedupError
 from crawler_dedup.fetching import fetch
-from crawler_dedup.history import sample
+from crawler_dedup.history import Address, sample
 from crawler_dedup.journal import Entry
 from crawler_dedup.judged import Answers, Copy
 from crawler_dedup.maintext import BeyondLimits
 from crawler_dedup.records import Record
 from crawler_dedup.signing import Signer
-
-_BLOCK = 1000
 
 
 def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
@@ -89,12 +87,12 @@ class _Desk:
 
     console: Console
     signer: Signer
-    kept: Mapping[str, Record]
+    kept: Mapping[Address, Record]
     fetches: bool
 
     def show(self, entry: Entry) -> tuple[Copy, Copy]:
         """Print a pair; returns what there is of both pages."""
-        record = self.kept.get(entry.kept_url)
+        record = self.kept.get((entry.scope, entry.kept_url))
         typer.echo(block(entry))
         typer.echo(
             f"  “{printable(record.page.title)}” is what it duplicates." if record else "  (which is kept no more)"
@@ -103,6 +101,8 @@ class _Desk:
             new, kept = self._fetched(entry.url), self._fetched(entry.kept_url)
         else:
             new, kept = Copy(text=unpacked(entry.text)), Copy(text=unpacked(record.page.text) if record else "")
+        if record is not None and record.filed > entry.seconds:
+            typer.echo("  It has changed since; this is how it is now.")
         if new and kept:
             self.console.print(side_by_side(self._text(new), self._text(kept), folded=True))
         else:
@@ -126,13 +126,13 @@ class _Desk:
 
 
 def _desk_of(place: Place, drawn: list[Entry], start: Start, *, fetches: bool) -> _Desk:
-    wanted = {entry.kept_url for entry in drawn}
-    kept: dict[str, Record] = {}
+    wanted = {(entry.scope, entry.kept_url) for entry in drawn}
+    kept: dict[Address, Record] = {}
     with closing(maintenance.open_pages(place.directory)) as pages:
-        advance = start("reading", len(pages))
-        for records in pages.records(_BLOCK):
-            kept.update((record.page.url, record) for record in records if record.page.url in wanted)
-            advance(len(records))
+        for record in maintenance.each(pages, start("reading", len(pages))):
+            address = record.page.scope, record.page.url
+            if address in wanted:
+                kept[address] = record
         signer = Signer(maintenance.config_as_made(pages.header, place.config))
     return _Desk(Console(), signer, kept, fetches)
 
@@ -149,6 +149,7 @@ def _asked() -> str:
 def _tell(answers: Answers, drawn: int) -> None:
     if not drawn:
         typer.echo("No drop is left to judge, or none that is asked for.")
-    typer.echo(
-        f"Answers: {answers.folder}. `crawler-dedup calibrate {answers.folder}` finds thresholds that suit them."
-    )
+    if answers.folder.exists():
+        typer.echo(
+            f"Answers: {answers.folder}. `crawler-dedup calibrate {answers.folder}` finds thresholds that suit them."
+        )

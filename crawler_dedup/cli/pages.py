@@ -38,14 +38,15 @@ def compare(
         addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
         loaded = [load(where, url, config.max_bytes) for where, url in zip((new, kept), addresses, strict=True)]
         one, other = (examine(signer, page.url, page.body, page.encoding) for page in loaded)
+    unfit = [f"{where}: {page.unsigned}" for where, page in ((new, one.page), (kept, other.page)) if page.unsigned]
+    if unfit:
+        typer.echo(f"Error: {'; '.join(unfit)}", err=True)
     console = Console()
     if not brief:
         print_texts(console, one, other)
     pair = rules.Pair(one.page, other.page, config, signer.scheme)
     print_pair(console, one, other, pair)
-    unfit = [f"{where}: {page.unsigned}" for where, page in ((new, one.page), (kept, other.page)) if page.unsigned]
     if unfit:
-        typer.echo(f"Error: {'; '.join(unfit)}", err=True)
         raise typer.Exit(2)
     rule, duplicate = rules.decide(pair)
     typer.echo(f"{'duplicate' if duplicate else 'different'}: {rule}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.filesize import decimal
 from crawler_dedup.cli.place import Index, JournalFiles, place_of
 from crawler_dedup.cli.settings import Settings
 from crawler_dedup.cli.terminal import progress, told_errors
+from crawler_dedup.cli.values import run_of
 from crawler_dedup.maintenance import open_pages
 
 
@@ -30,16 +30,13 @@ def report(
 
     It needs no network and no other file. What is shown comes from the index and its journal (docs/journal.md).
     """
-    if run and not re.fullmatch(r"[0-9a-f]{8}", run.lower()):
-        raise typer.BadParameter(f"{run!r} is no run; `crawler-dedup index stats` names them.")
+    run = run_of(run) if run else ""
     with told_errors(), progress() as start:
         from crawler_dedup import overview  # noqa: PLC0415  (loading what draws charts takes a second)
 
         place = place_of(index, journal, settings)
         with closing(open_pages(place.directory)) as pages:
-            figures = overview.gather(
-                pages, place.journals, run.lower(), start("index", len(pages)), start("journal", None)
-            )
+            figures = overview.gather(pages, place.journals, run, start("index", len(pages)), start("journal", None))
         content = overview.render(figures, place.config, datetime.now(timezone.utc)).encode()
         output.write_bytes(content)
     typer.echo(f"{output}: {decimal(len(content))}.")

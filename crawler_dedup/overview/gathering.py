@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import BITS
-from crawler_dedup.history import DUPLICATES, Journals
-from crawler_dedup.journal import Entry
+from crawler_dedup.history import Journals
+from crawler_dedup.journal import Entry, Event
 from crawler_dedup.overview.figures import (
     Count,
     Figures,
@@ -38,6 +38,8 @@ CASES = 10
 EXAMPLES = 3
 
 _BLOCK = 10_000
+# What a page would have cost was saved, or would have been.
+_SAVING: dict[Event, str] = {"drop": "drop", "unchanged_dropped": "drop", "mark": "mark"}
 _SPIDERS = 5
 _SLICE = 1_000
 
@@ -122,8 +124,8 @@ class _Gathering:
             setattr(pages, field, getattr(pages, field) + 1)
         if entry.event == "unchecked":
             self._reasons.of(entry.reason).number += 1
-        if entry.event in DUPLICATES:
-            self._saved[entry.event] = self._saved[entry.event].plus(entry.bytes, entry.links)
+        if action := _SAVING.get(entry.event):
+            self._saved[action] = self._saved[action].plus(entry.bytes, entry.links)
         if field in ("dropped", "marked"):
             self._timeline.add(seconds, duplicates=1)
             self._note_duplicate(entry, host)
@@ -133,7 +135,7 @@ class _Gathering:
         """The field of :class:`Pages` that counts the page of *entry*."""
         if entry.event == "unchecked":
             return "unchecked"
-        if entry.event == "unchanged" or entry.kept_url == entry.url:  # DEDUP_REVISIT = "drop" drops what is unchanged
+        if entry.event in ("unchanged", "unchanged_dropped"):
             return "unchanged"
         return "dropped" if entry.event == "drop" else "marked"
 
