@@ -243,15 +243,15 @@ class Environment:
         """
         return self._committer.submit(job, urgent=urgent)
 
-    def write(self, job: Callable[[lmdb.Transaction], _T], timeout: float = _OPEN_TIMEOUT) -> _T:
+    def write(self, job: Callable[[lmdb.Transaction], _T], timeout: float | None = None) -> _T:
         """Run *job* in the next write transaction and wait until it is on disk.
 
         Raises:
-            IndexUnusable: the transaction did not begin within *timeout* seconds; *job* is not run then.
+            IndexUnusable: the transaction did not begin within *timeout* seconds (``None``: 30); *job* is not run then.
         """
         future = self.submit(job)
         try:
-            return future.result(timeout)
+            return future.result(_OPEN_TIMEOUT if timeout is None else timeout)
         except FutureTimeout:
             if future.cancel():
                 raise IndexUnusable(
