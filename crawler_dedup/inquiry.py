@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from crawler_dedup import maintenance
 from crawler_dedup.history import DUPLICATES, Address, Journals, duplicates_of
 from crawler_dedup.journal import Entry
+from crawler_dedup.maintenance import Advance
 from crawler_dedup.records import Record
 from crawler_dedup.sites import Sites, host_of
 from crawler_dedup.store import Store
-
-Advance = Callable[[int], None]
 
 _MOST_ENTRIES = 20
 _MOST_SIMILAR = 5

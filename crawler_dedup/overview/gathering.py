@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import BITS
 from crawler_dedup.history import Journals
 from crawler_dedup.journal import Entry, Event
+from crawler_dedup.maintenance import Advance
 from crawler_dedup.overview.figures import (
     Count,
     Figures,
@@ -42,8 +42,6 @@ _BLOCK = 10_000
 _SAVING: dict[Event, str] = {"drop": "drop", "unchanged_dropped": "drop", "mark": "mark"}
 _SPIDERS = 5
 _SLICE = 1_000
-
-Advance = Callable[[int], None]
 
 
 def gather(
