@@ -80,4 +80,4 @@ def test_the_header_names_all_that_signatures_depend_on() -> None:
 def test_readme_gives_the_two_commands_on_a_line_each() -> None:
     lines = read("README.md").splitlines()
     assert sum(line.endswith("scrapy crawl demo") and line.startswith("python3 -m venv") for line in lines) == 1
-    assert sum(line.endswith("-m pytest") and line.startswith("python3 -m venv") for line in lines) == 1
+    assert sum("-m pytest" in line and line.startswith("python3 -m venv") for line in lines) == 1
