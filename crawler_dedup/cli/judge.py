@@ -107,7 +107,7 @@ class _Desk:
             self.console.print(side_by_side(self._text(new), self._text(kept), folded=True))
         else:
             typer.echo(
-                "  Its text is not there (DEDUP_STORE_TEXT = True, or --fetch): open both pages to compare them."
+                "  No texts to show (a list has none; else DEDUP_STORE_TEXT = True, or --fetch): open both pages."
             )
         return new, kept
 

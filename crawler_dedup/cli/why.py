@@ -165,7 +165,7 @@ def _show(case: Case, found: Findings, config: Config, *, fetches: bool) -> None
     new, kept = unpacked(last.text), unpacked(record.page.text) if record is not None else ""
     if not (new and kept):
         typer.echo(
-            "--fetch gets both pages again and shows where they differ (DEDUP_STORE_TEXT = True stores their texts)."
+            "--fetch gets both pages again and shows where they differ (DEDUP_STORE_TEXT = True stores main texts)."
         )
         return
     if record is not None and record.filed > last.seconds:
