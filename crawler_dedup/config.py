@@ -5,87 +5,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
-from urllib.parse import urlsplit
 
 from w3lib.url import file_uri_to_path
 
+from crawler_dedup.checks import Read, between, boolean, journal_name, one_of, path_or, scope_name, text, uri_scheme
 from crawler_dedup.engine import MAP_SIZE
 from crawler_dedup.errors import ConfigError
 
 PREFIX = "DEDUP_"
 
 _JOURNAL = "journal-%(time)s.jsonl"
-
-Read = Callable[[Any], Any]
-
-
-def _boolean(value: Any) -> bool:
-    """As Scrapy reads booleans: settings of the command line arrive as strings."""
-    words = {"1": True, "true": True, "0": False, "false": False}
-    if isinstance(value, bool):
-        return value
-    return words[str(value).strip().lower()]
-
-
-def _between(kind: type[int] | type[float], low: float, high: float) -> Read:
-    def read(value: Any) -> int | float:
-        if isinstance(value, bool) or (kind is int and isinstance(value, float) and value != int(value)):
-            raise ValueError(value)
-        number = kind(value)
-        if not low <= number <= high:
-            raise ValueError(value)
-        return number
-
-    return read
-
-
-def _one_of(*words: str) -> Read:
-    def read(value: Any) -> str:
-        if value not in words:
-            raise ValueError(value)
-        return str(value)
-
-    return read
-
-
-def _text(value: Any) -> str:
-    if value is None or not str(value):
-        raise ValueError(value)
-    return str(value)
-
-
-def _path_or(*words: str) -> Read:
-    def read(value: Any) -> str:
-        if value in words or (isinstance(value, str) and "." in value):
-            return str(value)
-        raise ValueError(value)
-
-    return read
-
-
-def _scope(value: Any) -> Any:
-    if callable(value) or value in ("spider", "domain", "global") or (isinstance(value, str) and "." in value):
-        return value
-    raise ValueError(value)
-
-
-def _journal(value: Any) -> str:
-    name = str(value or "")
-    if not _uri_scheme(name):
-        _ = name % {"time": "", "name": ""}  # raises
-    elif set(re.findall(r"%\((\w*)\)", name)) - {"time", "name"}:
-        raise ValueError(name)
-    return name
-
-
-def _uri_scheme(name: str) -> str:
-    """``s3`` of ``s3://bucket/journal``; ``""`` of a path, which may begin with the letter of a drive."""
-    scheme = urlsplit(name).scheme
-    return scheme if len(scheme) > 1 else ""
 
 
 def _setting(default: Any, read: Read, allowed: str, doc: str) -> Any:
@@ -99,57 +31,57 @@ class Config:
     Raises :class:`ConfigError` for a value that is not allowed.
     """
 
-    enabled: bool = _setting(True, _boolean, "True or False", "Whether the filter runs at all.")
+    enabled: bool = _setting(True, boolean, "True or False", "Whether the filter runs at all.")
     action: str = _setting(
         "drop",
-        _one_of("drop", "mark"),
+        one_of("drop", "mark"),
         '"drop" or "mark"',
         "`drop`: a duplicate never reaches the spider. `mark`: every page passes, the decision stands in "
         '`response.meta["dedup"]` and in the statistics. A request\'s meta key `dedup_action` wins.',
     )
     dir: str = _setting(
         "dedup",
-        _text,
+        text,
         "a path",
         "Directory of the index. A relative path stands in Scrapy's data directory (`.scrapy/` of the project).",
     )
     fresh: bool = _setting(
         False,
-        _boolean,
+        boolean,
         "True or False",
         "Empty the index when the crawl starts (also one of another configuration), unless another spider of this process "
         "has it open.",
     )
     scope: Any = _setting(
         "spider",
-        _scope,
+        scope_name,
         '"spider", "domain", "global" or the import path of a callable (request, response) -> str',
         "What is compared with what: the pages of one spider (whatever their host), of one registered domain, or all.",
     )
     extractor: str = _setting(
         "paragraphs",
-        _path_or("paragraphs", "trafilatura"),
+        path_or("paragraphs", "trafilatura"),
         '"paragraphs", "trafilatura" or the import path of a function from an lxml tree to text',
         "What takes the text that pages are compared by. `paragraphs` is ten times as fast as `trafilatura`, and stays "
         "the same in another template. Part of the index header. `main_text()` is always trafilatura's.",
     )
     tokenizer: str = _setting(
         "jieba",
-        _one_of("jieba", "rjieba", "bigrams"),
+        one_of("jieba", "rjieba", "bigrams"),
         '"jieba", "rjieba" or "bigrams"',
         "How runs of Chinese characters become tokens. `rjieba` (extra `fast`) has jieba's dictionary and is about "
         "20 times faster. Part of the index header: another tokenizer needs another index.",
     )
     scheme: str = _setting(
         "simhash",
-        _text,
+        text,
         'a name, or "NAME option=value …"',
         "How pages are signed and compared: `simhash`, `exact`, `shingling`, `minhash`, `checksums`, `imatch`, `ddw`, "
         "`sentences`, `pinyin`, or one of another package ([schemes.md](schemes.md)). Part of the index header.",
     )
     lexicon: str = _setting(
         "general",
-        _text,
+        text,
         '"general" or a path',
         "How many documents of a collection have each word, for the schemes that weigh words by it: a file that "
         "`crawler-dedup lexicon build` made. `general` is English and Chinese at large. Part of the index header, where "
@@ -157,48 +89,48 @@ class Config:
     )
     fold_han: bool = _setting(
         True,
-        _boolean,
+        boolean,
         "True or False",
         "Whether Traditional Chinese characters of a text count as their simplified forms (those of titles always do). "
         "Part of the index header.",
     )
     max_distance: int = _setting(
         7,
-        _between(int, 0, 7),
+        between(int, 0, 7),
         "0 to 7",
         "Largest Hamming distance between the signatures of duplicates, in bits of 64 (scheme `simhash`). May change from "
         "run to run on one index.",
     )
     min_features: int = _setting(
         20,
-        _between(int, 1, 10_000),
+        between(int, 1, 10_000),
         "1 to 10,000",
         "A page whose main text has fewer different tokens (stop words not counted) is compared as a list, by its links, "
         "or as a short page, by all its visible words. Part of the index header.",
     )
     min_resemblance: float = _setting(
         0.65,
-        _between(float, 0, 1),
+        between(float, 0, 1),
         "0 to 1",
         "Least share of common tokens (Jaccard, estimated from the sketches) of duplicates, with schemes that do not "
         "estimate it themselves (`simhash`, `checksums`, `imatch`).",
     )
     min_coverage: float = _setting(
         0.85,
-        _between(float, 0, 1),
+        between(float, 0, 1),
         "0 to 1",
         "Least share of the new page's tokens that the kept page has too (containment, estimated), with the same schemes.",
     )
     max_list_variants: int = _setting(
         50,
-        _between(int, 0, 64),
+        between(int, 0, 64),
         "0 to 64; 0: without bound",
         "A list with new links passes, but not for ever (calendars, session identifiers in paths): when so many lists "
         "with the same text and other links are kept, further ones are duplicates.",
     )
     settle: str = _setting(
         "item",
-        _one_of("item", "callback", "manual"),
+        one_of("item", "callback", "manual"),
         '"item", "callback" or "manual"',
         "When a page that passed counts as handled, so that it may stand for others. `item`: one of its items came out of "
         "the pipelines, or it yielded none and the callback ended well. `callback`: the callback and all that it yielded "
@@ -207,20 +139,20 @@ class Config:
     )
     grace: int = _setting(
         60,
-        _between(int, 0, 86_400),
+        between(int, 0, 86_400),
         "0 to 86,400",
         "Seconds for which what came out of the pipelines may not be on disk (feeds are buffered). Where a crawl dies, what "
         "it handled in its last so many seconds counts as not handled.",
     )
     claim_timeout: float = _setting(
         10.0,
-        _between(float, 0, 86_400),
+        between(float, 0, 86_400),
         "0 to 86,400",
         "Seconds that a page waits for the outcome of an alike one that is being handled; then it passes as `unchecked`.",
     )
     revisit: str = _setting(
         "pass",
-        _one_of("pass", "drop"),
+        one_of("pass", "drop"),
         '"pass" or "drop"',
         "What becomes of a page that is unchanged and that an earlier run has handled, which then came to its end by itself "
         "(or has a JOBDIR). `drop` makes incremental crawls; "
@@ -228,60 +160,60 @@ class Config:
     )
     expire_days: float = _setting(
         0.0,
-        _between(float, 0, 36_500),
+        between(float, 0, 36_500),
         "0 to 36,500; 0: never",
         "A page that was not visited for so many days counts no more, and is removed when the next crawl starts.",
     )
     store_text: bool = _setting(
         False,
-        _boolean,
+        boolean,
         "True or False",
         "Keep the main text of each kept page in the index, and of each other one in the journal, compressed.",
     )
     max_duplicates: int = _setting(
         50,
-        _between(int, 1, 1 << 31),
+        between(int, 1, 1 << 31),
         "1 to 2^31",
         "When one kept page has stood for more than so many pages of one site in a run, a warning with examples is "
         "logged: it may be an error page or a form.",
     )
     pass_beyond_max_duplicates: bool = _setting(
         False,
-        _boolean,
+        boolean,
         "True or False",
         "Let the pages beyond `DEDUP_MAX_DUPLICATES` pass, as `unchecked`.",
     )
     max_bytes: int = _setting(
         8 << 20,
-        _between(int, 1, 1 << 40),
+        between(int, 1, 1 << 40),
         "1 to 2^40",
         "A larger body is not parsed by the filter; the page passes as `unchecked`.",
     )
     max_nodes: int = _setting(
         50_000,
-        _between(int, 1, 1 << 31),
+        between(int, 1, 1 << 31),
         "1 to 2^31",
         "A page with more elements passes as `unchecked`; one with eight times as many `<` is not even parsed.",
     )
     max_depth: int = _setting(
-        100, _between(int, 1, 250), "1 to 250", "A page nested deeper than this passes as `unchecked`."
+        100, between(int, 1, 250), "1 to 250", "A page nested deeper than this passes as `unchecked`."
     )
     max_chars: int = _setting(
         1_000_000,
-        _between(int, 1, 1 << 31),
+        between(int, 1, 1 << 31),
         "1 to 2^31",
         "A page with a longer main text passes as `unchecked`.",
     )
     timeout: float = _setting(
         30.0,
-        _between(float, 0.01, 86_400),
+        between(float, 0.01, 86_400),
         "0.01 to 86,400",
         "Seconds that a page waits for its decision; then it passes as `unchecked`. (Small pages are signed on the event "
         "loop, which takes milliseconds and is not interrupted.)",
     )
     journal: str = _setting(
         _JOURNAL,
-        _journal,
+        journal_name,
         'a path, in which "%" begins "%(time)s" or "%(name)s" or is doubled; a URI, in which there may be these two; or an '
         "empty string",
         "The record of drops ([journal.md](journal.md)). `%(time)s` is when the crawl began, `%(name)s` the spider. A "
@@ -291,16 +223,16 @@ class Config:
     )
     journal_bytes: int = _setting(
         100 << 20,
-        _between(int, 1 << 10, 1 << 40),
+        between(int, 1 << 10, 1 << 40),
         "2^10 to 2^40",
         "When a file of the journal is longer, the next one begins (`….2.jsonl`). None is removed.",
     )
     summary_interval: float = _setting(
-        60.0, _between(float, 1, 86_400), "1 to 86,400", "Seconds between two summary lines in the log."
+        60.0, between(float, 1, 86_400), "1 to 86,400", "Seconds between two summary lines in the log."
     )
     map_size: int = _setting(
         MAP_SIZE,
-        _between(int, 1 << 20, 1 << 46),
+        between(int, 1 << 20, 1 << 46),
         "2^20 to 2^46",
         "Largest size of the index in bytes. The file is sparse: it takes what it holds (not on Windows, where the "
         "default is 4 GiB).",
@@ -320,7 +252,7 @@ class Config:
     @property
     def journal_file(self) -> str:
         """Where the lines of the journal are written: a path for ``%`` and ``time`` and ``name``; ``""``: nowhere."""
-        scheme = _uri_scheme(self.journal)
+        scheme = uri_scheme(self.journal)
         if scheme == "file":
             path = file_uri_to_path(self.journal).replace("%", "%%")
             return path.replace("%%(time)s", "%(time)s").replace("%%(name)s", "%(name)s")
@@ -329,7 +261,7 @@ class Config:
     @property
     def journal_uri(self) -> str:
         """Where the journal is handed over when the crawl ends; ``""``: nowhere."""
-        return self.journal if _uri_scheme(self.journal) not in ("", "file") else ""
+        return self.journal if uri_scheme(self.journal) not in ("", "file") else ""
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Config:

@@ -58,7 +58,6 @@ def test_only_the_doors_import_scrapy() -> None:
         "feeds.py",
         "gate.py",
         "middleware.py",
-        "place.py",
         "progress.py",
         "reports.py",
         "scopes.py",

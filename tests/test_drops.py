@@ -398,6 +398,12 @@ def test_without_a_journal_there_is_no_list_and_nothing_is_forgotten(tmp_path: P
     assert "There is no journal" in result.stderr
 
 
+def test_a_page_that_stays_has_swallowed_nothing_that_is_listed(index: Path, tmp_path: Path) -> None:
+    export = tmp_path / "urls.txt"
+    invoke("forget", index, "--url", KEPT, "--older-than", "1d", "--export", export, status=1)
+    assert export.read_text() == ""
+
+
 def test_an_address_that_nothing_has_is_told(index: Path) -> None:
     assert (
         "No kept page has the address http://a.org/typo."

@@ -93,8 +93,17 @@ def _tests(older_than: str, url: str, host: str, run: str) -> list[Test]:
 def _swallowed(place: Place, pages: Store, is_meant: Test, url: str, start: Start) -> list[str]:
     """The addresses for which the pages that are meant stand, and that are not kept themselves."""
     total = len(pages)
-    going = {_address(record) for record in maintenance.each(pages, start("reading", total)) if is_meant(record)}
-    found = duplicates_of(place.journals, lambda address: address in going or address[1] == url)
+    going: set[Address] = set()
+    others: set[Address] = set()  # with the same address, and not meant
+    for record in maintenance.each(pages, start("reading", total)):
+        if is_meant(record):
+            going.add(_address(record))
+        elif record.page.url == url:
+            others.add(_address(record))
+    # What was forgotten before stands in the journal only.
+    found = duplicates_of(
+        place.journals, lambda address: address in going or (address[1] == url and address not in others)
+    )
     staying = {
         _address(record)
         for record in maintenance.each(pages, start("reading", total))

@@ -9,9 +9,8 @@ from typing import Annotated
 
 import typer
 
-from crawler_dedup.cli.settings import read_config
+from crawler_dedup.cli.settings import project_index, read_config
 from crawler_dedup.config import Config
-from crawler_dedup.errors import DedupError
 from crawler_dedup.history import Journals
 from crawler_dedup.maintenance import require_index
 
@@ -48,14 +47,6 @@ def place_of(index: Path | None, files: Sequence[Path] | None, settings: Sequenc
     """
     config = read_config(settings)
     if index is None:
-        index = _project_index(config)
+        index = project_index(config)
     require_index(index)
     return Place(index, config, Journals(files) if files else Journals.beside(index, config.journal_file))
-
-
-def _project_index(config: Config) -> Path:
-    from scrapy.utils.project import data_path, inside_project  # noqa: PLC0415
-
-    if not inside_project():
-        raise DedupError("Name the directory of the index: this is no Scrapy project.")
-    return Path(data_path(config.dir))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -47,6 +48,15 @@ def _project_settings() -> dict[str, Any]:
     except Exception as error:  # whatever a settings module does
         raise DedupError(f"The settings of this Scrapy project cannot be read: {error}") from error
     return {name: settings[name] for name in settings if name.startswith(PREFIX)}
+
+
+def project_index(config: Config) -> Path:
+    """The directory of the index of the Scrapy project; raises :class:`DedupError` where there is no project."""
+    from scrapy.utils.project import data_path, inside_project  # noqa: PLC0415
+
+    if not inside_project():
+        raise DedupError("Name the directory of the index: this is no Scrapy project.")
+    return Path(data_path(config.dir))
 
 
 def settings() -> None:
