@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
+from unicodedata import combining, normalize
 
 from spiders.demo_texts import CHINESE, ENGLISH
 
@@ -21,6 +22,7 @@ MANY = "too many nodes"
 DEEP = "nested too deep"
 LONG = "too many characters"
 LARGE = "too many bytes"
+ATTRIBUTES = "too many attributes"
 _NESTED = 100_000
 _MEGABYTE = 1 << 20
 
@@ -133,6 +135,18 @@ def _mutated(seed: int) -> Callable[[], bytes]:
     return make
 
 
+def _attributes(count: int, value: str = "=1") -> str:
+    """So many attributes, each with a name of its own."""
+    return "".join(f" a{number}{value}" for number in range(count))
+
+
+def _marks() -> bytes:
+    marks = [chr(code) for code in range(0x20000) if combining(normalize("NFKD", chr(code))[0])]
+    return _utf8("<p>" + "".join(random.Random(1).choices(marks, k=199_000)))
+
+
+# What a shop's page holds: "<n" begins no tag there, and what follows it is no attribute.
+_SCRIPT = f"<script>for(i=0;i<n.length;i++){{{'f(a, b / c); ' * 20_000}}}</script>"
 _HAN = (0x4E00, 0x9FA5)
 _UNSPACED = ((0x3041, 0x30FF), (0x0E01, 0x0E30), (0x0F00, 0x0F47), (0x1000, 0x109F), (0x1780, 0x17D0))
 _LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
@@ -165,6 +179,12 @@ MARKUP = (
     HostilePage("conditional comments", _with("<!--[if IE]><p>x<![endif]--><![if !IE]>y<![endif]>" * 100), "new"),
     HostilePage("10,000 names of elements", _numbered("<x-{0}>y</x-{0}>", 10_000, english()), ANY),
     HostilePage("100,000 attributes", _numbered(" a{}=1", _NESTED, "<p", ">" + english()), ANY),
+    HostilePage("4,900 attributes, 100 times", lambda: _utf8(("<p" + _attributes(4900) + ">") * 100), ATTRIBUTES),
+    HostilePage("900 attributes, 1,000 times", lambda: _utf8(("<p" + _attributes(900) + ">") * 1000), ATTRIBUTES),
+    HostilePage("20,000 attributes with >", lambda: _utf8("<p" + _attributes(20_000, "='>'") + ">"), ATTRIBUTES),
+    HostilePage("20,000 attributes in UTF-16", lambda: ("<p" + _attributes(20_000)).encode("utf-16"), ATTRIBUTES),
+    HostilePage("tags that never end", lambda: _utf8(english() + ("<a" * 5000 + ">") * 79), ANY),
+    HostilePage("a script with < and >", lambda: _utf8(english() + _SCRIPT), "new"),
     HostilePage("100,000 equal attributes", _repeated(" a=1", 4 * _NESTED, "<p"), ANY),
     HostilePage("100,000 titles", _repeated("<title>x</title>", 16 * _NESTED), MANY),
     HostilePage("2,700,000 <p>", _repeated("<p>", 8 << 20), MANY),
@@ -215,19 +235,19 @@ LARGE_ONES = (
     HostilePage("5 MB of Latin letters", _repeated("x", 5 * _MEGABYTE, "<p>"), LONG),
     HostilePage("5 MB of Han", _repeated("茶", 5 * _MEGABYTE, "<p>"), LONG),
     HostilePage("5 MB of digits", _repeated("7", 5 * _MEGABYTE, "<p>"), LONG),
-    HostilePage("a number of 990,000 digits", _repeated("7", 990_000, "<p>"), FEW),
-    HostilePage("990,000 numbers", _numbered("{} ", 140_000, "<p>"), "new"),
+    HostilePage("a number of 199,000 digits", _repeated("7", 199_000, "<p>"), FEW),
+    HostilePage("33,000 numbers", _numbered("{} ", 33_000, "<p>"), "new"),
     HostilePage("5 MB of href", _repeated("x", 5 * _MEGABYTE, english() + "<a href=http://e.com/"), ANY),
     HostilePage("5 MB of an attribute", _repeated("x", 5 * _MEGABYTE, english() + "<p title="), "new"),
     HostilePage("5 MB of the name of a tag", _repeated("x", 5 * _MEGABYTE, english() + "<p"), ANY),
     HostilePage("5 MB of script", _repeated("x", 5 * _MEGABYTE, english() + "<script>"), "new"),
     HostilePage("5 MB of title", _repeated("x", 5 * _MEGABYTE, "<title>"), FEW),
     HostilePage("5 MB of comment", _repeated("x", 5 * _MEGABYTE, english() + "<!--"), "new"),
-    HostilePage("990,000 equal Han", _repeated("茶", 2_970_000, "<p>"), FEW),
-    HostilePage("990,000 Han", _text(990_000, _HAN), "new"),
-    HostilePage("990,000 Han as references", _repeated("&#33590;", 990_000 * 8, "<p>"), FEW),
-    HostilePage("990,000 kana, Thai, Khmer", _text(990_000, *_UNSPACED), "new"),
-    HostilePage("990,000 ligatures of 18 letters", _repeated("\ufdfa", 2_970_000, "<p>"), ANY),
+    HostilePage("199,000 equal Han", _repeated("茶", 597_000, "<p>"), FEW),
+    HostilePage("199,000 Han", _text(199_000, _HAN), "new"),
+    HostilePage("199,000 Han as references", _repeated("&#33590;", 199_000 * 8, "<p>"), FEW),
+    HostilePage("199,000 kana, Thai, Khmer", _text(199_000, *_UNSPACED), "new"),
+    HostilePage("199,000 ligatures of 18 letters", _repeated("\ufdfa", 597_000, "<p>"), ANY),
     HostilePage(
         "1,600,000 Han in short blocks",
         lambda: _utf8(_SHORT + f"<div>{CHINESE[0].paragraphs[0][:32]}</div>" * 48_000),
@@ -318,8 +338,11 @@ SCRIPTS = (
     HostilePage("emoji", _with("👩‍👩‍👧‍👦🏳️‍🌈🇦🇶" * 1000), "new"),
     HostilePage("right to left", _with("שָׁלוֹם \u202eالسَّلَامُ عَلَيْكُمْ\u202c \u2067x\u2069" * 1000), "new"),
     HostilePage("100,000 marks on one letter", _with("a" + "\u0301\u0323" * 50_000), "new"),
-    HostilePage("a mark on each letter", _repeated("a\u0301", 1_470_000, "<p>"), FEW),
-    HostilePage("marks and letters in turn", _repeated("\u0967\u0902", 1_500_000, "<p>"), ANY),
+    HostilePage("a mark on each letter", _repeated("a\u0301", 297_000, "<p>"), FEW),
+    HostilePage("marks and letters in turn", _repeated("\u0967\u0902", 1_190_000, "<p>"), ANY),
+    HostilePage("letters that become marks", _repeated("\u0301\uff9e", 990_000, "<p>"), ANY),
+    HostilePage("2 MB of letters that become marks", _repeated("\u0301\uff9e", 2_200_000, "<p>"), LONG),
+    HostilePage("all marks of Unicode", _marks, ANY),
     HostilePage("zero width", _with("w\u200bo\u200cr\u200dd\ufeff \u00ad\u2060" * 1000), "new"),
     HostilePage("characters that are none", _with("\ufffe\uffff\U0010ffff\ufffd" * 1000), "new"),
 )

@@ -45,8 +45,10 @@ _UNITS = re.compile(f"{_WORD}|[{_HAN}{_UNSPACED}]")
 # it normalising takes a tenth of the time.
 _WIDE_PUNCTUATION = re.compile("[\u2026\u3000\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3e\uff40\uff5b-\uff64]+")
 
-# Normalising sorts the marks on a letter, in time that grows with their square (Unicode Standard Annex 15, §13).
-_LONG_MARKS = re.compile(r"([^\w\s]{30})[^\w\s]+")
+_MAX_MARKS = 30
+"""Combining marks in a row that are kept, as in the Stream-Safe Text Format (Unicode Standard Annex 15, §13)."""
+_LAST_MARK_PLANE = 0x20000
+"""The planes above have ideographs, tags and private use, none of which combines."""
 
 _WEIGHT_UNIT = 64
 """Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
@@ -89,9 +91,30 @@ def bigrams(run: str) -> list[str]:
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
+@cache
+def _too_many_marks() -> re.Pattern[str]:
+    """Match what follows the first :data:`_MAX_MARKS` combining marks of a row.
+
+    A combining mark here is every character whose full decomposition begins with a character of a combining class
+    other than 0. Normalising sorts a row of them by their class, in time that grows with the square of its length.
+    """
+    marks = "".join(
+        re.escape(character)
+        for character in map(chr, range(0x80, _LAST_MARK_PLANE))
+        if unicodedata.combining(character)
+        or (unicodedata.decomposition(character) and unicodedata.combining(unicodedata.normalize("NFKD", character)[0]))
+    )
+    return re.compile(f"(?<=[{marks}]{{{_MAX_MARKS}}})[{marks}]+")
+
+
 def normalise(text: str, *, fold_han: bool = True) -> str:
-    """*text* with compatibility forms folded (NFKC), then case, then Traditional characters to simplified ones."""
-    text = _LONG_MARKS.sub(r"\1", _WIDE_PUNCTUATION.sub(" ", text))
+    """*text* with compatibility forms folded (NFKC), then case, then Traditional characters to simplified ones.
+
+    Of more than 30 combining marks in a row only the first 30 are kept: no writing needs more.
+    """
+    if text.isascii():
+        return text.lower()
+    text = _too_many_marks().sub("", _WIDE_PUNCTUATION.sub(" ", text))
     # A few characters are ligatures of many.
     text = unicodedata.normalize("NFKC", text)[: 2 * len(text) + 100].lower()
     return simplified(text) if fold_han and _OTHER_THAN_WORDS.search(text) else text

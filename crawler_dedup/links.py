@@ -25,6 +25,7 @@ _PATH_SESSION = re.compile(r";jsessionid=[^/?#]*", re.IGNORECASE)
 MAX_PACKED = 512
 _MAX_HREF = 2083  # as Scrapy's URLLENGTH_LIMIT; what is longer takes long to join, and is followed by nobody
 _MAX_FOLDERS = 100  # joining goes through all of them for each link
+_MAX_PARTS = 200  # folders and parameters of a link; one with more is followed by nobody either
 _ANYWHERE = re.compile(r"/|https?://", re.IGNORECASE)
 _SAME_PAGE = ("", "?", "#")
 _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
@@ -74,7 +75,7 @@ def links(tree: HtmlElement, url: str) -> Links:
     found: set[int | None] = set()
     for anchor in (one for root in roots(tree) for one in root.iter("a")):
         href = anchor.get("href", "").strip()
-        if "href" in anchor.attrib and len(href) <= _MAX_HREF:
+        if "href" in anchor.attrib and _is_short(href):
             # What a link is joined with is kept as short as may be: the navigation of a site is then remembered.
             near = root if _ANYWHERE.match(href) else base if href[:1] in _SAME_PAGE else directory
             found.add(_hash_of(href, near, host))
@@ -82,6 +83,10 @@ def links(tree: HtmlElement, url: str) -> Links:
     hashes = np.array(list(found), dtype=np.uint64)
     hashes.sort()
     return Links(hashes)
+
+
+def _is_short(href: str) -> bool:
+    return len(href) <= _MAX_HREF and href.count("/") + href.count("&") <= _MAX_PARTS
 
 
 def _root_and_directory(base: str) -> tuple[str, str]:

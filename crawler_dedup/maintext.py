@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import trafilatura
 from charset_normalizer import from_bytes
 from lxml import etree
@@ -38,11 +40,10 @@ _ELEMENT_BYTES = 3  # of the shortest, <p>; what the parser adds, html, head, bo
 
 
 _BRACKETS_A_NODE = 8
-# libxml2 compares each attribute of a tag with all before it.
-_MAX_ATTRIBUTES = 5000
-_FEW_ATTRIBUTES = 64 << 10  # bytes in which there are too few to matter
-_LONG_TAG = re.compile(rb"<[a-zA-Z](?=[^>]{10000})(?:[^>=]+|=\s*\"[^\"]*\"|=\s*'[^']*'|=)*")
-_ATTRIBUTE = re.compile(rb"[\s\"'/]+[^\s\"'/=]+(?:=\s*(?:\"[^\"]*\"|'[^']*'))?")
+# To add an attribute to an element, libxml2 walks along those that it has: 0.1 s for an element with as many as this.
+_MAX_ATTRIBUTES = 10_000
+_BEFORE_ATTRIBUTE = np.zeros(256, dtype=np.bool_)
+_BEFORE_ATTRIBUTE[list(b"\0\t\n\v\f\r /\"'")] = True
 
 
 class BeyondLimits(ValueError):
@@ -54,16 +55,37 @@ def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
 
     Args:
         encoding: as the transport or ``response.encoding`` says; ``None``: byte-order mark, ``<meta>``, then detection.
+
+    Raises:
+        BeyondLimits: its tags have too many attributes.
     """
     header = None if encoding is None else f"charset={encoding}"
-    if not _is_charset(http_content_type_encoding(header)):
+    if not is_charset(http_content_type_encoding(header)):
         header = None
     declared = html_body_declared_encoding(body)
-    if header is None and declared and not _is_charset(declared) and not read_bom(body)[0]:
+    if header is None and declared and not is_charset(declared) and not read_bom(body)[0]:
         text = to_unicode(body, _detect(body) or "cp1252")
     else:
         text = html_to_unicode(header, body, default_encoding="ascii", auto_detect_fun=_detect)[1]
+    check_attributes(text)
     root: HtmlElement = Selector(text=text, type="html").root
+    return root
+
+
+def tree_of(response: Any, config: Config) -> HtmlElement | None:
+    """The tree of a ``scrapy.http.HtmlResponse``, which stays with it for the spider.
+
+    ``None`` where the response should not be parsed, or says that it is written in what is no charset: asking it for
+    its text would take long, or raise an error.
+    """
+    try:
+        check_body(response.body, config)
+        if not is_charset(response.encoding):
+            return None
+        check_attributes(response.text)
+    except BeyondLimits:
+        return None
+    root: HtmlElement = response.selector.root
     return root
 
 
@@ -71,7 +93,7 @@ def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
 _NO_CHARSETS = {"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
 
 
-def _is_charset(name: str | None) -> bool:
+def is_charset(name: str | None) -> bool:
     """Whether *name* decodes text as charsets do. Python's codecs do other things as well (hex, zlib, rot13)."""
     if name is None or name.replace("_", "-") in _NO_CHARSETS:
         return False
@@ -104,10 +126,44 @@ def check_body(body: bytes, config: Config) -> None:
     # Some of them open nothing, or stand in scripts.
     if body.count(b"<") > _BRACKETS_A_NODE * config.max_nodes:
         raise BeyondLimits("too many nodes")
-    if len(body) > _FEW_ATTRIBUTES and any(
-        len(_ATTRIBUTE.findall(tag.group())) > _MAX_ATTRIBUTES for tag in _LONG_TAG.finditer(body)
-    ):
+
+
+def check_attributes(text: str) -> None:
+    """Raise :class:`BeyondLimits` for a page whose elements have so many attributes that building the tree takes long."""
+    body = text.replace("\0", "").encode("utf-8", "replace")
+    if _places_for_attributes(body) <= _MAX_ATTRIBUTES:
+        return
+    # Without a tree the same parser takes linear time, and it alone knows what is a script or a comment.
+    counter = _AttributeCounter()
+    parser = etree.HTMLParser(
+        target=counter,  # type: ignore[arg-type]  # lxml calls those of its methods that exist
+        recover=True,
+        encoding="utf8",
+        huge_tree=True,
+    )
+    with suppress(etree.ParserError, etree.XMLSyntaxError):  # of a page without any element
+        etree.fromstring(body, parser)
+    if counter.squares > _MAX_ATTRIBUTES**2:
         raise BeyondLimits("too many attributes")
+
+
+def _places_for_attributes(body: bytes) -> int:
+    """How many attributes *body* holds at most: the places where something stands behind what separates attributes."""
+    separates = _BEFORE_ATTRIBUTE[np.frombuffer(body, dtype=np.uint8)]
+    return int(np.count_nonzero(separates[:-1] & ~separates[1:]))
+
+
+class _AttributeCounter:
+    """What lxml's parser reports elements to: adds the squares of their numbers of attributes."""
+
+    def __init__(self) -> None:
+        self.squares = 0
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:  # noqa: ARG002  (lxml calls it so)
+        self.squares += len(attributes) ** 2
+
+    def close(self) -> None:
+        """Do nothing: lxml asks for it."""
 
 
 def check_nodes(tree: HtmlElement, size: int, config: Config) -> None:
@@ -149,7 +205,8 @@ async def main_text(response: Any) -> str:
     Made beside the event loop, and once a response; at once where the filter has made it already
     (``DEDUP_EXTRACTOR = "trafilatura"``). A page
     beyond the default limits of :class:`~crawler_dedup.Config`, its time among them, gives its whole visible text
-    instead, which takes less.
+    instead, which takes less; one that cannot be parsed in reasonable time (elements with tens of thousands of
+    attributes) gives an empty text.
     """
     if response not in _extracted:
         try:
@@ -162,10 +219,17 @@ async def main_text(response: Any) -> str:
 
 def _visible_text(response: Any) -> str:
     # From a tree of its own: another thread may still read the response's.
-    return trafilatura.html2txt(parse(response.body, response.encoding))
+    try:
+        return trafilatura.html2txt(parse(response.body, response.encoding))
+    except BeyondLimits:
+        return ""
 
 
 def _text_of(response: Any) -> str:
+    try:
+        check_attributes(response.text)
+    except BeyondLimits:
+        return ""
     tree = response.selector.root
     try:
         check_nodes(tree, len(response.body), _limits)

@@ -258,11 +258,7 @@ class DedupMiddleware:
         return self._is_loaded and len(response.body) <= self.deduplicator.quick_bytes
 
     def _sign(self, response: Any, key: str, scope: str, alias: str) -> SignedPage:
-        try:
-            maintext.check_body(response.body, self.config)
-            tree = response.selector.root  # stays with the response for the spider
-        except maintext.BeyondLimits:
-            tree = None
+        tree = maintext.tree_of(response, self.config)
         page, text = self.deduplicator.sign_with_text(
             response.url, response.body, tree, key=key, scope=scope, alias=alias
         )

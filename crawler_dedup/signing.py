@@ -260,23 +260,33 @@ _SAYING = ("aside", "button", "dialog", "textarea")
 def _elsewhere(tree: HtmlElement) -> list[str]:
     """All that in the order of the page.
 
-    In one pass: XPath takes quadratic time for texts below elements that are nested.
+    In one pass: XPath takes quadratic time for texts below elements that are nested, and lxml's ``iterwalk`` for
+    comments.
     """
-    found: list[str] = []
+    pieces: list[str] = []
+    open_nodes: list[HtmlElement] = []
     inside = 0
-    for event, one in etree.iterwalk(tree.getroottree(), events=("start", "end", "comment", "pi")):
-        if event == "start":
-            inside += one.tag in _SAYING
-            if one.tag in _SOURCES and (source := one.get("src")) is not None:
-                found.append(source)
-            if one.text and (inside or (one.tag == "script" and one.get("type") == "application/json")):
-                found.append(one.text)
-            continue
-        if event == "end":
-            inside -= one.tag in _SAYING
-        if inside and one.tail:
-            found.append(one.tail)
-    return found
+
+    def close(node: HtmlElement) -> None:
+        nonlocal inside
+        inside -= node.tag in _SAYING
+        if inside and node.tail:
+            pieces.append(node.tail)
+
+    for node in tree.getroottree().getroot().iter():
+        parent = node.getparent()
+        while open_nodes and open_nodes[-1] is not parent:
+            close(open_nodes.pop())
+        open_nodes.append(node)
+        inside += node.tag in _SAYING
+        if node.tag in _SOURCES and (source := node.get("src")) is not None:
+            pieces.append(source)
+        is_data = node.tag == "script" and node.get("type") == "application/json"
+        if node.text and isinstance(node.tag, str) and (inside or is_data):
+            pieces.append(node.text)
+    while open_nodes:
+        close(open_nodes.pop())
+    return pieces
 
 
 _asks_for_password = etree.XPath("boolean(//input[@type='password'])")

@@ -37,12 +37,14 @@ def agree(new: AbstractSet[str], kept: AbstractSet[str], *, known: bool) -> bool
     only_new, only_kept = new - kept, kept - new
     if not only_new and not only_kept:
         return True
-    if any(_begins(one, other) or _begins(other, one) for one in only_new for other in only_kept):
+    if _is_cut_of(only_new, only_kept) or _is_cut_of(only_kept, only_new):
         return True
     if not known:
         return any(size_of(part) >= _TELLING for part in new & kept)
     return False
 
 
-def _begins(one: str, other: str) -> bool:
-    return one.endswith("…") and size_of(one) > _TELLING and other.startswith(one[:-1])
+def _is_cut_of(cut: AbstractSet[str], whole: AbstractSet[str]) -> bool:
+    """Whether a part among *cut* that ends with ``…`` begins one of *whole*."""
+    beginnings = tuple(part[:-1] for part in cut if part.endswith("…") and size_of(part) > _TELLING)
+    return any(part.startswith(beginnings) for part in whole)

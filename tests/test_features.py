@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import random
+import sys
 import unicodedata
 from collections import Counter
 from pathlib import Path
+from unicodedata import combining, normalize
 
 import jieba
 import numpy as np
@@ -12,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.features import CutHan, features, han_cutter, stop_words
+from crawler_dedup.features import CutHan, features, han_cutter, normalise, stop_words
 from crawler_dedup.texts import Text
 
 bigrams = han_cutter("bigrams", None)
@@ -134,6 +136,34 @@ def test_features_do_not_depend_on_the_order_of_the_text() -> None:
 
 def test_lone_surrogates_do_not_stop_it() -> None:
     assert len(features(tokenize("tram \ud800 depot\udfff", bigrams)).hashes) == 2
+
+
+NON_STARTERS = [
+    character for character in map(chr, range(sys.maxunicode + 1)) if combining(normalize("NFKD", character)[0])
+]
+"""All characters whose full decomposition begins with a combining mark."""
+
+
+def longest_row_of_marks(text: str) -> int:
+    """Of combining marks that are sorted when *text* is normalised."""
+    rows = "".join("m" if combining(character) else " " for character in normalize("NFKD", text)).split()
+    return max(map(len, rows), default=0)
+
+
+def test_every_character_that_combines_is_cut_where_it_is_repeated() -> None:
+    for character in NON_STARTERS:
+        assert longest_row_of_marks(normalise(character * 200)) < 100
+
+
+@given(st.text(st.sampled_from([*NON_STARTERS, "a", "\u00e9", "\u1eb7"]), min_size=50, max_size=300))
+def test_no_row_of_marks_is_long_enough_to_make_normalising_slow(text: str) -> None:
+    assert longest_row_of_marks(normalise(text)) < 100
+
+
+@given(st.text(st.characters(categories=["L", "M", "N", "Zs"]), max_size=200))
+def test_text_with_few_marks_in_a_row_is_normalised_and_not_cut(text: str) -> None:
+    if longest_row_of_marks(text) <= 30:
+        assert normalise(text, fold_han=False) == normalize("NFKC", text)[: 2 * len(text) + 100].lower()
 
 
 def test_marks_without_end_are_cut_so_that_normalising_them_takes_no_time() -> None:

@@ -9,7 +9,16 @@ from lxml import etree
 from scrapy.http import HtmlResponse
 
 from crawler_dedup import Config, main_text, maintext
-from crawler_dedup.maintext import BeyondLimits, check_body, check_depth, check_nodes, extract, parse
+from crawler_dedup.maintext import (
+    BeyondLimits,
+    check_attributes,
+    check_body,
+    check_depth,
+    check_nodes,
+    extract,
+    parse,
+    tree_of,
+)
 from tests.crawling import article
 
 TEXT = "<html><head>{}<title>茶馆</title></head><body><p>河边的老茶馆又开门了</p></body></html>"
@@ -71,6 +80,59 @@ def test_what_is_within_limits_passes() -> None:
     check_body(b"x" * 1000, Config(max_bytes=1000))
     check_nodes(parse(b"<p>" * 900), 2700, Config(max_nodes=1000))
     check_depth(parse(b"<div>" * 90), Config())
+
+
+# Attributes
+
+
+def attributes(count: int, value: str = "") -> str:
+    return "".join(f" a{number}{value}" for number in range(count))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<p{attributes(20_000)}>",
+        f"<p{attributes(20_000, chr(61) + chr(34) + '>' + chr(34))}>",
+        f"<p{attributes(20_000)}>".replace(" ", "/"),
+        f"<p{attributes(20_000)}>".replace(" ", "\0 "),
+        f"<p{attributes(2_000)}>" * 50,
+        f"<script>if (a<b c='</script><p{attributes(20_000)}>",
+        f"<textarea><script></textarea><p{attributes(20_000)}>",
+        f"<!--><p{attributes(20_000)}>",
+        f"<p ='><p{attributes(20_000)}>",
+    ],
+)
+def test_attributes_that_take_long_to_parse_are_seen_wherever_they_stand(text: str) -> None:
+    with pytest.raises(BeyondLimits, match="too many attributes"):
+        check_attributes(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<script>for (i = 0; i<n.length; i++) {{{'f(a, b / c); ' * 20_000}}}</script><p>text",
+        f"<!-- <p{attributes(20_000)}> --><p>text",
+        f"<p title='<p{attributes(20_000)}>'>text",
+        "<p>" + "many words, " * 20_000,
+        f"<p{attributes(100)}>" * 5_000,
+        "<p" + " a=1" * 50_000 + ">",
+        " " * 50_000,
+    ],
+)
+def test_what_only_looks_like_attributes_is_none(text: str) -> None:
+    check_attributes(text)
+
+
+def test_main_text_of_a_page_with_too_many_attributes_is_empty() -> None:
+    response = HtmlResponse("http://example.com/", body=f"<p{attributes(20_000)}>text".encode())
+    assert asyncio.run(main_text(response)) == ""
+
+
+@pytest.mark.parametrize("charset", ["punycode", "hex", "idna", "unicode_escape"])
+def test_a_page_in_what_is_no_charset_is_not_read_by_scrapy(charset: str) -> None:
+    response = HtmlResponse("http://example.com/", body=f"<meta charset={charset}><p>text".encode())
+    assert tree_of(response, Config()) is None
 
 
 def test_main_text_for_callbacks_is_extracted_once() -> None:
