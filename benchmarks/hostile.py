@@ -1,41 +1,49 @@
 """What a hostile page costs, beside ``trafilatura.extract()``: ``python -m benchmarks.hostile [--rounds 3]``.
 
-Ours counts everything to the verdict, the parsing too; the peer gets the same bytes and its defaults. Each is measured in
-a process of its own that has everything loaded: seconds of processor time, and the peak of memory above what was in use
-before. The worst come last.
+Ours counts everything to the verdict, the parsing too, in a running event loop as in a crawl: small pages are signed by
+the loop itself, larger ones in the thread beside it. The peer gets the same bytes and its defaults. Each is measured in
+a process of its own that has everything loaded: seconds of processor time, the longest time for which the event loop did
+not run, and the peak of memory above what was in use before. The worst come last.
+
+``--growth`` prints how the cost of each step grows with its input instead (:mod:`benchmarks.growth`).
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import trafilatura
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from scrapy.http import HtmlResponse
 
-from benchmarks import peak
+from benchmarks import growth, peak
 from benchmarks.hostile_pages import PAGES, HostilePage
-from crawler_dedup import Config, Deduplicator
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage, background, maintext
 
 _DEADLINE = 60
+_BEAT = 0.002
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What came of a page, the seconds and megabytes that it took."""
+    """What came of a page, the seconds and megabytes that it took, and the longest time without event loop."""
 
     answer: str
     seconds: float
     megabytes: float
+    stalled: float = 0.0
 
 
 def ours(page: HostilePage, tokenizer: str) -> Cost:
@@ -45,11 +53,37 @@ def ours(page: HostilePage, tokenizer: str) -> Cost:
         filtered.check("http://warm.up/", PAGES["valid"].make())
         body, start, before = _begin(page)
         try:
-            decision = filtered.check(page.url, body, encoding=page.encoding, scope=page.name)
+            decision, stalled = asyncio.run(_checked_in_a_loop(filtered, page, body))
             answer = decision.reason or decision.verdict.value
         except Exception as error:
-            answer = type(error).__name__
-        return _cost(answer, start, before)
+            answer, stalled = type(error).__name__, 0.0
+        return replace(_cost(answer, start, before), stalled=stalled)
+
+
+async def _checked_in_a_loop(filtered: Deduplicator, page: HostilePage, body: bytes) -> tuple[Decision, float]:
+    """The decision, and the longest time in seconds for which the event loop did not run."""
+    headers = {"Content-Type": f"text/html; charset={page.encoding}" if page.encoding else "text/html"}
+    response = HtmlResponse(page.url or "about:blank", body=body, headers=headers)
+
+    def sign() -> SignedPage:
+        tree = maintext.tree_of(response, Config())
+        return filtered.sign_with_text(page.url, body, tree, encoding=page.encoding, scope=page.name)[0]
+
+    gaps = [0.0]
+    beating = asyncio.ensure_future(_beat(gaps))
+    await asyncio.sleep(10 * _BEAT)
+    signed = sign() if len(body) <= filtered.quick_bytes else await background.run(sign)
+    (decision,) = await asyncio.wrap_future(filtered.submit([signed]))
+    await asyncio.sleep(_BEAT)
+    beating.cancel()
+    return decision, max(gaps)
+
+
+async def _beat(gaps: list[float]) -> None:
+    while True:
+        before = time.monotonic()
+        await asyncio.sleep(_BEAT)
+        gaps.append(time.monotonic() - before - _BEAT)
 
 
 def peer(page: HostilePage) -> Cost:
@@ -89,6 +123,7 @@ def measured(name: str, side: str, rounds: int) -> Cost | None:
         costs[0].answer,
         statistics.median(cost.seconds for cost in costs),
         statistics.median(cost.megabytes for cost in costs),
+        statistics.median(cost.stalled for cost in costs),
     )
 
 
@@ -98,11 +133,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tokenizer", default="jieba")
     parser.add_argument("--only", nargs="+", default=[""], help="pages with one of these in their names")
+    parser.add_argument("--growth", action="store_true", help="how the cost of each step grows with its input")
+    parser.add_argument("--pairs", type=int, default=150, help="pairs of fragments of markup, with --growth")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
         side, page = given.measure[0], PAGES[given.measure[1]]
         print(json.dumps(asdict(peer(page) if side == "peer" else ours(page, side))))
+        return
+    if given.growth:
+        growth.main(given.tokenizer, given.pairs)
         return
     rows = []
     names = [name for name in PAGES if any(word in name for word in given.only)]
@@ -111,19 +151,22 @@ def main() -> None:
             costs = measured(name, given.tokenizer, given.rounds), measured(name, "peer", given.rounds)
             rows.append((name, len(PAGES[name].make()), *costs))
     rows.sort(key=lambda row: row[2].seconds if row[2] else _DEADLINE)
-    table = Table(title=f"hostile pages, median of {given.rounds} processes, tokenizer {given.tokenizer}")
+    load = " ".join(f"{value:.1f}" for value in os.getloadavg())
+    title = f"hostile pages, median of {given.rounds} processes, tokenizer {given.tokenizer}, load {load}"
+    table = Table(title=title)
     table.add_column("page", overflow="fold")
-    for column in ("bytes", "answer", "s", "MB", "trafilatura.extract", "s", "MB"):
+    for column in ("bytes", "answer", "s", "loop stands, ms", "MB", "trafilatura.extract", "s", "MB"):
         table.add_column(column, justify="right")
     for name, size, own, other in rows:
-        table.add_row(name, f"{size:,}", *_cells(own), *_cells(other))
+        table.add_row(name, f"{size:,}", *_cells(own, with_loop=True), *_cells(other))
     Console(width=140).print(table)
 
 
-def _cells(cost: Cost | None) -> tuple[str, str, str]:
+def _cells(cost: Cost | None, *, with_loop: bool = False) -> tuple[str, ...]:
     if cost is None:
-        return "does not end", f"> {_DEADLINE}", ""
-    return cost.answer, f"{cost.seconds:.3f}", f"{cost.megabytes:.0f}"
+        return ("does not end", f"> {_DEADLINE}", *[""] * (1 + with_loop))
+    loop = (f"{1000 * cost.stalled:.0f}",) if with_loop else ()
+    return cost.answer, f"{cost.seconds:.3f}", *loop, f"{cost.megabytes:.0f}"
 
 
 if __name__ == "__main__":

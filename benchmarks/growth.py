@@ -1,0 +1,318 @@
+"""How the cost of each step grows with its input: ``python -m benchmarks.hostile --growth``.
+
+Every step is given families of hostile input at four sizes, each twice the one before. The exponent of its cost is the
+slope of processor time over size, both as logarithms: 1 is linear, 2 quadratic. The characters are drawn from all of
+Unicode, by category, combining class and kind of decomposition; markup from pairs of fragments, one after the other and in
+turn; the regular expressions are all those that the package's modules hold.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import sys
+import time
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import product
+from pkgutil import walk_packages
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+import crawler_dedup
+from crawler_dedup import Config, maintext, signing, titles
+from crawler_dedup.blocks import outline
+from crawler_dedup.features import features, han_cutter
+from crawler_dedup.han import simplified
+from crawler_dedup.links import links
+from crawler_dedup.paragraphs import paragraphs
+from crawler_dedup.schemes.simhash import simhash
+from crawler_dedup.texts import Text
+
+LIMIT = 1.2
+"""An exponent above it is shown as a fault."""
+_DOUBLINGS = 4
+_TEXT = 25_000
+"""Characters of the smallest text: the largest is as long as ``DEDUP_MAX_CHARS`` allows."""
+_MARKUP = 64 << 10
+"""Bytes of the smallest page."""
+_TOO_SHORT = 0.004
+"""Seconds that the largest input takes at least where the exponent says something."""
+_SLOWEST = 2.0
+_TRIES = 4
+_URL = "http://example.com/"
+_CHARSETS = ("utf-8", "gb18030", "big5", "iso2022_jp", "hz", "utf-16")
+
+Step = Callable[[Any], object]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The cost of one step for one family.
+
+    Attributes:
+        seconds: of processor time for the largest input.
+        exponent: of the cost; ``nan`` where all take too little time.
+    """
+
+    step: str
+    family: str
+    seconds: float
+    exponent: float
+
+
+# Families: a name, and what makes an input of a given length
+
+
+def texts() -> dict[str, Callable[[int], str]]:
+    """Texts of characters of each kind that Unicode knows, and of two kinds in turn."""
+    kinds = _kinds_of_characters()
+    source = random.Random(1)
+    pairs = [(source.choice([*kinds]), source.choice([*kinds])) for _ in range(60)]
+    found: dict[str, Callable[[int], str]] = {name: _drawn(characters) for name, characters in kinds.items()}
+    found |= {f"one of {name}": _drawn(characters[:1]) for name, characters in kinds.items()}
+    found |= {f"{one} / {other}": _in_turn(kinds[one], kinds[other]) for one, other in pairs}
+    return found
+
+
+def _kinds_of_characters() -> dict[str, str]:
+    kinds: dict[str, list[str]] = {}
+    for character in map(chr, range(sys.maxunicode + 1)):
+        category = unicodedata.category(character)
+        if category in ("Cn", "Co", "Cs"):
+            continue
+        names = [f"category {category}", f"combining class {unicodedata.combining(character)}"]
+        decomposition = unicodedata.decomposition(character)
+        if decomposition:
+            names.append(f"decomposition {decomposition.split()[0] if decomposition[0] == '<' else '(canonical)'}")
+            length = len(unicodedata.normalize("NFKD", character))
+            names.append(f"decomposition into {length}")
+            first = unicodedata.combining(unicodedata.normalize("NFKD", character)[0])
+            names.append("decomposition begins with a mark" if first else "decomposition begins with a letter")
+        for name in names:
+            kinds.setdefault(name, []).append(character)
+    return {name: "".join(characters) for name, characters in kinds.items()}
+
+
+def _drawn(characters: str) -> Callable[[int], str]:
+    return lambda length: "".join(random.Random(2).choices(characters, k=length))
+
+
+def _in_turn(ones: str, others: str) -> Callable[[int], str]:
+    def make(length: int) -> str:
+        source = random.Random(2)
+        return "".join(source.choice(ones) + source.choice(others) for _ in range(length // 2))
+
+    return make
+
+
+_FRAGMENTS = (
+    "x x< <a <a href=x> <p> </p> <b> </b> <div> </div> <li> <ul> <table> <tr> <td> <form> <select> <option> <aside> <button>"
+    " <textarea> <title> <script> </script> <style> <svg> <math> <template> <br> <img\u00a0src=x> <a\u00a0href=/{n}>t</a>"
+    " <!----> <!-- --> <?a?> <![CDATA[ &amp; &a &#0; a=1 {n}= =' =\" ' \" = > /> <html> <body> <head> <base\u00a0href=x>"
+    " <frameset> <noscript> <iframe> <x-{n}> \u00e9 \u8336 \0 </html> <a\u00a0{n}>"
+).split()
+
+
+def pages(pairs: int) -> dict[str, Callable[[int], bytes]]:
+    """Pages that consist of two fragments of markup: in turn, or all of the first before all of the second."""
+    chosen = random.Random(3).sample([*product(_FRAGMENTS, repeat=2)], pairs)
+    found: dict[str, Callable[[int], bytes]] = {}
+    for one, other in chosen:
+        found[ascii(f"{one} {other}")] = _repeated(one + " " + other, "")
+        found[ascii(f"{one} … {other}")] = _repeated(one, other)
+    return found
+
+
+def _repeated(one: str, other: str) -> Callable[[int], bytes]:
+    def make(size: int) -> bytes:
+        return b"".join(_filled(piece, size // 2 if other else size) for piece in (one, other) if piece)
+
+    return make
+
+
+def _filled(piece: str, size: int) -> bytes:
+    piece = piece.replace("\u00a0", " ")
+    if "{n}" not in piece:
+        content = f"{piece} ".encode()
+        return content * (size // len(content))
+    return b"".join(f"{piece.replace('{n}', f'a{number}')} ".encode() for number in range(size // (len(piece) + 4)))
+
+
+# Steps
+
+
+def text_steps(tokenizer: str) -> Mapping[str, Step]:
+    """What happens to a text."""
+    segment = han_cutter(tokenizer, None)
+    bigrams = han_cutter("bigrams", None)
+    return {
+        "normalise": lambda text: Text(text, bigrams).plain,
+        "simplified": simplified,
+        "tokens (bigrams)": lambda text: Text(text, bigrams).tokens,
+        f"tokens ({tokenizer})": lambda text: Text(text, segment).tokens,
+        "units": lambda text: Text(text, bigrams).units,
+        "features": lambda text: features(Text(text, bigrams).tokens),
+        "simhash": lambda text: simhash(Text(text, bigrams).features),
+        "shingles": lambda text: Text(text, bigrams).shingles(8),
+        "titles.parts": titles.parts.__wrapped__,
+        **_patterns(str),
+    }
+
+
+def page_steps() -> Mapping[str, Step]:
+    """What happens to the bytes of a page, and, where there is one, to its tree (see :func:`_prepared`)."""
+    config = Config(max_bytes=1 << 40, max_nodes=1 << 31, max_depth=250)
+    signer = signing.Signer(Config(tokenizer="bigrams"))
+    signer.load()
+    return {
+        "check_body": lambda page: maintext.check_body(page.body, config),
+        "check_attributes": lambda page: maintext.check_attributes(page.text),
+        "parse": lambda page: maintext.parse(page.body),
+        **{f"decode {charset}": _decode(charset) for charset in _CHARSETS},
+        "detect the charset": lambda page: maintext.parse(page.body + b"\xff\xfe\xe9"),
+        "check_nodes": lambda page: maintext.check_nodes(page.tree, 1 << 40, config),
+        "check_depth": lambda page: maintext.check_depth(page.tree, config),
+        "outline and paragraphs": lambda page: paragraphs(outline(page.tree, 250)),
+        "links": lambda page: links(page.tree, _URL),
+        "title": lambda page: signing._title(page.tree),
+        "other parts": lambda page: signing._elsewhere(page.tree),
+        "asks for a password": lambda page: signing._asks_for_password(page.tree),
+        "the whole signature": lambda page: signer.sign(_URL, page.body, encoding=None, key=None, scope=""),
+        **_patterns(bytes),
+    }
+
+
+def _decode(charset: str) -> Step:
+    return lambda page: page.body.decode(charset, "replace")
+
+
+@dataclass(frozen=True)
+class _Page:
+    body: bytes
+    text: str
+    tree: Any
+
+
+def _prepared(body: bytes) -> _Page:
+    text = body.decode("utf-8", "replace")
+    try:
+        tree = maintext.parse(body)
+    except maintext.BeyondLimits:
+        tree = maintext.parse(b"<p>")
+    return _Page(body, text, tree)
+
+
+def _patterns(kind: type[str] | type[bytes]) -> dict[str, Step]:
+    """Every compiled regular expression of the package for strings or for bytes."""
+    found: dict[str, Step] = {}
+    for module in _modules():
+        for name, value in vars(module).items():
+            if isinstance(value, re.Pattern) and isinstance(value.pattern, kind):
+                found[f"{module.__name__.removeprefix('crawler_dedup.')}.{name}"] = _search(value)
+    return found
+
+
+def _search(pattern: re.Pattern[Any]) -> Step:
+    def run(given: Any) -> None:
+        content = given.body if isinstance(given, _Page) else given
+        for _ in pattern.finditer(content):
+            pass
+        pattern.match(content)
+        pattern.fullmatch(content)
+
+    return run
+
+
+def _modules() -> Iterator[Any]:
+    for module in walk_packages(crawler_dedup.__path__, "crawler_dedup."):
+        with suppress(ImportError):  # of an optional library
+            yield import_module(module.name)
+
+
+# Measuring
+
+
+def measured(step: str, call: Step, family: str, inputs: list[Any], sizes: list[int]) -> Growth:
+    """The growth of the cost of *call* over *inputs*. A slope that noise may have made is measured again."""
+    best = Growth(step, family, 0.0, math.inf)
+    for _ in range(_TRIES):
+        costs = [_cost(call, given) for given in inputs]
+        growth = Growth(step, family, costs[-1], _slope(sizes, costs))
+        if not growth.exponent > LIMIT:  # also where it is not a number
+            return growth
+        best = min(best, growth, key=lambda one: one.exponent)
+    return best
+
+
+def _cost(call: Step, given: Any) -> float:
+    start = time.process_time()
+    with suppress(maintext.BeyondLimits):
+        call(given)
+    return time.process_time() - start
+
+
+def _slope(sizes: list[int], costs: list[float]) -> float:
+    points = [
+        (math.log(size), math.log(cost)) for size, cost in zip(sizes, costs, strict=True) if cost > _TOO_SHORT / 8
+    ]
+    if costs[-1] < _TOO_SHORT or len(points) < 3:
+        return math.nan
+    middle_x, middle_y = (sum(values) / len(points) for values in zip(*points, strict=True))
+    slope: float = sum((x - middle_x) * (y - middle_y) for x, y in points) / sum((x - middle_x) ** 2 for x, _ in points)
+    return slope
+
+
+def _grow(
+    steps: Mapping[str, Step],
+    families: Mapping[str, Callable[[int], Any]],
+    smallest: int,
+    prepare: Callable[[Any], Any],
+    console: Console,
+) -> Iterator[Growth]:
+    sizes = [smallest << doubling for doubling in range(_DOUBLINGS)]
+    for family in track(families, console=console):
+        inputs = [prepare(families[family](size)) for size in sizes]
+        for step, call in steps.items():
+            yield measured(step, call, family, inputs, sizes)
+
+
+def report(growths: Iterable[Growth]) -> tuple[Table, Table]:
+    """Each step with its worst family, and every family whose exponent is beyond :data:`LIMIT`."""
+    by_step: dict[str, list[Growth]] = {}
+    for growth in growths:
+        by_step.setdefault(growth.step, []).append(growth)
+    steps = Table(title=f"growth over {_DOUBLINGS} sizes, each twice the one before")
+    for column in ("step", "families", "largest exponent", "of", "largest cost, s", "of "):
+        steps.add_column(column, overflow="fold", justify="left" if column.strip() in ("step", "of") else "right")
+    faults = Table(title=f"exponents above {LIMIT}, or costs above {_SLOWEST} s")
+    for column in ("step", "family", "exponent", "s"):
+        faults.add_column(column, overflow="fold")
+    for step, rows in by_step.items():
+        steep = max(rows, key=lambda one: -math.inf if math.isnan(one.exponent) else one.exponent)
+        slow = max(rows, key=lambda one: one.seconds)
+        steps.add_row(step, str(len(rows)), f"{steep.exponent:.2f}", steep.family, f"{slow.seconds:.3f}", slow.family)
+        for row in rows:
+            if row.exponent > LIMIT or row.seconds > _SLOWEST:
+                faults.add_row(row.step, row.family, f"{row.exponent:.2f}", f"{row.seconds:.3f}")
+    return steps, faults
+
+
+def main(tokenizer: str, pairs: int) -> None:
+    """Measure and print."""
+    progress = Console(stderr=True)
+    found = [
+        *_grow(text_steps(tokenizer), texts(), _TEXT, lambda text: text, progress),
+        *_grow(page_steps(), pages(pairs), _MARKUP, _prepared, progress),
+    ]
+    steps, faults = report(found)
+    console = Console(width=160)
+    console.print(steps, faults)
+    console.print(f"{len(found)} measurements, {faults.row_count} beyond the limits")
