@@ -56,10 +56,10 @@ def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
         encoding: as the transport or ``response.encoding`` says; ``None``: byte-order mark, ``<meta>``, then detection.
     """
     header = None if encoding is None else f"charset={encoding}"
-    if not _is_charset(http_content_type_encoding(header)):
+    if not is_charset(http_content_type_encoding(header)):
         header = None
     declared = html_body_declared_encoding(body)
-    if header is None and declared and not _is_charset(declared) and not read_bom(body)[0]:
+    if header is None and declared and not is_charset(declared) and not read_bom(body)[0]:
         text = to_unicode(body, _detect(body) or "cp1252")
     else:
         text = html_to_unicode(header, body, default_encoding="ascii", auto_detect_fun=_detect)[1]
@@ -71,7 +71,7 @@ def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
 _NO_CHARSETS = {"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
 
 
-def _is_charset(name: str | None) -> bool:
+def is_charset(name: str | None) -> bool:
     """Whether *name* decodes text as charsets do. Python's codecs do other things as well (hex, zlib, rot13)."""
     if name is None or name.replace("_", "-") in _NO_CHARSETS:
         return False
