@@ -138,8 +138,11 @@ class HeldFile:
         cls._held.clear()
 
 
-def is_held(path: Path) -> bool:
-    """Whether a process that lives holds the :class:`HeldFile` *path*. One that nobody holds is removed."""
+def is_held(path: Path) -> bool | None:
+    """Whether a process that lives holds the :class:`HeldFile` *path*. One that nobody holds is removed.
+
+    ``None`` if that cannot be found out: the file belongs to another user, or this process has too many files open.
+    """
     if path in HeldFile._held:
         return True
     try:
@@ -150,8 +153,10 @@ def is_held(path: Path) -> bool:
                 path.unlink(missing_ok=True)
     except FileNotFoundError:
         return False
+    except portalocker.AlreadyLocked:
+        return True
     except (OSError, portalocker.LockException):
-        return True  # also where it cannot be told: a page too many passes
+        return None
     if os.name == "nt":  # where what is open cannot be removed
         with suppress(OSError):
             path.unlink(missing_ok=True)

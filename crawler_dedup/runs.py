@@ -127,7 +127,7 @@ class Runs:
 
         In a write transaction: a run that says goodbye at this moment is either alive or has said so.
         """
-        return {number: run for number, run in self._items(txn) if not self._lives(number)}
+        return {number: run for number, run in self._items(txn) if self._lives(number) is False}
 
     def _items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Run]]:
         with txn.cursor(db=self._runs) as cursor:
@@ -138,7 +138,7 @@ class Runs:
         found = txn.get(_name(number), db=self._runs)
         return None if found is None else _decode(found)
 
-    def _lives(self, number: int) -> bool:
+    def _lives(self, number: int) -> bool | None:
         return is_held(_lock_file(self._directory, number))
 
 
@@ -151,7 +151,7 @@ class States:
     def __init__(
         self,
         find: Callable[[lmdb.Transaction, int], Run | None],
-        lives: Callable[[int], bool],
+        lives: Callable[[int], bool | None],
         txn: lmdb.Transaction,
     ) -> None:
         """Use :meth:`Runs.states`."""
@@ -165,9 +165,11 @@ class States:
             return Fate.STANDS if record.settled else Fate.RELEASED
         if not run.may_have_lost(record):
             return Fate.STANDS
-        if not self._lives(record.run):
+        lives = self._lives(record.run)
+        if lives is False:
             return Fate.RELEASED
-        return Fate.STANDS if record.settled else Fate.OPEN
+        # Where nobody knows, the page neither stands for others, as of a run that may be dead, nor is it forgotten.
+        return Fate.STANDS if lives and record.settled else Fate.OPEN
 
     def has_finished(self, number: int) -> bool:
         """Whether a run came to its end."""
@@ -176,7 +178,7 @@ class States:
 
     def is_over(self, number: int) -> bool:
         """Whether a run has finished, was interrupted or has died."""
-        return self.has_finished(number) or not self._lives(number)
+        return self.has_finished(number) or self._lives(number) is False
 
 
 def _lock_file(directory: Path, number: int) -> Path:

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import lmdb
@@ -144,6 +145,33 @@ def test_what_another_process_settled_stands_while_it_lives_and_not_when_it_dies
         other.kill()
         other.wait()
         assert answer(run, "2", "x") == "new"
+
+
+@contextmanager
+def no_more_files() -> Iterator[None]:
+    """This process can open none while the context lasts."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_while_nobody_can_find_out_whether_a_run_has_died_what_it_just_settled_stands_for_nothing(
+    tmp_path: Path, opening: Open
+) -> None:
+    dead = opening()
+    assert answer(dead, "1", "x") == "new"
+    die(dead)
+    run = opening()
+    with no_more_files():
+        assert answer(run, "2", "x") == BEING_HANDLED
+        assert offer(run, "1", "x").verdict == "unchanged"  # and this run answers for it from here on
+        assert run.tidy() == 0
+    assert answer(run, "2", "x") == BEING_HANDLED
+    assert [record.run for record in kept(tmp_path)] == [run.run]
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0, "new"), (60, "new"), (61, "duplicate")])
@@ -392,10 +420,11 @@ def test_a_file_that_nobody_holds_is_removed(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_file_that_cannot_be_told_of_is_held(tmp_path: Path) -> None:
+def test_of_a_file_that_cannot_be_opened_nobody_knows_whether_it_is_held(tmp_path: Path) -> None:
     path = tmp_path / "held"
-    path.mkdir()  # opening it fails
-    assert is_held(path)
+    path.mkdir()
+    assert is_held(path) is None
+    assert path.exists()
 
 
 _FORK = """
@@ -629,7 +658,7 @@ def test_a_run_that_dies_while_it_is_looked_at_keeps_its_pages(opening: Open, mo
     assert dying.settle(first)
     lives = Runs._lives
 
-    def dies_then(self: Runs, number: int) -> bool:
+    def dies_then(self: Runs, number: int) -> bool | None:
         it_lives = lives(self, number)
         dying.close(goodbye=False)
         return it_lives
