@@ -242,6 +242,9 @@ def _modules() -> Iterator[Any]:
 
 def measured(step: str, call: Step, family: str, inputs: list[Any], sizes: list[int]) -> Growth:
     """The growth of the cost of *call* over *inputs*. A slope that noise may have made is measured again."""
+    largest = _cost(call, inputs[-1])
+    if largest < _TOO_SHORT:
+        return Growth(step, family, largest, math.nan)
     best = Growth(step, family, 0.0, math.inf)
     for _ in range(_TRIES):
         costs = [_cost(call, given) for given in inputs]
@@ -263,7 +266,7 @@ def _slope(sizes: list[int], costs: list[float]) -> float:
     points = [
         (math.log(size), math.log(cost)) for size, cost in zip(sizes, costs, strict=True) if cost > _TOO_SHORT / 8
     ]
-    if costs[-1] < _TOO_SHORT or len(points) < 3:
+    if len(points) < 3:
         return math.nan
     middle_x, middle_y = (sum(values) / len(points) for values in zip(*points, strict=True))
     slope: float = sum((x - middle_x) * (y - middle_y) for x, y in points) / sum((x - middle_x) ** 2 for x, _ in points)
