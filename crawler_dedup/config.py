@@ -136,8 +136,8 @@ class Config:
         "the pipelines, or it yielded none and the callback ended well. `callback`: the callback and all of its items ended "
         "without an error, and one of the items came out of the pipelines, or it yielded none. `manual`: when "
         "`crawler_dedup.settle(response)` is called; what is not settled by the end of the run is forgotten. In the other "
-        "two it is forgotten as soon as that failed. A page whose items were all dropped by pipelines is stored nowhere, and "
-        "stands for others only if `settle` is called.",
+        "two it is forgotten as soon as that failed. A page whose items were all dropped by pipelines is stored nowhere, "
+        "and stands for others only if `settle` is called.",
     )
     grace: int = _setting(
         60,
