@@ -210,8 +210,8 @@ class Config:
         30.0,
         between(float, 0.01, 86_400),
         "0.01 to 86,400",
-        "Seconds that a page waits for its decision; then it passes as `unchecked`. For the answer of the index it waits for "
-        "a fifth of them, at least 6. (Small pages are signed on the event loop, which takes milliseconds and is not "
+        "Seconds that a page waits for its decision; then it passes as `unchecked`. For the answer of the index it waits "
+        "for a fifth of them, at least 6. (Small pages are signed on the event loop, which takes milliseconds and is not "
         "interrupted.)",
     )
     journal: str = _setting(
