@@ -72,13 +72,13 @@ def html_pages(site: str, folder: Path = DATA) -> set[str]:
     return {
         page.relative_to(sites).as_posix().removesuffix(".gz")
         for page in (sites / site).rglob("*")
-        if page.name.removesuffix(".gz").endswith((".html", ".htm", ".xhtml"))
+        if page.is_file() and page.name.removesuffix(".gz").endswith((".html", ".htm", ".xhtml"))
     }
 
 
 def saved(file: Path) -> bytes:
     """What stands in *file*, or in the gzipped file of that name."""
-    if file.suffix != ".gz" and file.exists():
+    if file.suffix != ".gz" and file.is_file():
         return file.read_bytes()
     return gzip.decompress(file.with_name(file.name.removesuffix(".gz") + ".gz").read_bytes())
 

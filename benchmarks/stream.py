@@ -270,7 +270,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=0, help="how many false drops to print")
     given = parser.parse_args()
     require_data(given.folder)
-    known = sorted(one.name for one in (given.folder / "sites").iterdir())
+    known = sorted(one.name for one in (given.folder / "sites").iterdir() if one.is_dir())
     sites = given.sites.split(",") if given.sites else known
     if set(sites) - set(known):
         parser.error(f"The saved sites are {', '.join(known)}.")

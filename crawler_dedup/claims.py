@@ -22,7 +22,9 @@ _FIRST_LOOK = 0.1
 _MOMENT = 0.5
 """Seconds that every page may wait: alike pages in flight together are told apart once the first was handled."""
 _ANSWER = 6.0
-"""Seconds that a page waits for the index at most, even where ``DEDUP_TIMEOUT`` leaves more time to sign it."""
+_ANSWER_SHARE = 5
+"""A page waits for the index for these seconds or this part of ``DEDUP_TIMEOUT``, whichever is longer, and never for more
+than that: what takes long is signing."""
 _MAX_REMEMBERED = 1000
 
 
@@ -33,14 +35,14 @@ class Claims:
         limit: how many pages may wait for longer than a moment at a time. They hold a place among Scrapy's concurrent
             requests.
         patience: seconds that they wait.
-        timeout: seconds that a page waits for the index; it waits for six at most.
+        timeout: seconds that a page has for its decision. It waits for the index for a fifth of them, or six.
     """
 
     def __init__(self, deduplicator: Deduplicator, limit: int, *, patience: float, timeout: float) -> None:
         self._deduplicator = deduplicator
         self._limit = limit
         self._patience = patience
-        self._timeout = min(timeout, _ANSWER)
+        self._timeout = min(timeout, max(_ANSWER, timeout / _ANSWER_SHARE))
         self._awaited: dict[tuple[str, str], asyncio.Event] = {}
         self._given_up: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._waiting = 0

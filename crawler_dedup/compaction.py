@@ -25,7 +25,7 @@ def compact(directory: Path) -> tuple[int, int]:
         before = data.stat().st_size
         try:
             shutil.rmtree(copy, ignore_errors=True)
-            copy.mkdir()
+            copy.mkdir(mode=0o700)
             env.copy(str(copy), compact=True)
             env.close()
             _keep_access(data, copy / FILE)

@@ -133,9 +133,11 @@ class Config:
         one_of("item", "callback", "manual"),
         '"item", "callback" or "manual"',
         "When a page that passed counts as handled, so that it may stand for others. `item`: one of its items came out of "
-        "the pipelines, or it yielded none and the callback ended well. `callback`: the callback and all that it yielded "
-        "ended without an error. `manual`: when `crawler_dedup.settle(response)` is called; what is not settled by the end "
-        "of the run is forgotten. In the other two it is forgotten as soon as that failed.",
+        "the pipelines, or it yielded none and the callback ended well. `callback`: the callback and all of its items ended "
+        "without an error, and one of the items came out of the pipelines, or it yielded none. `manual`: when "
+        "`crawler_dedup.settle(response)` is called; what is not settled by the end of the run is forgotten. In the other "
+        "two it is forgotten as soon as that failed. A page whose items were all dropped by pipelines is stored nowhere, "
+        "and stands for others only if `settle` is called.",
     )
     grace: int = _setting(
         60,
@@ -209,8 +211,9 @@ class Config:
         30.0,
         between(float, 0.01, 86_400),
         "0.01 to 86,400",
-        "Seconds that a page waits for its decision; then it passes as `unchecked`. (Small pages are signed on the event "
-        "loop, which takes milliseconds and is not interrupted.)",
+        "Seconds that a page waits for its decision; then it passes as `unchecked`. For the answer of the index it waits "
+        "for a fifth of them, at least 6. (Small pages are signed on the event loop, which takes milliseconds and is not "
+        "interrupted.)",
     )
     journal: str = _setting(
         _JOURNAL,

@@ -12,6 +12,7 @@ from typing import Any
 import lmdb
 import msgspec
 
+from crawler_dedup.access import opener
 from crawler_dedup.errors import IndexDamaged, IndexUnusable
 from crawler_dedup.header import FORMAT, decode
 
@@ -83,21 +84,22 @@ def lmdb_open(directory: Path, map_size: int) -> lmdb.Environment:
         metasync=True,
         sync=True,
         readahead=False,  # a look-up reads scattered pages: what lies around them is of no use
+        mode=0o600,
     )
 
 
 def allocate(lock_file: Path) -> None:
     """Take the room of LMDB's lock file now: it is sparse, and on a full disk writing to its map kills the process."""
-    if hasattr(os, "posix_fallocate"):
-        handle = os.open(lock_file, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
+    handle = opener(str(lock_file), os.O_RDWR | os.O_CREAT)
+    try:
+        if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(handle, 0, 64 * _READERS + 4096)
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            # A file system that cannot: the risk stays.
-        finally:
-            os.close(handle)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        # A file system that cannot: the risk stays.
+    finally:
+        os.close(handle)
 
 
 def database_names(txn: lmdb.Transaction) -> list[bytes]:

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import lmdb
 import msgspec
 
+from crawler_dedup.access import follow, make_directory
 from crawler_dedup.committer import Committer
 from crawler_dedup.engine import (
     AS_MADE,
@@ -63,7 +64,7 @@ class Environment:
         self._forked = False
         try:
             refuse_network(directory)
-            directory.mkdir(parents=True, exist_ok=True)
+            make_directory(directory)
             self._presence = Presence(directory)
         except OSError as error:
             raise self._unusable("cannot be opened", error) from error
@@ -83,8 +84,11 @@ class Environment:
         if self._presence.alone():
             shutil.rmtree(self.directory / COPY, ignore_errors=True)  # of a compaction that was killed
             allocate(self.directory / LOCK_FILE)
+            is_new = not (self.directory / FILE).exists()
             with lmdb_open(self.directory, map_size) as env:
                 fill_up(env, self.directory / FILE)
+            if is_new:
+                follow(self.directory / FILE, self.directory)
         # Only now: a compaction may come between, and it puts another file in the place of this one.
         if not self._presence.share(_OPEN_TIMEOUT):
             raise IndexUnusable(f"The index in {self.directory} is being compacted by another process.")

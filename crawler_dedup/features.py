@@ -22,6 +22,7 @@ import stopwordsiso
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.access import follow
 from crawler_dedup.han import simplified
 
 CutHan = Callable[[list[str]], Iterable[str]]
@@ -195,6 +196,7 @@ def _jieba(cache_dir: Path | None) -> CutHan:
     else:
         tokenizer.tmp_dir = str(cache_dir)
         tokenizer.initialize()
+        follow(cache_dir / "jieba.cache", cache_dir)
     return lambda runs: _words(tokenizer.cut("\n".join(runs), HMM=False))
 
 

@@ -18,6 +18,7 @@ from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from crawler_dedup.errors import ConfigError
+from crawler_dedup.filenames import safe_name
 from crawler_dedup.journal import numbered
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class JournalFeed:
 
     def _filled_in(self, time: str) -> str:
         spider = self._crawler.spider
-        return apply_uri_params(self._uri, {"time": time, "name": spider.name if spider else ""})
+        return apply_uri_params(self._uri, {"time": time, "name": safe_name(spider.name) if spider else ""})
 
 
 def _copy(file: Path, target: IO[bytes]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import portalocker
 import psutil
 
+from crawler_dedup.access import opener
 from crawler_dedup.errors import IndexUnusable
 
 # Memory maps of one file on two hosts do not see each other's pages, and locks are often not real.
@@ -61,7 +62,7 @@ class Presence:
     """
 
     def __init__(self, directory: Path) -> None:
-        self._file = (directory / "users.lock").open("a")
+        self._file = open(directory / "users.lock", "a", opener=opener)  # noqa: SIM115  (open as long as we are)
         self._held = False
 
     def alone(self) -> bool:
@@ -103,7 +104,7 @@ class HeldFile:
     def __init__(self, path: Path) -> None:
         """Raises :class:`FileExistsError` where somebody looks at the file at this very moment, or :class:`OSError`."""
         self._path = path
-        self._file = path.open("x")
+        self._file = open(path, "x", opener=opener)  # noqa: SIM115  (open as long as it is held)
         try:
             portalocker.lock(self._file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
             is_ours = path.stat().st_ino == os.fstat(self._file.fileno()).st_ino
@@ -143,6 +144,14 @@ def is_held(path: Path) -> bool | None:
 
     ``None`` if that cannot be found out: the file belongs to another user, or this process has too many files open.
     """
+    try:
+        return may_be_held(path)
+    except (OSError, portalocker.LockException):
+        return None
+
+
+def may_be_held(path: Path) -> bool:
+    """As :func:`is_held`; raises :class:`OSError` or a ``LockException`` where it cannot be found out."""
     if path in HeldFile._held:
         return True
     try:
@@ -155,8 +164,6 @@ def is_held(path: Path) -> bool | None:
         return False
     except portalocker.AlreadyLocked:
         return True
-    except (OSError, portalocker.LockException):
-        return None
     if os.name == "nt":  # where what is open cannot be removed
         with suppress(OSError):
             path.unlink(missing_ok=True)

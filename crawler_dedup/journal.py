@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -15,6 +16,7 @@ from typing import Literal
 
 import msgspec
 
+from crawler_dedup.access import make_folders, opener
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
@@ -189,8 +191,8 @@ class Journal:
         self._encode = msgspec.json.Encoder().encode
         self._wake = threading.Event()
         with suppress(OSError):  # told with the first line. Not made anew: where a disk was unmounted, nothing belongs
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()  # a crawl without drops has a journal too
+            make_folders(path.parent)
+            os.close(opener(str(path), os.O_WRONLY | os.O_CREAT))  # a crawl without drops has a journal too
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="crawler-dedup journal", daemon=True)
         self._thread.start()
@@ -236,7 +238,7 @@ class Journal:
 
     def _append(self, content: bytes) -> None:
         path = self._file()
-        with path.open("ab+", buffering=0) as file:
+        with open(path, "ab+", buffering=0, opener=opener) as file:
             if path != self._looked_at:
                 self._ending, self._looked_at = _ending_of(file), path
             content = self._ending + content

@@ -87,7 +87,7 @@ def read_folder(folder: Path) -> list[LabelledSet]:
     Raises:
         DedupError: there is none, or one cannot be used; the message names file and line.
     """
-    found = [path for below in ("", "*/") for path in sorted(folder.glob(f"{below}*{_PAIRS}*"))]
+    found = [path for below in ("", "*/") for path in sorted(folder.glob(f"{below}*{_PAIRS}*")) if path.is_file()]
     sets: dict[str, LabelledSet] = {}
     for path in found:
         stem = _stem(path)
@@ -130,9 +130,9 @@ def _stem(pairs: Path) -> str | None:
 
 
 def _read_set(folder: Path, name: str, pairs_file: Path, documents_file: Path) -> LabelledSet:
-    if not documents_file.exists():
+    if not documents_file.is_file():
         documents_file = documents_file.with_name(f"{documents_file.name}.gz")
-    if not documents_file.exists():
+    if not documents_file.is_file():
         raise DedupError(f"{pairs_file} has no {documents_file.stem} beside it.")
     documents: dict[str, tuple[int, Document]] = {}
     for number, document in _lines(documents_file, Document):

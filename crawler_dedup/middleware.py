@@ -281,8 +281,8 @@ class DedupMiddleware:
             "%s passes unchecked: %s: %s",
             response,
             name,
-            error,
-            exc_info=None if isinstance(error, DedupError) else error,
+            (str(error) or "no answer within DEDUP_TIMEOUT") if isinstance(error, asyncio.TimeoutError) else error,
+            exc_info=None if isinstance(error, (DedupError, asyncio.TimeoutError)) else error,
         )
         if isinstance(error, IndexUnusable):
             self._is_index_lost = True

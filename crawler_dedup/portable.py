@@ -8,12 +8,13 @@ which the high ones are mostly zero, and zstd packs them.
 from __future__ import annotations
 
 import os
+import reprlib
 import struct
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Annotated, NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,14 +27,18 @@ from crawler_dedup.header import Header
 
 FORMAT = 3
 BLOCK = 1 << 16
-"""Rows of a block."""
+"""Most rows of a block."""
 
 _MAGIC = b"crawler-dedup export\n"
 _FRAME = struct.Struct("<cIQ")
 _HEADER, _BLOCK, _END = b"H", b"B", b"E"
-_MAX_FRAME = 1 << 28
-_MAX_UNPACKED = 1 << 30
 _ROWS_BYTES = 1 << 26
+# A file is not believed: each of its parts has a limit that is checked before memory is taken for it.
+_LONGEST = {_HEADER: 1 << 20, _BLOCK: 1 << 28, _END: 8}
+_MAX_UNPACKED = (
+    _ROWS_BYTES + BLOCK * (8 + 5) + 64
+)  # rows, of each a signature and the length, and what holds them together
+_MAX_RATIO = 4  # of a longer block, which has a single row: that is long because of a text, which is compressed already
 _LEVEL = 3
 
 
@@ -47,11 +52,11 @@ class Block(NamedTuple):
 class _Packed(msgspec.Struct, array_like=True):
     count: int
     signatures: bytes
-    rows: list[bytes]
+    rows: Annotated[list[bytes], msgspec.Meta(max_length=BLOCK)]
 
 
 class _FileHeader(msgspec.Struct):
-    export: int
+    export: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
     index: Header
 
 
@@ -92,18 +97,21 @@ class Export:
 
     def __len__(self) -> int:
         """How many signatures it says it has; 0 where its end is damaged."""
+        return min(self._total() or 0, sys.maxsize)
+
+    def _total(self) -> int | None:
         with self.path.open("rb") as file:
             end = _FRAME.size + 8
             if file.seek(0, os.SEEK_END) < end:
-                return 0
+                return None
             file.seek(-end, os.SEEK_END)
             head, total = file.read(_FRAME.size), file.read(8)
         kind, _, digest = _FRAME.unpack(head)
-        return min(int.from_bytes(total, "little"), sys.maxsize) if digest == xxh3_64_intdigest(kind + total) else 0
+        return int.from_bytes(total, "little") if digest == xxh3_64_intdigest(kind + total) else None
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, one after the other."""
-        total = 0
+        total, expected = 0, self._total()
         with self.path.open("rb") as file:
             self._read_header(file)
             while True:
@@ -114,6 +122,8 @@ class Export:
                     raise self._error("an unknown part")
                 block = self._unpack_block(content)
                 total += len(block.signatures)
+                if expected is not None and total > expected:
+                    raise self._error("its end does not fit")
                 yield block
             if content != total.to_bytes(8, "little") or file.read(1):
                 raise self._error("its end does not fit")
@@ -124,14 +134,14 @@ class Export:
         kind, content = self._read_frame(file)
         try:
             found = msgspec.json.decode(content, type=_FileHeader) if kind == _HEADER else None
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             found = None
         if found is None:
             raise self._error("its header is damaged")
         if found.export != FORMAT:
             raise self._error(f"its format is {found.export}, this version reads {FORMAT}")
         if found.index.kind not in ("pages", "signatures"):
-            raise self._error(f"it holds {found.index.kind!r}, which this version does not know")
+            raise self._error(f"it holds {reprlib.repr(found.index.kind)}, which this version does not know")
         return found.index
 
     def _read_frame(self, file: IO[bytes]) -> tuple[bytes, bytes]:
@@ -139,23 +149,28 @@ class Export:
         if len(head) < _FRAME.size:
             raise self._error("it is cut off")
         kind, length, digest = _FRAME.unpack(head)
-        if length > _MAX_FRAME:
+        if kind not in _LONGEST:
+            raise self._error("an unknown part")
+        if length > _LONGEST[kind]:
             raise self._error("a part is too long")
-        content = file.read(length)
-        if len(content) < length:
+        if length > os.fstat(file.fileno()).st_size - file.tell():
             raise self._error("it is cut off")
+        content = file.read(length)
         if xxh3_64_intdigest(kind + content) != digest:
             raise self._error("a part is damaged")
         return kind, content
 
     def _unpack_block(self, content: bytes) -> Block:
         try:
-            if not 0 < zstandard.frame_content_size(content) <= _MAX_UNPACKED:
+            # One frame, and its content size is what is taken and no more: one that lies is refused while it is unpacked.
+            if not 0 < zstandard.frame_content_size(content) <= max(_MAX_UNPACKED, _MAX_RATIO * len(content)):
                 raise self._error("a block is too large")
-            raw = zstandard.ZstdDecompressor().decompress(content)
+            raw = zstandard.ZstdDecompressor().decompress(content, allow_extra_data=False)
             packed = msgspec.msgpack.decode(raw, type=_Packed)
         except (zstandard.ZstdError, msgspec.DecodeError, RecursionError) as error:
             raise self._error(f"a block is damaged ({error})") from error
+        if packed.count > BLOCK:
+            raise self._error("a block is too large")
         if len(packed.signatures) != 8 * packed.count or len(packed.rows) not in (0, packed.count):
             raise self._error("a block has columns of different lengths")
         signatures = _unpack(packed.signatures)
@@ -168,11 +183,11 @@ class Export:
 
 
 def _pieces(block: Block) -> Iterator[Block]:
-    """*block* cut where its rows become too long for one frame."""
+    """*block* cut where there are too many rows for one frame, or they become too long."""
     start = size = 0
-    for end, row in enumerate(block.rows):
+    for end, row in enumerate(block.rows or repeat(b"", len(block.signatures))):
         size += len(row)
-        if size > _ROWS_BYTES and end > start:
+        if (size > _ROWS_BYTES or end - start == BLOCK) and end > start:
             yield Block(block.signatures[start:end], block.rows[start:end])
             start, size = end, len(row)
     yield Block(block.signatures[start:], block.rows[start:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 import lmdb
 import msgspec
@@ -36,7 +37,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     seen: int = 0
     settled: int = 0
     stands: bool = True
-    aliases: tuple[bytes, ...] = ()
+    aliases: Annotated[tuple[bytes, ...], msgspec.Meta(max_length=MAX_ALIASES)] = ()
 
 
 encode = msgspec.msgpack.Encoder().encode

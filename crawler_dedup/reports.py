@@ -19,6 +19,7 @@ from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.engine import FILE
 from crawler_dedup.errors import DedupError
 from crawler_dedup.feeds import JournalFeed
+from crawler_dedup.filenames import safe_name
 from crawler_dedup.hosts import Hosts
 from crawler_dedup.journal import Event, Journal, entry_of
 from crawler_dedup.seldom import Seldom
@@ -85,7 +86,7 @@ class Reports:
         )
         self._run = deduplicator.run
         self._began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")
-        name = self._config.journal_file % {"time": self._began, "name": self._spider}
+        name = self._config.journal_file % {"time": self._began, "name": safe_name(self._spider)}
         if name:
             self._journal_path = directory / name
             self._journal = Journal(self._journal_path, self._config.journal_bytes)

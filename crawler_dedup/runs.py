@@ -17,8 +17,11 @@ from time import monotonic, time
 
 import lmdb
 import msgspec
+import portalocker
 
-from crawler_dedup.filesystem import HeldFile, is_held
+from crawler_dedup.access import owner_of
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.filesystem import HeldFile, is_held, may_be_held
 from crawler_dedup.records import Record
 
 
@@ -72,10 +75,15 @@ class RunLock:
     """A new run of an index: its number, its clock, and a file that it holds while it lives."""
 
     def __init__(self, directory: Path) -> None:
-        """Raises :class:`OSError` if the file cannot be made."""
+        """Begin a run.
+
+        Raises:
+            OSError: its file cannot be made.
+            IndexUnusable: the file of another run may not be opened.
+        """
         self._began = time() - monotonic()
         for left in directory.glob(_LOCK_FILE.format("*")):
-            is_held(left)  # removes those of the dead
+            _remove_if_dead(left)
         while True:
             self.number = secrets.randbits(32) or 1
             with suppress(FileExistsError):
@@ -94,6 +102,19 @@ class RunLock:
     def leave(self) -> None:
         """Hold it no more. A second time nothing happens."""
         self._file.leave()
+
+
+def _remove_if_dead(lock_file: Path) -> None:
+    """Remove the file of a run that is over. One of which that cannot be told would live for ever, with its claims."""
+    try:
+        with suppress(portalocker.LockException):
+            may_be_held(lock_file)
+    except PermissionError:
+        raise IndexUnusable(
+            f"The lock file {lock_file} of another run, which belongs to {owner_of(lock_file)}, may not be opened, so that"
+            " nobody can tell whether that run is over. Ways out: run as that user; give the directory to a group that both"
+            " are in (chgrp, chmod g+rwxs) and its files too; or remove the file if that run is over."
+        ) from None
 
 
 class Runs:

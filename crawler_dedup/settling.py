@@ -81,7 +81,8 @@ def _fate(mode: str, outcome: Outcome, *, over: bool) -> bool | None:
     if mode == "manual":
         return None
     if mode == "callback":
-        return outcome.callback and not outcome.failed if over else None
+        # A page whose items were all dropped is stored nowhere: if it stood for others, its content would be lost.
+        return outcome.well and not outcome.failed if over else None
     if outcome.scraped:
         return True
     return outcome.well if over else None

@@ -21,18 +21,29 @@ from spiders.site import SiteSpider
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+_DAY = 86_400
+
 
 class DemoSpider(SiteSpider):
-    """``scrapy crawl demo``: needs no network, and gives the same result every time."""
+    """``scrapy crawl demo``: needs no network, and gives the same result every time, however slow the machine is."""
 
     name = "demo"
     index: str
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
-        """One request at a time makes the order the same every time; the index is its own, and thrown away."""
+        """Take one page after the other and give up on none; the index is the demo's own, and thrown away."""
         super().update_settings(settings)
-        own = {"AUTOTHROTTLE_ENABLED": False, "CONCURRENT_REQUESTS": 1, "DOWNLOAD_DELAY": 0, "LOG_LEVEL": "WARNING"}
+        own = {
+            "AUTOTHROTTLE_ENABLED": False,
+            "CONCURRENT_REQUESTS": 1,
+            "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1,  # the next request waits until the callback and its items are done
+            "DEDUP_CLAIM_TIMEOUT": _DAY,
+            "DEDUP_TIMEOUT": _DAY,
+            "DOWNLOAD_DELAY": 0,
+            "DOWNLOAD_TIMEOUT": _DAY,
+            "LOG_LEVEL": "WARNING",
+        }
         for name, value in own.items():
             settings.set(name, value, priority="spider")
         cls.index = tempfile.mkdtemp(prefix="crawler-dedup-demo-")
@@ -88,17 +99,25 @@ class DemoSpider(SiteSpider):
         return table
 
     def _count_table(self) -> Table:
+        short, late = self._count("unchecked/too_little_text"), self._count("error/TimeoutError")
+        other = self._count("unchecked") - short - late
         rows = {
-            "pages fetched and checked": "checked",
-            "kept": "kept",
-            "dropped as near-duplicates": "dropped",
-            "seen again, changed: passed": "changed",
-            "seen again, unchanged: passed": "unchanged",
-            "too little text to judge: passed": "unchecked",
-            "links on dropped pages, not followed from there": "links_dropped",
-            "bytes not stored": "bytes_dropped",
+            "pages fetched and checked": self._count("checked"),
+            "kept": self._count("kept"),
+            "dropped as near-duplicates": self._count("dropped"),
+            "seen again, changed: passed": self._count("changed"),
+            "seen again, unchanged: passed": self._count("unchanged"),
+            "too little text to judge: passed": short,
+            **({"no decision in time: passed": late} if late else {}),
+            **({"not judged for another reason: passed": other} if other else {}),
+            "links on dropped pages, not followed from there": self._count("links_dropped"),
+            "bytes not stored": self._count("bytes_dropped"),
         }
         table = Table(show_header=False)
-        for label, name in rows.items():
-            table.add_row(label, str(self.crawler.stats.get_value(f"dedup/{name}", 0)))
+        for label, count in rows.items():
+            table.add_row(label, str(count))
         return table
+
+    def _count(self, name: str) -> int:
+        count: int = self.crawler.stats.get_value(f"dedup/{name}", 0)
+        return count

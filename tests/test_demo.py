@@ -11,9 +11,21 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-def crawl_demo(*options: str) -> subprocess.CompletedProcess[str]:
+# A clock that runs a hundred times as fast is a machine that is a hundred times as slow.
+SLOW_MACHINE = """
+import sys, time
+monotonic = time.monotonic
+began = monotonic()
+time.monotonic = lambda: began + 100 * (monotonic() - began)
+from scrapy.cmdline import execute
+execute(["scrapy", *sys.argv[1:]])
+"""
+
+
+def crawl_demo(*options: str, slow: bool = False) -> subprocess.CompletedProcess[str]:
+    scrapy = ["-c", SLOW_MACHINE] if slow else ["-m", "scrapy"]
     return subprocess.run(
-        [sys.executable, "-m", "scrapy", "crawl", "demo", *options],
+        [sys.executable, *scrapy, "crawl", "demo", *options],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -65,7 +77,23 @@ def test_nothing_else_is_dropped(output: str, row: str) -> None:
     assert row in re.sub(r" +", " ", output)
 
 
-def test_it_gives_the_same_result_again_and_leaves_nothing_behind(output: str) -> None:
+def test_it_gives_the_same_result_however_slow_the_machine_is_and_leaves_nothing_behind(output: str) -> None:
     before = set(Path(tempfile.gettempdir()).glob("crawler-dedup-demo-*"))
-    assert crawl_demo().stdout == output
+    again = crawl_demo(slow=True)
+    assert again.stdout == output
+    assert "Traceback" not in again.stderr
+    assert " WARNING: " not in again.stderr
     assert set(Path(tempfile.gettempdir()).glob("crawler-dedup-demo-*")) <= before
+
+
+def test_pages_for_which_there_was_no_time_are_told_apart_from_those_with_too_little_text() -> None:
+    crawl = crawl_demo("-s", "DEDUP_TIMEOUT=1", slow=True)
+    rows = dict(re.findall(r"^│ (.+?) +│ (\d+) +│$", crawl.stdout, re.MULTILINE))
+    counts = {name: int(count) for name, count in rows.items()}
+    late = counts["no decision in time: passed"]
+    assert late > 0
+    assert counts["too little text to judge: passed"] <= 6
+    passed_or_dropped = list(counts.values())[1:-2]
+    assert sum(passed_or_dropped) == counts["pages fetched and checked"]
+    assert "TimeoutError: no answer within DEDUP_TIMEOUT" in crawl.stderr
+    assert "Traceback" not in crawl.stderr

@@ -55,6 +55,14 @@ def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
 
 
+def test_a_folder_is_no_file_of_a_set_whatever_it_is_called(tmp_path: Path) -> None:
+    write_set(tmp_path, {"a": article("a"), "b": article("b")}, [pair("a", "b", 0)], suffix=".gz")
+    for name in ("docs.jsonl", "pairs.jsonl", "old.pairs.jsonl", "sub/pairs.jsonl"):
+        (tmp_path / name).mkdir(parents=True)
+    (labelled,) = read_folder(tmp_path)
+    assert sorted(labelled.documents) == ["a", "b"]
+
+
 def pair(a: str, b: str, label: int | str, **more: Any) -> dict[str, Any]:
     return {"id_a": a, "id_b": b, "label": label, **more}
 

@@ -639,14 +639,17 @@ def test_imatch_of_real_texts(name: str) -> None:
     assert len(value) == 168
 
 
-def test_each_lexicon_lacks_the_share_that_it_is_told() -> None:
-    words = np.random.default_rng(1).integers(0, 2**64, 20_000, dtype=np.uint64)
-    found = set()
-    for number in range(1, 6):
-        lacking = {int(one) for one in words if mix(mix(int(one) ^ number)) < int(0.5 * 2**64)}
-        assert abs(len(lacking) / len(words) - 0.5) < 0.02
-        found.add(frozenset(lacking))
-    assert len(found) == 5
+@pytest.mark.parametrize("drop", [0.1, 0.5, 0.9])
+def test_each_lexicon_lacks_another_set_of_words_of_the_share_that_it_is_told(drop: float) -> None:
+    scheme = IMatch(low=0, high=1, lexica=5, drop=drop, words=1)
+    # Of a text of a single word a lexicon that lacks it has no digest. What the whole lexicon lacks has no value.
+    words = sorted({word for name in SAMPLES for word in text_of(SAMPLES[name]).tokens})
+    values = [value for word in words if (value := scheme.value(text_of(word)))]
+    lacks = np.frombuffer(b"".join(values), dtype="<u8").reshape(len(values), 6) == 0
+    assert len(values) > 1000
+    assert not lacks[:, 0].any()
+    assert np.abs(lacks[:, 1:].mean(axis=0) - drop).max() < 0.03
+    assert len({column.tobytes() for column in lacks.T}) == 6
 
 
 @given(

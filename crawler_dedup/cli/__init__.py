@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import sys
 from io import TextIOWrapper
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from crawler_dedup.cli import drops, evaluate, forget, index, judge, lexicons, pages, plan, report, settings, trace, why
+from crawler_dedup.cli.terminal import OUT_OF_MEMORY, report_error
+
+
+class _Commands(TyperGroup):
+    """The commands, of which none ends with a traceback because memory has run out."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except MemoryError:
+            report_error(OUT_OF_MEMORY)
+            raise typer.Exit(2) from None
+
 
 app = typer.Typer(
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

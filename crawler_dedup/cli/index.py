@@ -16,7 +16,7 @@ from rich.text import Text
 
 from crawler_dedup import compaction, maintenance
 from crawler_dedup.cli.forget import forget
-from crawler_dedup.cli.terminal import progress, told_errors
+from crawler_dedup.cli.terminal import OUT_OF_MEMORY, progress, told_errors
 from crawler_dedup.cli.values import time_of
 from crawler_dedup.errors import DedupError, IndexDamaged
 from crawler_dedup.maintenance import Contents
@@ -154,6 +154,8 @@ def _verify(index: Path, repair: bool, sender: Connection) -> None:
         found = [str(error)]
     except (DedupError, OSError) as error:
         found = error
+    except MemoryError:
+        found = DedupError(OUT_OF_MEMORY)
     sender.send(found)
 
 

@@ -27,6 +27,14 @@ def number_of(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
+OUT_OF_MEMORY = "There is not enough memory for this."
+
+
+def report_error(error: object) -> None:
+    """Print *error* on stderr."""
+    typer.echo("\n".join(map(printable, f"Error: {error}".split("\n"))), err=True)
+
+
 @contextmanager
 def told_errors() -> Iterator[None]:
     """What goes wrong becomes a sentence and exit status 2."""
@@ -36,7 +44,7 @@ def told_errors() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
     except (DedupError, OSError) as error:
-        typer.echo("\n".join(map(printable, f"Error: {error}".split("\n"))), err=True)
+        report_error(error)
         raise typer.Exit(2) from None
 
 
