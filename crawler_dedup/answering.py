@@ -57,6 +57,7 @@ class Visit:
         claims: whether what passes is settled later, not at once.
         max_age: seconds after which a page that was not visited counts no more; 0: never.
         clock: says the time, in seconds since 1970.
+        stored_until: says the time from which on what the run has settled is not stored yet; ``None``: the grace covers it.
     """
 
     run: int = 0
@@ -64,6 +65,7 @@ class Visit:
     claims: bool = False
     max_age: int = 0
     clock: Callable[[], int] = wall_clock
+    stored_until: Callable[[], int | None] = lambda: None
 
 
 @dataclass

@@ -75,6 +75,7 @@ class Deduplicator:
         self._judge = _Judge(signer)
         self._max_age = round(86_400 * signer.config.expire_days)
         self._closed = False
+        self._stored_until: float | None = None
         self._opened = self._open(fresh=signer.config.fresh)
 
     @classmethod
@@ -95,7 +96,11 @@ class Deduplicator:
         except BaseException:
             store.close()
             raise
-        visit = Visit(lock.number, config.grace, max_age=self._max_age, clock=lock.now)
+
+        def stored_until() -> int | None:
+            return None if self._stored_until is None else lock.time_of(self._stored_until)
+
+        visit = Visit(lock.number, config.grace, max_age=self._max_age, clock=lock.now, stored_until=stored_until)
         return _Opened(store, lock, visit, replace(visit, claims=True))
 
     def reopen(self) -> None:
@@ -201,6 +206,17 @@ class Deduplicator:
         opened = self._opened
         return opened.store.end_claim(decision, self._judge, opened.visit, settled=settled, urgent=urgent)
 
+    def note_stored(self, until: float | None) -> None:
+        """Note that of what this run settles only that is stored which was settled before *until*.
+
+        It is written with the next page. Once the run is over, however it ends, the rest stands for nothing.
+
+        Args:
+            until: a time of :func:`time.monotonic`; ``None``, which holds where this is never called: what is settled is
+                stored, but for the grace of a run that dies.
+        """
+        self._stored_until = until
+
     def tidy(self, advance: Callable[[int], None] = lambda _: None) -> int:
         """Remove pages that expired, and what runs that have died may have lost; returns how many.
 
@@ -220,7 +236,8 @@ class Deduplicator:
         """Finish what waits and close the index. A second time nothing happens.
 
         Args:
-            goodbye: whether all that was settled is stored; without, the end counts as a death of the run.
+            goodbye: whether all that was settled is stored, but for what :meth:`note_stored` excepts; without, the end
+                counts as a death of the run.
             finished: whether the run came to its end; if not, ``DEDUP_REVISIT = "drop"`` drops none of its pages.
         """
         if self._closed:
@@ -229,7 +246,7 @@ class Deduplicator:
         opened = self._opened
         try:
             if goodbye and opened.lock.is_held:
-                opened.store.end_run(opened.visit.run, finished=finished)
+                opened.store.end_run(opened.visit, finished=finished)
         except IndexUnusable as error:
             logger.warning("The run ends without goodbye, so that its last pages may be stored twice: %s", error)
         finally:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from scrapy import signals
-from scrapy.extensions.feedexport import FeedExporter
 from scrapy.http import Request, Response
 from scrapy.utils.asyncio import create_looping_call, is_asyncio_available
 from scrapy.utils.project import data_path
@@ -27,6 +26,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
+from crawler_dedup.feedwatch import FeedWatch
 from crawler_dedup.gate import Gate, action_of, keys_of
 from crawler_dedup.reports import Reports
 from crawler_dedup.scopes import scope_of
@@ -64,7 +64,8 @@ class DedupMiddleware:
         self.deduplicator = Deduplicator.open(self._directory, config)
         self._watchdog = Watchdog(config.max_duplicates, passes=config.pass_beyond_max_duplicates)
         self._summary = create_looping_call(self._reports.sum_up)
-        self._flushing = create_looping_call(self._flush_feeds)
+        self._feeds = FeedWatch(crawler, self._reports, self.deduplicator.note_stored, self._release)
+        self._flushing = create_looping_call(self._feeds.flush)
         self._is_loaded = False
         self._is_index_lost = False
         self._is_reopening = False
@@ -168,7 +169,10 @@ class DedupMiddleware:
         spider when they are.
         """
         engine = self.crawler.engine
-        await self._close(goodbye=engine is None or engine.spider is None)
+        goodbye = engine is None or engine.spider is None
+        if goodbye:
+            self._feeds.end()
+        await self._close(goodbye=goodbye)
 
     async def _close(self, *, goodbye: bool) -> None:
         if self._beside:
@@ -180,17 +184,19 @@ class DedupMiddleware:
     def end_claim(self, decision: Decision, *, settled: bool) -> None:
         """The page of *decision* was handled, or was not. Raises :class:`IndexUnusable`: the index is closed."""
         self.claims.end(decision, settled=settled)
-        if not settled:
+        if settled:
+            self._feeds.settled += 1
+        else:
             self._reports.released(decision)
 
-    def _flush_feeds(self) -> None:
-        """Scrapy writes a feed whenever its buffer is full, which with small items takes longer than any grace."""
-        exporter = self.crawler.get_extension(FeedExporter)
-        for slot in exporter.slots if exporter is not None else ():
-            flush = getattr(slot.file, "flush", None)
-            if flush is not None:
-                with suppress(OSError, ValueError):  # a full disk; closed
-                    flush()
+    def _release(self, response: Response | None) -> bool:
+        """An item of the page did not get into a feed: forget the page, unless it is one of an earlier run."""
+        decision = response.meta.get(META_DECISION) if response is not None and response.request is not None else None
+        if not isinstance(decision, Decision) or not decision.claim:
+            return False
+        with suppress(DedupError):  # closed, which forgets it too
+            self.end_claim(decision, settled=False)
+        return True
 
     def request_scheduled(self, request: Request) -> None:
         """Remove what ``meta=response.meta`` has copied: queues on disk may take less than pickle does."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -146,6 +146,17 @@ class Reports:
             self._config.max_duplicates,
             "; further ones pass" if self._config.pass_beyond_max_duplicates else "",
             ", ".join(swallowed.examples),
+        )
+
+    def not_stored(self, failures: Sequence[str], pages: int) -> None:
+        """Of feeds that failed (each with its reason) so many *pages* may be missing."""
+        self.count("not_stored", pages)
+        self.log(
+            logging.ERROR,
+            "Not all feeds were stored: %s. %d pages that were handled since the feeds were last seen written may be missing"
+            " in them, and stand for nothing. Remove the cause and crawl again on this index: they are kept again then",
+            "; ".join(failures),
+            pages,
         )
 
     def count(self, name: str, by: int = 1) -> None:

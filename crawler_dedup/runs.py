@@ -49,12 +49,14 @@ class Run(msgspec.Struct, frozen=True, array_like=True):
         grace: seconds for which what it settles may not be on disk; 0 once it has said goodbye.
         has_finished: whether it came to its end.
         is_tidy: whether nothing is left of it that was not handled.
+        stored_until: what it settled then or later is not stored, once the run is over; ``None``: only the grace counts.
     """
 
     last: int
     grace: int
     has_finished: bool = False
     is_tidy: bool = False
+    stored_until: int | None = None
 
     def may_have_lost(self, record: Record) -> bool:
         """Whether *record*, which is one of this run's, is not stored for sure if the run has died.
@@ -62,7 +64,9 @@ class Run(msgspec.Struct, frozen=True, array_like=True):
         Death came at ``last`` or later, so that what was settled before the grace is told right, and of the rest
         rather too much is taken for lost.
         """
-        return not record.settled or (self.grace > 0 and record.settled >= self.last - self.grace)
+        if not record.settled or (self.stored_until is not None and record.settled >= self.stored_until):
+            return True
+        return self.grace > 0 and record.settled >= self.last - self.grace
 
 
 _LOCK_FILE = "run-{}.lock"
@@ -92,7 +96,11 @@ class RunLock:
 
     def now(self) -> int:
         """Seconds since 1970, by a clock that nobody sets while the run lasts."""
-        return int(self._began + monotonic())
+        return self.time_of(monotonic())
+
+    def time_of(self, moment: float) -> int:
+        """What :meth:`now` returned at *moment*, a time of :func:`time.monotonic`."""
+        return int(self._began + moment)
 
     @property
     def is_held(self) -> bool:
@@ -124,20 +132,32 @@ class Runs:
         self._runs = env.open_db(b"runs", txn)
         self._directory = directory
 
-    def touch(self, txn: lmdb.Transaction, number: int, grace: int, now: int) -> int:
+    def touch(
+        self, txn: lmdb.Transaction, number: int, grace: int, now: int, *, stored_until: int | None = None
+    ) -> int:
         """Note a sign of life of a run; returns the time that its records get. It never goes back, even if clocks do."""
         run = self._find(txn, number)
-        if run is None or run.last < now:
-            txn.put(_name(number), _encode(Run(now, grace)), db=self._runs)
-            return now
-        return run.last
+        touched = Run(now if run is None else max(now, run.last), grace, stored_until=stored_until)
+        if touched != run:
+            txn.put(_name(number), _encode(touched), db=self._runs)
+        return touched.last
 
-    def end(self, txn: lmdb.Transaction, number: int, last: int, *, has_finished: bool, is_tidy: bool) -> None:
-        """A run says goodbye, or is over and was tidied up: all that it settled and that is recorded is stored."""
-        if has_finished and is_tidy:
+    def end(
+        self,
+        txn: lmdb.Transaction,
+        number: int,
+        last: int,
+        *,
+        has_finished: bool,
+        is_tidy: bool,
+        stored_until: int | None = None,
+    ) -> None:
+        """End a run of which all is stored that it settled and that is recorded, but for what *stored_until* excepts."""
+        ended = Run(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
+        if ended.has_finished and ended.is_tidy:
             txn.delete(_name(number), db=self._runs)
         else:
-            txn.put(_name(number), _encode(Run(last, 0, has_finished, is_tidy)), db=self._runs)
+            txn.put(_name(number), _encode(ended), db=self._runs)
 
     def states(self, txn: lmdb.Transaction) -> States:
         """What has become of the runs, as of now and for this transaction."""

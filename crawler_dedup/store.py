@@ -84,15 +84,25 @@ class Store:
         except OSError as error:
             raise IndexUnusable(f"The index in {self.environment.directory} cannot be written: {error}.") from error
 
-    def end_run(self, run: int, *, finished: bool) -> None:
-        """The run says goodbye: all that it settled is stored. Raises :class:`IndexUnusable`, soon.
+    def end_run(self, visit: Visit, *, finished: bool) -> None:
+        """End the run of *visit*: what it settled is stored, but for what came later than its ``stored_until``.
 
         Args:
             finished: whether it came to its end, so that the links of all its pages were followed.
+
+        Raises:
+            IndexUnusable: soon.
         """
 
         def job(txn: lmdb.Transaction) -> None:
-            self._catalogue.runs.end(txn, run, wall_clock(), has_finished=finished, is_tidy=not self._open_claims)
+            self._catalogue.runs.end(
+                txn,
+                visit.run,
+                wall_clock(),
+                has_finished=finished,
+                is_tidy=not self._open_claims,
+                stored_until=visit.stored_until(),
+            )
 
         self.environment.write(job, _GOODBYE_TIMEOUT)
 
@@ -244,7 +254,9 @@ class Store:
     def _sign_of_life(self, txn: lmdb.Transaction, visit: Visit) -> int:
         """Note that the run lives; returns the time of the transaction."""
         now = visit.clock()
-        return self._catalogue.runs.touch(txn, visit.run, visit.grace, now) if visit.run else now
+        if not visit.run:
+            return now
+        return self._catalogue.runs.touch(txn, visit.run, visit.grace, now, stored_until=visit.stored_until())
 
     def _end_claim(
         self, txn: lmdb.Transaction, decision: Decision, filing: Filing, visit: Visit, *, settled: bool

@@ -56,6 +56,7 @@ def test_only_the_doors_import_scrapy() -> None:
     doors = {
         "addon.py",
         "feeds.py",
+        "feedwatch.py",
         "gate.py",
         "middleware.py",
         "progress.py",

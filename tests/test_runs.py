@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import lmdb
+import msgspec
 import pytest
 import zstandard
 
@@ -253,6 +254,73 @@ def test_may_have_lost_is_exact_to_the_second() -> None:
         False,
         False,
     ]
+    for grace, first_lost in ((60, 940), (10, 950), (0, 950)):
+        run = Run(1000, grace, stored_until=950)
+        lost = [run.may_have_lost(Record(signed, settled=settled)) for settled in (0, first_lost - 1, first_lost, 2000)]
+        assert lost == [True, False, True, True]
+
+
+# What is not stored
+
+
+@pytest.mark.parametrize("grace", [0, 5])
+@pytest.mark.parametrize("goodbye", [True, False])
+def test_what_was_settled_after_the_last_that_is_stored_stands_until_the_run_is_over(
+    tmp_path: Path, opening: Open, clock: Clock, goodbye: bool, grace: int
+) -> None:
+    first, run = opening(grace=grace), opening()
+    first.note_stored(clock.monotonic())
+    clock.passes(10)
+    assert answer(first, "1", "x") == "new"
+    clock.passes(10)
+    first.note_stored(clock.monotonic())
+    assert answer(first, "2", "y") == "new"
+    clock.passes(100)
+    assert answer(first, "3", "z") == "new"
+    assert [answer(run, f"again {text}", text) for text in "xyz"] == ["duplicate"] * 3
+    first.close(goodbye=goodbye)
+    assert [answer(run, f"later {text}", text) for text in "xyz"] == ["duplicate", "new", "new"]
+    assert run.tidy() == 0
+    assert len(kept(tmp_path)) == 3
+
+
+def test_tidying_forgets_what_is_not_stored_and_then_the_run(tmp_path: Path, opening: Open, clock: Clock) -> None:
+    first = opening()
+    first.note_stored(clock.monotonic())
+    assert answer(first, "1", "x") == "new"
+    first.close()
+    run = opening()
+    assert run.tidy() == 1
+    assert kept(tmp_path) == []
+    assert run.tidy() == 0
+
+
+def test_a_run_of_which_all_is_stored_in_the_end_leaves_nothing_behind(opening: Open, clock: Clock) -> None:
+    first = opening()
+    first.note_stored(clock.monotonic())
+    assert answer(first, "1", "x") == "new"
+    first.note_stored(None)
+    first.close()
+    run = opening()
+    assert run.tidy() == 0
+    assert answer(run, "2", "x") == "duplicate"
+
+
+def test_what_an_interrupted_run_has_stored_stays_stored_when_it_is_visited_again(opening: Open, clock: Clock) -> None:
+    first = opening()
+    assert answer(first, "1", "x") == "new"
+    first.close(finished=False)
+    clock.passes(100)
+    second = opening()
+    second.note_stored(clock.monotonic())
+    assert answer(second, "1", "x") == "unchanged"
+    die(second)
+    assert answer(opening(), "2", "x") == "duplicate"
+
+
+def test_runs_of_an_index_that_was_made_before_are_read() -> None:
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode([1000, 60]), type=Run) == Run(1000, 60)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode([1000, 60, True, True]), type=Run) == Run(1000, 60, True, True)
 
 
 # Goodbye
