@@ -195,7 +195,7 @@ class Config:
         50_000,
         between(int, 1, 1 << 31),
         "1 to 2^31",
-        "A page with more elements passes as `unchecked`; one with eight times as many `<` is not even parsed.",
+        "A page with more elements passes as `unchecked`; one with four times as many `<` is not even parsed.",
     )
     max_depth: int = _setting(
         100, between(int, 1, 250), "1 to 250", "A page nested deeper than this passes as `unchecked`."

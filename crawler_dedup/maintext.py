@@ -39,7 +39,10 @@ _COUNT = etree.XPath("count(//*)")
 _ELEMENT_BYTES = 3  # of the shortest, <p>; what the parser adds, html, head, body, is not worth counting
 
 
-_BRACKETS_A_NODE = 8
+_BRACKETS_A_NODE = 4
+_PIECE = 64 << 10
+_PARSER_DEPTH = 2048
+"""libxml2 ends the tree of a page that is nested deeper."""
 # To add an attribute to an element, libxml2 walks along those that it has: 0.1 s for an element with as many as this.
 _MAX_ATTRIBUTES = 10_000
 _BEFORE_ATTRIBUTE = np.zeros(256, dtype=np.bool_)
@@ -141,8 +144,9 @@ def check_attributes(text: str) -> None:
         encoding="utf8",
         huge_tree=True,
     )
-    with suppress(etree.ParserError, etree.XMLSyntaxError):  # of a page without any element
-        etree.fromstring(body, parser)
+    with suppress(_TooDeep, etree.ParserError, etree.XMLSyntaxError):  # the last two: of a page without any element
+        for start in range(0, len(body), _PIECE):  # an error in the counter ends the parser between two pieces only
+            parser.feed(body[start : start + _PIECE])
     if counter.squares > _MAX_ATTRIBUTES**2:
         raise BeyondLimits("too many attributes")
 
@@ -153,14 +157,29 @@ def _places_for_attributes(body: bytes) -> int:
     return int(np.count_nonzero(separates[:-1] & ~separates[1:]))
 
 
+class _TooDeep(Exception):
+    """The tree would end here: libxml2 reads no further."""
+
+
 class _AttributeCounter:
-    """What lxml's parser reports elements to: adds the squares of their numbers of attributes."""
+    """What lxml's parser reports elements to: adds the squares of their numbers of attributes.
+
+    Raises :class:`_TooDeep`: without a tree libxml2 has no limit of its own, and looks for the element of each end tag
+    among all that are open.
+    """
 
     def __init__(self) -> None:
         self.squares = 0
+        self._depth = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:  # noqa: ARG002  (lxml calls it so)
         self.squares += len(attributes) ** 2
+        self._depth += 1
+        if self._depth > _PARSER_DEPTH:
+            raise _TooDeep
+
+    def end(self, tag: str) -> None:  # noqa: ARG002
+        self._depth -= 1
 
     def close(self) -> None:
         """Do nothing: lxml asks for it."""
