@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from crawler_dedup.errors import DedupError
+from crawler_dedup.urls import text_without_credentials
 
 Advance = Callable[[int], None]
 Start = Callable[[str, "int | None"], Advance]
@@ -36,7 +37,8 @@ def told_errors() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
     except (DedupError, OSError) as error:
-        typer.echo("\n".join(map(printable, f"Error: {error}".split("\n"))), err=True)
+        lines = text_without_credentials(f"Error: {error}").split("\n")
+        typer.echo("\n".join(map(printable, lines)), err=True)
         raise typer.Exit(2) from None
 
 
