@@ -98,6 +98,8 @@ Span = tuple[int, int]
 
 def without_credentials(url: str) -> str:
     """Return *url* without user names and passwords, also those of addresses within it; without any it stays as it is."""
+    if "@" not in url and "%" not in url and url.isascii():  # nearly all
+        return url
     plain = url.translate(_PASSED_OVER)
     shown = _without(plain) if _HAS_AT.search(plain) else plain
     return url if shown == plain else shown
