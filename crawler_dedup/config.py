@@ -14,6 +14,7 @@ from w3lib.url import file_uri_to_path
 from crawler_dedup.checks import Read, between, boolean, journal_name, one_of, path_or, scope_name, text, uri_scheme
 from crawler_dedup.engine import MAP_SIZE
 from crawler_dedup.errors import ConfigError
+from crawler_dedup.urls import text_without_credentials
 
 PREFIX = "DEDUP_"
 
@@ -252,6 +253,11 @@ class Config:
                     f"{setting_name(one.name)} = {value!r} is not allowed; it takes {one.metadata['allowed']}."
                 ) from None
             object.__setattr__(self, one.name, read)
+
+    def __repr__(self) -> str:
+        """Without the user name and password that ``DEDUP_JOURNAL`` may hold."""
+        values = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self))
+        return text_without_credentials(f"{type(self).__name__}({values})")
 
     @property
     def journal_file(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from crawler_dedup.urls import text_without_credentials, without_credentials
+
 BEING_HANDLED = "alike page being handled"
 """Reason of an ``unchecked`` page: one that is alike has passed, and it is not yet known whether it was handled."""
 
@@ -45,7 +47,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Decision:
-    """The filter's answer for one page: small, frozen, picklable.
+    """The filter's answer for one page: small, frozen, picklable. Its addresses lose user names and passwords.
 
     Attributes:
         verdict: the answer.
@@ -68,6 +70,11 @@ class Decision:
     match: Match | None = None
     claim: int = 0
     from_earlier_run: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "url", without_credentials(self.url))
+        object.__setattr__(self, "duplicate_of", without_credentials(self.duplicate_of))
+        object.__setattr__(self, "reason", text_without_credentials(self.reason))
 
     @property
     def passes(self) -> bool:

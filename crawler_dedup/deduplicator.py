@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from crawler_dedup.answering import Visit
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Match
 from crawler_dedup.errors import IndexGone, IndexUnusable
+from crawler_dedup.logs import logger_of
 from crawler_dedup.lookup import Lookup
 from crawler_dedup.runs import RunLock
 from crawler_dedup.signedpage import SignedPage
@@ -25,7 +25,7 @@ from crawler_dedup.signing import Signer
 from crawler_dedup.sites import Sites
 from crawler_dedup.store import Store
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 
 class _Judge(Lookup):

@@ -6,7 +6,6 @@ committed, and a power cut cannot corrupt the index.
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import threading
@@ -42,8 +41,9 @@ from crawler_dedup.engine import (
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.filesystem import HeldFile, Presence, refuse_network
 from crawler_dedup.header import FORMAT, Header, check, decode
+from crawler_dedup.logs import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _T = TypeVar("_T")
 

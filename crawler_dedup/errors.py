@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from crawler_dedup.urls import text_without_credentials
+
 
 class DedupError(Exception):
-    """Base class of the package's errors."""
+    """Base class of the package's errors. Addresses in their messages lose user names and passwords."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(text_without_credentials(one) if isinstance(one, str) else one for one in args))
 
 
 class ConfigError(DedupError, ValueError):

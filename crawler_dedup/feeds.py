@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,11 +19,13 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.filenames import safe_name
 from crawler_dedup.journal import numbered
+from crawler_dedup.logs import logger_of
+from crawler_dedup.urls import without_credentials
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 TIMEOUT = 300.0
 """Seconds for all files of a journal."""
@@ -49,8 +50,8 @@ class JournalFeed:
                 raise NotConfigured("missing google-cloud-storage library")
         except Exception as error:  # whatever a storage does
             raise ConfigError(
-                f"DEDUP_JOURNAL: {_shown(uri)} cannot be stored: {error or type(error).__name__}."
-            ) from error
+                f"DEDUP_JOURNAL: {without_credentials(uri)} cannot be stored: {error or type(error).__name__}."
+            ) from None  # its message may hold the address
 
     async def store(self, path: Path, time: str) -> None:
         """Hand over the journal that begins with the file *path*. What fails is told; takes :data:`TIMEOUT` at most.
@@ -66,14 +67,16 @@ class JournalFeed:
             except Exception as error:
                 logger.warning(
                     "The journal could not be stored in %s: %s: %s. It is in %s",
-                    _shown(target),
+                    without_credentials(target),
                     type(error).__name__,
                     error,
                     file,
                     extra={"spider": self._crawler.spider},
                 )
             else:
-                logger.info("Stored the journal in %s", _shown(target), extra={"spider": self._crawler.spider})
+                logger.info(
+                    "Stored the journal in %s", without_credentials(target), extra={"spider": self._crawler.spider}
+                )
 
     async def _store(self, file: Path, uri: str) -> None:
         assert self._crawler.spider is not None
@@ -114,12 +117,6 @@ def _files(path: Path) -> list[Path]:
     while (file := Path(numbered(str(path), len(found) + 1))).exists():
         found.append(file)
     return found
-
-
-def _shown(uri: str) -> str:
-    """*uri* without user name and password."""
-    parts = urlsplit(uri)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _has_module(name: str) -> bool:

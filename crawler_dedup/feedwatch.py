@@ -24,7 +24,7 @@ from scrapy.extensions.postprocessing import PostProcessingManager
 from scrapy.http import Response
 from scrapy.utils.defer import ensure_awaitable
 
-from crawler_dedup.feeds import _shown
+from crawler_dedup.urls import without_credentials
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -209,11 +209,11 @@ class FeedWatch:
         opened = {slot.uri_template for slot in self._exporter.slots}
         for uri in self._exporter.feeds:
             if uri not in opened:
-                self._failures.setdefault(uri, f"{_shown(uri)}: it was not opened")
+                self._failures.setdefault(uri, f"{without_credentials(uri)}: it was not opened")
         self._lose(mark)
 
     def _fail(self, slot: FeedSlot, reason: str, mark: _Mark) -> None:
-        self._failures.setdefault(slot.uri_template, f"{_shown(slot.uri)}: {reason}")
+        self._failures.setdefault(slot.uri_template, f"{without_credentials(slot.uri)}: {reason}")
         self._lose(mark)
 
     def _lose(self, mark: _Mark) -> None:

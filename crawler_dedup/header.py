@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from crawler_dedup.errors import IndexMismatch
+from crawler_dedup.logs import logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 FORMAT = 5
 """Version of the layout of the databases."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from crawler_dedup.journal import Entry, Event, numbered, read
-from crawler_dedup.sites import is_of_host
+from crawler_dedup.urls import is_of_host
 
 DUPLICATES: tuple[Event, ...] = ("drop", "mark")
 """Events of pages that were dropped, or that would have been."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 
-from crawler_dedup.sites import host_of
+from crawler_dedup.urls import host_of
 
 COUNTERS = 1000
 """Hosts with a counter. Up to so many are counted exactly."""
@@ -64,6 +64,5 @@ class Hosts:
 
 def label(url: str) -> str:
     """The host of *url* as it can be shown: without user name and password, printable, and of a long one the end."""
-    host = host_of(url).rpartition("@")[2]
-    shown = "".join(one if one.isprintable() else "?" for one in host)
+    shown = "".join(one if one.isprintable() else "?" for one in host_of(url))
     return shown if len(shown) <= _MAX_CHARS else "…" + shown[1 - _MAX_CHARS :]

@@ -9,8 +9,9 @@ from crawler_dedup.history import DUPLICATES, Address, Journals, duplicates_of
 from crawler_dedup.journal import Entry
 from crawler_dedup.maintenance import Advance
 from crawler_dedup.records import Record
-from crawler_dedup.sites import Sites, host_of
+from crawler_dedup.sites import Sites
 from crawler_dedup.store import Store
+from crawler_dedup.urls import host_of, without_credentials
 
 _MOST_ENTRIES = 20
 _MOST_SIMILAR = 5
@@ -72,6 +73,7 @@ def inquire(url: str, pages: Store, journals: Journals, advance: Advance) -> Fin
     Raises:
         DedupError: a journal was written by a version with another schema, or index or journal cannot be read.
     """
+    url = without_credentials(url)
     found = Findings(url)
     resembling = _Resembling(url)
     for entry in journals.entries():
@@ -133,5 +135,5 @@ class _Resembling:
 def _bare(url: str) -> str:
     bare = url.lower().partition("#")[0].removeprefix("https://").removeprefix("http://")
     host, slash, path = bare.partition("/")
-    bare = host.rpartition("@")[2].removeprefix("www.") + slash + path
+    bare = host.removeprefix("www.") + slash + path
     return bare.removesuffix("/index.html").rstrip("/")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
 from io import SEEK_END, FileIO
@@ -19,9 +18,11 @@ import msgspec
 from crawler_dedup.access import make_folders, opener
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import DedupError
+from crawler_dedup.logs import logger_of
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.urls import name_without_credentials, text_without_credentials, without_credentials
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 VERSION = 1
 """Of the lines. It rises when a field changes its meaning."""
@@ -38,8 +39,16 @@ Compressed = bytes  # a field of :class:`Entry` has the name of the type
 Event = Literal["drop", "mark", "unchanged", "unchanged_dropped", "unchecked", "released", "watchdog"]
 
 
+_CLEAN: dict[str, Callable[[str], str]] = {
+    "url": without_credentials,
+    "kept_url": without_credentials,
+    "scope": name_without_credentials,
+    "reason": text_without_credentials,
+}
+
+
 class Entry(msgspec.Struct, frozen=True):
-    """One line.
+    """One line. Its addresses lose user names and passwords, also where an older version has written it with them.
 
     Attributes:
         version: :data:`VERSION`.
@@ -81,6 +90,11 @@ class Entry(msgspec.Struct, frozen=True):
     links: int = 0
     reason: str = ""
     text: Compressed = b""
+
+    def __post_init__(self) -> None:
+        for name, clean in _CLEAN.items():
+            if (shown := clean(getattr(self, name))) != getattr(self, name):
+                msgspec.structs.force_setattr(self, name, shown)
 
     @property
     def seconds(self) -> float:

@@ -14,7 +14,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.history import Selection
 from crawler_dedup.journal import Entry
 from crawler_dedup.labelled import Document, LabelledPair
-from crawler_dedup.sites import host_of
+from crawler_dedup.urls import host_of
 
 _ANSWERS = "answers.jsonl"
 

@@ -23,6 +23,7 @@ from crawler_dedup.portable import Block, Export
 from crawler_dedup.records import Record
 from crawler_dedup.schemes import scheme_of
 from crawler_dedup.store import Store
+from crawler_dedup.urls import name_without_credentials, without_credentials
 
 Advance = Callable[[int], None]
 
@@ -169,7 +170,7 @@ def _pages(pages: Store) -> Iterator[Block]:
     for block in pages.records(portable.BLOCK, standing=True):
         block.sort(key=lambda record: record.page.signature)
         signatures = np.array([record.page.signature for record in block], dtype=np.uint64)
-        yield Block(signatures, [records.encode(_signed(record, 0)) for record in block])
+        yield Block(signatures, [records.encode(_signed(_clean(record), 0)) for record in block])
 
 
 def _records_of(export: Export, block: Block) -> list[Record]:
@@ -180,7 +181,20 @@ def _records_of(export: Export, block: Block) -> list[Record]:
         found = [records.decode(row) for row in block.rows]
     except msgspec.DecodeError as error:
         raise ExportUnreadable(f"{export.path} cannot be imported: a record is damaged ({error}).") from error
-    return [_signed(record, signature) for record, signature in zip(found, block.signatures.tolist(), strict=False)]
+    rows = zip(found, block.signatures.tolist(), strict=False)
+    return [_signed(_clean(record), signature) for record, signature in rows]
+
+
+def _clean(record: Record) -> Record:
+    """*record* without user names and passwords in its key and its scope, which an older version may have left there."""
+    page = record.page
+    # The key of a page that was given none is its address.
+    is_address = without_credentials(page.key) == page.url
+    key = page.url if is_address else name_without_credentials(page.key)
+    scope = name_without_credentials(page.scope)
+    if (key, scope) == (page.key, page.scope):
+        return record
+    return msgspec.structs.replace(record, page=msgspec.structs.replace(page, key=key, scope=scope))
 
 
 def _signed(record: Record, signature: int) -> Record:

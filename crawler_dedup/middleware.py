@@ -28,6 +28,7 @@ from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 from crawler_dedup.feedwatch import FeedWatch
 from crawler_dedup.gate import Gate, action_of, keys_of
+from crawler_dedup.logs import logger_of
 from crawler_dedup.reports import Reports
 from crawler_dedup.scopes import scope_of
 from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 META_DECISION = "dedup"
 _REOPEN_INTERVAL = 2.0
@@ -279,13 +280,15 @@ class DedupMiddleware:
         return watched
 
     def _failed(self, response: Response, error: Exception) -> Decision:
+        decision = Decision(Verdict.UNCHECKED, response.url, "", "", reason="error")
         name = type(error).__name__
         self._reports.count(f"error/{name}")
         self._reports.log_seldom(
             name,
             logging.WARNING,
-            "%s passes unchecked: %s: %s",
-            response,
+            "<%d %s> passes unchecked: %s: %s",
+            response.status,
+            decision.url,
             name,
             (str(error) or "no answer within DEDUP_TIMEOUT") if isinstance(error, asyncio.TimeoutError) else error,
             exc_info=None if isinstance(error, (DedupError, asyncio.TimeoutError)) else error,
@@ -295,7 +298,7 @@ class DedupMiddleware:
         if isinstance(error, IndexGone) and not self._is_reopening:
             self._is_reopening = True
             self._beside_the_loop(self._reopen())
-        return Decision(Verdict.UNCHECKED, response.url, "", "", reason="error")
+        return decision
 
     async def _reopen(self) -> None:
         try:

@@ -21,13 +21,14 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
+from crawler_dedup.logs import logger_of
 from crawler_dedup.middleware import DedupMiddleware
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _INTERVAL = 0.25
 _PACE_SECONDS = 60.0

@@ -10,6 +10,7 @@ import msgspec
 from xxhash import xxh3_128_digest
 
 from crawler_dedup.signedpage import SignedPage, is_well_formed
+from crawler_dedup.urls import without_credentials
 
 MAX_ALIASES = 4
 """Further keys under which a page is known. A site that redirects each visit to an address of its own makes many."""
@@ -52,6 +53,9 @@ def decode(content: bytes | memoryview) -> Record:
         raise msgspec.DecodeError(str(error)) from error
     if not is_well_formed(record.page) or any(len(name) != _NAME_BYTES for name in record.aliases):
         raise msgspec.DecodeError("The signature has not 64 bits, or a part has a length that it cannot have.")
+    url = without_credentials(record.page.url)  # an older version left more of them
+    if url != record.page.url:
+        record = msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, url=url))
     return record
 
 

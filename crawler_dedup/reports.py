@@ -22,6 +22,7 @@ from crawler_dedup.feeds import JournalFeed
 from crawler_dedup.filenames import safe_name
 from crawler_dedup.hosts import Hosts
 from crawler_dedup.journal import Event, Journal, entry_of
+from crawler_dedup.logs import logger_of
 from crawler_dedup.seldom import Seldom
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.watchdog import Swallowed
@@ -29,7 +30,7 @@ from crawler_dedup.watchdog import Swallowed
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-logger = logging.getLogger("crawler_dedup.middleware")
+logger = logger_of("crawler_dedup.middleware")
 
 _COUNTS = ("checked", "kept", "dropped", "marked", "unchanged", "changed", "unchecked")
 _HOSTS = 50

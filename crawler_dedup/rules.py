@@ -18,7 +18,8 @@ from crawler_dedup.decision import Match
 from crawler_dedup.links import members
 from crawler_dedup.schemes import Agreement, Scheme
 from crawler_dedup.signedpage import Kind, SignedPage
-from crawler_dedup.sites import UNKNOWN, Site, host_of
+from crawler_dedup.sites import UNKNOWN, Site
+from crawler_dedup.urls import host_of
 
 _OWN_LINKS = 2  # one may be the way back
 _NEARLY_ALL = 0.95

@@ -6,7 +6,6 @@ Only a spider middleware learns how a callback ended, and only the item signals 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from scrapy.http import Response
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.gate import leave_callback
+from crawler_dedup.logs import logger_of
 from crawler_dedup.middleware import META_DECISION, DedupMiddleware
 from crawler_dedup.signals import page_handled
 from crawler_dedup.startup import config_of, require_companion
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 # Of a response that a callback has replaced, the request is still the same object.
 _following: WeakKeyDictionary[Request, SettlingMiddleware] = WeakKeyDictionary()

@@ -6,7 +6,6 @@ Pure: it knows neither Scrapy nor index, and gives the same answer in the crawl,
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable
 from functools import cached_property
 from importlib.metadata import version
@@ -36,12 +35,12 @@ from crawler_dedup.signedpage import Kind, Signature, SignedPage
 from crawler_dedup.sketch import sketch
 from crawler_dedup.texts import Text
 from crawler_dedup.titles import parts
+from crawler_dedup.urls import name_without_credentials, without_credentials
 
 BEHAVIOUR = 3
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
 _TITLE_CHARS = 200
-_CREDENTIALS = re.compile(r"^([^/?#]*//)[^/?#]*@")
 _QUICK_BYTES = 64 << 10
 _QUICK_BYTES_JIEBA = 16 << 10  # it cuts a few hundred thousand characters a second
 _SHORT_FEATURES = 8
@@ -137,9 +136,10 @@ class Signer:
 
         Never raises for what a page holds: beyond a limit it comes back with ``unsigned`` set.
         """
-        url = _storable(_without_credentials(url))
-        key = _storable(key) if key else url
-        base = SignedPage(key=key, url=url, scope=_storable(scope), size=len(body), alias=alias)
+        url = _storable(without_credentials(url))
+        key = _storable(name_without_credentials(key)) if key else url
+        scope = _storable(name_without_credentials(scope))
+        base = SignedPage(key=key, url=url, scope=scope, size=len(body), alias=alias)
         try:
             tree, shown, main, text = self._extract(body, tree, encoding)
         except maintext.BeyondLimits as limit:
@@ -231,10 +231,6 @@ def _with_features(page: SignedPage, weighted: Features, kind: Kind, signature: 
 
 def _hash_of(hashes: NDArray[np.uint64], seed: int = 0) -> int:
     return xxh3_64_intdigest(hashes.astype("<u8").tobytes(), seed)
-
-
-def _without_credentials(url: str) -> str:
-    return _CREDENTIALS.sub(r"\1", url) if "@" in url else url
 
 
 def _storable(text: str) -> str:

@@ -10,11 +10,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Hashable
 from functools import cached_property
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 from crawler_dedup.links import members
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.titles import parts
+from crawler_dedup.urls import host_of
 
 KNOWN = 8
 """Pages after which a site is known."""
@@ -99,21 +99,3 @@ class Sites:
         site.learn(page)
         if len(self._sites) > _MAX_SITES:
             self._sites.popitem(last=False)
-
-
-def is_of_host(url: str, host: str) -> bool:
-    """Whether *host* is that of *url*, with or without its port and ``www.``."""
-    try:
-        parts = urlsplit(url)
-        names = parts.netloc.lower(), parts.hostname or ""
-    except ValueError:
-        return False
-    return host.lower().removeprefix("www.") in {name.removeprefix("www.") for name in names}
-
-
-def host_of(url: str) -> str:
-    """The host of an address, ``""`` if it has none."""
-    try:
-        return urlsplit(url).netloc.lower().removeprefix("www.")
-    except ValueError:
-        return ""

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 
 from crawler_dedup.decision import Decision, Verdict
-from crawler_dedup.sites import host_of
+from crawler_dedup.urls import host_of
 
 _EXAMPLES = 5
 _MAX_WATCHED = 10_000

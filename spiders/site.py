@@ -15,6 +15,7 @@ from scrapy.settings import BaseSettings
 
 from crawler_dedup import Decision, main_text
 from crawler_dedup.progress import ProgressLine
+from crawler_dedup.urls import without_credentials
 
 
 class SiteSpider(scrapy.Spider):
@@ -44,7 +45,7 @@ class SiteSpider(scrapy.Spider):
             raise ValueError("Say where to start: scrapy crawl site -a url=https://example.com/ (or -a urls=FILE)")
         wrong = [one for one in (*self.start_urls, *self.listed_urls) if urlsplit(one).scheme not in ("http", "https")]
         if wrong:
-            raise ValueError(f"Not an http(s) URL: {', '.join(wrong)}")
+            raise ValueError(f"Not an http(s) URL: {', '.join(map(without_credentials, wrong))}")
         if not max_pages.isdecimal():
             raise ValueError(f"max_pages = {max_pages!r} is not allowed; it takes a whole number, 0 for no limit.")
         self.max_pages = int(max_pages)

@@ -8,7 +8,8 @@ import pytest
 from crawler_dedup import SignedPage
 from crawler_dedup.links import MAX_PACKED, Links, links, members
 from crawler_dedup.maintext import parse
-from crawler_dedup.sites import KNOWN, UNKNOWN, Site, Sites, host_of
+from crawler_dedup.sites import KNOWN, UNKNOWN, Site, Sites
+from crawler_dedup.urls import host_of
 
 NAVIGATION = ["/", "/about", "/tea"]
 

@@ -17,7 +17,7 @@ from crawler_dedup.cli.terminal import number_of, told_errors
 from crawler_dedup.cli.values import duration, run_of
 from crawler_dedup.errors import DedupError
 from crawler_dedup.history import DUPLICATES, Selection, sample
-from crawler_dedup.sites import host_of
+from crawler_dedup.urls import host_of
 
 Host = Annotated[str, typer.Option(help="Of pages of this host.")]
 Rule = Annotated[str, typer.Option(help="Decided by this rule, as “alike”.")]

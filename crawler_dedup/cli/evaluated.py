@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ from crawler_dedup.config import Config, setting_name
 from crawler_dedup.counts import Counts, Share
 from crawler_dedup.evaluation import Judged, Mean, SignedDocument
 from crawler_dedup.sidebyside import Standing
+from crawler_dedup.urls import text_without_credentials, without_credentials
 
 _WIDE = 0.2
 """Width of an interval of the recall from which on more labelled duplicates are asked for."""
@@ -70,7 +71,7 @@ def print_json(found: Evaluation) -> None:
     """Print an evaluation for programs."""
     means = dict(zip(("precision", "recall"), evaluation.macro_average(found.judged), strict=True))
     report: dict[str, Any] = {
-        "settings": asdict(found.config),
+        "settings": asdict(replace(found.config, journal=without_credentials(found.config.journal))),
         "sets": [
             {"set": name, "part": part, **_counts_json(counts)}
             for name, part, counts in evaluation.breakdown(found.judged)
@@ -167,7 +168,8 @@ def print_settings(grid: Grid, point: int, precision: float, given: Mapping[str,
             f"# There are too few labelled duplicates to know the recall: it may be {_figure(low)} or {_figure(high)}."
         )
     settings = {**given, **_thresholds(grid.points[point])}
-    typer.echo("\n".join([*lines, *(f"{setting_name(name)} = {value!r}" for name, value in settings.items())]))
+    lines += [f"{setting_name(name)} = {value!r}" for name, value in settings.items()]
+    typer.echo(text_without_credentials("\n".join(lines)))
 
 
 def print_unreached(grid: Grid, precision: float) -> None:

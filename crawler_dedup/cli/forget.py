@@ -19,8 +19,8 @@ from crawler_dedup.cli.terminal import Start, number_of, printable, progress, to
 from crawler_dedup.cli.values import duration, run_of
 from crawler_dedup.history import Address, duplicates_of
 from crawler_dedup.records import Record
-from crawler_dedup.sites import is_of_host
 from crawler_dedup.store import Store
+from crawler_dedup.urls import is_of_host, without_credentials
 
 _SHOWN = 20
 
@@ -47,6 +47,7 @@ def forget(
 
     Exit status 1: nothing has the address that was given.
     """
+    url = without_credentials(url)
     tests = _tests(older_than, url, host, run)
     if not tests:
         raise typer.BadParameter("Say what to forget: --older-than, --url, --host or --run.")

@@ -14,6 +14,7 @@ from crawler_dedup.cli.terminal import told_errors
 from crawler_dedup.examining import examine
 from crawler_dedup.fetching import load
 from crawler_dedup.signing import Signer
+from crawler_dedup.urls import without_credentials
 
 
 def compare(
@@ -38,7 +39,8 @@ def compare(
         addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
         loaded = [load(where, url, config.max_bytes) for where, url in zip((new, kept), addresses, strict=True)]
         one, other = (examine(signer, page.url, page.body, page.encoding) for page in loaded)
-    unfit = [f"{where}: {page.unsigned}" for where, page in ((new, one.page), (kept, other.page)) if page.unsigned]
+    both = (without_credentials(new), one.page), (without_credentials(kept), other.page)
+    unfit = [f"{where}: {page.unsigned}" for where, page in both if page.unsigned]
     if unfit:
         typer.echo(f"Error: {'; '.join(unfit)}", err=True)
     console = Console()

@@ -11,6 +11,7 @@ import typer
 from crawler_dedup.cli.terminal import told_errors
 from crawler_dedup.config import PREFIX, Config, settings_reference
 from crawler_dedup.errors import DedupError
+from crawler_dedup.urls import text_without_credentials
 
 Settings = Annotated[
     list[str] | None,
@@ -34,7 +35,7 @@ def read_config(given: Sequence[str] | None) -> Config:
     """
     for one in given or []:
         if not one.startswith(PREFIX) or "=" not in one:
-            raise typer.BadParameter(f"{one!r} is no setting; write {PREFIX}MIN_FEATURES=30.")
+            raise typer.BadParameter(f"{text_without_credentials(one)!r} is no setting; write {PREFIX}MIN_FEATURES=30.")
     return Config.from_settings({**_project_settings(), **dict(one.split("=", 1) for one in given or [])})
 
 

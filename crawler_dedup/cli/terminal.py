@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from crawler_dedup.errors import DedupError
+from crawler_dedup.urls import text_without_credentials
 
 Advance = Callable[[int], None]
 Start = Callable[[str, "int | None"], Advance]
@@ -32,7 +33,8 @@ OUT_OF_MEMORY = "There is not enough memory for this."
 
 def report_error(error: object) -> None:
     """Print *error* on stderr."""
-    typer.echo("\n".join(map(printable, f"Error: {error}".split("\n"))), err=True)
+    lines = text_without_credentials(f"Error: {error}").split("\n")
+    typer.echo("\n".join(map(printable, lines)), err=True)
 
 
 @contextmanager

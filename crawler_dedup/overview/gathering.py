@@ -26,8 +26,8 @@ from crawler_dedup.overview.timeline import Timeline
 from crawler_dedup.records import Record
 from crawler_dedup.schemes import SimHash
 from crawler_dedup.signedpage import Kind
-from crawler_dedup.sites import host_of
 from crawler_dedup.store import Store
+from crawler_dedup.urls import host_of
 
 HOSTS = 25
 """Shown by name."""

@@ -1,0 +1,37 @@
+"""The loggers of the package. What they write holds no user name or password of an address."""
+
+from __future__ import annotations
+
+import logging
+
+from crawler_dedup.urls import text_without_credentials
+
+_FORMATTER = logging.Formatter()
+
+
+class _WithoutCredentials(logging.Filter):
+    """Removes credentials from messages, also those of exceptions, and from their tracebacks."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change *record* where it has to be changed. Never raises: a line of the log must not cost a page."""
+        try:
+            message = record.getMessage()
+            shown = text_without_credentials(message)
+        except Exception as error:  # whatever happens in the arguments; a handler would print them
+            message, shown = "", f"{record.msg!r} (its arguments raise {type(error).__name__})"
+        if shown != message:
+            record.msg, record.args = shown, ()
+        if record.exc_info:
+            trace = _FORMATTER.formatException(record.exc_info)
+            record.exc_text = text_without_credentials(trace)
+            if record.exc_text != trace:
+                record.exc_info = None  # for handlers that format it themselves
+        return True
+
+
+def logger_of(name: str) -> logging.Logger:
+    """The logger *name*, whose records lose the credentials in them."""
+    logger = logging.getLogger(name)
+    if not any(isinstance(one, _WithoutCredentials) for one in logger.filters):
+        logger.addFilter(_WithoutCredentials())
+    return logger

@@ -1,0 +1,239 @@
+"""Addresses: what of them may leave the process, and their hosts.
+
+Every address goes through :func:`without_credentials` on its way to index, journal, log, statistics, report and terminal;
+text in which addresses may stand through :func:`text_without_credentials`; what a user calls a page or a scope through
+:func:`name_without_credentials`.
+
+Where an address begins, and where its user name and password end:
+
+- A special scheme (http, https, ftp, ws, wss) and its colon begin an address, whatever number of slashes follows; another
+  scheme does with two slashes; two slashes alone do at the start of the text or of a value (``?next=//…``). A backslash is
+  a slash, and tabs and line breaks count for nothing, as in browsers. An address may stand within another one, in its path,
+  query or fragment, also percent-encoded, once or several times.
+- The authority ends at the first ``/``, ``?`` or ``#``, in a query at ``&`` too. What stands in it before its last ``@`` is
+  user name and password.
+- Where the rest of the authority is no host (``user:pa`` of ``http://user:pa/ss@h/``: "pa" is no port), the address is badly
+  written, and all up to the last ``@`` is user name and password; in a query up to the last one before ``&``. This holds for
+  the outermost address, and for those within it that have a special scheme.
+
+An ``@`` anywhere else is left alone (``https://example.com/@user``, ``mailto:user@example.com``), and so is the one of
+``http://host:80/p@x``, which is a well written address.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+_AT = "@\uff20\ufe6b"  # where host names are encoded, the other two become the first
+_FLAGS = re.IGNORECASE | re.ASCII
+_HAS_AT = re.compile(f"[{_AT}]|%(?:25)*40")
+_ANY_AT = re.compile(f"[{_AT}]")
+
+_PASSED_OVER = dict.fromkeys(map(ord, "\t\r\n"))
+# What browsers pass over, and characters that are percent-encoded once, once or twice, or any number of times; each is
+# looked for where its mark stands.
+_ESCAPES = tuple(
+    (mark, re.compile(r"[\t\r\n]" + escape, _FLAGS))
+    for mark, escape in (
+        ("", ""),
+        ("%", "|%(?P<code>[0-9a-f]{2})"),
+        ("%25", "|%(?:25)?(?P<code>[0-9a-f]{2})"),
+        ("%2525", "|%(?:25)*(?P<code>[0-9a-f]{2})"),
+    )
+)
+
+_SPECIAL = "|".join(rf"(?<=\b{scheme}:)" for scheme in ("http", "https", "ftp", "ws", "wss"))
+_BEFORE_VALUE = r"[\s=?#&,;|(<\"']"
+_PORT = "(?:[0-5]?[0-9]{1,4}|6(?:[0-4][0-9]{3}|5(?:[0-4][0-9]{2}|5(?:[0-2][0-9]|3[0-5]))))"
+_HOST = rf"(?:[^:]+|\[[0-9a-f:.]*(?:%[^\]]*)?\])(?::{_PORT})?"
+
+
+class _Grammar(NamedTuple):
+    """How addresses are found.
+
+    Attributes:
+        address: what begins one, and its authority.
+        host: a host with or without its port.
+        is_text: whether they stand in a text; else one is given, and others stand within it.
+    """
+
+    address: re.Pattern[str]
+    host: re.Pattern[str]
+    is_text: bool
+
+
+def _grammar(end: str, slashes: str, host: str, *, is_text: bool) -> _Grammar:
+    """The grammar where an authority also ends at the characters *end*, and other than special schemes have *slashes*."""
+    begin = rf":(?:(?P<special>{_SPECIAL})(?P<slashes>[/\\]*)|[/\\]{slashes})"
+    relative = rf"[/\\](?:(?<={_BEFORE_VALUE}[/\\])|(?<=\A[/\\]))[/\\]+"
+    userinfo = rf"[^/\\?#{end}]+[{_AT}]"
+    rest = (
+        rf"[^/\\?#:{end}]*(?::(?![/\\])[^/\\?#:{end}]*)*"  # a colon before a slash is perhaps that of the next address
+    )
+    address = rf"(?:{begin}|{relative})(?P<userinfo>{userinfo})?(?P<host>{rest})"
+    return _Grammar(re.compile(address, _FLAGS), re.compile(host, _FLAGS), is_text)
+
+
+_ADDRESS = _grammar("", "{2}", _HOST, is_text=False)
+_PARAMETER = _grammar("&", "{2}", _HOST, is_text=False)
+_TEXT = _grammar(r"\s", "{2,}", rf"{_HOST}[\"'>)\].,;!]*", is_text=True)
+
+_SCHEME = re.compile(r"\s*(?:[a-z][a-z0-9+.\-]*)?", _FLAGS)
+_QUERY = re.compile("[?#]")
+_NEXT_ADDRESS = re.compile(rf":(?:{_SPECIAL}|[/\\]{{2}})", _FLAGS)
+_LINE = re.compile(r"[^\n]+")
+_QUOTES = r"\"'(<\[{"
+_WITHOUT_SCHEME = re.compile(
+    rf"(?<!\S)([{_QUOTES}]*)(?!(?:https?|ftp|wss?):)[^\s/\\?#:{_AT}{_QUOTES}][^\s/\\?#:{_AT}]*:[^\s/\\?#]*[{_AT}]",
+    _FLAGS,
+)
+
+Span = tuple[int, int]
+
+
+def without_credentials(url: str) -> str:
+    """Return *url* without user names and passwords, also those of addresses within it; without any it stays as it is."""
+    if "@" not in url and "%" not in url and url.isascii():  # nearly all
+        return url
+    plain = url.translate(_PASSED_OVER)
+    shown = _without(plain) if _HAS_AT.search(plain) else plain
+    return url if shown == plain else shown
+
+
+def text_without_credentials(text: str) -> str:
+    """Return *text* (a message, a traceback) without the user names and passwords of the addresses in it.
+
+    Less is left of a badly written address than by :func:`without_credentials`: all up to the last ``@`` of the line goes.
+    ``user:password@host`` is an address too.
+    """
+    return _LINE.sub(_line_without_credentials, text) if _HAS_AT.search(text) else text
+
+
+def name_without_credentials(name: str) -> str:
+    """Return *name* (of a page or a scope, which may be an address, or ``user:password@host``) without credentials.
+
+    Where it had some, a digest of all of it is added: two names that differ stay different.
+    """
+    shown = _WITHOUT_SCHEME.sub(r"\1", without_credentials(name))
+    if shown == name:
+        return name
+    return f"{shown} {blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+
+
+def host_of(url: str) -> str:
+    """The host of an address, ``""`` if it has none."""
+    try:
+        return urlsplit(without_credentials(url)).netloc.lower().rpartition("@")[2].removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+def is_of_host(url: str, host: str) -> bool:
+    """Whether *host* is that of *url*, with or without its port and ``www.``."""
+    try:
+        parts = urlsplit(without_credentials(url))
+        names = parts.netloc.lower(), parts.hostname or ""
+    except ValueError:
+        return False
+    return host.lower().removeprefix("www.") in {name.removeprefix("www.") for name in names}
+
+
+def _line_without_credentials(line: re.Match[str]) -> str:
+    return _without(_WITHOUT_SCHEME.sub(r"\1", line[0]), _TEXT) if _HAS_AT.search(line[0]) else line[0]
+
+
+def _without(text: str, grammar: _Grammar | None = None) -> str:
+    """*text* without the credentials that it shows decoded not at all, once, twice and to the end."""
+    for mark, escape in _ESCAPES:
+        if mark not in text:
+            break
+        plain, places = _decoded(text, escape)
+        end = 0
+        kept = []
+        for first, last in _credentials(plain, grammar):
+            kept.append(text[end : places.of(first)])
+            end = places.of(last)
+        text = "".join([*kept, text[end:]])
+    return text
+
+
+class _Places:
+    """Where the characters of a decoded text stand in the encoded one."""
+
+    def __init__(self) -> None:
+        self._decoded = [0]
+        self._encoded = [0]
+
+    def add(self, decoded: int, encoded: int) -> None:
+        """From here on the two go side by side, up to the next place that is added."""
+        self._decoded.append(decoded)
+        self._encoded.append(encoded)
+
+    def of(self, decoded: int) -> int:
+        """The place in the encoded text of one in the decoded text."""
+        last = bisect_right(self._decoded, decoded) - 1
+        return self._encoded[last] + decoded - self._decoded[last]
+
+
+def _decoded(text: str, escape: re.Pattern[str]) -> tuple[str, _Places]:
+    places, pieces = _Places(), []
+    end = size = 0
+    for found in escape.finditer(text):
+        pieces.append(text[end : found.start()])
+        size += found.start() - end
+        character = chr(int(found["code"], 16)) if found.lastgroup else "\t"
+        if character not in "\t\r\n":
+            pieces.append(character)
+            places.add(size, found.start())
+            size += 1
+        places.add(size, found.end())
+        end = found.end()
+    pieces.append(text[end:])
+    return "".join(pieces), places
+
+
+def _credentials(text: str, grammar: _Grammar | None) -> Iterator[Span]:
+    """Where user names and passwords stand in *text*, in its order."""
+    if grammar is not None:
+        yield from _credentials_between(text, 0, len(text), len(text), grammar)
+        return
+    query = _QUERY.search(text)
+    begin = end = query.start() if query else len(text)
+    for span in _credentials_between(text, 0, end, len(text), _ADDRESS):
+        yield span
+        end = max(end, span[1])
+    while at := _ANY_AT.search(text, end):
+        begin = max(begin, text.rfind("&", end, at.start()))
+        end = text.find("&", at.end())
+        end = len(text) if end < 0 else end
+        yield from _credentials_between(text, begin, end, end, _PARAMETER)
+
+
+def _credentials_between(text: str, begin: int, end: int, farthest: int, grammar: _Grammar) -> Iterator[Span]:
+    """Those of the addresses that begin from *begin* to *end*; of a badly written one they may go on to *farthest*."""
+    last = max(text.rfind(at, begin, farthest) for at in _AT)
+    scheme = _SCHEME.match(text)
+    outermost = scheme.end() if scheme else 0
+    for address in grammar.address.finditer(text, begin, end):
+        if address["userinfo"]:
+            yield address.span("userinfo")
+        if last >= address.start("host") and _is_badly_written(address, grammar, address.start() == outermost):
+            yield address.start("host"), last + 1
+            return
+
+
+def _is_badly_written(address: re.Match[str], grammar: _Grammar, is_outermost: bool) -> bool:
+    """Whether what follows user name and password is no host, so that they may go on."""
+    is_special = address["special"] is not None
+    if not (is_special or is_outermost or address["userinfo"] or grammar.is_text):
+        return False
+    if address.string.startswith(":", address.end()):  # and a slash
+        return not _NEXT_ADDRESS.match(address.string, address.end())
+    if not address["host"]:
+        return address["userinfo"] is not None or (is_special and len(address["slashes"]) > 1)
+    return not grammar.host.fullmatch(address["host"])
