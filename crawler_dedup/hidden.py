@@ -1,0 +1,88 @@
+"""What a page hides: elements with the attribute ``hidden``, or with a style of their own that does not show them.
+
+What a style sheet or a script hides is not known here. ``aria-hidden`` hides from screen readers only.
+"""
+
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+from enum import IntEnum
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from crawler_dedup.maintext import roots
+
+_LOOKED_AT = re.compile("display|visibility", re.IGNORECASE)
+# Comments, strings and what stands in brackets; one that is not closed goes on to the end, as in a browser.
+_NO_DECLARATION = re.compile(r"/\*.*?(?:\*/|$)|\"[^\"]*(?:\"|$)|'[^']*(?:'|$)|\([^)]*(?:\)|$)", re.DOTALL)
+_IMPORTANT = re.compile(r"!\s*important\s*$")
+
+
+class Concealment(IntEnum):
+    """Whether what stands in an element is shown."""
+
+    SHOWN = 0
+    INVISIBLE = 1
+    """``visibility: hidden``: an element inside may be shown again."""
+    NOT_DISPLAYED = 2
+    """``hidden`` or ``display: none``: so is all that is inside."""
+
+
+SHOWN, INVISIBLE, NOT_DISPLAYED = Concealment
+
+_VISIBILITY = {"hidden": INVISIBLE, "collapse": INVISIBLE, "visible": SHOWN, "initial": SHOWN}
+
+
+def concealment(element: HtmlElement, around: Concealment) -> Concealment:
+    """Whether what stands in *element* is shown, if what stands *around* it is."""
+    names = element.keys()  # of most elements few or none: quicker than two look-ups
+    if not names or around is NOT_DISPLAYED:
+        return around
+    if "hidden" in names:
+        return NOT_DISPLAYED
+    return _styled(element.get("style", ""), around) if "style" in names else around
+
+
+def _styled(style: str, around: Concealment) -> Concealment:
+    if not _LOOKED_AT.search(style):
+        return around
+    declared: dict[str, tuple[bool, str]] = {}
+    for declaration in _NO_DECLARATION.sub(" ", style.lower()).split(";"):
+        name, _, value = declaration.partition(":")
+        plain, important = _IMPORTANT.subn("", value)
+        if important or not declared.get(name.strip(), (False,))[0]:
+            declared[name.strip()] = bool(important), plain.strip()
+    if declared.get("display", (False, ""))[1] == "none":
+        return NOT_DISPLAYED
+    return _VISIBILITY.get(declared.get("visibility", (False, ""))[1], around)
+
+
+def hidden_elements(tree: HtmlElement) -> list[HtmlElement]:
+    """The elements of *tree* whose own text is not shown, in the order of the page."""
+    hidden: list[HtmlElement] = []
+    for root in roots(tree):
+        states = [SHOWN]
+        for event, element in etree.iterwalk(root, events=("start", "end")):
+            if event == "end":
+                states.pop()
+                continue
+            states.append(concealment(element, states[-1]))
+            if states[-1] is not SHOWN:
+                hidden.append(element)
+    return hidden
+
+
+def without_hidden(tree: HtmlElement) -> HtmlElement:
+    """A copy of *tree* that holds only what is shown."""
+    copy = deepcopy(tree)
+    for element in reversed(hidden_elements(copy)):  # what stands inside comes first
+        element.text = None
+        for child in element:
+            child.tail = None
+        if element.getparent() is None or any(isinstance(child.tag, str) for child in element):
+            element.attrib.clear()  # around something that is shown again
+        else:
+            element.drop_tree()
+    return copy
