@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
-from crawler_dedup.hidden import SHOWN, Concealment, concealment
-from crawler_dedup.maintext import BeyondLimits, roots
+from crawler_dedup.hidden import SHOWN, Concealment, concealment, roots_and_states
+from crawler_dedup.maintext import BeyondLimits
 
 # Elements that stand inside a line of text. Everything else, unknown elements too, begins and ends a block.
 _INLINE = frozenset(
@@ -76,8 +76,8 @@ def outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
         BeyondLimits: elements are nested deeper than *max_depth*, as deep as this function calls itself.
     """
     reader = _Reader()
-    for root in roots(tree):
-        reader.turn(concealment(root, SHOWN))
+    for root, around in roots_and_states(tree):
+        reader.turn(concealment(root, around))
         reader.read(root, _Place(0, 0, 0), max_depth)
         reader.end_block(0)
         reader.turn(SHOWN)

@@ -6,6 +6,7 @@ What a style sheet or a script hides is not known here. ``aria-hidden`` hides fr
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from copy import deepcopy
 from enum import IntEnum
 
@@ -59,11 +60,26 @@ def _styled(style: str, around: Concealment) -> Concealment:
     return _VISIBILITY.get(declared.get("visibility", (False, ""))[1], around)
 
 
+def roots_and_states(tree: HtmlElement) -> Iterator[tuple[HtmlElement, Concealment]]:
+    """The roots of *tree*, and whether what stands around each is shown.
+
+    What follows an early ``</html>`` stands in the body, as browsers read it.
+    """
+    yield tree, SHOWN
+    rest = roots(tree)[1:]
+    if rest:
+        body = tree.find("body")
+        around = concealment(tree, SHOWN)
+        around = around if body is None else concealment(body, around)
+        for root in rest:
+            yield root, around
+
+
 def hidden_elements(tree: HtmlElement) -> list[HtmlElement]:
     """The elements of *tree* whose own text is not shown, in the order of the page."""
     hidden: list[HtmlElement] = []
-    for root in roots(tree):
-        states = [SHOWN]
+    for root, around in roots_and_states(tree):
+        states = [around]
         for event, element in etree.iterwalk(root, events=("start", "end")):
             if event == "end":
                 states.pop()
