@@ -179,13 +179,17 @@ class _Reader:
 
     def _shown(self) -> str:
         """What was taken in since the last block and is not hidden."""
-        if self._state is not SHOWN:  # what is hidden goes on in the next block
-            del self._parts[self._hidden_begins :]
-            self._hidden_begins = 0
-        for hidden in reversed(self._hidden):
-            del self._parts[hidden]
+        if self._state is not SHOWN:
+            self._hidden.append(slice(self._hidden_begins, len(self._parts)))
+            self._hidden_begins = 0  # it goes on in the next block
+        parts: list[str] = []
+        begin = 0
+        for hidden in self._hidden:
+            parts += self._parts[begin : hidden.start]
+            begin = hidden.stop
+        parts += self._parts[begin:]
         self._hidden.clear()
-        return " ".join("".join(self._parts).split())
+        return " ".join("".join(parts).split())
 
 
 def _is_text_of_its_own(item: HtmlElement) -> bool:

@@ -91,14 +91,11 @@ def hidden_elements(tree: HtmlElement) -> list[HtmlElement]:
 
 
 def without_hidden(tree: HtmlElement) -> HtmlElement:
-    """A copy of *tree* that holds only what is shown."""
+    """A copy of *tree* in which hidden elements are empty, and have no attributes."""
     copy = deepcopy(tree)
-    for element in reversed(hidden_elements(copy)):  # what stands inside comes first
+    for element in hidden_elements(copy):  # they stay, around what may be shown again
         element.text = None
+        element.attrib.clear()
         for child in element:
             child.tail = None
-        if element.getparent() is None or any(isinstance(child.tag, str) for child in element):
-            element.attrib.clear()  # around something that is shown again
-        else:
-            element.drop_tree()
     return copy
