@@ -113,14 +113,16 @@ class _Reader:
         for child in element:
             tag = child.tag
             if tag in _INLINE:
-                self.turn(concealment(child, state))
+                if (names := child.keys()) and ("hidden" in names or "style" in names):  # most have neither
+                    self.turn(concealment(child, state))
                 self._read_inline(child, tag, place, levels)
             elif tag in _SKIPPED:
                 parts.append(" ")
             elif isinstance(tag, str):  # a comment's tag is a function
                 if parts:
                     self.end_block(place.group)
-                self.turn(concealment(child, state))
+                if (names := child.keys()) and ("hidden" in names or "style" in names):  # most have neither
+                    self.turn(concealment(child, state))
                 inside = self._enter(child, tag, place)
                 self.read(child, inside, levels - 1)
                 if parts:

@@ -77,16 +77,27 @@ def roots_and_states(tree: HtmlElement) -> Iterator[tuple[HtmlElement, Concealme
 
 def hidden_elements(tree: HtmlElement) -> list[HtmlElement]:
     """The elements of *tree* whose own text is not shown, in the order of the page."""
-    hidden: list[HtmlElement] = []
+    hidden: dict[HtmlElement, None] = {}
     for root, around in roots_and_states(tree):
-        states = [around]
-        for event, element in etree.iterwalk(root, events=("start", "end")):
-            if event == "end":
-                states.pop()
-                continue
-            states.append(concealment(element, states[-1]))
-            if states[-1] is not SHOWN:
-                hidden.append(element)
+        if around is not SHOWN:
+            hidden.update(_hidden_within(root, around))
+            continue
+        for element in root.iter("*"):  # quicker than to walk through all, and hardly any hides something
+            if concealment(element, SHOWN) is not SHOWN and element not in hidden:
+                hidden.update(_hidden_within(element, SHOWN))
+    return list(hidden)
+
+
+def _hidden_within(top: HtmlElement, around: Concealment) -> dict[HtmlElement, None]:
+    hidden: dict[HtmlElement, None] = {}
+    states = [around]
+    for event, element in etree.iterwalk(top, events=("start", "end")):
+        if event == "end":
+            states.pop()
+            continue
+        states.append(concealment(element, states[-1]))
+        if states[-1] is not SHOWN:
+            hidden[element] = None
     return hidden
 
 
