@@ -29,12 +29,15 @@ from rich.table import Table
 import crawler_dedup
 from crawler_dedup import Config, maintext, signing, titles
 from crawler_dedup.blocks import outline
+from crawler_dedup.elsewhere import elsewhere
 from crawler_dedup.features import features, han_cutter
 from crawler_dedup.han import simplified
+from crawler_dedup.hidden import hidden_elements, without_hidden
 from crawler_dedup.links import links
 from crawler_dedup.paragraphs import paragraphs
 from crawler_dedup.schemes.simhash import simhash
 from crawler_dedup.texts import Text
+from crawler_dedup.urls import text_without_credentials, without_credentials
 
 LIMIT = 1.2
 """An exponent above it is shown as a fault."""
@@ -117,7 +120,8 @@ _FRAGMENTS = (
     "x x< <a <a href=x> <p> </p> <b> </b> <div> </div> <li> <ul> <table> <tr> <td> <form> <select> <option> <aside> <button>"
     " <textarea> <title> <script> </script> <style> <svg> <math> <template> <br> <img\u00a0src=x> <a\u00a0href=/{n}>t</a>"
     " <!----> <!-- --> <?a?> <![CDATA[ &amp; &a &#0; a=1 {n}= =' =\" ' \" = > /> <html> <body> <head> <base\u00a0href=x>"
-    " <frameset> <noscript> <iframe> <x-{n}> \u00e9 \u8336 \0 </html> <a\u00a0{n}>"
+    " <frameset> <noscript> <iframe>"
+    " <p\u00a0hidden> <b\u00a0style='display:none'> <x-{n}> \u00e9 \u8336 \0 </html> <a\u00a0{n}>"
 ).split()
 
 
@@ -163,6 +167,8 @@ def text_steps(tokenizer: str) -> Mapping[str, Step]:
         "simhash": lambda text: simhash(Text(text, bigrams).features),
         "shingles": lambda text: Text(text, bigrams).shingles(8),
         "titles.parts": titles.parts.__wrapped__,
+        "without_credentials": without_credentials,
+        "text_without_credentials": text_without_credentials,
         **_patterns(str),
     }
 
@@ -183,7 +189,9 @@ def page_steps() -> Mapping[str, Step]:
         "outline and paragraphs": lambda page: paragraphs(outline(page.tree, 250)),
         "links": lambda page: links(page.tree, _URL),
         "title": lambda page: signing._title(page.tree),
-        "other parts": lambda page: signing._elsewhere(page.tree),
+        "other parts": lambda page: elsewhere(page.tree),
+        "hidden elements": lambda page: hidden_elements(page.tree),
+        "without hidden": lambda page: without_hidden(page.tree),
         "asks for a password": lambda page: signing._asks_for_password(page.tree),
         "the whole signature": lambda page: signer.sign(_URL, page.body, encoding=None, key=None, scope=""),
         **_patterns(bytes),

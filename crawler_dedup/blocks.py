@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
-from crawler_dedup.maintext import BeyondLimits, roots
+from crawler_dedup.hidden import SHOWN, Concealment, concealment, roots_and_states
+from crawler_dedup.maintext import BeyondLimits
 
 # Elements that stand inside a line of text. Everything else, unknown elements too, begins and ends a block.
 _INLINE = frozenset(
@@ -40,12 +41,14 @@ class Block(NamedTuple):
         linked: how much of *size* stands inside links.
         group: number of the element whose text it is part of: the nearest list, table or preformatted text, else the
             one whose paragraphs and headings stand side by side, else its own.
+        shown: the text without what stands in hidden elements (:mod:`crawler_dedup.hidden`).
     """
 
     text: str
     size: int
     linked: int
     group: int
+    shown: str
 
 
 def size_of(text: str) -> int:
@@ -67,15 +70,17 @@ class Outline(NamedTuple):
 
 
 def outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
-    """What *tree* shows, less navigation, asides, footers, fields of forms, scripts and comments.
+    """What *tree* says, less navigation, asides, footers, fields of forms, scripts and comments.
 
     Raises:
         BeyondLimits: elements are nested deeper than *max_depth*, as deep as this function calls itself.
     """
     reader = _Reader()
-    for root in roots(tree):
+    for root, around in roots_and_states(tree):
+        reader.turn(concealment(root, around))
         reader.read(root, _Place(0, 0, 0), max_depth)
         reader.end_block(0)
+        reader.turn(SHOWN)
     return Outline(reader.blocks, reader.parents)
 
 
@@ -94,27 +99,36 @@ class _Reader:
         self._parts: list[str] = []
         self._linked = 0
         self._link_begins: int | None = None  # where in the parts; None outside links
+        self._state = SHOWN
+        self._hidden_begins = 0  # where in the parts, while they are hidden
+        self._hidden: list[slice] = []  # those parts, of what was hidden and is no more
 
     def read(self, element: HtmlElement, place: _Place, levels: int) -> None:
         """Take in what stands in *element*; its last block may still go on behind it."""
         if levels < 1:
             raise BeyondLimits("nested too deep")
-        parts = self._parts
+        parts, state = self._parts, self._state
         if element.text:
             parts.append(element.text)
         for child in element:
             tag = child.tag
             if tag in _INLINE:
+                if (names := child.keys()) and ("hidden" in names or "style" in names):  # most have neither
+                    self.turn(concealment(child, state))
                 self._read_inline(child, tag, place, levels)
             elif tag in _SKIPPED:
                 parts.append(" ")
             elif isinstance(tag, str):  # a comment's tag is a function
                 if parts:
                     self.end_block(place.group)
+                if (names := child.keys()) and ("hidden" in names or "style" in names):  # most have neither
+                    self.turn(concealment(child, state))
                 inside = self._enter(child, tag, place)
                 self.read(child, inside, levels - 1)
                 if parts:
                     self.end_block(inside.group)
+            if self._state is not state:
+                self.turn(state)
             if child.tail:
                 parts.append(child.tail)
 
@@ -139,6 +153,16 @@ class _Reader:
             around = 0
         return _Place(number, around or (place.element if tag in _PARAGRAPHS else number), around)
 
+    def turn(self, state: Concealment) -> None:
+        """What is taken in from here on is shown, or not."""
+        if state is self._state:
+            return
+        if self._state is SHOWN:
+            self._hidden_begins = len(self._parts)
+        elif state is SHOWN:
+            self._hidden.append(slice(self._hidden_begins, len(self._parts)))
+        self._state = state
+
     def _end_link(self) -> None:
         self._linked += size_of(" ".join("".join(self._parts[self._link_begins :]).split()))
 
@@ -148,11 +172,26 @@ class _Reader:
             self._end_link()
             self._link_begins = 0
         text = " ".join("".join(self._parts).split())
+        shown = self._shown() if self._hidden or self._state is not SHOWN else text
         self._parts.clear()
         linked, self._linked = self._linked, 0
         if text:
             size = size_of(text)
-            self.blocks.append(Block(text, size, min(linked, size), group))
+            self.blocks.append(Block(text, size, min(linked, size), group, shown))
+
+    def _shown(self) -> str:
+        """What was taken in since the last block and is not hidden."""
+        if self._state is not SHOWN:
+            self._hidden.append(slice(self._hidden_begins, len(self._parts)))
+            self._hidden_begins = 0  # it goes on in the next block
+        parts: list[str] = []
+        begin = 0
+        for hidden in self._hidden:
+            parts += self._parts[begin : hidden.start]
+            begin = hidden.stop
+        parts += self._parts[begin:]
+        self._hidden.clear()
+        return " ".join("".join(parts).split())
 
 
 def _is_text_of_its_own(item: HtmlElement) -> bool:

@@ -57,7 +57,9 @@ class Config:
         "spider",
         scope_name,
         '"spider", "domain", "global" or the import path of a callable (request, response) -> str',
-        "What is compared with what: the pages of one spider (whatever their host), of one registered domain, or all.",
+        "What is compared with what: the pages of one spider (whatever their host), of one registered domain, or all. "
+        'Crawls of hosts that you do not trust need "domain": a host can make pages disappear that it has copied, in its '
+        "scope ([trust.md](trust.md)).",
     )
     extractor: str = _setting(
         "paragraphs",

@@ -107,8 +107,14 @@ def _least(pair: Pair, limit: float) -> str:
     return f"least {limit:.2f}" if pair.estimated else f"decided by {pair.scheme.spec}"
 
 
+def _shown(pair: Pair) -> str:
+    least = pair.limits.min_coverage
+    return f"; of what is shown {pair.shown_coverage:.2f}, least {least:.2f}" if pair.hides else ""
+
+
 def _links_and_words(pair: Pair) -> str:
-    return f"{_links(pair)}, {'the same' if pair.same_words else 'other'} words"
+    other_rest = "" if pair.same_rest_shown else ", other ones hidden"
+    return f"{_links(pair)}, {'the same' if pair.same_words else 'other'} words{other_rest}"
 
 
 def _list_and_links(pair: Pair) -> str:
@@ -134,7 +140,7 @@ _MEASURED: dict[str, Callable[[Pair], str]] = {
     "other titles": lambda pair: "the same title" if pair.same_title else "renamed" if pair.renamed else "other titles",
     "other numbers": lambda pair: "hardly a number in common" if pair.other_numbers else "no two tables",
     "other words": lambda pair: f"resemblance {pair.resemblance:.2f}, {_least(pair, pair.limits.min_resemblance)}",
-    "not covered": lambda pair: f"coverage {pair.coverage:.2f}, {_least(pair, pair.limits.min_coverage)}",
+    "not covered": lambda pair: f"coverage {pair.coverage:.2f}, {_least(pair, pair.limits.min_coverage)}{_shown(pair)}",
     rules.OTHER_LINKS: _list_and_links,
     "alike": lambda _: "",
 }

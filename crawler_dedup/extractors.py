@@ -10,6 +10,7 @@ from lxml.html import HtmlElement
 
 from crawler_dedup import maintext, paragraphs
 from crawler_dedup.errors import ConfigError
+from crawler_dedup.hidden import without_hidden
 from crawler_dedup.paragraphs import MainText
 
 
@@ -20,15 +21,25 @@ class Extractor:
     Attributes:
         spec: name and parameters, for the index header.
         extract: the text of a page, from its tree, which must be left alone, and what :mod:`~crawler_dedup.paragraphs` says.
+        extract_shown: the text without what the page hides (:mod:`crawler_dedup.hidden`), likewise.
     """
 
     spec: str
     extract: Callable[[HtmlElement, MainText], str]
+    extract_shown: Callable[[HtmlElement, MainText], str]
+
+
+def _of_trees(spec: str, extract: Callable[[HtmlElement], str]) -> Extractor:
+    return Extractor(spec, lambda tree, _: extract(tree), lambda tree, _: extract(without_hidden(tree)))
 
 
 _BUILT_IN = {
-    "paragraphs": Extractor(paragraphs.EXTRACTOR, lambda _, main: paragraphs.text_of(main.blocks)),
-    "trafilatura": Extractor(maintext.EXTRACTOR, lambda tree, _: maintext.extract(tree)),
+    "paragraphs": Extractor(
+        paragraphs.EXTRACTOR,
+        lambda _, main: paragraphs.text_of(main.blocks),
+        lambda _, main: paragraphs.shown_text_of(main.blocks),
+    ),
+    "trafilatura": _of_trees(maintext.EXTRACTOR, maintext.extract),
 }
 
 
@@ -47,10 +58,10 @@ def extractor(name: str) -> Extractor:
     if not callable(extract):
         raise ConfigError(f"DEDUP_EXTRACTOR = {name!r} is not callable.")
 
-    def checked(tree: HtmlElement, _: MainText) -> str:
+    def checked(tree: HtmlElement) -> str:
         text = extract(tree)
         if not isinstance(text, str):
             raise TypeError(f"DEDUP_EXTRACTOR = {name!r} returned {type(text).__name__}, not str.")
         return text
 
-    return Extractor(name, checked)
+    return _of_trees(name, checked)

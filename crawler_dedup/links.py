@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urljoin, urlsplit
@@ -68,14 +69,14 @@ def members(packed: bytes) -> list[int]:
     return found
 
 
-def links(tree: HtmlElement, url: str) -> Links:
-    """All places that the page's ``<a href>`` lead to."""
+def links(tree: HtmlElement, url: str, hidden: AbstractSet[HtmlElement] = frozenset()) -> Links:
+    """All places that the page's ``<a href>`` lead to, but for those that are *hidden*."""
     base = _base(tree, url)
     host, (root, directory) = _host(url), _root_and_directory(base)
     found: set[int | None] = set()
     for anchor in (one for root in roots(tree) for one in root.iter("a")):
         href = anchor.get("href", "").strip()
-        if "href" in anchor.attrib and _is_short(href):
+        if "href" in anchor.attrib and _is_short(href) and anchor not in hidden:
             # What a link is joined with is kept as short as may be: the navigation of a site is then remembered.
             near = root if _ANYWHERE.match(href) else base if href[:1] in _SAME_PAGE else directory
             found.add(_hash_of(href, near, host))

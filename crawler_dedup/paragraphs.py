@@ -88,3 +88,8 @@ def _is_notice(block: Block) -> bool:
 def text_of(blocks: Iterable[Block]) -> str:
     """Their text, a line each."""
     return "\n".join(block.text for block in blocks)
+
+
+def shown_text_of(blocks: Iterable[Block]) -> str:
+    """As :func:`text_of`, without what stands in hidden elements."""
+    return "\n".join(block.shown for block in blocks if block.shown)

@@ -57,6 +57,26 @@ class Pair:
         """Whether the sketches say resemblance and coverage, not the scheme."""
         return self.agreement is None or self.agreement.resemblance is None
 
+    @property
+    def hides(self) -> bool:
+        """Whether one of the pages shows only a part of what it is compared by.
+
+        What the kept page hides covers nothing that the new one shows: nobody would read it there. So what is shown is
+        compared once more, by sketches alone. What the new page hides needs to be covered too, but by all of the kept
+        page: of two copies with the same closed tabs one is enough. And links count wherever they stand, but on lists:
+        a crawl follows hidden ones too.
+        """
+        return self.new.partly_hidden is not None or self.kept.partly_hidden is not None
+
+    @cached_property
+    def shown_resemblance(self) -> float:
+        return sketch.resemblance(self.new.shown.sketch, self.kept.shown.sketch)
+
+    @property
+    def shown_coverage(self) -> float:
+        """How much of what the new page shows the kept one shows."""
+        return sketch.containment(self.shown_resemblance, self.new.shown.features, self.kept.shown.features)
+
     @cached_property
     def resemblance(self) -> float:
         said = None if self.agreement is None else self.agreement.resemblance
@@ -75,13 +95,9 @@ class Pair:
     @property
     def other_numbers(self) -> bool:
         """Whether both texts hold some numbers, and hardly any in common: two tables in the same words."""
-        new, kept = sketch.members(self.new.numbers), sketch.members(self.kept.numbers)
-        if new is None and kept is None:
-            return sketch.resemblance(self.new.numbers, self.kept.numbers) < _SOME_NUMBERS
-        if new is None or kept is None:
-            return False
-        fewer = min(len(new), len(kept))
-        return fewer >= _NUMBERS and len(np.intersect1d(new, kept)) < _SAME_NUMBERS * fewer
+        return _other_numbers(self.new.numbers, self.kept.numbers) or (
+            self.hides and _other_numbers(self.new.shown.numbers, self.kept.shown.numbers)
+        )
 
     @property
     def same_links(self) -> bool:
@@ -121,7 +137,29 @@ class Pair:
 
     @property
     def same_words(self) -> bool:
-        return self.new.feature_digest == self.kept.feature_digest
+        return self.new.feature_digest == self.kept.feature_digest and self.same_words_shown
+
+    @property
+    def same_words_shown(self) -> bool:
+        """Whether, of two pages with the same words, the kept one shows all words that the new one shows."""
+        hidden = self.kept.partly_hidden
+        return hidden is None or hidden.feature_digest == self.new.shown.feature_digest
+
+    @property
+    def nearly_same_words(self) -> bool:
+        return self.resemblance >= _NEARLY_ALL and (not self.hides or self.shown_resemblance >= _NEARLY_ALL)
+
+    @property
+    def same_rest_shown(self) -> bool:
+        """Likewise of two lists with the same links, or two short pages with the same pictures."""
+        return self.kept.shown.rest in (b"", self.new.shown.rest)
+
+    @property
+    def covered(self) -> bool:
+        """Whether the words of the new page stand on the kept one."""
+        if self.estimated and self.coverage < self.limits.min_coverage:
+            return False
+        return not self.hides or self.shown_coverage >= self.limits.min_coverage
 
     @property
     def renamed(self) -> bool:
@@ -136,6 +174,16 @@ class Pair:
             and self.new.features >= _MUCH_TEXT
             and bool(self.new_title - self.kept_title)
         )
+
+
+def _other_numbers(new: bytes, kept: bytes) -> bool:
+    some, others = sketch.members(new), sketch.members(kept)
+    if some is None and others is None:
+        return sketch.resemblance(new, kept) < _SOME_NUMBERS
+    if some is None or others is None:
+        return False
+    fewer = min(len(some), len(others))
+    return fewer >= _NUMBERS and len(np.intersect1d(some, others)) < _SAME_NUMBERS * fewer
 
 
 Row = Callable[[Pair], "bool | None"]
@@ -169,14 +217,16 @@ def _same_list(pair: Pair) -> bool | None:
         return None
     # Where a list leads tells which it is, but navigation, which the whole site shares, tells nothing.
     told = pair.new_site.known and len(pair.new_links) >= _OWN_LINKS
-    words = pair.same_words or (told and pair.same_title and pair.resemblance >= _NEARLY_ALL)
-    return pair.same_links and words and (told or pair.same_title)
+    words = pair.same_words or (told and pair.same_title and pair.nearly_same_words)
+    return pair.same_links and pair.same_rest_shown and words and (told or pair.same_title)
 
 
 def _same_short_page(pair: Pair) -> bool | None:
     if pair.new.kind is not Kind.SHORT:
         return None
-    return pair.new.signature == pair.kept.signature and pair.links_covered  # the title is part of the signature
+    # The title is part of the signature, and so are words and pictures.
+    shown = pair.same_words_shown and pair.same_rest_shown
+    return pair.new.signature == pair.kept.signature and shown and pair.links_covered
 
 
 def _differs(speaks: Callable[[Pair], bool]) -> Row:
@@ -196,7 +246,7 @@ ROWS: tuple[tuple[str, Row], ...] = (
     ("other titles", _differs(lambda pair: not pair.same_title and not pair.renamed)),
     ("other numbers", _differs(lambda pair: pair.other_numbers)),
     ("other words", _differs(lambda pair: pair.estimated and pair.resemblance < pair.limits.min_resemblance)),
-    ("not covered", _differs(lambda pair: pair.estimated and pair.coverage < pair.limits.min_coverage)),
+    ("not covered", _differs(lambda pair: not pair.covered)),
     # One new link is reason enough to keep a list: behind it stands a page that nobody has seen.
     # Between two hosts links tell nothing: mirrors differ in them.
     (OTHER_LINKS, _differs(lambda pair: is_list(pair.new) and pair.one_host and not pair.links_covered)),

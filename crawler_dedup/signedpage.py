@@ -32,6 +32,25 @@ class Kind(IntEnum):
     """Little text, many links: the links."""
 
 
+class Shown(msgspec.Struct, frozen=True, array_like=True):
+    """What a page shows of what it is compared by, where it hides some of that.
+
+    Attributes:
+        features: as those of :class:`SignedPage`, without what stands in hidden elements; so are the next three.
+        sketch: of these features.
+        feature_digest: of these features.
+        numbers: sketch of the numbers in the main text.
+        rest: where some of it is hidden, BLAKE2b of what is shown of a list's links, or of a short page's pictures, frames
+            and the like, 8 bytes.
+    """
+
+    features: int = 0
+    sketch: bytes = b""
+    feature_digest: bytes = b""
+    numbers: bytes = b""
+    rest: bytes = b""
+
+
 class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     """All that the index keeps of a page and the rules look at: a few hundred bytes.
 
@@ -62,6 +81,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
             here in the index.
         text: the main text in UTF-8, compressed with Zstandard, where ``Config.store_text`` asks for it.
         unsigned: why the page could not be signed, in a few words; ``""`` if it was.
+        partly_hidden: what the page shows of that, if it hides some of it.
     """
 
     key: str
@@ -86,6 +106,14 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     alias: str = ""
     text: bytes = b""
     unsigned: str = ""
+    partly_hidden: Shown | None = None
+
+    @property
+    def shown(self) -> Shown:
+        """What the page shows: of most all by which it is compared."""
+        if self.partly_hidden is not None:
+            return self.partly_hidden
+        return Shown(self.features, self.sketch, self.feature_digest, self.numbers)
 
     @property
     def signed(self) -> Signature:
@@ -95,5 +123,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
 
 def is_well_formed(page: SignedPage) -> bool:
     """Whether the parts of a page that was read from disk can be what they are said to be."""
-    sketches = all(len(one) == 64 or (len(one) <= 192 and len(one) % 3 == 0) for one in (page.sketch, page.numbers))
+    shown = page.shown
+    parts = (page.sketch, page.numbers, shown.sketch, shown.numbers)
+    sketches = all(len(one) == 64 or (len(one) <= 192 and len(one) % 3 == 0) for one in parts)
     return sketches and len(page.links) % 4 == 0 and 0 <= page.signature < 1 << 64

@@ -24,14 +24,16 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup import maintext
 from crawler_dedup.blocks import Outline, outline, size_of
 from crawler_dedup.config import Config
+from crawler_dedup.elsewhere import elsewhere
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.extractors import extractor
 from crawler_dedup.features import CutHan, Features, features, han_cutter, stop_words
 from crawler_dedup.han import simplified
+from crawler_dedup.hidden import hidden_elements
 from crawler_dedup.links import Links, digest_of, links
-from crawler_dedup.paragraphs import MainText, paragraphs, text_of, visible
+from crawler_dedup.paragraphs import MainText, paragraphs, shown_text_of, text_of, visible
 from crawler_dedup.schemes import scheme_of
-from crawler_dedup.signedpage import Kind, Signature, SignedPage
+from crawler_dedup.signedpage import Kind, Shown, Signature, SignedPage
 from crawler_dedup.sketch import sketch
 from crawler_dedup.texts import Text
 from crawler_dedup.titles import parts
@@ -46,6 +48,8 @@ _QUICK_BYTES_JIEBA = 16 << 10  # it cuts a few hundred thousand characters a sec
 _SHORT_FEATURES = 8
 _LIST_LINKS = 5
 _LIST_SHARE = 1 / 4
+_MOSTLY_HIDDEN = "mostly hidden"
+_LEAST_SHOWN = 1 / 2
 
 
 class Signer:
@@ -141,12 +145,12 @@ class Signer:
         scope = _storable(name_without_credentials(scope))
         base = SignedPage(key=key, url=url, scope=scope, size=len(body), alias=alias)
         try:
-            tree, shown, main, text = self._extract(body, tree, encoding)
+            tree, layout, main, text = self._extract(body, tree, encoding)
         except maintext.BeyondLimits as limit:
             return msgspec.structs.replace(base, unsigned=str(limit)), None
         if len(text) > self.config.max_chars:
             return msgspec.structs.replace(base, unsigned="too many characters"), text
-        return self._sign_tree(base, body, tree, shown, main, text), text
+        return self._sign_tree(base, body, tree, layout, main, text), text
 
     def main_text(self, body: bytes, encoding: str | None = None) -> str:
         """The main text of a page alone. Raises :class:`maintext.BeyondLimits`."""
@@ -158,7 +162,7 @@ class Signer:
     def _extract(
         self, body: bytes, tree: HtmlElement | None, encoding: str | None
     ) -> tuple[HtmlElement, Outline, MainText, str]:
-        """The tree, all that it shows, where its main text lies, and what the extractor takes for it.
+        """The tree, all that it says, where its main text lies, and what the extractor takes for it.
 
         Raises :class:`maintext.BeyondLimits`.
         """
@@ -168,12 +172,12 @@ class Signer:
         maintext.check_nodes(tree, len(body), self.config)
         if self.config.extractor != "paragraphs":
             maintext.check_depth(tree, self.config)
-        shown = outline(tree, self.config.max_depth)
-        main = paragraphs(shown)
-        return tree, shown, main, self._extractor.extract(tree, main)
+        layout = outline(tree, self.config.max_depth)
+        main = paragraphs(layout)
+        return tree, layout, main, self._extractor.extract(tree, main)
 
     def _sign_tree(
-        self, page: SignedPage, body: bytes, tree: HtmlElement, shown: Outline, main: MainText, text: str
+        self, page: SignedPage, body: bytes, tree: HtmlElement, layout: Outline, main: MainText, text: str
     ) -> SignedPage:
         main_text = self.text_of(text)
         outlinks = links(tree, page.url)
@@ -184,36 +188,73 @@ class Signer:
             digest=hashlib.blake2b(body, digest_size=8).digest(),
             chars=main.size,
             inner_link_chars=main.linked,
-            numbers=sketch(features(token for token in main_text.tokens if token[0].isdecimal()).hashes),
+            numbers=_numbers(main_text),
             link_count=len(outlinks),
-            link_chars=sum(block.linked for block in shown.blocks),
+            link_chars=sum(block.linked for block in layout.blocks),
             link_digest=outlinks.digest,
             links=outlinks.packed,
         )
         if len(main_text.features.content) < self.config.min_features:
-            return self._sign_short(page, tree, shown, outlinks)
-        return _with_features(page, main_text.features, Kind.TEXT, self.scheme.sign(main_text))
+            return self._sign_short(page, tree, layout, outlinks)
+        hides = any(block.shown != block.text for block in layout.blocks)
+        shown_text = self._extractor.extract_shown(tree, main) if hides else text
+        # What is shown may be less than the page is about: a frame that waits for a script, or one of many tabs.
+        if size_of(shown_text) < _LEAST_SHOWN * size_of(text):
+            return msgspec.structs.replace(page, unsigned=_MOSTLY_HIDDEN)
+        page = _with_features(page, main_text.features, Kind.TEXT, self.scheme.sign(main_text))
+        if shown_text == text:
+            return page
+        part = self.text_of(shown_text)
+        return _with_shown(page, part.features, numbers=_numbers(part))
 
-    def _sign_short(self, page: SignedPage, tree: HtmlElement, shown: Outline, outlinks: Links) -> SignedPage:
+    def _sign_short(self, page: SignedPage, tree: HtmlElement, layout: Outline, outlinks: Links) -> SignedPage:
         """By all that is visible, by the links if there are more of them, or not at all."""
-        text = text_of(visible(shown))
+        text = text_of(visible(layout))
         if len(text) > self.config.max_chars:
             return msgspec.structs.replace(page, unsigned="too many characters")
         visible_text = self.text_of(text)
         # An error page, a form or a shell that a script fills looks the same wherever it stands.
         if not len(outlinks) or _asks_for_password(tree):
             return msgspec.structs.replace(page, unsigned="too little text")
+        said, said_openly = text_of(layout.blocks), shown_text_of(layout.blocks)
+        if size_of(said_openly) < _LEAST_SHOWN * size_of(said):
+            return msgspec.structs.replace(page, unsigned=_MOSTLY_HIDDEN)
         if len(outlinks) >= _LIST_LINKS and page.link_chars >= _LIST_SHARE * size_of(text):
-            # Two tags of the same posts differ in the name of the tag, which is the title.
-            name = set(self.text_of(page.title).tokens)
-            own = features(token for token in visible_text.tokens if token not in name)
-            return _with_features(page, own, Kind.LIST, Signature(_hash_of(outlinks.hashes)))
-        weighted = visible_text.features
-        if len(weighted.hashes) < _SHORT_FEATURES:
+            return self._sign_list(page, tree, layout, outlinks, visible_text)
+        return self._sign_words(page, tree, layout, visible_text)
+
+    def _sign_list(
+        self, page: SignedPage, tree: HtmlElement, layout: Outline, outlinks: Links, text: Text
+    ) -> SignedPage:
+        own = self._without_title(text, page.title)
+        page = _with_features(page, own, Kind.LIST, Signature(_hash_of(outlinks.hashes)))
+        hidden = frozenset(hidden_elements(tree))
+        if not hidden:
+            return page
+        own = self._without_title(self._shown_text(layout), page.title)
+        places = links(tree, page.url, hidden).digest
+        return _with_shown(page, own, rest=places if places != outlinks.digest else b"")
+
+    def _sign_words(self, page: SignedPage, tree: HtmlElement, layout: Outline, text: Text) -> SignedPage:
+        if len(text.features.hashes) < _SHORT_FEATURES:
             return msgspec.structs.replace(page, unsigned="too little text")
-        rest = "\n".join([*sorted(parts(page.title)), *_elsewhere(tree)])
+        around = elsewhere(tree)
+        rest = "\n".join([*sorted(parts(page.title)), *around])
         seed = xxh3_64_intdigest((simplified(rest) if self.config.fold_han else rest).encode("utf-8", "replace"))
-        return _with_features(page, weighted, Kind.SHORT, Signature(_hash_of(weighted.hashes, seed)))
+        page = _with_features(page, text.features, Kind.SHORT, Signature(_hash_of(text.features.hashes, seed)))
+        hidden = frozenset(hidden_elements(tree))
+        if not hidden:
+            return page
+        seen = elsewhere(tree, hidden)
+        return _with_shown(page, self._shown_text(layout).features, rest=_digest_of(seen) if seen != around else b"")
+
+    def _shown_text(self, layout: Outline) -> Text:
+        return self.text_of(shown_text_of(visible(layout)))
+
+    def _without_title(self, text: Text, title: str) -> Features:
+        """Two tags of the same posts differ in the name of the tag, which is the title."""
+        name = set(self.text_of(title).tokens)
+        return features(token for token in text.tokens if token not in name)
 
 
 def _with_features(page: SignedPage, weighted: Features, kind: Kind, signature: Signature) -> SignedPage:
@@ -229,8 +270,24 @@ def _with_features(page: SignedPage, weighted: Features, kind: Kind, signature: 
     )
 
 
+def _with_shown(page: SignedPage, part: Features, numbers: bytes | None = None, rest: bytes = b"") -> SignedPage:
+    """*page* with *part*, which is what it shows of its features, if it hides something that is not shown elsewhere."""
+    content = part.content
+    numbers = page.numbers if numbers is None else numbers
+    shown = Shown(len(content), sketch(content), digest_of(content), numbers, rest)
+    return page if shown == page.shown else msgspec.structs.replace(page, partly_hidden=shown)
+
+
+def _numbers(text: Text) -> bytes:
+    return sketch(features(token for token in text.tokens if token[0].isdecimal()).hashes)
+
+
 def _hash_of(hashes: NDArray[np.uint64], seed: int = 0) -> int:
     return xxh3_64_intdigest(hashes.astype("<u8").tobytes(), seed)
+
+
+def _digest_of(texts: list[str]) -> bytes:
+    return hashlib.blake2b("\n".join(texts).encode("utf-8", "replace"), digest_size=8).digest()
 
 
 def _storable(text: str) -> str:
@@ -246,43 +303,6 @@ def _title(tree: HtmlElement) -> str:
     # A picture may have a title too.
     found = next((one for one in tree.iter("title") if one.getparent().tag != "svg"), None)
     return "" if found is None else " ".join("".join(found.itertext()).split())[:_TITLE_CHARS]
-
-
-# What a page may consist of whose text says little: pictures, frames, data that a script shows.
-_SOURCES = ("iframe", "img", "video")
-_SAYING = ("aside", "button", "dialog", "textarea")
-
-
-def _elsewhere(tree: HtmlElement) -> list[str]:
-    """All that in the order of the page.
-
-    In one pass: XPath takes quadratic time for texts below elements that are nested, and lxml's ``iterwalk`` for
-    comments.
-    """
-    pieces: list[str] = []
-    open_nodes: list[HtmlElement] = []
-    inside = 0
-
-    def close(node: HtmlElement) -> None:
-        nonlocal inside
-        inside -= node.tag in _SAYING
-        if inside and node.tail:
-            pieces.append(node.tail)
-
-    for node in tree.getroottree().getroot().iter():
-        parent = node.getparent()
-        while open_nodes and open_nodes[-1] is not parent:
-            close(open_nodes.pop())
-        open_nodes.append(node)
-        inside += node.tag in _SAYING
-        if node.tag in _SOURCES and (source := node.get("src")) is not None:
-            pieces.append(source)
-        is_data = node.tag == "script" and node.get("type") == "application/json"
-        if node.text and isinstance(node.tag, str) and (inside or is_data):
-            pieces.append(node.text)
-    while open_nodes:
-        close(open_nodes.pop())
-    return pieces
 
 
 _asks_for_password = etree.XPath("boolean(//input[@type='password'])")

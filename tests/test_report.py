@@ -175,6 +175,7 @@ def test_a_crawl_is_counted_as_its_decisions_say(tmp_path: Path) -> None:
     (pair,) = found.pairs
     assert (pair.first, pair.second, pair.by_second, pair.by_first) == ("a.org", "b.org", 0, 4)
     assert (pair.share_of_first, pair.share_of_second) == (0, 1)
+    assert (pair.example_of_first, pair.example_of_second) == ("", "http://b.org/0")
 
 
 def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
@@ -240,6 +241,7 @@ def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
             assert pair.by_second == between[pair.first, pair.second]
             assert pair.by_first == between[pair.second, pair.first]
             assert pair.share_of_first == pair.by_second / by_host[pair.first]
+            assert (urlsplit(pair.example_of_first).netloc == pair.first) == bool(pair.by_second)
         assert {number for number, _ in found.runs} == ({run} if run else {f"{RUN:08x}", f"{OTHER_RUN:08x}"})
         assert sum((one.pages for _, one in found.runs), Pages()) == found.total
 
@@ -530,7 +532,7 @@ def test_without_a_journal_only_the_index_is_shown(tmp_path: Path) -> None:
     whole = text_of(parsed(content))
     assert "There is no journal beside this index, so only what the index holds is shown" in whole
     assert "Duplicates" not in [text_of(one) for one in parsed(content).xpath("//dt")]
-    assert "Hosts that mirror" not in whole
+    assert "Hosts of which one stands for another" not in whole
     assert charts_in(content) == [
         "Pages over time",
         "Distance of a kept page from the nearest other one",

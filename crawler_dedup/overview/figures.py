@@ -25,6 +25,14 @@ class Count:
 
 
 @dataclass
+class Crossing:
+    """Duplicates on one host whose kept pages stand on another: how many, and the address of the first."""
+
+    number: int = 0
+    example: str = ""
+
+
+@dataclass
 class Pages:
     """Pages by what became of them.
 
@@ -101,13 +109,15 @@ class Group:
 
 
 class Pair(NamedTuple):
-    """Two hosts that stand for each other.
+    """Two hosts of which one stands for the other, or each for the other.
 
     Attributes:
         by_second: duplicates on the first host whose kept page stands on the second.
         by_first: the other way round.
         share_of_first: ``by_second`` of all checked pages of the first host.
         share_of_second: likewise.
+        example_of_first: the address of one of the duplicates on the first host.
+        example_of_second: likewise.
     """
 
     first: str
@@ -116,6 +126,8 @@ class Pair(NamedTuple):
     by_first: int
     share_of_first: float
     share_of_second: float
+    example_of_first: str
+    example_of_second: str
 
 
 class Swallowing(NamedTuple):

@@ -11,6 +11,7 @@ from crawler_dedup.journal import Entry, Event
 from crawler_dedup.maintenance import Advance
 from crawler_dedup.overview.figures import (
     Count,
+    Crossing,
     Figures,
     Group,
     Pages,
@@ -92,7 +93,7 @@ class _Gathering:
         self._reasons: Heaviest[str, Count] = Heaviest(Count)
         self._groups: Heaviest[tuple[str, str], Group] = Heaviest(Group)
         self._largest: dict[tuple[str, str], Group] = {}
-        self._pairs: Heaviest[tuple[str, str], Count] = Heaviest(Count)
+        self._pairs: Heaviest[tuple[str, str], Crossing] = Heaviest(Crossing)
         self._watchdog: deque[Swallowing] = deque(maxlen=CASES)
         self._watchdog_count = 0
         self.runs: Heaviest[str, Run] = Heaviest(Run)
@@ -149,7 +150,9 @@ class _Gathering:
         if len(group.examples) < EXAMPLES and entry.url not in group.examples:
             group.examples.append(entry.url)
         if (other := host_of(entry.kept_url)) != host:
-            self._pairs.of((host, other)).number += 1
+            crossing = self._pairs.of((host, other))
+            crossing.number += 1
+            crossing.example = crossing.example or entry.url
 
     def choose_groups(self) -> None:
         """The journal was read: of the largest groups the kept pages will be looked up."""
@@ -216,25 +219,23 @@ class _Gathering:
 
     def _shown_pairs(self) -> list[Pair]:
         both: Counter[tuple[str, str]] = Counter()
-        for (one, other), count in self._pairs.top(len(self._pairs)):
-            both[min(one, other), max(one, other)] += count.number
+        for (one, other), crossing in self._pairs.top(len(self._pairs)):
+            both[min(one, other), max(one, other)] += crossing.number
         largest = sorted(both.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
         return [self._pair(*hosts) for hosts, _ in largest]
 
     def _pair(self, first: str, second: str) -> Pair:
-        by_second, by_first = (self._mirrored(*hosts) for hosts in ((first, second), (second, first)))
+        by_second, by_first = (self._pairs.get(hosts) or Crossing() for hosts in ((first, second), (second, first)))
         return Pair(
             first,
             second,
-            by_second,
-            by_first,
-            by_second / max(1, self._pages_of(first)),
-            by_first / max(1, self._pages_of(second)),
+            by_second.number,
+            by_first.number,
+            by_second.number / max(1, self._pages_of(first)),
+            by_first.number / max(1, self._pages_of(second)),
+            by_second.example,
+            by_first.example,
         )
-
-    def _mirrored(self, host: str, by: str) -> int:
-        count = self._pairs.get((host, by))
-        return count.number if count else 0
 
     def _pages_of(self, host: str) -> int:
         pages = self._hosts.get(host)
