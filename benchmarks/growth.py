@@ -46,7 +46,7 @@ _TEXT = 25_000
 """Characters of the smallest text: the largest is as long as ``DEDUP_MAX_CHARS`` allows."""
 _MARKUP = 64 << 10
 """Bytes of the smallest page."""
-_TOO_SHORT = 0.004
+_TOO_SHORT = 0.02
 """Seconds that the largest input takes at least where the exponent says something."""
 _SLOWEST = 2.0
 _TRIES = 4
