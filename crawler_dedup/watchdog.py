@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 
-from xxhash import xxh3_128_intdigest
-
 from crawler_dedup.decision import Decision, Verdict
+from crawler_dedup.records import name_of
 from crawler_dedup.sites import host_of
 
 _EXAMPLES = 5
@@ -43,12 +42,12 @@ class Watchdog:
     def __init__(self, limit: int, *, passes: bool) -> None:
         self._limit = limit
         self._passes = passes
-        self._swallowed: OrderedDict[int, Swallowed] = OrderedDict()
-        self._drops: OrderedDict[int, int] = OrderedDict()
+        self._swallowed: OrderedDict[bytes, Swallowed] = OrderedDict()
+        self._drops: OrderedDict[bytes, int] = OrderedDict()
 
     def insists(self, decision: Decision) -> bool:
         """Count a drop. Whether the page was dropped so often that whoever asks for it shall have it."""
-        name = _name(decision.scope, decision.key)
+        name = name_of(decision.scope, decision.key)
         drops = self._drops.get(name, 0)
         self._drops[name] = drops + 1
         self._drops.move_to_end(name)
@@ -77,13 +76,9 @@ class Watchdog:
         return decision, warning
 
     def _of(self, decision: Decision) -> Swallowed:
-        name = _name(decision.scope, decision.duplicate_of, host_of(decision.url))
+        name = name_of(decision.scope, f"{host_of(decision.url)} {decision.duplicate_of}")
         swallowed = self._swallowed.setdefault(name, Swallowed())
         self._swallowed.move_to_end(name)
         if len(self._swallowed) > _MAX_WATCHED:
             self._swallowed.popitem(last=False)
         return swallowed
-
-
-def _name(*parts: str) -> int:
-    return xxh3_128_intdigest("\0".join(parts).encode("utf-8", "surrogatepass"))
