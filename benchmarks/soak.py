@@ -28,7 +28,7 @@ from rich.table import Table
 
 from benchmarks.soaked import HOSTS, Sample
 
-console = Console(width=150)
+console = Console(width=190)
 _KINDS = {"filter": (), "without": ("-s", "DEDUP_ENABLED=False")}
 
 
