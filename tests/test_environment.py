@@ -348,7 +348,6 @@ def test_a_disk_without_room_is_refused_when_the_index_is_opened(
 
 _USE = """
     import sys
-import threading
     from crawler_dedup import IndexUnusable
     from crawler_dedup.permuted import PermutedIndex
 
