@@ -9,14 +9,20 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
+from crawler_dedup.errors import ThreadsBusy
+
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+
+MAX_LEFT_BEHIND = 4
+"""Threads that may be busy with what nobody waits for any more. They take memory, and time from the event loop."""
 
 
 class _Worker:
@@ -27,6 +33,13 @@ class _Worker:
         threading.Thread(target=self._work, name="crawler-dedup", daemon=True).start()
 
     def _work(self) -> None:
+        try:
+            self._call_all()
+        finally:
+            with _lock:
+                _left_behind.discard(self)
+
+    def _call_all(self) -> None:
         while (job := self.jobs.get()) is not None:
             future, call = job
             if not future.set_running_or_notify_cancel():
@@ -38,6 +51,7 @@ class _Worker:
 
 
 _worker: _Worker | None = None
+_left_behind: set[_Worker] = set()
 _lock = threading.Lock()
 
 
@@ -45,10 +59,15 @@ async def run(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -
     """Call *function* in the thread and await its result; what waits is served in order.
 
     If the caller gives up while *function* runs, the thread is left to it, and a new one serves the others.
+
+    Raises:
+        ThreadsBusy: :data:`MAX_LEFT_BEHIND` threads were left like that and are still busy.
     """
     global _worker  # noqa: PLW0603
     future: Future[_T] = Future()
     with _lock:
+        if _worker is None and len(_left_behind) >= MAX_LEFT_BEHIND:
+            raise _busy()
         worker = _worker = _worker or _Worker()
         worker.jobs.put((future, partial(function, *args, **kwargs)))
     try:
@@ -71,18 +90,33 @@ async def run_apart(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwa
 def _leave_behind(busy: _Worker) -> None:
     global _worker  # noqa: PLW0603
     with _lock:
-        if _worker is busy:
-            _worker = _Worker()
-            try:
-                while True:
-                    _worker.jobs.put(busy.jobs.get_nowait())
-            except Empty:
-                busy.jobs.put(None)
+        if _worker is not busy:
+            return
+        waiting = list(_taken(busy))
+        _left_behind.add(busy)
+        busy.jobs.put(None)
+        _worker = None if len(_left_behind) >= MAX_LEFT_BEHIND else _Worker()
+        for job in waiting:
+            if _worker is not None:
+                _worker.jobs.put(job)
+            elif job is not None and job[0].set_running_or_notify_cancel():
+                job[0].set_exception(_busy())
+
+
+def _taken(worker: _Worker) -> Iterator[tuple[Future[Any], Callable[[], Any]] | None]:
+    with suppress(Empty):
+        while True:
+            yield worker.jobs.get_nowait()
+
+
+def _busy() -> ThreadsBusy:
+    return ThreadsBusy(f"{MAX_LEFT_BEHIND} threads are still busy with pages that have taken too long.")
 
 
 def _after_fork() -> None:
     global _worker, _lock
     _worker, _lock = None, threading.Lock()
+    _left_behind.clear()
 
 
 if hasattr(os, "register_at_fork"):

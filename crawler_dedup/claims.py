@@ -12,6 +12,7 @@ from dataclasses import replace
 from crawler_dedup.decision import BEING_HANDLED, Decision
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexUnusable
+from crawler_dedup.records import name_of
 from crawler_dedup.signedpage import SignedPage
 
 TOO_MANY_WAIT = "too many pages waiting"
@@ -43,8 +44,8 @@ class Claims:
         self._limit = limit
         self._patience = patience
         self._timeout = min(timeout, max(_ANSWER, timeout / _ANSWER_SHARE))
-        self._awaited: dict[tuple[str, str], asyncio.Event] = {}
-        self._given_up: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._awaited: dict[bytes, asyncio.Event] = {}
+        self._given_up: OrderedDict[bytes, str] = OrderedDict()
         self._waiting = 0
         self._unwritten: deque[tuple[Decision, bool]] = deque()
 
@@ -77,7 +78,7 @@ class Claims:
             IndexUnusable: the index is closed.
         """
         self._write_end(decision, settled=settled, again=True)
-        place = decision.scope, decision.url
+        place = name_of(decision.scope, decision.url)
         self._given_up.pop(place, None)
         ended = self._awaited.pop(place, None)
         if ended is not None:
@@ -148,6 +149,6 @@ class Claims:
                     self._deduplicator.end_claim(decision, settled=False)
 
 
-def _place(decision: Decision) -> tuple[str, str]:
-    """Scope and address of the page for which *decision* waits."""
-    return decision.scope, decision.duplicate_of
+def _place(decision: Decision) -> bytes:
+    """Return what stands for scope and address of the page for which *decision* waits: addresses may be long."""
+    return name_of(decision.scope, decision.duplicate_of)

@@ -27,6 +27,8 @@ _PATIENCE = 0.1
 """Seconds that a job waits that is not urgent."""
 _STUCK = 5.0
 """Seconds for which another process may hold the write lock before urgent jobs are refused."""
+_MANY = 1000
+"""Waiting jobs among which withdrawn ones are looked for."""
 _Job = Callable[[lmdb.Transaction], Any]
 
 
@@ -39,6 +41,7 @@ class Committer:
         self._explain = explain
         self._readers_checked = time.monotonic()
         self._waiting: deque[tuple[_Job, Future[Any]]] = deque()
+        self._clear_at = _MANY
         self._due = math.inf
         self._locked_out_since = math.inf
         self._changed = threading.Condition()
@@ -60,11 +63,18 @@ class Committer:
         with self._changed:
             if self._closing:
                 raise IndexUnusable("The index is closed, or was opened by a process of which this is a fork.")
+            if len(self._waiting) >= self._clear_at:
+                self._clear_withdrawn()
             self._waiting.append((job, future))
             if due < self._due:
                 self._due = due
                 self._changed.notify()
         return future
+
+    def _clear_withdrawn(self) -> None:
+        """Forget the jobs that were withdrawn: while a disk hangs, each page leaves one, with all that is kept of it."""
+        self._waiting = deque(one for one in self._waiting if not one[1].cancelled())
+        self._clear_at = max(_MANY, 2 * len(self._waiting))
 
     def close(self, timeout: float) -> bool:
         """Finish what waits, then end the thread; ``False`` when it is still waiting for the lock after *timeout*."""
@@ -117,6 +127,7 @@ class Committer:
         with self._changed:
             jobs = list(self._waiting)
             self._waiting.clear()
+            self._clear_at = _MANY
             self._due = math.inf
         return [(job, future) for job, future in jobs if future.set_running_or_notify_cancel()]
 

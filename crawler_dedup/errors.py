@@ -48,5 +48,9 @@ class IndexMismatch(DedupError):
         return type(self), (self.directory, self.differences)
 
 
+class ThreadsBusy(DedupError):
+    """Too many threads are still busy with pages that nobody waits for any more."""
+
+
 class ExportUnreadable(DedupError):
     """An exported index cannot be read: it is damaged, cut off, no export, or of a newer format."""

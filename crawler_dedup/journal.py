@@ -31,6 +31,8 @@ FLUSH_SECONDS = 0.5
 """A kill loses no more than what came in so long a time."""
 MAX_WAITING = 100_000
 """Lines that wait for a disk that cannot be written; further ones are lost, and counted."""
+MAX_WAITING_BYTES = 32 << 20
+"""Of these lines together: a line may hold the text of a page."""
 
 _COMPLAINT_SECONDS = 60.0
 _CLOSE_SECONDS = 5.0
@@ -199,6 +201,8 @@ class Journal:
         self._waiting: deque[bytes] = deque()
         self._taken: list[bytes] = []
         self._lost = 0
+        # Of all lines so far. Each is written by one thread only.
+        self._bytes_taken_in = self._bytes_written = 0
         self._ending = b""
         self._looked_at: Path | None = None
         self._complained = float("-inf")
@@ -213,13 +217,17 @@ class Journal:
 
     def write(self, entry: Entry) -> None:
         """Add a line; it is on its way to the disk within :data:`FLUSH_SECONDS`."""
-        if len(self._waiting) + len(self._taken) >= MAX_WAITING:
-            self._lost += 1
-            return
         try:
-            self._waiting.append(self._encode(entry) + b"\n")
+            line = self._encode(entry) + b"\n"
         except UnicodeEncodeError:  # a lone surrogate in a name: no page may be lost for that
             self._lost += 1
+            return
+        bytes_waiting = self._bytes_taken_in - self._bytes_written
+        if len(self._waiting) + len(self._taken) >= MAX_WAITING or bytes_waiting + len(line) > MAX_WAITING_BYTES:
+            self._lost += 1
+            return
+        self._bytes_taken_in += len(line)
+        self._waiting.append(line)
 
     def close(self) -> None:
         """Write what waits. Takes a few seconds at most; what a full disk does not take is lost."""
@@ -248,6 +256,7 @@ class Journal:
                 self._complained = time.monotonic()
                 logger.warning("The journal %s cannot be written: %s", self._path, error)
             return
+        self._bytes_written += sum(map(len, self._taken))
         self._taken.clear()
 
     def _append(self, content: bytes) -> None:

@@ -27,6 +27,7 @@ MAX_PACKED = 512
 _MAX_HREF = 2083  # as Scrapy's URLLENGTH_LIMIT; what is longer takes long to join, and is followed by nobody
 _MAX_FOLDERS = 100  # joining goes through all of them for each link
 _MAX_PARTS = 200  # folders and parameters of a link; one with more is followed by nobody either
+_MAX_REMEMBERED = 300  # characters: 8,192 entries take 12 MB at most, and usually 4
 _ANYWHERE = re.compile(r"/|https?://", re.IGNORECASE)
 _SAME_PAGE = ("", "?", "#")
 _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
@@ -79,7 +80,8 @@ def links(tree: HtmlElement, url: str, hidden: AbstractSet[HtmlElement] = frozen
         if "href" in anchor.attrib and _is_short(href) and anchor not in hidden:
             # What a link is joined with is kept as short as may be: the navigation of a site is then remembered.
             near = root if _ANYWHERE.match(href) else base if href[:1] in _SAME_PAGE else directory
-            found.add(_hash_of(href, near, host))
+            remembered = len(href) + len(near) + len(host) <= _MAX_REMEMBERED
+            found.add((_hash_of if remembered else _hash_of.__wrapped__)(href, near, host))
     found.discard(None)
     hashes = np.array(list(found), dtype=np.uint64)
     hashes.sort()
@@ -102,7 +104,7 @@ def _root_and_directory(base: str) -> tuple[str, str]:
     return f"{origin}/", f"{origin}{parts.path.rpartition('/')[0]}/"
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 13)
 def _hash_of(href: str, base: str, host: str) -> int | None:
     target = comparable(href, base, host)
     return None if target is None else xxh3_64_intdigest(target.encode("utf-8", "replace"))

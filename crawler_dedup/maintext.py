@@ -27,6 +27,7 @@ from w3lib.encoding import (
 
 from crawler_dedup import background
 from crawler_dedup.config import Config
+from crawler_dedup.errors import ThreadsBusy
 
 EXTRACTOR = "trafilatura comments=no tables=no"
 
@@ -230,10 +231,17 @@ async def main_text(response: Any) -> str:
     if response not in _extracted:
         try:
             text = await asyncio.wait_for(background.run(_text_of, response), _limits.timeout)
-        except asyncio.TimeoutError:
-            text = await background.run(_visible_text, response)
+        except (asyncio.TimeoutError, ThreadsBusy):
+            text = await _visible_text_of(response)
         remember(response, text)
     return _extracted[response]
+
+
+async def _visible_text_of(response: Any) -> str:
+    try:
+        return await background.run(_visible_text, response)
+    except ThreadsBusy:
+        return await asyncio.to_thread(_visible_text, response)  # a few threads, in which nothing takes long
 
 
 def _visible_text(response: Any) -> str:

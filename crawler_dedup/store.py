@@ -28,6 +28,7 @@ from crawler_dedup.verification import problems
 KIND = "pages"
 
 _SLICE = 500
+_MAX_OPEN_CLAIMS = 10_000
 _GOODBYE_TIMEOUT = 5.0
 
 
@@ -39,6 +40,7 @@ class Store:
         self.header = header
         self._catalogue = Catalogue(environment)
         self._open_claims: set[int] = set()
+        self._has_lost_count = False
 
     @classmethod
     def open(
@@ -100,7 +102,7 @@ class Store:
                 visit.run,
                 wall_clock(),
                 has_finished=finished,
-                is_tidy=not self._open_claims,
+                is_tidy=not self._open_claims and not self._has_lost_count,
                 stored_until=visit.stored_until(),
             )
 
@@ -245,9 +247,16 @@ class Store:
             return self._catalogue.records.count(txn)
 
     def _note_claims(self, answered: Future[list[Decision]]) -> None:
-        """Remember which claims this run has made. Called in the writing thread."""
+        """Remember which claims this run has made. Called in the writing thread.
+
+        A claim stays open for ever where another middleware takes the page away. Of too many of them it is enough to know
+        that there were some: the next run looks for them.
+        """
         if not answered.cancelled() and answered.exception() is None:
             self._open_claims.update(decision.claim for decision in answered.result() if decision.claim)
+        if len(self._open_claims) > _MAX_OPEN_CLAIMS:
+            self._has_lost_count = True
+            self._open_claims.clear()
 
     # One write transaction
 

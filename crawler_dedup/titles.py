@@ -16,7 +16,7 @@ _TELLING = 15
 """Letters of a part that is hardly a site's name."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)  # of a hostile page a title takes 20 KB
 def parts(title: str) -> frozenset[str]:
     """The parts of *title* between separators, letters and digits, case and Han folded; one cut short ends with ``…``."""
     folded = simplified(unicodedata.normalize("NFKC", title).casefold())

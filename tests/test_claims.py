@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crawler_dedup import Config, Decision, Deduplicator, Match, Verdict
+from crawler_dedup import Config, Decision, Deduplicator, Match, Verdict, store
 from crawler_dedup.decision import BEING_HANDLED
 from tests.crawling import Answer, Crawl, Running, Site, article, html, run_script, start_script
 from tests.indexing import beside, first_line
@@ -22,6 +22,25 @@ def verdict_later(index: Path, seed: object, **config: Any) -> str:
     with Deduplicator.open(index, Config(tokenizer="bigrams", **config)) as deduplicator:
         body = article(seed, frame="later").encode()
         return str(deduplicator.check(f"http://later/{seed}", body, scope=SCOPE).verdict)
+
+
+# Memory
+
+
+def test_of_claims_that_never_end_a_limited_number_is_remembered_and_all_are_forgotten_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "_MAX_OPEN_CLAIMS", 5)
+    config = Config(tokenizer="bigrams")
+    with Deduplicator.open(tmp_path, config) as deduplicator:
+        pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(20)]
+        for page in pages:
+            (decision,) = deduplicator.submit([page], claim=True).result()
+            assert len(deduplicator._opened.store._open_claims) <= 5
+        assert deduplicator.settle(decision)
+    with Deduplicator.open(tmp_path, config) as deduplicator:
+        assert deduplicator.tidy() == 19
+        assert [deduplicator.decide([page])[0].verdict for page in pages[-2:]] == ["new", "unchanged"]
 
 
 # Settled or released

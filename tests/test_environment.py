@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import subprocess
+import threading
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -813,6 +814,26 @@ def test_a_bad_job_fails_alone_and_leaves_nothing(env: lmdb.Environment) -> None
         bad.result()
     with env.begin() as txn:
         assert [key for key, _ in txn.cursor()] == [b"a", b"b"]
+    assert committer.close(10)
+
+
+def test_jobs_that_were_withdrawn_are_not_kept_while_a_disk_hangs(env: lmdb.Environment) -> None:
+    committer, hangs, continues = Committer(env), threading.Event(), threading.Event()
+
+    def hang(txn: lmdb.Transaction) -> None:
+        hangs.set()
+        continues.wait()
+
+    hanging = committer.submit(hang)
+    hangs.wait()
+    wanted = [committer.submit(put(str(number).encode())) for number in range(100)]
+    for number in range(20_000):
+        committer.submit(put(f"withdrawn {number}".encode())).cancel()
+    assert len(committer._waiting) < 2_000
+    continues.set()
+    hanging.result()
+    assert [future.result() for future in wanted] == [str(number).encode() for number in range(100)]
+    assert env.stat()["entries"] == 100
     assert committer.close(10)
 
 

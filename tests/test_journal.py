@@ -154,6 +154,29 @@ def test_what_a_disk_does_not_take_waits_for_it(
     assert caplog.text.count("cannot be written") == 1
 
 
+def test_lines_that_wait_for_a_disk_take_a_limited_number_of_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(journal, "FLUSH_SECONDS", 0.01)
+    (tmp_path / "full").write_text("a file in the place of a directory")
+    opened = Journal(tmp_path / "full" / "journal.jsonl", 1 << 30)
+    long = replace(entry(), text=b"t" * (1 << 20))  # 1.33 MB of JSON
+    for _ in range(40):
+        opened.write(long)
+    (tmp_path / "full").unlink()
+    (tmp_path / "full").mkdir()
+    file = tmp_path / "full" / "journal.jsonl"
+    while opened._bytes_written < opened._bytes_taken_in:
+        time.sleep(0.01)
+    size = file.stat().st_size
+    assert journal.MAX_WAITING_BYTES - (3 << 20) < size <= journal.MAX_WAITING_BYTES
+    opened.write(entry(41))  # there is room again
+    opened.close()
+    written = entries(file)
+    assert (written[-1] and written[-1].url) == "http://a/41"
+    assert f"{41 - len(written)} lines of the journal" in caplog.text
+
+
 def test_a_name_that_is_no_utf_8_costs_a_line_and_no_page(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     opened = Journal(tmp_path / "journal.jsonl", 1 << 20)
     opened.write(replace(entry(1), spider="\ud800"))

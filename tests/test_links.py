@@ -139,3 +139,12 @@ def test_links_that_no_crawler_follows_are_none_and_are_not_remembered() -> None
     assert len(links(parse(f'<a href="{long}">q</a><a href="/b">b</a>'.encode()), PAGE)) == 1
     assert len(links(parse(f'<base href="/{long}"><a href="b">b</a>'.encode()), PAGE)) == 1
     assert _hash_of.cache_info().currsize <= 2
+
+
+def test_long_links_are_not_remembered_and_count_all_the_same() -> None:
+    hrefs = [f"/{number}{'x' * 1_500}" for number in range(50)]
+    tree = parse("".join(f'<a href="{href}">x</a>' for href in hrefs).encode())
+    before = _hash_of.cache_info().currsize
+    numbers = set(links(tree, PAGE).hashes.tolist())
+    assert _hash_of.cache_info().currsize == before
+    assert numbers == {xxh3_64_intdigest(href.encode()) for href in hrefs}

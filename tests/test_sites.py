@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle
+import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from crawler_dedup import SignedPage
 from crawler_dedup.links import MAX_PACKED, Links, links, members
 from crawler_dedup.maintext import parse
-from crawler_dedup.sites import KNOWN, UNKNOWN, Site, Sites
+from crawler_dedup.sites import KNOWN, MAX_BYTES, UNKNOWN, Site, Sites
 from crawler_dedup.urls import host_of
 
 NAVIGATION = ["/", "/about", "/tea"]
@@ -109,6 +111,30 @@ def test_memory_of_a_site_does_not_grow_with_its_pages() -> None:
     assert size_after(640) < 2 * size_after(64)  # what is counted once is forgotten from time to time
 
 
+def test_a_link_takes_a_few_bytes_however_many_pages_have_it() -> None:
+    site = Site()
+    for number in range(31):  # before anything is halved
+        own = Links((np.arange(1, 201, dtype=np.uint64) + np.uint64(200 * number)) << np.uint64(32))
+        site.learn(SignedPage(key="", url="", scope="", title=f"Story {number}", links=own.packed))
+    assert len(pickle.dumps(site)) < 10 * 31 * 200
+    assert site.size < 10 * 31 * 200
+
+
+def test_counts_are_those_of_a_plain_count_that_is_halved() -> None:
+    source, site, expected, pages = random.Random(3), Site(), Counter[int](), 0
+    for number in range(300):
+        drawn = sorted(min(int(source.expovariate(0.02)), 500) for _ in range(source.randrange(60)))
+        hashes = np.array(drawn, dtype=np.uint64) << np.uint64(32)
+        site.learn(SignedPage(key="", url="", scope="", title="", links=Links(hashes).packed))
+        expected.update(drawn)
+        pages += 1
+        if pages >= 64:
+            pages //= 2
+            expected = Counter({item: count // 2 for item, count in expected.items() if count > 1})
+        shared = {item for item, count in expected.items() if count >= max(3, 0.2 * pages)}
+        assert site.navigation == (shared if pages >= KNOWN else set()), number
+
+
 # Many sites
 
 
@@ -154,6 +180,20 @@ def test_pages_without_a_host_are_no_site(url: str) -> None:
     assert host_of(url) == ""
     learn(sites, url=url)
     assert sites.of(page(1, url=url)) is UNKNOWN
+
+
+def test_sites_are_forgotten_before_all_of_them_together_take_too_much_memory() -> None:
+    sites, source = Sites(), np.random.default_rng(5)
+    for host in range(250):
+        for number in range(KNOWN):
+            own = Links(np.sort(source.integers(1 << 63, size=MAX_PACKED, dtype=np.uint64)))
+            title = "|".join(map(chr, range(0x4E00 + 100 * number, 0x4E00 + 100 * number + 100)))
+            url = f"http://h{host}/{number}"
+            sites.learn(SignedPage(key=url, url=url, scope="", title=title, links=own.packed))
+    assert len(pickle.dumps(sites)) < MAX_BYTES
+    assert sites.size <= MAX_BYTES
+    assert sites.of(page(1, url="http://h0/{}")) is UNKNOWN
+    assert sites.of(page(1, url="http://h249/{}")).known
 
 
 def test_of_many_sites_those_that_were_seen_last_are_kept() -> None:

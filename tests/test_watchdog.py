@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,27 @@ def test_only_the_kept_pages_met_last_are_remembered() -> None:
         watchdog.look(duplicate(0, of=f"http://h/{number}"))
     assert not watchdog.look(duplicate(1))[0].passes
     assert len(watchdog._swallowed) == _MAX_WATCHED
+
+
+def test_what_is_remembered_takes_little_memory_however_long_the_addresses_are() -> None:
+    watchdog = Watchdog(50, passes=False)
+    for number in range(1_000):
+        for time in range(2):
+            decision = duplicate(time, of=f"http://h/{number}/{'x' * 2_000}", host=f"http://h/{'y' * 2_000}")
+            watchdog.look(decision)
+            watchdog.insists(replace(decision, key=f"{number} {'z' * 5_000}"))
+    assert len(watchdog._swallowed) == len(watchdog._drops) == 1_000
+    assert len(pickle.dumps(watchdog)) < 1_000 * 200
+
+
+def test_the_examples_of_a_warning_are_cut_and_not_kept_after_it() -> None:
+    watchdog = Watchdog(50, passes=False)
+    seen = [watchdog.look(duplicate(number, host=f"http://h/{'y' * 2_000}"))[1] for number in range(60)]
+    (warning,) = filter(None, seen)
+    assert warning is seen[50]
+    assert 0 < len(warning.examples) <= 5
+    assert all(len(example) <= 500 for example in warning.examples)
+    assert not any(swallowed.examples for swallowed in watchdog._swallowed.values())
 
 
 @pytest.mark.parametrize("passes", [False, True])

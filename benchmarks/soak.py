@@ -1,0 +1,124 @@
+"""What a long crawl takes, with and without the filter: ``python -m benchmarks.soak [--pages 100000]``.
+
+Made-up pages of 200 hosts, three of ten articles near-duplicates of earlier ones, in Scrapy's own process (no network): see
+``benchmarks.soaked``. Two crawls at the same time, a process each: with the filter (its journal, settling, a feed), and
+without, as the peer: Scrapy itself remembers the fingerprint of every request. What is to be seen is whether anything grows
+with the number of pages: memory of the process itself (*own*; pages of files that it has mapped, the index among them,
+belong to the system's cache, which takes them back when it needs room), file descriptors, threads, time.
+
+``--trace`` says where memory was allocated that was not there at the first sample (takes several times as long);
+``--extract`` takes the items' texts with ``crawler_dedup.main_text``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.soaked import HOSTS, Sample
+
+console = Console(width=190)
+_KINDS = {"filter": (), "without": ("-s", "DEDUP_ENABLED=False")}
+
+
+def main() -> None:
+    """Crawl, and print a table and where memory has grown."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pages", type=int, default=100_000)
+    parser.add_argument("--interval", type=int, default=10_000)
+    parser.add_argument("--tokenizer", default="rjieba")
+    parser.add_argument("--extract", action="store_true")
+    parser.add_argument("--trace", action="store_true")
+    given = parser.parse_args()
+    options = [
+        "--pages",
+        str(given.pages),
+        "--interval",
+        str(given.interval),
+        "-s",
+        f"DEDUP_TOKENIZER={given.tokenizer}",
+    ]
+    options += [f"--{name}" for name in ("extract", "trace") if getattr(given, name)]
+    before = os.getloadavg()
+    with ThreadPoolExecutor() as pool:
+        started = {kind: pool.submit(_crawl, kind, [*options, *own]) for kind, own in _KINDS.items()}
+        samples = {kind: future.result() for kind, future in started.items()}
+    _report(samples["filter"], samples["without"], _header(given, before))
+    for kind, taken in samples.items():
+        for place, kilobytes in taken[-1].grown:
+            console.print(f"{kind}: {kilobytes:+,.0f} KB at {place}")
+
+
+def _crawl(kind: str, options: Sequence[str]) -> list[Sample]:
+    """One crawl in a process of its own; its samples, each of which is noted on standard error."""
+    samples = []
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "benchmarks.soaked", folder, *options]
+        with subprocess.Popen(command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                sample = Sample(**json.loads(line))
+                samples.append(sample)
+                print(f"{kind}: {sample.pages:,} pages, {sample.rss:.1f} MB", file=sys.stderr, flush=True)
+    if process.returncode:
+        sys.exit(f"The crawl ended with {process.returncode}.")
+    return samples
+
+
+def _header(given: argparse.Namespace, before: Sequence[float]) -> str:
+    load = " … ".join(f"{one[0]:.1f}" for one in (before, os.getloadavg()))
+    return (
+        f"{given.pages:,} pages of {HOSTS} hosts, tokenizer {given.tokenizer}, both crawls at once; "
+        f"Python {platform.python_version()}, {os.cpu_count()} cores, load of the machine {load}"
+    )
+
+
+def _report(filtered: Sequence[Sample], plain: Sequence[Sample], header: str) -> None:
+    table = Table(title=header, title_justify="left")
+    for column in (
+        "pages",
+        "kept",
+        "dropped",
+        "RSS MB",
+        "own",
+        "of files",
+        "descrip-\ntors",
+        "threads",
+        "responses\nalive",
+        "ms\na page",
+        "CPU ms",
+        "without:\nown MB",
+        "descrip-\ntors",
+        "threads",
+        "ms\na page",
+        "CPU ms",
+        "filter adds\nown MB",
+    ):
+        table.add_column(column, justify="right")
+    for own, peer in zip(filtered, plain, strict=True):
+        table.add_row(
+            *(f"{count:,}" for count in (own.pages, own.kept, own.dropped)),
+            *(f"{megabytes:.1f}" for megabytes in (own.rss, own.anonymous, own.file)),
+            *(str(count) for count in (own.descriptors, own.threads, own.responses)),
+            *(f"{took:.1f}" for took in (own.wall, own.cpu)),
+            f"{peer.anonymous:.1f}",
+            *(str(count) for count in (peer.descriptors, peer.threads)),
+            *(f"{took:.1f}" for took in (peer.wall, peer.cpu)),
+            f"{own.anonymous - peer.anonymous:.1f}",
+        )
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()
