@@ -230,6 +230,8 @@ class Deduplicator:
         try:
             if goodbye and opened.lock.is_held:
                 opened.store.end_run(opened.visit.run, finished=finished)
+        except IndexGone:
+            pass  # with all that the run has settled
         except IndexUnusable as error:
             logger.warning("The run ends without goodbye, so that its last pages may be stored twice: %s", error)
         finally:

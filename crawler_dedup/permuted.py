@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
@@ -12,11 +11,12 @@ from pathlib import Path
 from types import TracebackType
 
 import lmdb
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.buckets import Buckets, Tally, runs, tally
-from crawler_dedup.engine import MAP_SIZE
+from crawler_dedup.engine import MAP_SIZE, stored_number
 from crawler_dedup.environment import Environment
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import DESIGNS, SignatureMatch, near
@@ -29,6 +29,8 @@ _SCOPE = 0
 _SLICE = 1 << 23
 _VERIFIED = 1 << 16
 _COUNT = b"count"
+_MAX_COUNT = 1 << 48
+"""A file of LMDB holds no more: signatures take 32 bytes each."""
 
 
 class PermutedIndex:
@@ -114,7 +116,8 @@ class PermutedIndex:
     def query_many(self, signatures: Signatures, max_distance: int = 3) -> list[list[SignatureMatch]]:
         """:meth:`query` for each of *signatures*, on one state of the index."""
         with self.environment.read() as txn:
-            return [self._query(txn, signature, max_distance) for signature in _array(signatures).tolist()]
+            asked = self.environment.watched(_array(signatures).tolist())
+            return [self._query(txn, signature, max_distance) for signature in asked]
 
     def blocks(self, size: int) -> Iterator[NDArray[np.uint64]]:
         """All signatures in ascending order, in arrays of up to *size*. One state of the index, while it goes on.
@@ -250,7 +253,7 @@ class PermutedIndex:
         """The first table's buckets, each sorted: its keys are the signatures' highest bits."""
         bucket: list[NDArray[np.uint64]] = []
         before = 0
-        for _, key, payloads in self._buckets.items(txn):
+        for _, key, payloads in self.environment.watched(self._buckets.items(txn)):
             if key != before and bucket:
                 yield np.sort(np.concatenate(bucket))
                 bucket = []
@@ -262,7 +265,11 @@ class PermutedIndex:
             yield np.sort(np.concatenate(bucket))
 
     def _count(self, txn: lmdb.Transaction) -> int:
-        return min(int.from_bytes(txn.get(_COUNT, b"", db=self.environment.meta), "little"), sys.maxsize)
+        stored = txn.get(_COUNT, db=self.environment.meta)
+        count = 0 if stored is None else stored_number(stored, 8, "little")
+        if count > _MAX_COUNT:
+            raise msgspec.DecodeError(f"the index cannot have {count} signatures")
+        return count
 
     def _set_count(self, txn: lmdb.Transaction, count: int) -> None:
         txn.put(_COUNT, max(0, count).to_bytes(8, "little"), db=self.environment.meta)

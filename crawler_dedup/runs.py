@@ -18,8 +18,10 @@ from time import monotonic, time
 import lmdb
 import msgspec
 
+from crawler_dedup.engine import stored_number
 from crawler_dedup.filesystem import HeldFile, is_held
-from crawler_dedup.records import Record
+from crawler_dedup.records import Record, Time
+from crawler_dedup.signedpage import Count
 
 
 def wall_clock() -> int:
@@ -48,8 +50,8 @@ class Run(msgspec.Struct, frozen=True, array_like=True):
         is_tidy: whether nothing is left of it that was not handled.
     """
 
-    last: int
-    grace: int
+    last: Time
+    grace: Count
     has_finished: bool = False
     is_tidy: bool = False
 
@@ -65,7 +67,7 @@ class Run(msgspec.Struct, frozen=True, array_like=True):
 _LOCK_FILE = "run-{}.lock"
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Run).decode
+_decoder = msgspec.msgpack.Decoder(Run)
 
 
 class RunLock:
@@ -132,7 +134,7 @@ class Runs:
     def _items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Run]]:
         with txn.cursor(db=self._runs) as cursor:
             for name, found in cursor:
-                yield int.from_bytes(name, "big"), _decode(found)
+                yield stored_number(name, 4), _decode(found)
 
     def _find(self, txn: lmdb.Transaction, number: int) -> Run | None:
         found = txn.get(_name(number), db=self._runs)
@@ -181,6 +183,13 @@ class States:
 
 def _lock_file(directory: Path, number: int) -> Path:
     return directory / _LOCK_FILE.format(f"{number:08x}")
+
+
+def _decode(content: bytes | memoryview) -> Run:
+    try:
+        return _decoder.decode(content)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
 
 
 def _name(number: int) -> bytes:
