@@ -35,8 +35,8 @@ _T = TypeVar("_T")
 _OPEN_TIMEOUT = 30.0
 _CLOSE_TIMEOUT = 10.0
 _USE_TIMEOUT = 1.0
-_WATCHED = 100
-"""Items that a long transaction reads between two looks at the file."""
+_WATCHED = 0.01
+"""Seconds for which a long transaction reads between two looks at the file."""
 
 
 class Environment:
@@ -157,9 +157,15 @@ class Environment:
 
     def watched(self, items: Iterable[_T]) -> Iterator[_T]:
         """*items* that are read in one long transaction, while the index may still be used. Raises as :meth:`read`."""
-        for number, item in enumerate(items):
-            if number % _WATCHED == 0:
+        rest, due = iter(items), 0.0
+        while True:
+            if time.monotonic() >= due:  # also after whoever asked for the item before has taken long
                 self._require()
+                due = time.monotonic() + _WATCHED
+            try:
+                item = next(rest)
+            except StopIteration:
+                return
             yield item
 
     @property

@@ -145,6 +145,13 @@ class HeldFile:
         """Whether this process holds it still."""
         return not self._file.closed
 
+    @property
+    def is_there(self) -> bool:
+        """Whether this process holds it still, and others find it under its path."""
+        with suppress(OSError):
+            return self.is_held and self._path.stat().st_ino == os.fstat(self._file.fileno()).st_ino
+        return False
+
     def leave(self) -> None:
         """Give it up and remove it. A second time nothing happens."""
         if self.is_held:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
@@ -11,7 +12,6 @@ from pathlib import Path
 from types import TracebackType
 
 import lmdb
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,8 +29,6 @@ _SCOPE = 0
 _SLICE = 1 << 23
 _VERIFIED = 1 << 16
 _COUNT = b"count"
-_MAX_COUNT = 1 << 48
-"""A file of LMDB holds no more: signatures take 32 bytes each."""
 
 
 class PermutedIndex:
@@ -266,10 +264,7 @@ class PermutedIndex:
 
     def _count(self, txn: lmdb.Transaction) -> int:
         stored = txn.get(_COUNT, db=self.environment.meta)
-        count = 0 if stored is None else stored_number(stored, 8, "little")
-        if count > _MAX_COUNT:
-            raise msgspec.DecodeError(f"the index cannot have {count} signatures")
-        return count
+        return 0 if stored is None else min(stored_number(stored, 8, "little"), sys.maxsize)
 
     def _set_count(self, txn: lmdb.Transaction, count: int) -> None:
         txn.put(_COUNT, max(0, count).to_bytes(8, "little"), db=self.environment.meta)

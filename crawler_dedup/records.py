@@ -12,9 +12,6 @@ from xxhash import xxh3_128_digest
 from crawler_dedup.engine import stored_number
 from crawler_dedup.signedpage import Count, SignedPage, is_well_formed
 
-Time = Annotated[int, msgspec.Meta(ge=0, lt=1 << 37)]
-"""In seconds since 1970; up to the year 6325, which a calendar still has."""
-
 MAX_ALIASES = 4
 """Further keys under which a page is known. A site that redirects each visit to an address of its own makes many."""
 
@@ -23,7 +20,7 @@ _NUMBER_BYTES = 5
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """A page that is kept. Times are in seconds since 1970.
+    """A page that is kept. Times are in seconds since 1970; one that was imported may say anything.
 
     Attributes:
         run: number of the run that filed it.
@@ -38,9 +35,9 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     page: SignedPage
     run: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)] = 0
     claim: Count = 0
-    filed: Time = 0
-    seen: Time = 0
-    settled: Time = 0
+    filed: int = 0
+    seen: int = 0
+    settled: int = 0
     stands: bool = True
     aliases: tuple[bytes, ...] = ()
 

@@ -20,7 +20,7 @@ import msgspec
 
 from crawler_dedup.engine import stored_number
 from crawler_dedup.filesystem import HeldFile, is_held
-from crawler_dedup.records import Record, Time
+from crawler_dedup.records import Record
 from crawler_dedup.signedpage import Count
 
 
@@ -50,7 +50,7 @@ class Run(msgspec.Struct, frozen=True, array_like=True):
         is_tidy: whether nothing is left of it that was not handled.
     """
 
-    last: Time
+    last: Count
     grace: Count
     has_finished: bool = False
     is_tidy: bool = False
@@ -65,6 +65,7 @@ class Run(msgspec.Struct, frozen=True, array_like=True):
 
 
 _LOCK_FILE = "run-{}.lock"
+_NAME_BYTES = 4
 
 _encode = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(Run)
@@ -92,6 +93,11 @@ class RunLock:
     def is_held(self) -> bool:
         """Whether it is held still; not in a child process."""
         return self._file.is_held
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is held still, and others find its file."""
+        return self._file.is_there
 
     def leave(self) -> None:
         """Hold it no more. A second time nothing happens."""
@@ -131,10 +137,23 @@ class Runs:
         """
         return {number: run for number, run in self._items(txn) if not self._lives(number)}
 
+    def unreadable(self, txn: lmdb.Transaction) -> list[bytes]:
+        """The names of the entries that cannot be read."""
+        with txn.cursor(db=self._runs) as cursor:
+            return [bytes(name) for name, content in cursor if not _is_readable(name, content)]
+
+    def rebuild(self, txn: lmdb.Transaction) -> None:
+        """Make the best of what cannot be read: such a run may have lost all that it settled."""
+        for name in self.unreadable(txn):
+            if len(name) == _NAME_BYTES:
+                txn.put(name, _encode(Run(last=0, grace=1)), db=self._runs)
+            else:
+                txn.delete(name, db=self._runs)
+
     def _items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Run]]:
         with txn.cursor(db=self._runs) as cursor:
             for name, found in cursor:
-                yield stored_number(name, 4), _decode(found)
+                yield stored_number(name, _NAME_BYTES), _decode(found)
 
     def _find(self, txn: lmdb.Transaction, number: int) -> Run | None:
         found = txn.get(_name(number), db=self._runs)
@@ -192,5 +211,13 @@ def _decode(content: bytes | memoryview) -> Run:
         raise msgspec.DecodeError(str(error)) from error
 
 
+def _is_readable(name: bytes | memoryview, content: bytes | memoryview) -> bool:
+    try:
+        _decode(content)
+    except msgspec.DecodeError:
+        return False
+    return len(name) == _NAME_BYTES
+
+
 def _name(number: int) -> bytes:
-    return (number & 0xFFFFFFFF).to_bytes(4, "big")
+    return (number & 0xFFFFFFFF).to_bytes(_NAME_BYTES, "big")
