@@ -248,11 +248,13 @@ def test_a_chunk_with_a_number_that_cannot_be_is_no_error_but_of_the_index(tmp_p
         buckets = Buckets(env, txn, b"tables")
         for name, chunk in (full(2) | {b"\0" * 12 + number: b"\7" * 8}).items():
             txn.put(name, chunk, db=buckets.db)
-        for use in (
+        many = np.arange(600, dtype=np.uint64)
+        uses: list[Callable[[], object]] = [
             lambda: buckets.remove(txn, 0, [0], 0x0707070707070707),
             lambda: buckets.insert(txn, 0, [0], 5),
-            lambda: buckets.insert_many(txn, 0, np.zeros(600, dtype=np.uint64), np.arange(600, dtype=np.uint64)),
-        ):
+            lambda: buckets.insert_many(txn, 0, many * np.uint64(0), many),
+        ]
+        for use in uses:
             with contextlib.suppress(IndexDamaged):
                 use()
         with pytest.raises(IndexDamaged, match="is damaged"):
