@@ -50,7 +50,7 @@ class Opening:
         self._directory = directory
         self._data, self._lock = str(directory / FILE), str(directory / LOCK_FILE)
         self._seen = 0, 0
-        self._damage: IndexDamaged | None = None
+        self._damage = ""
         try:
             refuse_network(directory)
             directory.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ class Opening:
         except IndexGone:
             return True
         except IndexDamaged:
-            return False
+            pass
         return False
 
     def require(self) -> None:
@@ -134,11 +134,10 @@ class Opening:
             raise IndexGone(f"The index in {self._directory} was deleted, or its lock file: {error}.") from error
         if (_identity(data), _identity(lock)) != self._identity:
             raise IndexGone(f"The index in {self._directory} was deleted or replaced, or its lock file.")
-        if self._damage is None and data.st_size < seen_data:
-            cut = f"{FILE} was cut off from {seen_data:,} to {data.st_size:,} bytes while it was open"
-            self._damage = damaged(self._directory, cut)
-        if self._damage is not None:
-            raise IndexDamaged(str(self._damage))
+        if data.st_size < seen_data and not self._damage:
+            self._damage = f"{FILE} was cut off from {seen_data:,} to {data.st_size:,} bytes while it was open"
+        if self._damage:
+            raise damaged(self._directory, self._damage)
         if lock.st_size < seen_lock:
             raise IndexGone(f"The lock file of the index in {self._directory} was cut off.")
         if data.st_size > seen_data or lock.st_size > seen_lock:

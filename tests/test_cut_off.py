@@ -14,6 +14,7 @@ from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexGone, IndexUn
 from crawler_dedup.compaction import compact
 from crawler_dedup.environment import Environment
 from crawler_dedup.permuted import PermutedIndex
+from crawler_dedup.store import Store
 from crawler_dedup.usedpages import first_missing_page
 from tests.crawling import WALK, Answer, Site, article, html, run_scrapy, run_script
 from tests.indexing import FILING, ByDistance, Signatures, array, beside, clusters, open_store, page, run, uniform
@@ -173,6 +174,7 @@ _OPEN = """
     from pathlib import Path
     from crawler_dedup import IndexUnusable
     from crawler_dedup.permuted import PermutedIndex
+from crawler_dedup.store import Store
 
     index = PermutedIndex.open(sys.argv[1])
     index.insert(list(range(0, 1 << 40, 1 << 28)))
@@ -259,6 +261,7 @@ _INSERT = """
     import sys
     from crawler_dedup import IndexUnusable
     from crawler_dedup.permuted import PermutedIndex
+from crawler_dedup.store import Store
 
     index = PermutedIndex.open(sys.argv[1])
     print("open", flush=True)
@@ -367,13 +370,20 @@ def test_a_file_that_was_cut_off_stops_a_crawl_with_a_sentence_before_the_first_
 def test_a_crawl_whose_lock_file_is_deleted_opens_the_index_anew_and_has_lost_nothing(tmp_path: Path) -> None:
     pages = {f"/{number}": html(article(number)) for number in range(30)}
     index = tmp_path / "index"
+    refused = []
 
     def delete() -> Answer:
         (index / "lock.mdb").unlink()
+        try:
+            Deduplicator.open(index, Config(tokenizer="bigrams"))
+        except IndexUnusable as error:
+            refused.append(str(error))
         return html(article("deletes it"))
 
     with Site(pages | {"/2": delete}) as site:
         crawl = run_script(tmp_path, WALK, {"DOWNLOAD_DELAY": 0.1}, site=site.url, paths=list(pages))
+    assert len(refused) == 1
+    assert "is open in another process" in refused[0]
     assert crawl.paths() == list(pages)
     verdicts = [item["verdict"] for item in crawl.items]
     assert verdicts[:3] == ["new", "new", "unchecked"]
@@ -384,6 +394,9 @@ def test_a_crawl_whose_lock_file_is_deleted_opens_the_index_anew_and_has_lost_no
         for path in ("/0", "/29"):
             body = article(path.strip("/"), frame="later").encode()
             assert deduplicator.check("http://later/", body, scope="spider walker").verdict == "duplicate"
+    store = Store.attach(index)
+    assert store.verify(FILING) == []
+    store.close()
 
 
 def test_a_deduplicator_opens_anew_what_it_cannot_use_any_more(tmp_path: Path) -> None:
