@@ -26,9 +26,11 @@ CHUNK = 4080
 """Bytes of each further full chunk: 510 payloads, a page of 4,096 bytes less LMDB's header."""
 _TOP = np.uint64((1 << 64) - 1)
 _NAME = 12
+_NAMES = (_NAME, _NAME + 4)
 _TALLIED = 4096
 _LAST = b"\xff" * 4
 _LAST_SCOPE = (1 << 32) - 1
+_MAX_CHUNKS = 1 << 31
 
 
 class Buckets:
@@ -90,7 +92,10 @@ class Buckets:
         with txn.cursor(db=self.db) as cursor:
             found = cursor.first()
             while found:
-                scope = int.from_bytes(bytes(cursor.key())[:4], "big")
+                name = bytes(cursor.key())
+                if len(name) not in _NAMES:  # a shorter one would be found again and again
+                    raise _damaged(name, cursor.value())
+                scope = int.from_bytes(name[:4], "big")
                 yield scope
                 found = scope < _LAST_SCOPE and cursor.set_range(_name(scope + 1, 0))
 
@@ -112,13 +117,8 @@ class Buckets:
                 number = int.from_bytes(name[_NAME:], "big")
                 if name[:_NAME] != bucket:
                     bucket, expected = bytes(name[:_NAME]), 0
-                if (
-                    len(name) not in (_NAME, _NAME + 4)
-                    or number != expected
-                    or len(chunk) % 8
-                    or not 0 < len(chunk) <= CHUNK
-                ):
-                    raise IndexDamaged(f"A bucket is damaged: chunk {bytes(name).hex()} of {len(chunk)} bytes.")
+                if len(name) not in _NAMES or number != expected or len(chunk) % 8 or not 0 < len(chunk) <= CHUNK:
+                    raise _damaged(name, chunk)
                 expected = number + 1 if len(chunk) == _size(number) else -1
                 yield (
                     int.from_bytes(bucket[:4], "big"),
@@ -173,6 +173,10 @@ def _chunk_name(name: bytes, number: int) -> bytes:
     return name + number.to_bytes(4, "big") if number else name
 
 
+def _damaged(name: bytes | memoryview, chunk: bytes | memoryview) -> IndexDamaged:
+    return IndexDamaged(f"A bucket is damaged: chunk {bytes(name).hex()} of {len(chunk)} bytes.")
+
+
 def _payloads(content: bytes | memoryview) -> Keys:
     try:
         return np.frombuffer(content, dtype=_PAYLOAD)
@@ -186,16 +190,25 @@ def _size(number: int) -> int:
 
 
 def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
-    """Number and content of a bucket's last chunk; (0, b"") where there is no bucket."""
+    """Number and content of a bucket's last chunk; (0, b"") where there is no bucket.
+
+    Raises:
+        IndexDamaged: the chunk cannot be the last one.
+    """
     chunk = cursor.get(name)
     if chunk is None:
         return 0, b""
+    number = 0
     if len(chunk) == FIRST:
         if not (cursor.set_range(name + _LAST) and cursor.prev()):
             cursor.last()
-        found = bytes(cursor.key())
-        return int.from_bytes(found[_NAME:], "big"), bytes(cursor.value())
-    return 0, bytes(chunk)
+        last, chunk = bytes(cursor.key()), cursor.value()
+        number = int.from_bytes(last[_NAME:], "big")
+        if last[:_NAME] != name or len(last) not in _NAMES or number >= _MAX_CHUNKS:
+            raise _damaged(last, chunk)
+    if len(chunk) % 8 or len(chunk) > _size(number):
+        raise _damaged(_chunk_name(name, number), chunk)
+    return number, bytes(chunk)
 
 
 def _append(cursor: lmdb.Cursor, name: bytes, added: bytes) -> None:

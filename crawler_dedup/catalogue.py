@@ -89,6 +89,7 @@ class Catalogue:
         """Make everything else anew from the records."""
         for buckets in (self.tables, self.representatives):
             txn.drop(buckets.db, delete=False)
+        self.runs.rebuild(txn)
         self.records.rebuild_numbers(txn)
         for number, record in self.records.items(txn):
             if record is not None:

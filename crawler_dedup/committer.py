@@ -35,10 +35,24 @@ _Job = Callable[[lmdb.Transaction], Any]
 class Committer:
     """Runs write jobs in a thread, in the order in which they came."""
 
-    def __init__(self, env: lmdb.Environment, explain: Callable[[Exception], Exception] = lambda error: error) -> None:
-        """*explain* turns what LMDB raises into what futures get."""
+    def __init__(
+        self,
+        env: lmdb.Environment,
+        explain: Callable[[Exception], Exception] = lambda error: error,
+        require: Callable[[], None] = lambda: None,
+        follow_up: Callable[[], _Job | None] = lambda: None,
+    ) -> None:
+        """Start the thread.
+
+        Args:
+            explain: turns what LMDB raises into what futures get.
+            require: raises where *env* must not be used; called before and in each transaction.
+            follow_up: says after each commit what must be done in a transaction by itself.
+        """
         self._env = env
         self._explain = explain
+        self._require = require
+        self._follow_up = follow_up
         self._readers_checked = time.monotonic()
         self._waiting: deque[tuple[_Job, Future[Any]]] = deque()
         self._clear_at = _MANY
@@ -97,6 +111,7 @@ class Committer:
                 if not self._waiting:
                     return
             self._commit(None)
+            self._do_follow_up()
             self._clear_dead_readers()
 
     def _commit(self, jobs: list[tuple[_Job, Future[Any]]] | None) -> None:
@@ -104,11 +119,14 @@ class Committer:
         results = []
         self._locked_out_since = time.monotonic()
         try:
+            self._require()
             with self._env.begin(write=True, buffers=True) as txn:
                 self._locked_out_since = math.inf
+                self._require()  # once more: the lock may have been waited for
                 if jobs is None:
                     jobs = self._take()
                 results = [job(txn) for job, _ in jobs]
+                self._require()
         except Exception as error:
             self._locked_out_since = math.inf
             self._blame(jobs if jobs is not None else self._take(), error)
@@ -116,11 +134,18 @@ class Committer:
         for (_, future), result in zip(jobs, results, strict=True):
             future.set_result(result)
 
+    def _do_follow_up(self) -> None:
+        with suppress(IndexUnusable, lmdb.Error):  # whoever comes next is told
+            job = self._follow_up()
+            if job is not None:
+                self._commit([(job, Future())])
+
     def _clear_dead_readers(self) -> None:
         """What a killed process was reading would be kept for ever, and the file would grow."""
         if time.monotonic() > self._readers_checked + _READERS_INTERVAL:
             self._readers_checked = time.monotonic()
-            with suppress(lmdb.Error):
+            with suppress(IndexUnusable, lmdb.Error):
+                self._require()
                 self._env.reader_check()
 
     def _take(self) -> list[tuple[_Job, Future[Any]]]:

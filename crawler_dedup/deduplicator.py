@@ -88,11 +88,11 @@ class Deduplicator:
         """
         return cls(Path(directory), Signer(config or Config(), cache_dir=Path(directory)))
 
-    def _open(self, *, fresh: bool) -> _Opened:
+    def _open(self, *, fresh: bool, lock: RunLock | None = None) -> _Opened:
         signer, config = self._signer, self._signer.config
         store = Store.open(self._directory, signer.spec, signer.libraries, map_size=config.map_size, fresh=fresh)
         try:
-            lock = store.begin_run()
+            lock = lock or store.begin_run()
         except BaseException:
             store.close()
             raise
@@ -104,16 +104,20 @@ class Deduplicator:
         return _Opened(store, lock, visit, replace(visit, claims=True))
 
     def reopen(self) -> None:
-        """Open the index anew, after its directory was deleted and made again; it is another run then.
+        """Open the index anew, after its directory was deleted and made again, or one of its files.
+
+        It is another run then, unless others still see that this one lives.
 
         Raises as :meth:`open`, and :class:`IndexGone` while there is no directory: where a disk was unmounted, none is
         made in its place.
         """
         if not self._directory.is_dir():
             raise IndexGone(f"{self._directory} was deleted.")
-        opened, self._opened = self._opened, self._open(fresh=False)
+        opened = self._opened
+        self._opened = self._open(fresh=False, lock=opened.lock if opened.lock.is_there else None)
         opened.store.close()
-        opened.lock.leave()
+        if self._opened.lock is not opened.lock:
+            opened.lock.leave()
 
     @property
     def run(self) -> int:
@@ -247,6 +251,8 @@ class Deduplicator:
         try:
             if goodbye and opened.lock.is_held:
                 opened.store.end_run(opened.visit, finished=finished)
+        except IndexGone:
+            pass  # with all that the run has settled
         except IndexUnusable as error:
             logger.warning("The run ends without goodbye, so that its last pages may be stored twice: %s", error)
         finally:

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import lmdb
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from crawler_dedup.access import opener
 from crawler_dedup.errors import IndexDamaged, IndexUnusable
 from crawler_dedup.header import FORMAT, decode
+from crawler_dedup.usedpages import first_missing_page
 
 _GIB = 1 << 30
 MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB if sys.maxsize > 1 << 32 else _GIB
@@ -67,7 +68,7 @@ def no_index(directory: Path) -> IndexUnusable:
     return IndexUnusable(f"There is no index in {directory}.")
 
 
-def damaged(directory: Path, error: Exception) -> IndexDamaged:
+def damaged(directory: Path, error: Exception | str) -> IndexDamaged:
     """An error that says that the index in *directory* is damaged, why, and the ways out."""
     return IndexDamaged(
         f"The index in {directory} is damaged: {error}. Ways out: an export or copy of it, or another directory"
@@ -123,15 +124,48 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
         raise unusable(directory, f"has the format {header.format}, this version has {FORMAT}")
 
 
-def fill_up(env: lmdb.Environment, file: Path) -> None:
-    """Make a truncated file as long as it says it is.
+def file_length(env: lmdb.Environment) -> int:
+    """How many bytes LMDB's file has once all its pages were written."""
+    length: int = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
+    return length
 
-    Reading behind its end would kill the process (SIGBUS); zeros are found by LMDB, which says that the index is
-    damaged. A sound file can be shorter too: the last pages may be free ones.
+
+def require_pages(env: lmdb.Environment, directory: Path) -> None:
+    """Raise :class:`IndexDamaged` where the file was cut off: reading behind its end would kill the process (SIGBUS).
+
+    A sound file can be shorter than LMDB says too: the last pages may be free ones. So every page that is used is
+    looked for, which takes a while with a large index.
     """
-    length = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
+    file = directory / FILE
+    if file.stat().st_size >= file_length(env):
+        return
+    try:
+        missing = first_missing_page(env, file)
+    except lmdb.Error as error:
+        raise damaged(directory, error) from error
+    if missing is not None:
+        size = file.stat().st_size
+        raise damaged(
+            directory, f"{FILE} was cut off: it has {size:,} bytes, and page {missing:,} stands behind its end"
+        )
+
+
+def fill_up(env: lmdb.Environment, directory: Path) -> None:
+    """Make a sound file as long as LMDB says, so that its pages need not be looked for each time.
+
+    For a process that has the index for itself alone. Raises as :func:`require_pages`.
+    """
+    require_pages(env, directory)
+    file, length = directory / FILE, file_length(env)
     if file.stat().st_size < length:
         os.truncate(file, length)
+
+
+def stored_number(content: bytes | memoryview, size: int, order: Literal["big", "little"] = "big") -> int:
+    """The number that *size* bytes stand for; raises :class:`msgspec.DecodeError` where there are fewer or more."""
+    if len(content) != size:
+        raise msgspec.DecodeError(f"a number has {len(content)} bytes instead of {size}")
+    return int.from_bytes(content, order)
 
 
 def pages(stat: Any) -> int:

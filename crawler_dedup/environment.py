@@ -7,9 +7,9 @@ committed, and a power cut cannot corrupt the index.
 from __future__ import annotations
 
 import os
-import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
@@ -20,28 +20,13 @@ from typing import Any, TypeVar
 import lmdb
 import msgspec
 
-from crawler_dedup.access import follow, make_directory
 from crawler_dedup.committer import Committer
-from crawler_dedup.engine import (
-    AS_MADE,
-    COPY,
-    FILE,
-    LOCK_FILE,
-    allocate,
-    damaged,
-    database_names,
-    explain,
-    fill_up,
-    lmdb_open,
-    no_index,
-    pages,
-    require_ours,
-    unusable,
-)
-from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.filesystem import HeldFile, Presence, refuse_network
+from crawler_dedup.engine import FILE, damaged, database_names, explain, no_index, pages
+from crawler_dedup.errors import IndexGone, IndexUnusable
+from crawler_dedup.filesystem import HeldFile
 from crawler_dedup.header import FORMAT, Header, check, decode
 from crawler_dedup.logs import logger_of
+from crawler_dedup.opening import Opening, open_alone
 
 logger = logger_of(__name__)
 
@@ -49,6 +34,9 @@ _T = TypeVar("_T")
 
 _OPEN_TIMEOUT = 30.0
 _CLOSE_TIMEOUT = 10.0
+_USE_TIMEOUT = 1.0
+_WATCHED = 0.01
+"""Seconds for which a long transaction reads between two looks at the file."""
 
 
 class Environment:
@@ -62,39 +50,13 @@ class Environment:
         self.directory = directory
         self._users = 0
         self._forked = False
-        try:
-            refuse_network(directory)
-            make_directory(directory)
-            self._presence = Presence(directory)
-        except OSError as error:
-            raise self._unusable("cannot be opened", error) from error
-        try:
-            self._lmdb = self._open_lmdb(map_size)
-        except BaseException as error:
-            self._presence.leave()
-            if isinstance(error, lmdb.InvalidError):
-                raise damaged(self.directory, error) from error
-            if isinstance(error, (OSError, lmdb.Error)):
-                raise self._unusable("cannot be opened", error) from error
-            raise
-        self._file = _identity(directory)
-        self._committer = Committer(self._lmdb, self._explain)
-
-    def _open_lmdb(self, map_size: int) -> lmdb.Environment:
-        if self._presence.alone():
-            shutil.rmtree(self.directory / COPY, ignore_errors=True)  # of a compaction that was killed
-            allocate(self.directory / LOCK_FILE)
-            is_new = not (self.directory / FILE).exists()
-            with lmdb_open(self.directory, map_size) as env:
-                fill_up(env, self.directory / FILE)
-            if is_new:
-                follow(self.directory / FILE, self.directory)
-        # Only now: a compaction may come between, and it puts another file in the place of this one.
-        if not self._presence.share(_OPEN_TIMEOUT):
-            raise IndexUnusable(f"The index in {self.directory} is being compacted by another process.")
-        env = lmdb_open(self.directory, map_size)
-        env.reader_check()
-        return env
+        self._is_given_up = False
+        self._is_closed = False
+        self._reading = 0
+        self._counting = threading.Lock()
+        self._opening = Opening(directory, map_size)
+        self._lmdb = self._opening.env
+        self._committer = Committer(self._lmdb, self._explain, self._opening.require, self._opening.follow_up)
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int) -> Environment:
@@ -108,10 +70,13 @@ class Environment:
         """
         directory = directory.resolve()
         with cls._lock:
+            cls._refuse_left_open(directory)
             environment = cls._open.get(directory)
             if environment is not None and not environment.is_gone:
                 environment._users += 1
                 return environment
+            if environment is not None:
+                environment._close_gone()
             environment = cls(directory, map_size)
             environment._users = 1
             try:
@@ -134,24 +99,9 @@ class Environment:
         with cls._lock:
             if directory in cls._open:
                 raise IndexUnusable(f"The index in {directory} is open elsewhere in this process.")
-            refuse_network(directory)
-            try:
-                presence = Presence(directory)
-            except OSError as error:
-                raise unusable(directory, "cannot be opened", error) from error
-            try:
-                if not presence.alone():
-                    raise IndexUnusable(f"The index in {directory} is open in another process: end that first.")
-                try:
-                    env = lmdb_open(directory, AS_MADE)
-                except lmdb.Error as error:
-                    raise unusable(directory, "cannot be opened", error) from error
-                with env:
-                    fill_up(env, directory / FILE)
-                    require_ours(env, directory)
-                    yield env
-            finally:
-                presence.leave()
+            cls._refuse_left_open(directory)
+            with open_alone(directory) as env:
+                yield env
 
     def close(self) -> None:
         """Give it up; the last user closes it for the process."""
@@ -164,20 +114,59 @@ class Environment:
             return
         if self._open.get(self.directory) is self:
             del self._open[self.directory]
+        if self._is_closed:
+            return
         if self._committer.close(_CLOSE_TIMEOUT):
-            self._lmdb.close()
-            self._presence.leave()
+            self._opening.close()
         else:  # closing under a thread that waits inside LMDB would crash the process
             self._left_open.append(self)
             logger.warning("The index in %s is locked by another process; it was left open.", self.directory)
 
+    def _close_gone(self) -> None:
+        """Close it under its users, who get :class:`IndexGone` from now on: LMDB opens a file once in a process.
+
+        Raises:
+            IndexUnusable: it is still used; what uses it ends when it next looks.
+        """
+        self._is_given_up = True
+        if self._is_closed:
+            return
+        give_up = time.monotonic() + _USE_TIMEOUT
+        while self._reading and time.monotonic() < give_up:
+            time.sleep(0.01)
+        if self._reading or not self._committer.close(_USE_TIMEOUT):
+            raise IndexUnusable(f"The index in {self.directory} is gone, but this process still uses it.")
+        self._is_closed = True
+        self._opening.close()
+
+    @classmethod
+    def _refuse_left_open(cls, directory: Path) -> None:
+        if any(left.directory == directory and not left.is_gone for left in cls._left_open):
+            raise IndexUnusable(f"The index in {directory} was left open by this process: another one locked it.")
+
     @property
     def is_gone(self) -> bool:
-        """Whether the file that is open is no longer the one in the directory: what is written is lost."""
-        try:
-            return _identity(self.directory) != self._file
-        except OSError:
-            return True
+        """Whether the files that are open are no longer those in the directory: what is written is lost."""
+        return self._is_given_up or self._opening.is_gone
+
+    def _require(self) -> None:
+        """Raise unless it may be used. Called before each use of LMDB."""
+        if self._is_given_up:
+            raise IndexGone(f"The index in {self.directory} was deleted or replaced.")
+        self._opening.require()
+
+    def watched(self, items: Iterable[_T]) -> Iterator[_T]:
+        """*items* that are read in one long transaction, while the index may still be used. Raises as :meth:`read`."""
+        rest, due = iter(items), 0.0
+        while True:
+            if time.monotonic() >= due:  # also after whoever asked for the item before has taken long
+                self._require()
+                due = time.monotonic() + _WATCHED
+            try:
+                item = next(rest)
+            except StopIteration:
+                return
+            yield item
 
     @property
     def shared(self) -> bool:
@@ -229,7 +218,10 @@ class Environment:
         """A read transaction: what was committed when it began. What LMDB raises in it becomes a clear error."""
         if self._forked:
             raise IndexUnusable(f"The index in {self.directory} was opened by a process of which this is a fork.")
+        with self._counting:
+            self._reading += 1  # from here on it is not closed under this
         try:
+            self._require()
             try:
                 txn = self._lmdb.begin(buffers=True)
             except lmdb.ReadersFullError:
@@ -239,12 +231,17 @@ class Environment:
                 yield txn
         except (lmdb.Error, msgspec.DecodeError) as error:
             raise self._explain(error) from error
+        finally:
+            with self._counting:
+                self._reading -= 1
 
     def submit(self, job: Callable[[lmdb.Transaction], _T], *, urgent: bool = True) -> Future[_T]:
         """Run *job* in the next write transaction; its future is done once that is on disk.
 
         One that is not *urgent* waits a moment for others with which it is written.
         """
+        if self._is_given_up:
+            self._require()  # raises
         return self._committer.submit(job, urgent=urgent)
 
     def write(self, job: Callable[[lmdb.Transaction], _T], timeout: float | None = None) -> _T:
@@ -273,9 +270,12 @@ class Environment:
     def figures(self) -> dict[str, int]:
         """The file in bytes (``file``, of which ``disk`` are taken) and pages (``page`` bytes each; ``pages``, of which
         ``used`` hold something), and the number of ``readers``."""
+        return self.write(self._figures)
+
+    def _figures(self, txn: lmdb.Transaction) -> dict[str, int]:
         file = (self.directory / FILE).stat()
         info, main = self._lmdb.info(), self._lmdb.stat()
-        used = self.write(self._used_pages)
+        used = sum(pages(txn.stat(database)) for database in self._all_databases(txn))
         return {
             "file": file.st_size,
             "disk": getattr(file, "st_blocks", 0) * 512 or file.st_size,
@@ -284,9 +284,6 @@ class Environment:
             "used": used + pages(main) + 2,
             "readers": len(self._lmdb.readers().splitlines()) - 1,
         }
-
-    def _used_pages(self, txn: lmdb.Transaction) -> int:
-        return sum(pages(txn.stat(database)) for database in self._all_databases(txn))
 
     def _open_meta(self, txn: lmdb.Transaction) -> None:
         names = database_names(txn)
@@ -316,20 +313,12 @@ class Environment:
     def _explain(self, error: Exception) -> Exception:
         return explain(error, self._lmdb, self.directory)
 
-    def _unusable(self, what: str, error: Exception | None = None) -> IndexUnusable:
-        return unusable(self.directory, what, error)
-
-
-def _identity(directory: Path) -> tuple[int, int]:
-    found = (directory / FILE).stat()
-    return found.st_dev, found.st_ino
-
 
 def _after_fork() -> None:
     # LMDB's handles and the writing threads stay with the parent. LMDB refuses the child an index that the parent has
     # open; without this, the child would wait for a thread that it does not have.
     for environment in (*Environment._open.values(), *Environment._left_open):
-        environment._presence.leave()
+        environment._opening.forked()
         environment._committer.forked()
         environment._forked = True
     HeldFile.forked()

@@ -6,6 +6,7 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import IO, Any
 
 import portalocker
 import psutil
@@ -58,21 +59,24 @@ def _on_network(directory: Path, kind: str, where: str) -> IndexUnusable:
 class Presence:
     """Who has a directory open, across processes: a lock on a file in it that its users share.
 
-    It goes with the process, however that ends.
+    It goes with the process, however that ends. The data file is locked in the same way, for the case that
+    somebody deletes ``users.lock``. (Not on Windows, where nobody could read what is locked or delete what is open.)
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, data_file: str) -> None:
+        self._data_path = directory / data_file
+        self._data: IO[bytes] | None = None
         self._file = open(directory / "users.lock", "a", opener=opener)  # noqa: SIM115  (open as long as we are)
         self._held = False
 
     def alone(self) -> bool:
         """Take the directory for ourselves alone; ``False`` when others have it open."""
-        return self._lock(portalocker.LockFlags.EXCLUSIVE)
+        return self._lock(portalocker.LockFlags.EXCLUSIVE) and self._lock_data(portalocker.LockFlags.EXCLUSIVE)
 
     def share(self, timeout: float) -> bool:
         """Be one of its users (again); ``False`` when another process has it for itself for *timeout* seconds."""
         give_up = time.monotonic() + timeout
-        while not self._lock(portalocker.LockFlags.SHARED):
+        while not (self._lock(portalocker.LockFlags.SHARED) and self._lock_data(portalocker.LockFlags.SHARED)):
             if time.monotonic() > give_up:
                 return False
             time.sleep(0.02)
@@ -81,19 +85,38 @@ class Presence:
     def leave(self) -> None:
         """Be none of its users any more."""
         self._file.close()
+        self._leave_data()
 
     def _lock(self, kind: portalocker.LockFlags) -> bool:
         if self._held:  # no system turns one kind into the other in one step
             portalocker.unlock(self._file)
-        try:
-            portalocker.lock(self._file, kind | portalocker.LockFlags.NON_BLOCKING)
-        except portalocker.AlreadyLocked:
-            self._held = False
-        except portalocker.LockException as error:
-            raise IndexUnusable(f"{self._file.name} cannot be locked: {error}") from error
-        else:
-            self._held = True
+        self._held = _lock(self._file, kind)
         return self._held
+
+    def _lock_data(self, kind: portalocker.LockFlags) -> bool:
+        self._leave_data()
+        if os.name != "posix":
+            return True
+        try:
+            self._data = self._data_path.open("rb")
+        except FileNotFoundError:
+            return True
+        return _lock(self._data, kind)
+
+    def _leave_data(self) -> None:
+        if self._data is not None:
+            self._data.close()
+
+
+def _lock(file: IO[Any], kind: portalocker.LockFlags) -> bool:
+    """Lock *file*; ``False`` where others hold a lock that forbids it."""
+    try:
+        portalocker.lock(file, kind | portalocker.LockFlags.NON_BLOCKING)
+    except portalocker.AlreadyLocked:
+        return False
+    except portalocker.LockException as error:
+        raise IndexUnusable(f"{file.name} cannot be locked: {error}") from error
+    return True
 
 
 class HeldFile:
@@ -122,6 +145,13 @@ class HeldFile:
     def is_held(self) -> bool:
         """Whether this process holds it still."""
         return not self._file.closed
+
+    @property
+    def is_there(self) -> bool:
+        """Whether this process holds it still, and others find it under its path."""
+        with suppress(OSError):
+            return self.is_held and self._path.stat().st_ino == os.fstat(self._file.fileno()).st_ino
+        return False
 
     def leave(self) -> None:
         """Give it up and remove it. A second time nothing happens."""

@@ -37,7 +37,7 @@ def decode(content: bytes | memoryview) -> Header:
     """The header that was stored as JSON; raises :class:`msgspec.DecodeError` for anything else."""
     try:
         return msgspec.json.decode(content, type=Header)
-    except UnicodeDecodeError as error:
+    except (UnicodeDecodeError, RecursionError) as error:
         raise msgspec.DecodeError(str(error)) from error
 
 

@@ -15,7 +15,7 @@ from crawler_dedup.catalogue import Filing
 from crawler_dedup.config import Config
 from crawler_dedup.engine import AS_MADE, FILE, MAP_SIZE, no_index
 from crawler_dedup.environment import Environment
-from crawler_dedup.errors import ExportUnreadable
+from crawler_dedup.errors import ConfigError, ExportUnreadable, IndexDamaged
 from crawler_dedup.header import Header
 from crawler_dedup.lookup import Lookup
 from crawler_dedup.permuted import PermutedIndex, tables_of
@@ -78,17 +78,24 @@ def filing_of(header: Header) -> Filing:
 def config_as_made(header: Header, config: Config) -> Config:
     """*config* with the settings on which the signatures of an index with *header* depend.
 
-    Raises :class:`ConfigError` for a scheme, tokenizer or extractor that this version does not have.
+    Raises:
+        ConfigError: this version does not have its scheme, tokenizer or extractor.
+        IndexDamaged: the header does not say what they are.
     """
     spec = header.spec
-    return replace(
-        config,
-        scheme=spec["scheme"],
-        extractor=spec["extractor"].split()[0],
-        min_features=int(spec["min features"]),
-        tokenizer=spec["tokenizer"],
-        fold_han=spec["fold han"] == "yes",
-    )
+    try:
+        return replace(
+            config,
+            scheme=spec["scheme"],
+            extractor=spec["extractor"].split()[0],
+            min_features=int(spec["min features"]),
+            tokenizer=spec["tokenizer"],
+            fold_han=spec["fold han"] == "yes",
+        )
+    except ConfigError:  # a ValueError too
+        raise
+    except (KeyError, IndexError, ValueError) as error:
+        raise IndexDamaged(f"The header of the index is damaged: {error!r}.") from error
 
 
 def verify(index: Store | PermutedIndex, advance: Advance) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.buckets import Buckets, Tally, runs, tally
-from crawler_dedup.engine import MAP_SIZE
+from crawler_dedup.engine import MAP_SIZE, stored_number
 from crawler_dedup.environment import Environment
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import DESIGNS, SignatureMatch, near
@@ -114,7 +114,8 @@ class PermutedIndex:
     def query_many(self, signatures: Signatures, max_distance: int = 3) -> list[list[SignatureMatch]]:
         """:meth:`query` for each of *signatures*, on one state of the index."""
         with self.environment.read() as txn:
-            return [self._query(txn, signature, max_distance) for signature in _array(signatures).tolist()]
+            asked = self.environment.watched(_array(signatures).tolist())
+            return [self._query(txn, signature, max_distance) for signature in asked]
 
     def blocks(self, size: int) -> Iterator[NDArray[np.uint64]]:
         """All signatures in ascending order, in arrays of up to *size*. One state of the index, while it goes on.
@@ -250,7 +251,7 @@ class PermutedIndex:
         """The first table's buckets, each sorted: its keys are the signatures' highest bits."""
         bucket: list[NDArray[np.uint64]] = []
         before = 0
-        for _, key, payloads in self._buckets.items(txn):
+        for _, key, payloads in self.environment.watched(self._buckets.items(txn)):
             if key != before and bucket:
                 yield np.sort(np.concatenate(bucket))
                 bucket = []
@@ -262,7 +263,8 @@ class PermutedIndex:
             yield np.sort(np.concatenate(bucket))
 
     def _count(self, txn: lmdb.Transaction) -> int:
-        return min(int.from_bytes(txn.get(_COUNT, b"", db=self.environment.meta), "little"), sys.maxsize)
+        stored = txn.get(_COUNT, db=self.environment.meta)
+        return 0 if stored is None else min(stored_number(stored, 8, "little"), sys.maxsize)
 
     def _set_count(self, txn: lmdb.Transaction, count: int) -> None:
         txn.put(_COUNT, max(0, count).to_bytes(8, "little"), db=self.environment.meta)

@@ -9,17 +9,19 @@ import lmdb
 import msgspec
 from xxhash import xxh3_128_digest
 
-from crawler_dedup.signedpage import SignedPage, is_well_formed
+from crawler_dedup.engine import stored_number
+from crawler_dedup.signedpage import Count, SignedPage, is_well_formed
 from crawler_dedup.urls import without_credentials
 
 MAX_ALIASES = 4
 """Further keys under which a page is known. A site that redirects each visit to an address of its own makes many."""
 
 _NAME_BYTES = 12
+_NUMBER_BYTES = 5
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """A page that is kept. Times are in seconds since 1970.
+    """A page that is kept. Times are in seconds since 1970; one that was imported may say anything.
 
     Attributes:
         run: number of the run that filed it.
@@ -32,8 +34,8 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     """
 
     page: SignedPage
-    run: int = 0
-    claim: int = 0
+    run: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)] = 0
+    claim: Count = 0
     filed: int = 0
     seen: int = 0
     settled: int = 0
@@ -74,7 +76,7 @@ class Records:
 
     def get(self, txn: lmdb.Transaction, number: int) -> Record | None:
         """The record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` for one that cannot be read."""
-        if number >> 40:  # a damaged bucket may say anything
+        if number >> 8 * _NUMBER_BYTES:  # a damaged bucket may say anything
             return None
         found = txn.get(_number(number), db=self._records)
         return None if found is None else decode(found)
@@ -82,7 +84,7 @@ class Records:
     def add(self, txn: lmdb.Transaction, record: Record) -> int:
         """Store *record* under a new number, which is returned."""
         with txn.cursor(db=self._records) as cursor:
-            number = int.from_bytes(cursor.key(), "big") + 1 if cursor.last() else 1
+            number = stored_number(cursor.key(), _NUMBER_BYTES) + 1 if cursor.last() else 1
         name = _number(number)
         txn.put(name_of(record.page.scope, record.page.key), name, db=self._numbers)
         txn.put(name, encode(self._with_free_aliases(txn, number, record)), db=self._records, append=True)
@@ -120,14 +122,18 @@ class Records:
         return txn.get(name_of(scope, key), db=self._numbers) is not None
 
     def items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Record | None]]:
-        """(number, record) in ascending order; ``None`` for a record that cannot be read."""
+        """(number, record) in ascending order; ``None`` for a record that cannot be read.
+
+        Raises:
+            msgspec.DecodeError: what stands there is no number.
+        """
         with txn.cursor(db=self._records) as cursor:
             for name, found in cursor:
                 try:
                     record = decode(found)
                 except msgspec.DecodeError:
                     record = None
-                yield int.from_bytes(name, "big"), record
+                yield stored_number(name, _NUMBER_BYTES), record
 
     def leads_to(self, txn: lmdb.Transaction, number: int, record: Record) -> bool:
         """Whether the page key of *record* leads to *number*."""
@@ -141,6 +147,7 @@ class Records:
     def rebuild_numbers(self, txn: lmdb.Transaction) -> None:
         """Make the page keys anew from the records. What cannot be read goes; of two records of a page the older."""
         txn.drop(self._numbers, delete=False)
+        self._remove_nameless(txn)
         unreadable = []
         for number, record in self.items(txn):
             if record is None:
@@ -154,6 +161,13 @@ class Records:
         for number in unreadable:
             txn.delete(_number(number), db=self._records)
         self._rebuild_aliases(txn)
+
+    def _remove_nameless(self, txn: lmdb.Transaction) -> None:
+        """Remove what stands under no number."""
+        with txn.cursor(db=self._records) as cursor:
+            nameless = [bytes(name) for name in cursor.iternext(values=False) if len(name) != _NUMBER_BYTES]
+        for name in nameless:
+            txn.delete(name, db=self._records)
 
     def _rebuild_aliases(self, txn: lmdb.Transaction) -> None:
         aliased = [(number, record) for number, record in self.items(txn) if record is not None and record.aliases]
@@ -175,11 +189,14 @@ class Records:
 
     def _number_of(self, txn: lmdb.Transaction, name: bytes) -> int | None:
         number = txn.get(name, db=self._numbers)
-        return None if number is None else int.from_bytes(number, "big")
+        return None if number is None else stored_number(number, _NUMBER_BYTES)
 
 
 def _number(number: int) -> bytes:
-    return number.to_bytes(5, "big")
+    try:
+        return number.to_bytes(_NUMBER_BYTES, "big")
+    except OverflowError as error:  # the one after the last that can be
+        raise msgspec.DecodeError(f"{number} is no number of a record") from error
 
 
 def name_of(scope: str, key: str) -> bytes:

@@ -20,9 +20,11 @@ import msgspec
 import portalocker
 
 from crawler_dedup.access import owner_of
+from crawler_dedup.engine import stored_number
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.filesystem import HeldFile, is_held, may_be_held
 from crawler_dedup.records import Record
+from crawler_dedup.signedpage import Count
 
 
 def wall_clock() -> int:
@@ -52,11 +54,11 @@ class Run(msgspec.Struct, frozen=True, array_like=True):
         stored_until: what it settled then or later is not stored, once the run is over; ``None``: only the grace counts.
     """
 
-    last: int
-    grace: int
+    last: Count
+    grace: Count
     has_finished: bool = False
     is_tidy: bool = False
-    stored_until: int | None = None
+    stored_until: Count | None = None
 
     def may_have_lost(self, record: Record) -> bool:
         """Whether *record*, which is one of this run's, is not stored for sure if the run has died.
@@ -70,9 +72,10 @@ class Run(msgspec.Struct, frozen=True, array_like=True):
 
 
 _LOCK_FILE = "run-{}.lock"
+_NAME_BYTES = 4
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Run).decode
+_decoder = msgspec.msgpack.Decoder(Run)
 
 
 class RunLock:
@@ -106,6 +109,11 @@ class RunLock:
     def is_held(self) -> bool:
         """Whether it is held still; not in a child process."""
         return self._file.is_held
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is held still, and others find its file."""
+        return self._file.is_there
 
     def leave(self) -> None:
         """Hold it no more. A second time nothing happens."""
@@ -170,10 +178,23 @@ class Runs:
         """
         return {number: run for number, run in self._items(txn) if self._lives(number) is False}
 
+    def unreadable(self, txn: lmdb.Transaction) -> list[bytes]:
+        """The names of the entries that cannot be read."""
+        with txn.cursor(db=self._runs) as cursor:
+            return [bytes(name) for name, content in cursor if not _is_readable(name, content)]
+
+    def rebuild(self, txn: lmdb.Transaction) -> None:
+        """Make the best of what cannot be read: such a run may have lost all that it settled."""
+        for name in self.unreadable(txn):
+            if len(name) == _NAME_BYTES:
+                txn.put(name, _encode(Run(last=0, grace=1)), db=self._runs)
+            else:
+                txn.delete(name, db=self._runs)
+
     def _items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Run]]:
         with txn.cursor(db=self._runs) as cursor:
             for name, found in cursor:
-                yield int.from_bytes(name, "big"), _decode(found)
+                yield stored_number(name, _NAME_BYTES), _decode(found)
 
     def _find(self, txn: lmdb.Transaction, number: int) -> Run | None:
         found = txn.get(_name(number), db=self._runs)
@@ -226,5 +247,20 @@ def _lock_file(directory: Path, number: int) -> Path:
     return directory / _LOCK_FILE.format(f"{number:08x}")
 
 
+def _decode(content: bytes | memoryview) -> Run:
+    try:
+        return _decoder.decode(content)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
+def _is_readable(name: bytes | memoryview, content: bytes | memoryview) -> bool:
+    try:
+        _decode(content)
+    except msgspec.DecodeError:
+        return False
+    return len(name) == _NAME_BYTES
+
+
 def _name(number: int) -> bytes:
-    return (number & 0xFFFFFFFF).to_bytes(4, "big")
+    return (number & 0xFFFFFFFF).to_bytes(_NAME_BYTES, "big")

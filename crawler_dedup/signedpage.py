@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Signature(NamedTuple):
@@ -89,18 +91,18 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     scope: str
     title: str = ""
     digest: bytes = b""
-    size: int = 0
+    size: Count = 0
     kind: Kind = Kind.TEXT
-    chars: int = 0
+    chars: Count = 0
     signature: int = 0
     value: bytes = b""
-    features: int = 0
+    features: Count = 0
     sketch: bytes = b""
     feature_digest: bytes = b""
     numbers: bytes = b""
-    link_count: int = 0
-    link_chars: int = 0
-    inner_link_chars: int = 0
+    link_count: Count = 0
+    link_chars: Count = 0
+    inner_link_chars: Count = 0
     link_digest: bytes = b""
     links: bytes = b""
     alias: str = ""

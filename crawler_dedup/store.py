@@ -18,7 +18,7 @@ from crawler_dedup.catalogue import Catalogue, Filing
 from crawler_dedup.decision import Decision
 from crawler_dedup.engine import AS_MADE
 from crawler_dedup.environment import Environment
-from crawler_dedup.errors import IndexGone, IndexUnusable
+from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.header import Header
 from crawler_dedup.records import Record
 from crawler_dedup.runs import RunLock, wall_clock
@@ -117,8 +117,6 @@ class Store:
         learned: set[int] = set()  # where another job fails, this one is done twice
 
         def job(txn: lmdb.Transaction) -> list[Decision]:
-            if self.environment.is_gone:
-                raise IndexGone(f"The index in {self.environment.directory} was deleted or replaced.")
             if self.environment.header_in(txn) != self.header:
                 raise IndexUnusable(
                     f"The index in {self.environment.directory} was emptied for another configuration meanwhile."
@@ -165,7 +163,7 @@ class Store:
         """The numbers of the records that *select* picks, some hundred at a time."""
         picked: list[int] = []
         with self.environment.read() as txn:
-            for number, record in self._catalogue.records.items(txn):
+            for number, record in self.environment.watched(self._catalogue.records.items(txn)):
                 advance(1)
                 if record is not None and select(record):
                     picked.append(number)
@@ -202,7 +200,8 @@ class Store:
         """
         is_wanted = self._stands() if standing else lambda _: True
         with self.environment.read() as txn:
-            readable = (record for _, record in self._catalogue.records.items(txn) if record is not None)
+            every = self.environment.watched(self._catalogue.records.items(txn))
+            readable = (record for _, record in every if record is not None)
             wanted = filter(is_wanted, readable)
             while block := list(islice(wanted, size)):
                 yield block

@@ -50,7 +50,8 @@ def problems(
     while block := list(islice(every, _SLICE)):
         _look_at(block, txn, catalogue, keys, findings)
         advance(len(block))
-    sentences = [f"{count} {what}." for what, count in findings.wrong.items()]
+    findings.wrong["runs cannot be read"] += len(catalogue.runs.unreadable(txn))
+    sentences = [f"{count} {what}." for what, count in findings.wrong.items() if count]
     if records.keys_count(txn) != findings.keys:
         sentences.append(f"There are {records.keys_count(txn)} page keys, {findings.keys} expected.")
     for name, found, expected in (

@@ -19,7 +19,7 @@ import numpy as np
 import psutil
 import pytest
 
-from crawler_dedup import IndexMismatch, IndexUnusable, Verdict
+from crawler_dedup import IndexGone, IndexMismatch, IndexUnusable, Verdict
 from crawler_dedup import committer as committer_module
 from crawler_dedup import environment as environment_module
 from crawler_dedup.committer import Committer
@@ -865,13 +865,14 @@ def broken(txn: lmdb.Transaction) -> None:
     raise lmdb.Error("broken")
 
 
-def test_an_index_whose_directory_is_removed_goes_on_answering(tmp_path: Path) -> None:
+def test_an_index_whose_directory_is_removed_takes_nothing_more_and_answers_that(tmp_path: Path) -> None:
     with PermutedIndex.open(tmp_path / "index") as index:
         shutil.rmtree(tmp_path / "index")
         for number in range(3):
-            bad = index.environment.submit(broken)
-            assert isinstance(bad.exception(10), IndexUnusable)
-            assert index.submit(number).result(10) == 1
+            assert isinstance(index.environment.submit(broken).exception(10), IndexGone)
+            assert isinstance(index.submit(number).exception(10), IndexGone)
+            with pytest.raises(IndexGone, match="was deleted"):
+                index.query(number)
 
 
 @pytest.mark.parametrize("error", [OSError("gone"), PermissionError("not yours")], ids=repr)

@@ -4,20 +4,23 @@ import contextlib
 import random
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import lmdb
 import msgspec
+import numpy as np
 import pytest
 
-from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable, maintenance
+from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable, SignedPage, maintenance
+from crawler_dedup.buckets import Buckets
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.records import Record, decode, encode
 from crawler_dedup.store import Store
 from tests.crawling import article
 from tests.indexing import FILING, array, cut_chunks, put_meta, uniform
 
-DATABASES = (b"tables", b"representatives", b"records", b"numbers")
+DATABASES = (b"tables", b"representatives", b"records", b"numbers", b"runs")
 CONFIG = Config(tokenizer="bigrams")
 URLS = ["http://a.org/ü", "http://a.org/2", "http://b.org/3"]
 UNREADABLE = "1 records cannot be read."
@@ -43,14 +46,18 @@ class Pages:
 
     def damage(self, name: bytes, change: Callable[[bytes], bytes]) -> None:
         """Make it sound again but for the first entry of the database *name*."""
+        key, content = next(iter(self.sound[name].items()))
+        self.put(name, key, change(content))
+
+    def put(self, name: bytes, key: bytes, content: bytes) -> None:
+        """Make it sound again, but put something into the database *name*."""
 
         def job(txn: lmdb.Transaction) -> None:
             for each, database in self._databases.items():
                 txn.drop(database, delete=False)
-                for key, content in self.sound[each].items():
-                    txn.put(key, content, db=database)
-            key, content = next(iter(self.sound[name].items()))
-            txn.put(key, change(content), db=self._databases[name])
+                for sound_key, sound in self.sound[each].items():
+                    txn.put(sound_key, sound, db=database)
+            txn.put(key, content, db=self._databases[name])
 
         self.store.environment.write(job)
 
@@ -63,12 +70,23 @@ class Pages:
             lambda: maintenance.contents(self.store, lambda _: None),
             lambda: maintenance.export_index(self.store, self.file, lambda _: None),
             *(partial(self.deduplicator.decide, [page]) for page in (*self.copies, *self.own)),
+            *(partial(self._claim_and_end, page) for page in self.copies),
+            *(partial(self.store.sharing, FILING.probes(page), lambda found: found.tolist()) for page in self.own),
+            lambda: self.store.merge([Record(page) for page in self.copies], FILING),
+            lambda: list(self.store.records(10, standing=True)),
+            lambda: len(self.store),
+            self.deduplicator.tidy,
             lambda: self.store.forget(lambda record: record.page.url in URLS[:2], FILING),
             lambda: self.store.verify(FILING),
         ]
         for use in uses:
             with contextlib.suppress(IndexUnusable):
                 use()
+
+    def _claim_and_end(self, page: SignedPage) -> None:
+        (decision,) = self.deduplicator.submit([page], claim=True).result()
+        self.deduplicator.settle(decision)
+        self.deduplicator.release(decision)
 
     def repair(self) -> None:
         self.store.repair(FILING)
@@ -185,6 +203,94 @@ def test_a_flipped_bit_in_what_is_derived_is_said_and_repaired(pages: Pages, nam
         assert pages.readable() == len(URLS)
 
 
+# Anything else
+
+
+def other(source: random.Random, content: bytes) -> bytes:
+    """Bytes in the place of *content*: a number that is too large, of another length, or no number at all."""
+    return source.choice(
+        [
+            b"\xff" * len(content),
+            b"\xff" * (len(content) + 1),
+            b"\0" * len(content),
+            source.randbytes(len(content)),
+            source.randbytes(source.randrange(1, 20)),
+            content[: source.randrange(len(content))] or b"\1",
+            content + source.randbytes(source.choice([1, 4, 8])),
+            msgspec.msgpack.encode([source.choice([-1, 1 << 40, (1 << 64) - 1, "a"]) for _ in range(4)]),
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", DATABASES, ids=bytes.decode)
+def test_whatever_stands_in_an_index_is_read_or_said_and_always_repaired(pages: Pages, name: bytes) -> None:
+    source = random.Random(name)
+    for _ in range(25):
+        key, content = source.choice([*pages.sound[name].items()])
+        if source.random() < 0.5:
+            pages.put(name, other(source, key), content)
+        else:
+            pages.put(name, key, other(source, content))
+        pages.use()
+        pages.repair()
+
+
+def full(chunks: int) -> dict[bytes, bytes]:
+    """A bucket of so many full chunks."""
+    return {b"\0" * 12 + (bytes([0, 0, 0, at]) if at else b""): b"\7" * (4080 if at else 2008) for at in range(chunks)}
+
+
+@pytest.mark.parametrize(
+    "number", [b"\xff" * 4, b"\xfe" * 4, b"\xfe" * 8, b"\xff" * 3, b"\0", b"\xff" * 9], ids=bytes.hex
+)
+def test_a_chunk_with_a_number_that_cannot_be_is_no_error_but_of_the_index(tmp_path: Path, number: bytes) -> None:
+    with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, buffers=True) as txn:
+        buckets = Buckets(env, txn, b"tables")
+        for name, chunk in (full(2) | {b"\0" * 12 + number: b"\7" * 8}).items():
+            txn.put(name, chunk, db=buckets.db)
+        many = np.arange(600, dtype=np.uint64)
+        uses: list[Callable[[], object]] = [
+            lambda: buckets.remove(txn, 0, [0], 0x0707070707070707),
+            lambda: buckets.insert(txn, 0, [0], 5),
+            lambda: buckets.insert_many(txn, 0, many * np.uint64(0), many),
+        ]
+        for use in uses:
+            with contextlib.suppress(IndexDamaged):
+                use()
+        with pytest.raises(IndexDamaged, match="is damaged"):
+            list(buckets.items(txn))
+
+
+@pytest.mark.parametrize("length", [1, 3])
+def test_the_scopes_end_where_a_name_is_too_short(tmp_path: Path, length: int) -> None:
+    with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, buffers=True) as txn:
+        buckets = Buckets(env, txn, b"tables")
+        txn.put(b"\7" * length, b"\7" * 8, db=buckets.db)
+        with pytest.raises(IndexDamaged, match="is damaged"):
+            list(islice(buckets.scopes(txn), 5))
+
+
+def test_there_is_no_number_after_the_last_one(pages: Pages) -> None:
+    (_, content) = next(iter(pages.sound[b"records"].items()))
+    pages.put(b"records", b"\xff" * 5, content)
+    new = pages.deduplicator.sign("http://c.org/", article("c").encode())
+    with pytest.raises(IndexDamaged):
+        pages.deduplicator.decide([new])
+
+
+def test_a_run_that_cannot_be_read_may_have_lost_its_pages(pages: Pages) -> None:
+    (decision,) = pages.deduplicator.submit(pages.copies[:1]).result()
+    assert decision.verdict == "duplicate"
+    run = msgspec.msgpack.encode([-5, "x"])
+    number = pages.deduplicator.run.to_bytes(4, "big")
+    pages.put(b"runs", number, run)
+    assert "1 runs cannot be read." in pages.store.verify(FILING)
+    with pytest.raises(IndexDamaged):
+        pages.deduplicator.decide(pages.copies[:1])
+    pages.repair()
+    assert [decision.verdict for decision in pages.deduplicator.decide(pages.copies)] == ["duplicate"] * 3
+
+
 # The header
 
 
@@ -245,8 +351,8 @@ def test_a_repair_keeps_every_whole_signature_that_stands_in_some_table(tmp_path
 def test_a_damaged_count_is_said_and_repaired(tmp_path: Path) -> None:
     with PermutedIndex.open(tmp_path) as index:
         index.insert([1, 2, 3])
-    for bit in (1, 8, 63):
-        put_meta(tmp_path, b"count", flip((3).to_bytes(8, "little"), bit))
+    for count in (*(flip((3).to_bytes(8, "little"), bit) for bit in (1, 8, 63)), b"\3", b"\xff" * 9, b"\xff" * 2000):
+        put_meta(tmp_path, b"count", count)
         with PermutedIndex.open(tmp_path) as index:
             assert index.verify()
             with contextlib.suppress(IndexUnusable):

@@ -22,6 +22,7 @@ from crawler_dedup.errors import DedupError, IndexDamaged
 from crawler_dedup.maintenance import Contents
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.portable import Export
+from crawler_dedup.store import Store
 
 app = typer.Typer(no_args_is_help=True, help="Look after an index.")
 
@@ -146,8 +147,8 @@ def _verify(index: Path, repair: bool, sender: Connection) -> None:
         try:
             with progress() as start:
                 if repair:
-                    maintenance.repair(opened, start("repairing", len(opened)))
-                found = maintenance.verify(opened, start("verifying", len(opened)))
+                    maintenance.repair(opened, start("repairing", _length(opened)))
+                found = maintenance.verify(opened, start("verifying", _length(opened)))
         finally:
             opened.close()
     except IndexDamaged as error:
@@ -157,6 +158,14 @@ def _verify(index: Path, repair: bool, sender: Connection) -> None:
     except MemoryError:
         found = DedupError(OUT_OF_MEMORY)
     sender.send(found)
+
+
+def _length(index: Store | PermutedIndex) -> int | None:
+    """How many entries *index* has; ``None`` where it says what cannot be, which a repair must get over."""
+    try:
+        return len(index)
+    except IndexDamaged:
+        return None
 
 
 def _add_contents(table: Table, contents: Contents) -> None:
