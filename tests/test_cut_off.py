@@ -174,7 +174,6 @@ _OPEN = """
     from pathlib import Path
     from crawler_dedup import IndexUnusable
     from crawler_dedup.permuted import PermutedIndex
-from crawler_dedup.store import Store
 
     index = PermutedIndex.open(sys.argv[1])
     index.insert(list(range(0, 1 << 40, 1 << 28)))
@@ -261,7 +260,6 @@ _INSERT = """
     import sys
     from crawler_dedup import IndexUnusable
     from crawler_dedup.permuted import PermutedIndex
-from crawler_dedup.store import Store
 
     index = PermutedIndex.open(sys.argv[1])
     print("open", flush=True)
