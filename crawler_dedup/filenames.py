@@ -30,7 +30,7 @@ def safe_name(name: str) -> str:
         safe = f"{safe[:-1]}_"
     if _RESERVED.match(safe):
         safe = f"_{safe}"
-    safe = safe.encode()[:_MAX_BYTES].decode("utf-8", "ignore")
-    if safe == name:
+    if safe == name and len(name.encode()) <= _MAX_BYTES:
         return name
-    return f"{safe}-{xxh3_64_hexdigest(name.encode('utf-8', 'surrogatepass'))}"
+    mark = f"-{xxh3_64_hexdigest(name.encode('utf-8', 'surrogatepass'))}"
+    return safe.encode()[: _MAX_BYTES - len(mark)].decode("utf-8", "ignore") + mark
