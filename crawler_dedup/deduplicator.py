@@ -98,7 +98,8 @@ class Deduplicator:
             raise
 
         def stored_until() -> int | None:
-            return None if self._stored_until is None else lock.time_of(self._stored_until)
+            moment = self._stored_until  # read once: the event loop sets it, and this is the writing thread
+            return None if moment is None else lock.time_of(moment)
 
         visit = Visit(lock.number, config.grace, max_age=self._max_age, clock=lock.now, stored_until=stored_until)
         return _Opened(store, lock, visit, replace(visit, claims=True))
@@ -211,7 +212,7 @@ class Deduplicator:
         return opened.store.end_claim(decision, self._judge, opened.visit, settled=settled, urgent=urgent)
 
     def note_stored(self, until: float | None) -> None:
-        """Note that of what this run settles only that is stored which was settled before *until*.
+        """Say until when everything that this run has settled is stored.
 
         It is written with the next page. Once the run is over, however it ends, the rest stands for nothing.
 
@@ -237,7 +238,7 @@ class Deduplicator:
         return True
 
     def close(self, *, goodbye: bool = True, finished: bool = True) -> None:
-        """Finish what waits and close the index. A second time nothing happens.
+        """Finish what waits and close the index. Idempotent.
 
         Args:
             goodbye: whether all that was settled is stored, but for what :meth:`note_stored` excepts; without, the end

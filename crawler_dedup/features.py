@@ -195,8 +195,10 @@ def _jieba(cache_dir: Path | None) -> CutHan:
             tokenizer.initialize()
     else:
         tokenizer.tmp_dir = str(cache_dir)
+        is_new = not (cache_dir / "jieba.cache").exists()
         tokenizer.initialize()
-        follow(cache_dir / "jieba.cache", cache_dir)
+        if is_new:
+            follow(cache_dir / "jieba.cache", cache_dir)
     return lambda runs: _words(tokenizer.cut("\n".join(runs), HMM=False))
 
 

@@ -18,6 +18,8 @@ from pickle import PickleError
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Any
 
+from pydispatch.dispatcher import getAllReceivers, liveReceivers
+from pydispatch.robustapply import robustApply
 from scrapy import Spider, exporters, signals
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage, ItemFilter, StdoutFeedStorage
 from scrapy.extensions.postprocessing import PostProcessingManager
@@ -45,16 +47,20 @@ _ITEM_ERRORS = (
 )
 """What an exporter raises where an item cannot be exported. What else it raises may come from the file."""
 
+_STORAGES_THAT_WRITE = {(storage.open, storage.store) for storage in (FileFeedStorage, StdoutFeedStorage)}
 # Those of other packages may collect items, and write them at the end only.
-_EXPORTERS_THAT_WRITE = (
-    exporters.CsvItemExporter,
-    exporters.JsonItemExporter,
-    exporters.JsonLinesItemExporter,
-    exporters.MarshalItemExporter,
-    exporters.PickleItemExporter,
-    exporters.PprintItemExporter,
-    exporters.XmlItemExporter,
-)
+_EXPORTERS_THAT_WRITE = {
+    (exporter.start_exporting, exporter.export_item)
+    for exporter in (
+        exporters.CsvItemExporter,
+        exporters.JsonItemExporter,
+        exporters.JsonLinesItemExporter,
+        exporters.MarshalItemExporter,
+        exporters.PickleItemExporter,
+        exporters.PprintItemExporter,
+        exporters.XmlItemExporter,
+    )
+}
 
 
 @dataclass(frozen=True, order=True)
@@ -101,17 +107,22 @@ class FeedWatch:
         self._outcomes: dict[int, BaseException | None] = {}
         self._failures: dict[str, str] = {}
         self._lost: _Mark | None = None
+        self._released = 0  # since then
         self._is_over = False
         self._exporter = crawler.get_extension(FeedExporter)
         if self._exporter is None:
             return
-        crawler.signals.disconnect(self._exporter.item_scraped, signal=signals.item_scraped)
-        crawler.signals.connect(self.item_scraped, signal=signals.item_scraped)
-        crawler.signals.connect(self.slot_closed, signal=signals.feed_slot_closed)
+        handlers = liveReceivers(getAllReceivers(crawler, signals.item_scraped))
+        self._is_watching = self._exporter.item_scraped in handlers
+        if self._is_watching:
+            crawler.signals.disconnect(self._exporter.item_scraped, signal=signals.item_scraped)
+            crawler.signals.connect(self.item_scraped, signal=signals.item_scraped)
+            crawler.signals.connect(self.slot_closed, signal=signals.feed_slot_closed)
+        # An exporter that takes items in another way is only known to have stored them when it is closed.
         crawler.signals.connect(self.end, signal=signals.feed_exporter_closed)
-        self._note()
+        note_stored(monotonic())
 
-    def item_scraped(self, item: Any, response: Response | None, spider: Spider) -> Any:
+    def item_scraped(self, item: Any, spider: Spider, response: Response | None = None) -> Any:
         """Export an item to all feeds, as Scrapy does, and see which of them get it."""
         assert self._exporter is not None
         mark = _Mark(monotonic() - _SLACK, self.settled)
@@ -121,12 +132,16 @@ class FeedWatch:
         if len(before) < len(self._exporter.feeds):
             self._feeds_missing(mark)
         try:
-            return self._exporter.item_scraped(item, spider)
+            # As Scrapy sends signals: a subclass may take fewer arguments, or more.
+            return robustApply(self._exporter.item_scraped, item=item, response=response, spider=spider)
         except Exception as error:
             missed = [slot for slot, count in before.items() if slot.itemcount == count and _may_accept(slot, item)]
             self._export_failed(missed, error, mark)
-            if self._release(response) and self._lost is None:
-                self._reports.count("not_stored")
+            if self._release(response):
+                if self._lost is None:
+                    self._reports.count("not_stored")
+                else:
+                    self._released += 1
             raise
         finally:
             for slot, count in before.items():
@@ -169,9 +184,12 @@ class FeedWatch:
             self._fail(slot, "it could not be closed", mark)
         self._note_stored(self._lost.moment if self._lost else None)
         if self._lost:
-            self._reports.not_stored(list(self._failures.values()), self.settled - self._lost.settled)
+            pages = self.settled - self._lost.settled + self._released
+            self._reports.not_stored(list(self._failures.values()), pages)
 
     def _note(self) -> None:
+        if not self._is_watching:
+            return
         first = self._lost or min(self._unwritten.values(), default=None)
         self._note_stored(first.moment if first else monotonic())
 
@@ -243,10 +261,14 @@ def _flush(slot: FeedSlot) -> bool:
 def _stays(slot: FeedSlot) -> bool:
     """Whether what is flushed is stored: no plugin or exporter holds it back, and to store the file means to close it."""
     return (
-        getattr(type(slot.storage), "store", None) in (FileFeedStorage.store, StdoutFeedStorage.store)
-        and isinstance(slot.exporter, _EXPORTERS_THAT_WRITE)
+        _methods(slot.storage, "open", "store") in _STORAGES_THAT_WRITE
+        and _methods(slot.exporter, "start_exporting", "export_item") in _EXPORTERS_THAT_WRITE
         and not isinstance(slot.file, PostProcessingManager)
     )
+
+
+def _methods(owner: object, *names: str) -> tuple[object, ...]:
+    return tuple(getattr(type(owner), name, None) for name in names)
 
 
 def _is_full(slot: FeedSlot) -> bool:

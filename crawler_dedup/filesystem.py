@@ -154,7 +154,7 @@ class HeldFile:
         return False
 
     def leave(self) -> None:
-        """Give it up and remove it. A second time nothing happens."""
+        """Give it up and remove it. Idempotent."""
         if self.is_held:
             self._held.pop(self._path, None)
             self._file.close()
@@ -175,12 +175,12 @@ def is_held(path: Path) -> bool | None:
     ``None`` if that cannot be found out: the file belongs to another user, or this process has too many files open.
     """
     try:
-        return may_be_held(path)
+        return is_held_or_raise(path)
     except (OSError, portalocker.LockException):
         return None
 
 
-def may_be_held(path: Path) -> bool:
+def is_held_or_raise(path: Path) -> bool:
     """As :func:`is_held`; raises :class:`OSError` or a ``LockException`` where it cannot be found out."""
     if path in HeldFile._held:
         return True

@@ -33,6 +33,12 @@ class Concealment(IntEnum):
 
 SHOWN, INVISIBLE, NOT_DISPLAYED = Concealment
 
+_OF_ALL_PROPERTIES = frozenset(("inherit", "initial", "revert", "revert-layer", "unset"))
+_DISPLAYS = frozenset(
+    "none block inline inline-block inline-flex inline-grid inline-table flow flow-root flex grid table table-caption"
+    " table-cell table-column table-column-group table-footer-group table-header-group table-row table-row-group list-item"
+    " contents math ruby run-in -webkit-box -webkit-flex -webkit-inline-box -webkit-inline-flex -ms-flexbox".split()
+)
 _VISIBILITY = {"hidden": INVISIBLE, "collapse": INVISIBLE, "visible": SHOWN, "initial": SHOWN}
 
 
@@ -53,11 +59,20 @@ def _styled(style: str, around: Concealment) -> Concealment:
     for declaration in _NO_DECLARATION.sub(" ", style.lower()).split(";"):
         name, _, value = declaration.partition(":")
         plain, important = _IMPORTANT.subn("", value)
+        if not _is_valid(name.strip(), plain.strip()):
+            continue
         if important or not declared.get(name.strip(), (False,))[0]:
             declared[name.strip()] = bool(important), plain.strip()
     if declared.get("display", (False, ""))[1] == "none":
         return NOT_DISPLAYED
     return _VISIBILITY.get(declared.get("visibility", (False, ""))[1], around)
+
+
+def _is_valid(name: str, value: str) -> bool:
+    """Whether a browser takes the value: it passes over a declaration that it does not know."""
+    if name == "visibility":
+        return value in _VISIBILITY or value in _OF_ALL_PROPERTIES
+    return name != "display" or (bool(value) and set(value.split()) <= _DISPLAYS | _OF_ALL_PROPERTIES)
 
 
 def roots_and_states(tree: HtmlElement) -> Iterator[tuple[HtmlElement, Concealment]]:

@@ -26,7 +26,7 @@ _PATH_SESSION = re.compile(r";jsessionid=[^/?#]*", re.IGNORECASE)
 MAX_PACKED = 512
 _MAX_HREF = 2083  # as Scrapy's URLLENGTH_LIMIT; what is longer takes long to join, and is followed by nobody
 _MAX_FOLDERS = 100  # joining goes through all of them for each link
-_MAX_PARTS = 200  # folders and parameters of a link; one with more is followed by nobody either
+_MAX_PARTS = 200  # folders and parameters of a link; one with more takes long to join, and is compared as it is written
 _MAX_REMEMBERED = 300  # characters: 8,192 entries take 12 MB at most, and usually 4
 _ANYWHERE = re.compile(r"/|https?://", re.IGNORECASE)
 _SAME_PAGE = ("", "?", "#")
@@ -77,7 +77,11 @@ def links(tree: HtmlElement, url: str, hidden: AbstractSet[HtmlElement] = frozen
     found: set[int | None] = set()
     for anchor in (one for root in roots(tree) for one in root.iter("a")):
         href = anchor.get("href", "").strip()
-        if "href" in anchor.attrib and _is_short(href) and anchor not in hidden:
+        if "href" not in anchor.attrib or len(href) > _MAX_HREF or anchor in hidden:
+            continue
+        if href.count("/") + href.count("&") > _MAX_PARTS:
+            found.add(xxh3_64_intdigest(href.encode("utf-8", "replace")))
+        else:
             # What a link is joined with is kept as short as may be: the navigation of a site is then remembered.
             near = root if _ANYWHERE.match(href) else base if href[:1] in _SAME_PAGE else directory
             remembered = len(href) + len(near) + len(host) <= _MAX_REMEMBERED
@@ -86,10 +90,6 @@ def links(tree: HtmlElement, url: str, hidden: AbstractSet[HtmlElement] = frozen
     hashes = np.array(list(found), dtype=np.uint64)
     hashes.sort()
     return Links(hashes)
-
-
-def _is_short(href: str) -> bool:
-    return len(href) <= _MAX_HREF and href.count("/") + href.count("&") <= _MAX_PARTS
 
 
 def _root_and_directory(base: str) -> tuple[str, str]:

@@ -232,16 +232,24 @@ async def main_text(response: Any) -> str:
         try:
             text = await asyncio.wait_for(background.run(_text_of, response), _limits.timeout)
         except (asyncio.TimeoutError, ThreadsBusy):
-            text = await _visible_text_of(response)
+            text = None
+        if text is None:
+            text = await background.run_apart(_visible_text, response)
         remember(response, text)
     return _extracted[response]
 
 
-async def _visible_text_of(response: Any) -> str:
+def _text_of(response: Any) -> str | None:
+    """The main text; ``None`` where the page is beyond the limits."""
+    tree = tree_of(response, _limits)
+    if tree is None:
+        return None
     try:
-        return await background.run(_visible_text, response)
-    except ThreadsBusy:
-        return await asyncio.to_thread(_visible_text, response)  # a few threads, in which nothing takes long
+        check_nodes(tree, len(response.body), _limits)
+        check_depth(tree, _limits)
+    except BeyondLimits:
+        return None
+    return extract(tree)
 
 
 def _visible_text(response: Any) -> str:
@@ -250,17 +258,3 @@ def _visible_text(response: Any) -> str:
         return trafilatura.html2txt(parse(response.body, response.encoding))
     except BeyondLimits:
         return ""
-
-
-def _text_of(response: Any) -> str:
-    try:
-        check_attributes(response.text)
-    except BeyondLimits:
-        return ""
-    tree = response.selector.root
-    try:
-        check_nodes(tree, len(response.body), _limits)
-        check_depth(tree, _limits)
-    except BeyondLimits:
-        return trafilatura.html2txt(tree)
-    return extract(tree)

@@ -9,7 +9,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,7 +118,7 @@ class DedupMiddleware:
 
     async def _load(self) -> None:
         try:
-            await background.run(self.deduplicator.load)
+            await background.run_apart(self.deduplicator.load)
         except Exception as error:
             self._reports.log(logging.ERROR, "A dictionary cannot be loaded; Chinese pages pass unchecked: %s", error)
         else:
@@ -192,12 +191,14 @@ class DedupMiddleware:
 
     def _release(self, response: Response | None) -> bool:
         """An item of the page did not get into a feed: forget the page, unless it is one of an earlier run."""
-        decision = response.meta.get(META_DECISION) if response is not None and response.request is not None else None
+        if response is None or response.request is None:
+            return False
+        decision = response.meta.get(META_DECISION)
         if not isinstance(decision, Decision) or not decision.claim:
             return False
-        with suppress(DedupError):  # closed, which forgets it too
-            self.end_claim(decision, settled=False)
-        return True
+        from crawler_dedup.settling import release  # noqa: PLC0415  (it imports this module)
+
+        return release(response)
 
     def request_scheduled(self, request: Request) -> None:
         """Remove what ``meta=response.meta`` has copied: queues on disk may take less than pickle does."""

@@ -167,7 +167,7 @@ class PermutedIndex:
         return True
 
     def close(self) -> None:
-        """Finish what waits and close the index. A second time nothing happens."""
+        """Finish what waits and close the index. Idempotent."""
         if not self._closed:
             self._closed = True
             self.environment.close()

@@ -22,7 +22,7 @@ import portalocker
 from crawler_dedup.access import owner_of
 from crawler_dedup.engine import stored_number
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.filesystem import HeldFile, is_held, may_be_held
+from crawler_dedup.filesystem import HeldFile, is_held, is_held_or_raise
 from crawler_dedup.records import Record
 from crawler_dedup.signedpage import Count
 
@@ -116,7 +116,7 @@ class RunLock:
         return self._file.is_there
 
     def leave(self) -> None:
-        """Hold it no more. A second time nothing happens."""
+        """Hold it no more. Idempotent."""
         self._file.leave()
 
 
@@ -124,7 +124,7 @@ def _remove_if_dead(lock_file: Path) -> None:
     """Remove the file of a run that is over. One of which that cannot be told would live for ever, with its claims."""
     try:
         with suppress(portalocker.LockException):
-            may_be_held(lock_file)
+            is_held_or_raise(lock_file)
     except PermissionError:
         raise IndexUnusable(
             f"The lock file {lock_file} of another run, which belongs to {owner_of(lock_file)}, may not be opened, so that"

@@ -143,6 +143,7 @@ class Signer:
         url = _storable(without_credentials(url))
         key = _storable(name_without_credentials(key)) if key else url
         scope = _storable(name_without_credentials(scope))
+        alias = _storable(name_without_credentials(alias)) if alias else ""
         base = SignedPage(key=key, url=url, scope=scope, size=len(body), alias=alias)
         try:
             tree, layout, main, text = self._extract(body, tree, encoding)
@@ -216,8 +217,8 @@ class Signer:
         # An error page, a form or a shell that a script fills looks the same wherever it stands.
         if not len(outlinks) or _asks_for_password(tree):
             return msgspec.structs.replace(page, unsigned="too little text")
-        said, said_openly = text_of(layout.blocks), shown_text_of(layout.blocks)
-        if size_of(said_openly) < _LEAST_SHOWN * size_of(said):
+        all_text, shown_text = text_of(layout.blocks), shown_text_of(layout.blocks)
+        if size_of(shown_text) < _LEAST_SHOWN * size_of(all_text):
             return msgspec.structs.replace(page, unsigned=_MOSTLY_HIDDEN)
         if len(outlinks) >= _LIST_LINKS and page.link_chars >= _LIST_SHARE * size_of(text):
             return self._sign_list(page, tree, layout, outlinks, visible_text)

@@ -81,7 +81,7 @@ def _grammar(end: str, slashes: str, host: str, *, is_text: bool) -> _Grammar:
 
 _ADDRESS = _grammar("", "{2}", _HOST, is_text=False)
 _PARAMETER = _grammar("&", "{2}", _HOST, is_text=False)
-_TEXT = _grammar(r"\s", "{2,}", rf"{_HOST}[\"'>)\].,;!]*", is_text=True)
+_TEXT = _grammar(r"\s", "{2,}", rf"{_HOST}(?:&[^\s{_AT}]*|[\"'>)\].,;!:]*)", is_text=True)
 
 _SCHEME = re.compile(r"\s*(?:[a-z][a-z0-9+.\-]*)?", _FLAGS)
 _QUERY = re.compile("[?#]")
@@ -119,7 +119,9 @@ def name_without_credentials(name: str) -> str:
 
     Where it had some, a digest of all of it is added: two names that differ stay different.
     """
-    shown = _WITHOUT_SCHEME.sub(r"\1", without_credentials(name))
+    before, shown = "", name
+    while shown != before:  # what is left may hold credentials again
+        before, shown = shown, _WITHOUT_SCHEME.sub(r"\1", without_credentials(shown))
     if shown == name:
         return name
     return f"{shown} {blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
@@ -217,8 +219,8 @@ def _credentials(text: str, grammar: _Grammar | None) -> Iterator[Span]:
 def _credentials_between(text: str, begin: int, end: int, farthest: int, grammar: _Grammar) -> Iterator[Span]:
     """Those of the addresses that begin from *begin* to *end*; of a badly written one they may go on to *farthest*."""
     last = max(text.rfind(at, begin, farthest) for at in _AT)
-    scheme = _SCHEME.match(text)
-    outermost = scheme.end() if scheme else 0
+    scheme = None if begin else _SCHEME.match(text)  # a parameter stands within an address
+    outermost = scheme.end() if scheme else -1
     for address in grammar.address.finditer(text, begin, end):
         if address["userinfo"]:
             yield address.span("userinfo")

@@ -17,10 +17,11 @@ from tests.crawling import Answer, Crawl, Site, article, html, run_script, start
 small_disk = test_environment.small_disk
 
 SCRIPT = """
-import asyncio, os, signal
+import asyncio, bz2, os, signal
 from pathlib import Path
+from scrapy import signals
 from scrapy.exporters import BaseItemExporter, JsonLinesItemExporter
-from scrapy.extensions.feedexport import FileFeedStorage
+from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage
 from tempfile import TemporaryFile
 from crawling import Walker, path_of
 
@@ -56,6 +57,37 @@ class Moves(FileFeedStorage):
     def store(self, file):
         super().store(file)
         os.rename(self.path, self.wanted)
+
+class Bz2(FileFeedStorage):
+    def open(self, spider):
+        return bz2.open(self.path, "wb")
+
+class Late(JsonLinesItemExporter):
+    def start_exporting(self):
+        self.items = []
+
+    def export_item(self, item):
+        self.items.append(item)
+
+    def finish_exporting(self):
+        for item in self.items:
+            super().export_item(item)
+
+class WithResponse(FeedExporter):
+    def item_scraped(self, item, response, spider):
+        return super().item_scraped(item, spider)
+
+class OwnHandler(FeedExporter):
+    @classmethod
+    def from_crawler(cls, crawler):
+        exporter = cls(crawler)
+        crawler.signals.connect(exporter.open_spider, signals.spider_opened)
+        crawler.signals.connect(exporter.close_spider, signals.spider_closed)
+        crawler.signals.connect(exporter.export, signals.item_scraped)
+        return exporter
+
+    def export(self, item, spider):
+        return self.item_scraped(item, spider)
 
 class Collector(BaseItemExporter):
     def __init__(self, file, **options):
@@ -189,15 +221,16 @@ def test_a_disk_that_is_full_for_a_while(tmp_path: Path, small_disk: Path) -> No
 
 
 def test_a_disk_that_is_full_when_the_feed_is_closed(tmp_path: Path, small_disk: Path) -> None:
-    path = small_disk / "items.jsonl"
+    # Together a little more than a page of the disk, which the feed has, and with what is flushed before less in the buffer.
+    path, count = small_disk / "items.jsonl", 152
     events: Events = {PAUSE: pause, 7: lambda: test_environment.fill_up(small_disk)}
-    done = crawl(tmp_path, feed(path), 200, events)
+    done = crawl(tmp_path, feed(path), count, events)
     assert "Error caught on signal handler" not in done.log
     stored = held(path)
-    assert stored < set(range(200))
+    assert stored < set(range(count))
     assert f"{path}: OSError: [Errno 28] No space left on device" in the_error(done)
-    second = again(tmp_path, 200)
-    assert stored | second == set(range(200))
+    second = again(tmp_path, count)
+    assert stored | second == set(range(count))
     assert set(range(PAUSE - 1)).isdisjoint(second)
 
 
@@ -238,20 +271,41 @@ def test_feeds_that_were_not_opened_or_cannot_be_watched(tmp_path: Path) -> None
     [
         ("first.jsonl.gz", {"postprocessing": [GZIP]}, None),
         ("first.jsonl", {"format": "collected"}, None),
+        ("first.jsonl", {"format": "late"}, None),
         ("first.jsonl", {}, "script.Moves"),
+        ("first.jsonl", {}, "script.Bz2"),
     ],
-    ids=["compressed", "collected", "moved"],
+    ids=["compressed", "collected", "exported late", "moved", "compressed by its storage"],
 )
 def test_a_feed_that_is_written_when_it_is_closed_is_not_when_the_crawl_is_killed(
     tmp_path: Path, name: str, options: dict[str, Any], storage: str | None
 ) -> None:
-    more: dict[str, Any] = {"FEED_EXPORTERS": {"collected": "script.Collector"}}
+    more: dict[str, Any] = {"FEED_EXPORTERS": {"collected": "script.Collector", "late": "script.Late"}}
     if storage is not None:
         more["FEED_STORAGES"] = {"": storage, "file": storage}
     # Handled long before the grace, and once before a page that is a sign of life.
     kill(tmp_path, feed(tmp_path / name, **options), 8, {PAUSE: pause}, settings=more)
     assert held(tmp_path / name) == set()
     assert again(tmp_path, 8) == set(range(8))
+
+
+def own_exporter(name: str) -> dict[str, Any]:
+    return {"EXTENSIONS": {"scrapy.extensions.feedexport.FeedExporter": None, f"script.{name}": 0}}
+
+
+@pytest.mark.parametrize("name", ["WithResponse", "OwnHandler"])
+def test_an_exporter_of_the_users_own_gets_each_item_once(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "first.jsonl"
+    done = crawl(tmp_path, feed(path), 5, settings=own_exporter(name))
+    assert len(path.read_bytes().splitlines()) == 5
+    assert "dedup/not_stored" not in done.stats
+    assert not again(tmp_path, 5)
+
+
+def test_what_an_exporter_takes_in_another_way_is_stored_when_it_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "first.jsonl"
+    kill(tmp_path, feed(path), 5, settings=own_exporter("OwnHandler"))
+    assert again(tmp_path, 5) == set(range(5))
 
 
 def test_of_batches_those_are_stored_that_were_closed_when_the_crawl_is_killed(tmp_path: Path) -> None:

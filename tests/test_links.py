@@ -148,3 +148,12 @@ def test_long_links_are_not_remembered_and_count_all_the_same() -> None:
     numbers = set(links(tree, PAGE).hashes.tolist())
     assert _hash_of.cache_info().currsize == before
     assert numbers == {xxh3_64_intdigest(href.encode()) for href in hrefs}
+
+
+def test_a_link_of_many_parts_counts_as_it_is_written() -> None:
+    hrefs = [f"/{'a/' * 300}{number}" for number in range(2)]
+    one, both = (
+        links(parse("".join(f"<a href={href}>x</a>" for href in hrefs[:count]).encode()), PAGE) for count in (1, 2)
+    )
+    assert len(one) == 1
+    assert len(both) == 2

@@ -133,6 +133,7 @@ def test_main_text_of_a_page_with_too_many_attributes_is_empty() -> None:
 def test_a_page_in_what_is_no_charset_is_not_read_by_scrapy(charset: str) -> None:
     response = HtmlResponse("http://example.com/", body=f"<meta charset={charset}><p>text".encode())
     assert tree_of(response, Config()) is None
+    assert asyncio.run(main_text(response)).strip() == "text"
 
 
 def test_main_text_for_callbacks_is_extracted_once() -> None:

@@ -255,6 +255,12 @@ def test_names_without_credentials_stay_as_they_are(name: str) -> None:
     assert name_without_credentials(name) == name
 
 
+@given(st.text(alphabet="u:p@/h(' %40", max_size=30))
+def test_a_name_is_changed_once(name: str) -> None:
+    shown = name_without_credentials(name)
+    assert name_without_credentials(shown) == shown
+
+
 # Texts
 
 
@@ -264,6 +270,11 @@ def test_names_without_credentials_stay_as_they_are(name: str) -> None:
         ("<200 http://user:secret@h/x>", "<200 http://h/x>"),
         ("netloc 'user:secret@h:80' is wrong", "netloc 'h:80' is wrong"),
         ("netloc 'user:secret\uff20h' is wrong", "netloc 'h' is wrong"),
+        (
+            "http://h/?u=http://h:80&x=1 (as https://h/@user/post)",
+            "http://h/?u=http://h:80&x=1 (as https://h/@user/post)",
+        ),
+        ("http://127.0.0.1:8000: refused by me@x.org", "http://127.0.0.1:8000: refused by me@x.org"),
         ("ask me@x.org about http://h/@user", "ask me@x.org about http://h/@user"),
         ("a\nhttp://user:my secret@h\nb@c", "a\nhttp://h\nb@c"),
         ('File "/home/me@work/x.py", line 3', 'File "/home/me@work/x.py", line 3'),
