@@ -174,7 +174,6 @@ _OPEN = """
     from pathlib import Path
     from crawler_dedup import IndexUnusable
     from crawler_dedup.permuted import PermutedIndex
-from crawler_dedup.store import Store
 
     index = PermutedIndex.open(sys.argv[1])
     index.insert(list(range(0, 1 << 40, 1 << 28)))
@@ -182,6 +181,7 @@ from crawler_dedup.store import Store
     next(blocks)
     data, lock = Path(sys.argv[1], "data.mdb"), Path(sys.argv[1], "lock.mdb")
     size = data.stat().st_size
+    time.sleep(0.1)  # until the writing thread has done what follows a commit
 
     def said(call):
         try:
@@ -261,7 +261,6 @@ _INSERT = """
     import sys
     from crawler_dedup import IndexUnusable
     from crawler_dedup.permuted import PermutedIndex
-from crawler_dedup.store import Store
 
     index = PermutedIndex.open(sys.argv[1])
     print("open", flush=True)
