@@ -181,6 +181,7 @@ _OPEN = """
     next(blocks)
     data, lock = Path(sys.argv[1], "data.mdb"), Path(sys.argv[1], "lock.mdb")
     size = data.stat().st_size
+    time.sleep(0.1)  # until the writing thread has done what follows a commit
 
     def said(call):
         try:
