@@ -113,7 +113,6 @@ _WALK = """
 """
 
 
-@pytest.mark.slow
 def test_what_is_taken_for_whole_is_read_by_lmdb_to_the_last_page(tmp_path: Path) -> None:
     """LMDB itself dies where a page of a database is missing. Free pages and its list of them it does not read."""
     store = open_store(tmp_path / "index")
