@@ -259,7 +259,11 @@ def test_folders_without_a_whole_set_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["pairs.jsonl.gz", "html/0.html.gz"])
-@pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"x" * 10_000)[:-20], gzip.compress(b"x")[:9] + b"\xff"])
+@pytest.mark.parametrize(
+    "content",
+    [b"no gzip", gzip.compress(b"x" * 10_000)[:-20], gzip.compress(b"x")[:9] + b"\xff"],
+    ids=["none", "cut", "broken"],
+)
 def test_a_damaged_gzipped_file_is_a_sentence(tmp_path: Path, name: str, content: bytes) -> None:
     write_set(tmp_path, copies(1), [pair("0", "0c", 1)])
     document = {"id": "0", "html": "html/0.html.gz"}
