@@ -79,10 +79,11 @@ def texts() -> dict[str, Callable[[int], str]]:
     kinds = _kinds_of_characters()
     source = random.Random(1)
     pairs = [(source.choice([*kinds]), source.choice([*kinds])) for _ in range(60)]
-    found: dict[str, Callable[[int], str]] = {name: _drawn(characters) for name, characters in kinds.items()}
-    found |= {f"one of {name}": _drawn(characters[:1]) for name, characters in kinds.items()}
-    found |= {f"{one} / {other}": _in_turn(kinds[one], kinds[other]) for one, other in pairs}
-    return found
+    return {
+        **{name: _drawn(characters) for name, characters in kinds.items()},
+        **{f"one of {name}": _drawn(characters[:1]) for name, characters in kinds.items()},
+        **{f"{first} / {second}": _in_turn(kinds[first], kinds[second]) for first, second in pairs},
+    }
 
 
 def _kinds_of_characters() -> dict[str, str]:
@@ -108,10 +109,10 @@ def _drawn(characters: str) -> Callable[[int], str]:
     return lambda length: "".join(random.Random(2).choices(characters, k=length))
 
 
-def _in_turn(ones: str, others: str) -> Callable[[int], str]:
+def _in_turn(first: str, second: str) -> Callable[[int], str]:
     def make(length: int) -> str:
         source = random.Random(2)
-        return "".join(source.choice(ones) + source.choice(others) for _ in range(length // 2))
+        return "".join(source.choice(first) + source.choice(second) for _ in range(length // 2))
 
     return make
 
@@ -128,16 +129,16 @@ _FRAGMENTS = (
 def pages(pairs: int) -> dict[str, Callable[[int], bytes]]:
     """Pages that consist of two fragments of markup: in turn, or all of the first before all of the second."""
     chosen = random.Random(3).sample([*product(_FRAGMENTS, repeat=2)], pairs)
-    found: dict[str, Callable[[int], bytes]] = {}
-    for one, other in chosen:
-        found[ascii(f"{one} {other}")] = _repeated(one + " " + other, "")
-        found[ascii(f"{one} … {other}")] = _repeated(one, other)
-    return found
+    families: dict[str, Callable[[int], bytes]] = {}
+    for first, second in chosen:
+        families[ascii(f"{first} {second}")] = _repeated(first + " " + second, "")
+        families[ascii(f"{first} … {second}")] = _repeated(first, second)
+    return families
 
 
-def _repeated(one: str, other: str) -> Callable[[int], bytes]:
+def _repeated(first: str, second: str) -> Callable[[int], bytes]:
     def make(size: int) -> bytes:
-        return b"".join(_filled(piece, size // 2 if other else size) for piece in (one, other) if piece)
+        return b"".join(_filled(piece, size // 2 if second else size) for piece in (first, second) if piece)
 
     return make
 
@@ -220,12 +221,12 @@ def _prepared(body: bytes) -> _Page:
 
 def _patterns(kind: type[str] | type[bytes]) -> dict[str, Step]:
     """Every compiled regular expression of the package for strings or for bytes."""
-    found: dict[str, Step] = {}
+    patterns: dict[str, Step] = {}
     for module in _modules():
         for name, value in vars(module).items():
             if isinstance(value, re.Pattern) and isinstance(value.pattern, kind):
-                found[f"{module.__name__.removeprefix('crawler_dedup.')}.{name}"] = _search(value)
-    return found
+                patterns[f"{module.__name__.removeprefix('crawler_dedup.')}.{name}"] = _search(value)
+    return patterns
 
 
 def _search(pattern: re.Pattern[Any]) -> Step:
@@ -259,7 +260,7 @@ def measured(step: str, call: Step, family: str, inputs: list[Any], sizes: list[
         growth = Growth(step, family, costs[-1], _slope(sizes, costs))
         if not growth.exponent > LIMIT:  # also where it is not a number
             return growth
-        best = min(best, growth, key=lambda one: one.exponent)
+        best = min(best, growth, key=lambda measure: measure.exponent)
     return best
 
 
@@ -307,8 +308,8 @@ def report(growths: Iterable[Growth]) -> tuple[Table, Table]:
     for column in ("step", "family", "exponent", "s"):
         faults.add_column(column, overflow="fold")
     for step, rows in by_step.items():
-        steep = max(rows, key=lambda one: -math.inf if math.isnan(one.exponent) else one.exponent)
-        slow = max(rows, key=lambda one: one.seconds)
+        steep = max(rows, key=lambda row: -math.inf if math.isnan(row.exponent) else row.exponent)
+        slow = max(rows, key=lambda row: row.seconds)
         steps.add_row(step, str(len(rows)), f"{steep.exponent:.2f}", steep.family, f"{slow.seconds:.3f}", slow.family)
         for row in rows:
             if row.exponent > LIMIT or row.seconds > _SLOWEST:
@@ -319,11 +320,11 @@ def report(growths: Iterable[Growth]) -> tuple[Table, Table]:
 def main(tokenizer: str, pairs: int) -> None:
     """Measure and print."""
     progress = Console(stderr=True)
-    found = [
+    growths = [
         *_grow(text_steps(tokenizer), texts(), _TEXT, lambda text: text, progress),
         *_grow(page_steps(), pages(pairs), _MARKUP, _prepared, progress),
     ]
-    steps, faults = report(found)
+    steps, faults = report(growths)
     console = Console(width=160)
     console.print(steps, faults)
-    console.print(f"{len(found)} measurements, {faults.row_count} beyond the limits")
+    console.print(f"{len(growths)} measurements, {faults.row_count} beyond the limits")

@@ -87,7 +87,7 @@ class Committer:
 
     def _clear_withdrawn(self) -> None:
         """Forget the jobs that were withdrawn: while a disk hangs, each page leaves one, with all that is kept of it."""
-        self._waiting = deque(one for one in self._waiting if not one[1].cancelled())
+        self._waiting = deque((job, future) for job, future in self._waiting if not future.cancelled())
         self._clear_at = max(_MANY, 2 * len(self._waiting))
 
     def close(self, timeout: float) -> bool:

@@ -258,7 +258,7 @@ class Config:
 
     def __repr__(self) -> str:
         """Without the user name and password that ``DEDUP_JOURNAL`` may hold."""
-        values = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self))
+        values = ", ".join(f"{setting.name}={getattr(self, setting.name)!r}" for setting in fields(self))
         return text_without_credentials(f"{type(self).__name__}({values})")
 
     @property

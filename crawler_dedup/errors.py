@@ -11,7 +11,7 @@ class DedupError(Exception):
     """Base class of the package's errors. Addresses in their messages lose user names and passwords."""
 
     def __init__(self, *args: object) -> None:
-        super().__init__(*(text_without_credentials(one) if isinstance(one, str) else one for one in args))
+        super().__init__(*(text_without_credentials(value) if isinstance(value, str) else value for value in args))
 
 
 class ConfigError(DedupError, ValueError):

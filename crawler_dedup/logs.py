@@ -32,6 +32,6 @@ class _WithoutCredentials(logging.Filter):
 def logger_of(name: str) -> logging.Logger:
     """The logger *name*, whose records lose the credentials in them."""
     logger = logging.getLogger(name)
-    if not any(isinstance(one, _WithoutCredentials) for one in logger.filters):
+    if not any(isinstance(given, _WithoutCredentials) for given in logger.filters):
         logger.addFilter(_WithoutCredentials())
     return logger
