@@ -48,6 +48,8 @@ _WIDE_PUNCTUATION = re.compile("[\u2026\u3000\uff01-\uff0f\uff1a-\uff20\uff3b-\u
 
 _MAX_MARKS = 30
 """Combining marks in a row that are kept, as in the Stream-Safe Text Format (Unicode Standard Annex 15, §13)."""
+_PIECE = 1 << 14
+"""Characters that are normalised at a time."""
 _LAST_MARK_PLANE = 0x20000
 """The planes above have ideographs, tags and private use, none of which combines."""
 
@@ -105,7 +107,7 @@ def _too_many_marks() -> re.Pattern[str]:
         if unicodedata.combining(character)
         or (unicodedata.decomposition(character) and unicodedata.combining(unicodedata.normalize("NFKD", character)[0]))
     )
-    return re.compile(f"(?<=[{marks}]{{{_MAX_MARKS}}})[{marks}]+")
+    return re.compile(f"[{marks}](?<=[{marks}]{{{_MAX_MARKS + 1}}})[{marks}]*")
 
 
 def normalise(text: str, *, fold_han: bool = True) -> str:
@@ -116,9 +118,27 @@ def normalise(text: str, *, fold_han: bool = True) -> str:
     if text.isascii():
         return text.lower()
     text = _too_many_marks().sub("", _WIDE_PUNCTUATION.sub(" ", text))
-    # A few characters are ligatures of many.
-    text = unicodedata.normalize("NFKC", text)[: 2 * len(text) + 100].lower()
+    text = _composed(text, 2 * len(text) + 100).lower()
     return simplified(text) if fold_han and _OTHER_THAN_WORDS.search(text) else text
+
+
+def _composed(text: str, limit: int) -> str:
+    """*text* in NFKC, up to *limit* characters: a few characters are ligatures of many.
+
+    In pieces, because the interpreter lock is held for each. They are cut before white space, with which nothing composes;
+    text without any is cut anywhere.
+    """
+    pieces: list[str] = []
+    start = size = 0
+    while start < len(text) and size < limit:
+        end = start + _PIECE
+        if end < len(text):
+            space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
+            end = end if space < 0 else space
+        pieces.append(unicodedata.normalize("NFKC", text[start:end]))
+        size += len(pieces[-1])
+        start = end
+    return "".join(pieces)[:limit]
 
 
 def cut(plain: str, cut_han: CutHan) -> list[str]:

@@ -166,6 +166,12 @@ def test_text_with_few_marks_in_a_row_is_normalised_and_not_cut(text: str) -> No
         assert normalise(text, fold_han=False) == normalize("NFKC", text)[: 2 * len(text) + 100].lower()
 
 
+@given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=20), min_size=1, max_size=20))
+def test_a_long_text_is_normalised_as_in_one_piece(words: list[str]) -> None:
+    text = " ".join(words * (40_000 // sum(map(len, words)) + 1)) + "\u00e9"
+    assert normalise(text, fold_han=False) == normalize("NFKC", text)[: 2 * len(text) + 100].lower()
+
+
 def test_marks_without_end_are_cut_so_that_normalising_them_takes_no_time() -> None:
     marks = "\u0301\u0327" * 100
     assert tokenize(f"a{marks}b tram", bigrams) == tokenize(f"a{marks}{marks}b tram", bigrams)
