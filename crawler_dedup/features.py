@@ -50,8 +50,10 @@ _MAX_MARKS = 30
 """Combining marks in a row that are kept, as in the Stream-Safe Text Format (Unicode Standard Annex 15, §13)."""
 _PIECE = 1 << 14
 """Characters that are normalised at a time."""
-_LAST_MARK_PLANE = 0x20000
-"""The planes above have ideographs, tags and private use, none of which combines."""
+_BMP = 0x10000
+_LAST_MARK = 0x1F000
+"""What stands above (emoji, ideographs, tags, private use) does not combine."""
+_RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(_LAST_MARK - 1)}]")
 
 _WEIGHT_UNIT = 64
 """Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
@@ -95,15 +97,16 @@ def bigrams(run: str) -> list[str]:
 
 
 @cache
-def _too_many_marks() -> re.Pattern[str]:
-    """Match what follows the first :data:`_MAX_MARKS` combining marks of a row.
+def _too_many_marks(end: int) -> re.Pattern[str]:
+    """Match what follows the first :data:`_MAX_MARKS` combining marks of a row, of the characters below *end*.
 
     A combining mark here is every character whose full decomposition begins with a character of a combining class
     other than 0. Normalising sorts a row of them by their class, in time that grows with the square of its length.
+    A set of characters of which all stand below :data:`_BMP` is matched 20 times faster.
     """
     marks = "".join(
         re.escape(character)
-        for character in map(chr, range(0x80, _LAST_MARK_PLANE))
+        for character in map(chr, range(0x80, end))
         if unicodedata.combining(character)
         or (unicodedata.decomposition(character) and unicodedata.combining(unicodedata.normalize("NFKD", character)[0]))
     )
@@ -117,7 +120,8 @@ def normalise(text: str, *, fold_han: bool = True) -> str:
     """
     if text.isascii():
         return text.lower()
-    text = _too_many_marks().sub("", _WIDE_PUNCTUATION.sub(" ", text))
+    end = _LAST_MARK if _RARE_SCRIPTS.search(text) else _BMP
+    text = _too_many_marks(end).sub("", _WIDE_PUNCTUATION.sub(" ", text))
     text = _composed(text, 2 * len(text) + 100).lower()
     return simplified(text) if fold_han and _OTHER_THAN_WORDS.search(text) else text
 

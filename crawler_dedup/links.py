@@ -77,9 +77,9 @@ def links(tree: HtmlElement, url: str, hidden: AbstractSet[HtmlElement] = frozen
     found: set[int | None] = set()
     for anchor in (one for root in roots(tree) for one in root.iter("a")):
         href = anchor.get("href", "").strip()
-        if "href" not in anchor.attrib or len(href) > _MAX_HREF or anchor in hidden:
+        if "href" not in anchor.attrib or len(href) > _MAX_HREF or (hidden and anchor in hidden):
             continue
-        if href.count("/") + href.count("&") > _MAX_PARTS:
+        if len(href) > _MAX_PARTS and href.count("/") + href.count("&") > _MAX_PARTS:
             found.add(xxh3_64_intdigest(href.encode("utf-8", "replace")))
         else:
             # What a link is joined with is kept as short as may be: the navigation of a site is then remembered.
