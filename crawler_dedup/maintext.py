@@ -46,6 +46,7 @@ _PARSER_DEPTH = 2048
 """libxml2 ends the tree of a page that is nested deeper."""
 # To add an attribute to an element, libxml2 walks along those that it has: 0.1 s for an element with as many as this.
 _MAX_ATTRIBUTES = 10_000
+_ATTRIBUTE_CHARS = 3  # white space and a name: there are not many of one letter
 _BEFORE_ATTRIBUTE = np.zeros(256, dtype=np.bool_)
 _BEFORE_ATTRIBUTE[list(b"\0\t\n\v\f\r /\"'")] = True
 
@@ -134,6 +135,8 @@ def check_body(body: bytes, config: Config) -> None:
 
 def check_attributes(text: str) -> None:
     """Raise :class:`BeyondLimits` for a page whose elements have so many attributes that building the tree takes long."""
+    if len(text) < _ATTRIBUTE_CHARS * _MAX_ATTRIBUTES:
+        return
     body = text.replace("\0", "").encode("utf-8", "replace")
     if _places_for_attributes(body) <= _MAX_ATTRIBUTES:
         return
