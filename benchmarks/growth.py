@@ -78,7 +78,7 @@ def texts() -> dict[str, Callable[[int], str]]:
     """Texts of characters of each kind that Unicode knows, and of two kinds in turn."""
     kinds = _kinds_of_characters()
     source = random.Random(1)
-    pairs = [(source.choice([*kinds]), source.choice([*kinds])) for _ in range(60)]
+    pairs = [(source.choice([*kinds]), source.choice([*kinds])) for _ in range(30)]
     return {
         **{name: _drawn(characters) for name, characters in kinds.items()},
         **{f"one of {name}": _drawn(characters[:1]) for name, characters in kinds.items()},

@@ -134,7 +134,7 @@ def main() -> None:
     parser.add_argument("--tokenizer", default="jieba")
     parser.add_argument("--only", nargs="+", default=[""], help="pages with one of these in their names")
     parser.add_argument("--growth", action="store_true", help="how the cost of each step grows with its input")
-    parser.add_argument("--pairs", type=int, default=150, help="pairs of fragments of markup, with --growth")
+    parser.add_argument("--pairs", type=int, default=40, help="pairs of fragments of markup, with --growth")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
