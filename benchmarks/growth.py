@@ -123,7 +123,7 @@ _FRAGMENTS = (
     " <!----> <!-- --> <?a?> <![CDATA[ &amp; &a &#0; a=1 {n}= =' =\" ' \" = > /> <html> <body> <head> <base\u00a0href=x>"
     " <frameset> <noscript> <iframe>"
     " <p\u00a0hidden> <b\u00a0style='display:none'> <x-{n}> \u00e9 \u8336 \0 </html> <a\u00a0{n}>"
-).split()
+).split(" ")
 
 
 def pages(pairs: int) -> dict[str, Callable[[int], bytes]]:
