@@ -36,13 +36,12 @@ from crawler_dedup.schemes import scheme_of
 from crawler_dedup.signedpage import Kind, Shown, Signature, SignedPage
 from crawler_dedup.sketch import sketch
 from crawler_dedup.texts import Text
-from crawler_dedup.titles import parts
+from crawler_dedup.titles import MAX_CHARS, parts
 from crawler_dedup.urls import name_without_credentials, without_credentials
 
 BEHAVIOUR = 3
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
-_TITLE_CHARS = 200
 _QUICK_BYTES = 64 << 10
 _QUICK_BYTES_JIEBA = 16 << 10  # it cuts a few hundred thousand characters a second
 _SHORT_FEATURES = 8
@@ -303,7 +302,7 @@ def _compressed(text: str) -> bytes:
 def _title(tree: HtmlElement) -> str:
     # A picture may have a title too.
     found = next((one for one in tree.iter("title") if one.getparent().tag != "svg"), None)
-    return "" if found is None else " ".join("".join(found.itertext()).split())[:_TITLE_CHARS]
+    return "" if found is None else " ".join("".join(found.itertext()).split())[:MAX_CHARS]
 
 
 _asks_for_password = etree.XPath("boolean(//input[@type='password'])")

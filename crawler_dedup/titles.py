@@ -12,6 +12,8 @@ from crawler_dedup.han import simplified
 
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
 _NOT_LETTERS = re.compile(r"[^\w+#]+|_+")  # C, C++ and C# are three things
+MAX_CHARS = 200
+"""Characters of a title that are looked at."""
 _TELLING = 15
 """Letters of a part that is hardly a site's name."""
 
@@ -19,7 +21,7 @@ _TELLING = 15
 @lru_cache(maxsize=512)  # of a hostile page a title takes 20 KB
 def parts(title: str) -> frozenset[str]:
     """The parts of *title* between separators, letters and digits, case and Han folded; one cut short ends with ``…``."""
-    folded = simplified(unicodedata.normalize("NFKC", title).casefold())
+    folded = simplified(unicodedata.normalize("NFKC", title[:MAX_CHARS]).casefold())
     found = ((_NOT_LETTERS.sub("", part), part.rstrip().endswith("...")) for part in _SEPARATORS.split(folded))
     return frozenset(letters + "…" * is_cut for letters, is_cut in found if letters)
 

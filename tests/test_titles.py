@@ -137,3 +137,7 @@ def test_what_agrees_while_the_sites_parts_are_known_agrees_without_knowing_them
     new: frozenset[str], kept: frozenset[str]
 ) -> None:
     assert agree(new, kept, known=False) or not agree(new, kept, known=True)
+
+
+def test_what_is_too_long_for_a_title_is_not_looked_at() -> None:
+    assert parts("a" * 200 + "\u0301" * 300) == parts("a" * 200)
