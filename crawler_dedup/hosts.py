@@ -64,5 +64,5 @@ class Hosts:
 
 def label(url: str) -> str:
     """The host of *url* as it can be shown: without user name and password, printable, and of a long one the end."""
-    shown = "".join(one if one.isprintable() else "?" for one in host_of(url))
+    shown = "".join(character if character.isprintable() else "?" for character in host_of(url))
     return shown if len(shown) <= _MAX_CHARS else "…" + shown[1 - _MAX_CHARS :]

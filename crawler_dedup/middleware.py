@@ -24,7 +24,7 @@ from crawler_dedup.claims import Claims
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
-from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
+from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable, ThreadsBusy
 from crawler_dedup.feedwatch import FeedWatch
 from crawler_dedup.gate import Gate, action_of, keys_of
 from crawler_dedup.logs import logger_of
@@ -118,7 +118,11 @@ class DedupMiddleware:
 
     async def _load(self) -> None:
         try:
-            await background.run_apart(self.deduplicator.load)
+            # In the one thread, so that pages wait for the dictionaries instead of loading them a second time.
+            try:
+                await background.run(self.deduplicator.load)
+            except ThreadsBusy:  # with pages of an earlier crawl in this process
+                await background.run_apart(self.deduplicator.load)
         except Exception as error:
             self._reports.log(logging.ERROR, "A dictionary cannot be loaded; Chinese pages pass unchecked: %s", error)
         else:
