@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.data import DATA, Source, require_data, saved, sources
-from crawler_dedup import Config, Deduplicator, maintext
+from crawler_dedup import Config, Deduplicator, parsing
 
 _TURN = 25
 """Pages that one takes before it is the other's turn."""
@@ -40,7 +40,7 @@ def measure(pages: list[Source], tokenizer: str) -> Cost:
         filtered.load()
         for at in range(0, len(pages), _TURN):
             turn = [(page.url, saved(page.file)) for page in pages[at : at + _TURN]]
-            parsed = [(url, body, maintext.parse(body)) for url, body in turn]
+            parsed = [(url, body, parsing.parse(body)) for url, body in turn]
             start = time.process_time()
             signed = [filtered.sign_with_text(url, body, tree)[0] for url, body, tree in parsed]
             spent[0] += time.process_time() - start

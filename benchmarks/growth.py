@@ -27,13 +27,13 @@ from rich.progress import track
 from rich.table import Table
 
 import crawler_dedup
-from crawler_dedup import Config, maintext, signing, titles
+from crawler_dedup import Config, parsing, signing, titles
 from crawler_dedup.blocks import outline
 from crawler_dedup.elsewhere import elsewhere
 from crawler_dedup.features import features, han_cutter
 from crawler_dedup.han import simplified
 from crawler_dedup.hidden import hidden_elements, without_hidden
-from crawler_dedup.links import links
+from crawler_dedup.outlinks import find_links
 from crawler_dedup.paragraphs import paragraphs
 from crawler_dedup.schemes.simhash import simhash
 from crawler_dedup.texts import Text
@@ -180,15 +180,15 @@ def page_steps() -> Mapping[str, Step]:
     signer = signing.Signer(Config(tokenizer="bigrams"))
     signer.load()
     return {
-        "check_body": lambda page: maintext.check_body(page.body, config),
-        "check_attributes": lambda page: maintext.check_attributes(page.text),
-        "parse": lambda page: maintext.parse(page.body),
+        "check_body": lambda page: parsing.check_body(page.body, config),
+        "check_attributes": lambda page: parsing.check_attributes(page.text),
+        "parse": lambda page: parsing.parse(page.body),
         **{f"decode {charset}": _decode(charset) for charset in _CHARSETS},
-        "detect the charset": lambda page: maintext.parse(page.body + b"\xff\xfe\xe9"),
-        "check_nodes": lambda page: maintext.check_nodes(page.tree, 1 << 40, config),
-        "check_depth": lambda page: maintext.check_depth(page.tree, config),
+        "detect the charset": lambda page: parsing.parse(page.body + b"\xff\xfe\xe9"),
+        "check_nodes": lambda page: parsing.check_nodes(page.tree, 1 << 40, config),
+        "check_depth": lambda page: parsing.check_depth(page.tree, config),
         "outline and paragraphs": lambda page: paragraphs(outline(page.tree, 250)),
-        "links": lambda page: links(page.tree, _URL),
+        "links": lambda page: find_links(page.tree, _URL),
         "title": lambda page: signing._title(page.tree),
         "other parts": lambda page: elsewhere(page.tree),
         "hidden elements": lambda page: hidden_elements(page.tree),
@@ -213,9 +213,9 @@ class _Page:
 def _prepared(body: bytes) -> _Page:
     text = body.decode("utf-8", "replace")
     try:
-        tree = maintext.parse(body)
-    except maintext.BeyondLimits:
-        tree = maintext.parse(b"<p>")
+        tree = parsing.parse(body)
+    except parsing.BeyondLimits:
+        tree = parsing.parse(b"<p>")
     return _Page(body, text, tree)
 
 
@@ -266,7 +266,7 @@ def measured(step: str, call: Step, family: str, inputs: list[Any], sizes: list[
 
 def _cost(call: Step, given: Any) -> float:
     start = time.process_time()
-    with suppress(maintext.BeyondLimits):
+    with suppress(parsing.BeyondLimits):
         call(given)
     return time.process_time() - start
 

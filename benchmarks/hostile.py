@@ -30,7 +30,7 @@ from scrapy.http import HtmlResponse
 
 from benchmarks import growth, peak
 from benchmarks.hostile_pages import PAGES, HostilePage
-from crawler_dedup import Config, Decision, Deduplicator, SignedPage, background, maintext
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage, background, text
 
 _DEADLINE = 60
 _BEAT = 0.002
@@ -66,7 +66,7 @@ async def _checked_in_a_loop(filtered: Deduplicator, page: HostilePage, body: by
     response = HtmlResponse(page.url or "about:blank", body=body, headers=headers)
 
     def sign() -> SignedPage:
-        tree = maintext.tree_of(response, Config())
+        tree = text.tree_of(response, Config())
         return filtered.sign_with_text(page.url, body, tree, encoding=page.encoding, scope=page.name)[0]
 
     gaps = [0.0]

@@ -42,7 +42,7 @@ from benchmarks.data import (
     visible_blocks,
     workers,
 )
-from crawler_dedup import Config, ConfigError, Deduplicator, maintext
+from crawler_dedup import Config, ConfigError, Deduplicator, parsing
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import Signer
 
@@ -109,7 +109,7 @@ class Pair:
 
 def harvest(source: Source) -> Harvest | None:
     """What a page gives to others; ``None`` if it has hardly any text, or not in the language that it should have."""
-    tree = maintext.parse(saved(source.file))
+    tree = parsing.parse(saved(source.file))
     blocks, body = visible_blocks(tree), next(tree.iter("body"), None)
     if body is None or prose(body) < 500 or is_cjk("".join(blocks)) != (source.language == "zh"):
         return None
@@ -181,13 +181,13 @@ def vary(task: Task, settings: dict[str, str]) -> list[Pair]:
     """Make the variants of one page and sign them."""
     source, chance = task.source, random.Random(task.seed)
     body = saved(source.file)
-    plain = visible_blocks(maintext.parse(body))
+    plain = visible_blocks(parsing.parse(body))
     pairs = []
     for row, first, second, share in task.rows:
         variants = _variant(body, first), _variant(body, second, partial(_edit, share, task, chance))
         signer = _signer(tuple(settings.items()))
         a, b = (signer.sign(source.url, one, None, encoding="utf-8", key=source.url, scope="")[0] for one in variants)
-        trees = [maintext.parse(one, "utf-8") for one in variants]
+        trees = [parsing.parse(one, "utf-8") for one in variants]
         peers = [_peer(tree, source.language) for tree in trees]
         blocks = visible_blocks(trees[0])
         share_added = sum(map(len, blocks)) / sum(map(len, plain)) - 1
@@ -201,7 +201,7 @@ def _signer(settings: tuple[tuple[str, str], ...]) -> Signer:
 
 
 def _variant(body: bytes, injection: Injection, change: Callable[[HtmlElement], None] = lambda _: None) -> bytes:
-    tree = maintext.parse(body)
+    tree = parsing.parse(body)
     whole = next(tree.iter("body"))
     main = main_element(whole)
     change(main)

@@ -36,7 +36,7 @@ from benchmarks.data import (
     visible_blocks,
     workers,
 )
-from crawler_dedup import Config, Decision, Deduplicator, Verdict, maintext
+from crawler_dedup import Config, Decision, Deduplicator, Verdict, parsing
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import Signer
 
@@ -75,9 +75,9 @@ def read(document: tuple[str, str, str], folder: Path) -> Page:
         saved_at = re.escape(origin.partition(":")[2].encode())
         moved = re.sub(rb"(?:https?:)?" + saved_at + rb"(?=[/\"'?#\s>])", f"http://{site}.test".encode(), body)
     signed, _ = _signer().sign(url, moved, None, encoding=None, key=url, scope="")
-    hrefs = (anchor.get("href", "") for anchor in maintext.parse(moved).iter("a"))
+    hrefs = (anchor.get("href", "") for anchor in parsing.parse(moved).iter("a"))
     links = frozenset(filter(None, (_resolve(href, url) for href in hrefs)))
-    return Page(SeenPage(name, kind in _LISTS, visible_blocks(maintext.parse(body)), links), signed)
+    return Page(SeenPage(name, kind in _LISTS, visible_blocks(parsing.parse(body)), links), signed)
 
 
 def read_all(sites: Sequence[str], folder: Path) -> list[Page]:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
         IndexUnusable,
     )
     from crawler_dedup.hamming import SignatureMatch
-    from crawler_dedup.maintext import main_text
     from crawler_dedup.permuted import PermutedIndex
     from crawler_dedup.settling import release, settle
     from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped, page_handled
     from crawler_dedup.signedpage import SignedPage
+    from crawler_dedup.text import main_text
 
 __all__ = [
     "Addon",
@@ -70,7 +70,7 @@ _MODULES = {
     "SignatureMatch": "hamming",
     "SignedPage": "signedpage",
     "Verdict": "decision",
-    "main_text": "maintext",
+    "main_text": "text",
     "near_duplicate_dropped": "signals",
     "page_handled": "signals",
     "release": "settling",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
+from crawler_dedup.features import size_of
 from crawler_dedup.hidden import SHOWN, Concealment, concealment, roots_and_states
-from crawler_dedup.maintext import BeyondLimits
+from crawler_dedup.parsing import BeyondLimits
 
 # Elements that stand inside a line of text. Everything else, unknown elements too, begins and ends a block.
 _INLINE = frozenset(
@@ -26,10 +26,6 @@ _LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
 _ITEMS = frozenset(("dd", "li", "td", "th"))
 # Blocks that make up one text with their neighbours in the same element.
 _PARAGRAPHS = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "p"))
-
-_WIDE = re.compile(
-    "[\u0e01-\u0fff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003347f]"
-)
 
 
 class Block(NamedTuple):
@@ -49,12 +45,6 @@ class Block(NamedTuple):
     linked: int
     group: int
     shown: str
-
-
-def size_of(text: str) -> int:
-    """How much *text* says, in letters of the Latin alphabet: a character of a script that says more with each (Han,
-    kana, Hangul, Thai) counts as three."""
-    return len(text) if text.isascii() else len(text) + 2 * len(_WIDE.findall(text))
 
 
 class Outline(NamedTuple):

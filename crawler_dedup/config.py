@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -12,11 +14,14 @@ from typing import Any
 from w3lib.url import file_uri_to_path
 
 from crawler_dedup.checks import Read, between, boolean, journal_name, one_of, path_or, scope_name, text, uri_scheme
-from crawler_dedup.engine import MAP_SIZE
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.urls import text_without_credentials
 
 PREFIX = "DEDUP_"
+
+_GIB = 1 << 30
+MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB if sys.maxsize > 1 << 32 else _GIB
+"""Default size of the map. On Linux and macOS it is sparse and costs address space only; Windows allocates the file."""
 
 _JOURNAL = "journal-%(time)s.jsonl"
 

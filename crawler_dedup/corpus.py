@@ -13,7 +13,7 @@ import zstandard
 from crawler_dedup.engine import FILE
 from crawler_dedup.errors import DedupError
 from crawler_dedup.maintenance import open_pages
-from crawler_dedup.maintext import BeyondLimits
+from crawler_dedup.parsing import BeyondLimits
 from crawler_dedup.signing import Signer
 from crawler_dedup.texts import Text
 

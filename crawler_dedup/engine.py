@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,9 +16,6 @@ from crawler_dedup.errors import IndexDamaged, IndexUnusable
 from crawler_dedup.header import FORMAT, decode
 from crawler_dedup.usedpages import first_missing_page
 
-_GIB = 1 << 30
-MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB if sys.maxsize > 1 << 32 else _GIB
-"""Default size of the map. On Linux and macOS it is sparse and costs address space only; Windows allocates the file."""
 AS_MADE = 0
 """The size of the map with which an existing index was used last."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lxml.html import HtmlElement
 
-from crawler_dedup import maintext, rules
+from crawler_dedup import parsing, rules
 from crawler_dedup.blocks import outline
 from crawler_dedup.rules import Pair
 from crawler_dedup.signedpage import Kind, SignedPage
@@ -63,7 +63,7 @@ def examine(signer: Signer, url: str, body: bytes, encoding: str | None = None, 
     page, text = signer.sign(url, body, encoding=encoding, key=url, scope=scope)
     if text is None:
         return Examined(page, "", (), Counter())
-    cut_away = _cut_away(maintext.parse(body, encoding), text, signer.config.max_depth)
+    cut_away = _cut_away(parsing.parse(body, encoding), text, signer.config.max_depth)
     compared = text if page.kind is Kind.TEXT and not page.unsigned else "\n".join([text, *cut_away])
     return Examined(page, text, cut_away, Counter(signer.text_of(compared).tokens))
 
@@ -85,7 +85,7 @@ def rows(pair: Pair) -> list[RowSaid]:
 
 def _cut_away(tree: HtmlElement, text: str, max_depth: int) -> tuple[str, ...]:
     """What *tree*, which is changed, shows beside the main text *text*."""
-    for root in maintext.roots(tree):
+    for root in parsing.roots(tree):
         for one in root.iter(*_PASSED_OVER):
             one.tag = "div"
     kept = Counter(line.strip().removeprefix("- ") for line in text.splitlines())

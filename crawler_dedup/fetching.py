@@ -19,7 +19,7 @@ import urllib3
 from w3lib.encoding import html_to_unicode, http_content_type_encoding
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.maintext import is_charset
+from crawler_dedup.parsing import is_charset
 
 _TIMEOUT = 30.0  # of a connection, and between two bytes
 _PATIENCE = 60.0

@@ -13,7 +13,7 @@ from enum import IntEnum
 from lxml import etree
 from lxml.html import HtmlElement
 
-from crawler_dedup.maintext import roots
+from crawler_dedup.parsing import roots
 
 _LOOKED_AT = re.compile("display|visibility", re.IGNORECASE)
 # Comments, strings and what stands in brackets; one that is not closed goes on to the end, as in a browser.

@@ -193,7 +193,7 @@ def general() -> Lexicon:
     return Lexicon(_DOCUMENTS, hashes, counts, np.zeros(0, dtype=np.uint64), sums)
 
 
-def digest_of(name: str) -> str:
+def lexicon_digest(name: str) -> str:
     """The digest of the lexicon that ``DEDUP_LEXICON`` names, soon. Raises as :func:`lexicon_of`."""
     if name != GENERAL:
         return lexicon_of(name).digest

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from crawler_dedup.schemes import Numbers, Scheme
+from crawler_dedup.schemes import Numbers, Scheme, scheme_of
 from crawler_dedup.signedpage import Kind, SignedPage
 
 
@@ -38,3 +38,8 @@ class Lookup:
         if new.kind is Kind.TEXT and kept.kind is Kind.TEXT:
             return self._scheme.meets(new.signed, kept.signed)
         return new.signature == kept.signature
+
+
+def lookup_of(spec: Mapping[str, str]) -> Lookup:
+    """Return the look-up of an index, from the spec in its header. Raises :class:`ConfigError` for an unknown scheme."""
+    return Lookup(scheme_of(spec.get("scheme", "")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -12,20 +12,19 @@ import numpy as np
 
 from crawler_dedup import permuted, portable, records, store
 from crawler_dedup.catalogue import Filing
-from crawler_dedup.config import Config
-from crawler_dedup.engine import AS_MADE, FILE, MAP_SIZE, no_index
+from crawler_dedup.config import MAP_SIZE
+from crawler_dedup.engine import AS_MADE, FILE, no_index
 from crawler_dedup.environment import Environment
-from crawler_dedup.errors import ConfigError, ExportUnreadable, IndexDamaged
-from crawler_dedup.header import Header
-from crawler_dedup.lookup import Lookup
+from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.permuted import PermutedIndex, tables_of
 from crawler_dedup.portable import Block, Export
 from crawler_dedup.records import Record
-from crawler_dedup.schemes import scheme_of
 from crawler_dedup.store import Store
 from crawler_dedup.urls import name_without_credentials, without_credentials
 
 Advance = Callable[[int], None]
+FilingOf = Callable[[Mapping[str, str]], Filing]
+"""Gives what files pages in an index, from the spec in its header."""
 
 _COUNTED = 10_000
 _MERGED = 1 << 13
@@ -70,47 +69,19 @@ def each(pages: Store, advance: Advance) -> Iterator[Record]:
         advance(len(block))
 
 
-def filing_of(header: Header) -> Filing:
-    """Where an index with *header* files pages. Raises :class:`ConfigError` for a scheme that this version does not have."""
-    return Lookup(scheme_of(header.spec.get("scheme", "")))
-
-
-def config_as_made(header: Header, config: Config) -> Config:
-    """*config* with the settings on which the signatures of an index with *header* depend.
-
-    Raises:
-        ConfigError: this version does not have its scheme, tokenizer or extractor.
-        IndexDamaged: the header does not say what they are.
-    """
-    spec = header.spec
-    try:
-        return replace(
-            config,
-            scheme=spec["scheme"],
-            extractor=spec["extractor"].split()[0],
-            min_features=int(spec["min features"]),
-            tokenizer=spec["tokenizer"],
-            fold_han=spec["fold han"] == "yes",
-        )
-    except ConfigError:  # a ValueError too
-        raise
-    except (KeyError, IndexError, ValueError) as error:
-        raise IndexDamaged(f"The header of the index is damaged: {error!r}.") from error
-
-
-def verify(index: Store | PermutedIndex, advance: Advance) -> list[str]:
+def verify(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) -> list[str]:
     """What is wrong with *index*, a sentence each."""
     if isinstance(index, PermutedIndex):
         return index.verify(advance)
-    return index.verify(filing_of(index.header), advance)
+    return index.verify(filing_of(index.header.spec), advance)
 
 
-def repair(index: Store | PermutedIndex, advance: Advance) -> None:
+def repair(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) -> None:
     """Make what was derived anew, from the records or from every signature that stands somewhere."""
     if isinstance(index, PermutedIndex):
         index.repair()
     else:
-        index.repair(filing_of(index.header), advance)
+        index.repair(filing_of(index.header.spec), advance)
 
 
 def contents(pages: Store, advance: Advance) -> Contents:
@@ -132,13 +103,16 @@ def export_index(index: Store | PermutedIndex, file: Path, advance: Advance) -> 
     return portable.write(file, index.environment.existing_header(), _counted(blocks, advance))
 
 
-def import_index(export: Export, directory: Path, checked: Advance, advance: Advance) -> tuple[int, int]:
+def import_index(
+    export: Export, directory: Path, filing_of: FilingOf, checked: Advance, advance: Advance
+) -> tuple[int, int]:
     """Merge *export* into the index in *directory*, which is made where there is none.
 
     Pages that it has already stay as they are, and nothing is compared. The whole file is read before anything is
     written: a damaged one changes nothing.
 
     Args:
+        filing_of: gives what files pages, from the spec in the header of the export.
         checked: called with numbers of rows that were read the first time.
         advance: called with numbers of rows that were filed.
 
@@ -157,7 +131,7 @@ def import_index(export: Export, directory: Path, checked: Advance, advance: Adv
     if header.kind == permuted.KIND:
         with PermutedIndex.open(directory, tables=tables_of(header)) as index:
             return total, sum(index.insert(block.signatures) for block in _counted(export.blocks(), advance))
-    filing, new = filing_of(header), 0
+    filing, new = filing_of(header.spec), 0
     pages = Store.open(directory, header.spec, header.libraries, map_size=MAP_SIZE, fresh=False)
     try:
         for block in _counted(export.blocks(), advance):

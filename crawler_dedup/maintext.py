@@ -1,263 +1,35 @@
-"""HTML → tree → main text."""
+"""Tree → main text, as trafilatura finds it."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Mapping
-from contextlib import suppress
 from functools import cache
-from typing import Any, cast
-from weakref import WeakKeyDictionary
+from types import ModuleType
 
-import numpy as np
-import trafilatura
-from charset_normalizer import from_bytes
-from lxml import etree
 from lxml.html import HtmlElement
-from parsel import Selector
-from w3lib.encoding import (
-    html_body_declared_encoding,
-    html_to_unicode,
-    http_content_type_encoding,
-    read_bom,
-    resolve_encoding,
-    to_unicode,
-)
-
-from crawler_dedup import background
-from crawler_dedup.config import Config
-from crawler_dedup.errors import ThreadsBusy
 
 EXTRACTOR = "trafilatura comments=no tables=no"
 
-# It writes the text of each page at DEBUG and a warning for each page without text: both would flood a crawl's log.
-_library_log = logging.getLogger("trafilatura")
-if _library_log.level == logging.NOTSET:
-    _library_log.setLevel(logging.CRITICAL)
-
-_COUNT = etree.XPath("count(//*)")
-_ELEMENT_BYTES = 3  # of the shortest, <p>; what the parser adds, html, head, body, is not worth counting
-
-
-_BRACKETS_A_NODE = 4
-_PIECE = 64 << 10
-_PARSER_DEPTH = 2048
-"""libxml2 ends the tree of a page that is nested deeper."""
-# To add an attribute to an element, libxml2 walks along those that it has: 0.1 s for an element with as many as this.
-_MAX_ATTRIBUTES = 10_000
-_ATTRIBUTE_CHARS = 3  # white space and a name: there are not many of one letter
-_BEFORE_ATTRIBUTE = np.zeros(256, dtype=np.bool_)
-_BEFORE_ATTRIBUTE[list(b"\0\t\n\v\f\r /\"'")] = True
-
-
-class BeyondLimits(ValueError):
-    """The page is too large, too deep or too long to be looked at; the message is the reason, in a few words."""
-
-
-def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
-    """Parse *body* into the tree that Scrapy's ``response.selector.root`` is for the same bytes.
-
-    Args:
-        encoding: as the transport or ``response.encoding`` says; ``None``: byte-order mark, ``<meta>``, then detection.
-
-    Raises:
-        BeyondLimits: its tags have too many attributes.
-    """
-    header = None if encoding is None else f"charset={encoding}"
-    if not is_charset(http_content_type_encoding(header)):
-        header = None
-    declared = html_body_declared_encoding(body)
-    if header is None and declared and not is_charset(declared) and not read_bom(body)[0]:
-        text = to_unicode(body, _detect(body) or "cp1252")
-    else:
-        text = html_to_unicode(header, body, default_encoding="ascii", auto_detect_fun=_detect)[1]
-    check_attributes(text)
-    root: HtmlElement = Selector(text=text, type="html").root
-    return root
-
-
-def tree_of(response: Any, config: Config) -> HtmlElement | None:
-    """The tree of a ``scrapy.http.HtmlResponse``, which stays with it for the spider.
-
-    ``None`` where the response should not be parsed, or says that it is written in what is no charset: asking it for
-    its text would take long, or raise an error.
-    """
-    try:
-        check_body(response.body, config)
-        if not is_charset(response.encoding):
-            return None
-        check_attributes(response.text)
-    except BeyondLimits:
-        return None
-    root: HtmlElement = response.selector.root
-    return root
-
-
-# Of Python's text encodings those that no page is written in; punycode takes quadratic time.
-_NO_CHARSETS = {"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
-
-
-def is_charset(name: str | None) -> bool:
-    """Whether *name* decodes text as charsets do. Python's codecs do other things as well (hex, zlib, rot13)."""
-    if name is None or name.replace("_", "-") in _NO_CHARSETS:
-        return False
-    try:
-        b"\0\0\0\0".decode(name)  # with every charset one, two or four characters
-    except (LookupError, UnicodeError):
-        return False
-    return True
-
-
-def _detect(body: bytes) -> str | None:
-    """What Scrapy does with a page that declares nothing."""
-    try:
-        body.decode("utf-8")
-    except UnicodeDecodeError:
-        best = from_bytes(body).best()
-        return resolve_encoding(best.encoding) if best else None
-    return "utf-8"
-
-
-def roots(tree: HtmlElement) -> list[HtmlElement]:
-    """*tree*, and what the parser leaves beside it: the rest of a page whose ``</html>`` comes too early."""
-    return [tree, *(one for one in tree.itersiblings() if isinstance(one.tag, str))]
-
-
-def check_body(body: bytes, config: Config) -> None:
-    """Raise :class:`BeyondLimits` for a body that should not be parsed."""
-    if len(body) > config.max_bytes:
-        raise BeyondLimits("too many bytes")
-    # Some of them open nothing, or stand in scripts.
-    if body.count(b"<") > _BRACKETS_A_NODE * config.max_nodes:
-        raise BeyondLimits("too many nodes")
-
-
-def check_attributes(text: str) -> None:
-    """Raise :class:`BeyondLimits` for a page whose elements have so many attributes that building the tree takes long."""
-    if len(text) < _ATTRIBUTE_CHARS * _MAX_ATTRIBUTES:
-        return
-    body = text.replace("\0", "").encode("utf-8", "replace")
-    if _places_for_attributes(body) <= _MAX_ATTRIBUTES:
-        return
-    # Without a tree the same parser takes linear time, and it alone knows what is a script or a comment.
-    counter = _AttributeCounter()
-    parser = etree.HTMLParser(
-        target=counter,  # type: ignore[arg-type]  # lxml calls those of its methods that exist
-        recover=True,
-        encoding="utf8",
-        huge_tree=True,
-    )
-    with suppress(_TooDeep, etree.ParserError, etree.XMLSyntaxError):  # the last two: of a page without any element
-        for start in range(0, len(body), _PIECE):  # an error in the counter ends the parser between two pieces only
-            parser.feed(body[start : start + _PIECE])
-    if counter.squares > _MAX_ATTRIBUTES**2:
-        raise BeyondLimits("too many attributes")
-
-
-def _places_for_attributes(body: bytes) -> int:
-    """How many attributes *body* holds at most: the places where something stands behind what separates attributes."""
-    separates = _BEFORE_ATTRIBUTE[np.frombuffer(body, dtype=np.uint8)]
-    return int(np.count_nonzero(separates[:-1] & ~separates[1:]))
-
-
-class _TooDeep(Exception):
-    """The tree would end here: libxml2 reads no further."""
-
-
-class _AttributeCounter:
-    """What lxml's parser reports elements to: adds the squares of their numbers of attributes.
-
-    Raises :class:`_TooDeep`: without a tree libxml2 has no limit of its own, and looks for the element of each end tag
-    among all that are open.
-    """
-
-    def __init__(self) -> None:
-        self.squares = 0
-        self._depth = 0
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:  # noqa: ARG002  (lxml calls it so)
-        self.squares += len(attributes) ** 2
-        self._depth += 1
-        if self._depth > _PARSER_DEPTH:
-            raise _TooDeep
-
-    def end(self, tag: str) -> None:  # noqa: ARG002
-        self._depth -= 1
-
-    def close(self) -> None:
-        """Do nothing: lxml asks for it."""
-
-
-def check_nodes(tree: HtmlElement, size: int, config: Config) -> None:
-    """Raise :class:`BeyondLimits` for a tree with too many elements; *size*: bytes of its body."""
-    # A small body cannot hold many.
-    if size > _ELEMENT_BYTES * config.max_nodes and cast("float", _COUNT(tree)) > config.max_nodes:
-        raise BeyondLimits("too many nodes")
-
-
-def check_depth(tree: HtmlElement, config: Config) -> None:
-    """Raise :class:`BeyondLimits` for a tree that is nested too deep: extraction is recursive in places."""
-    # Level by level, each node is visited once; count(ancestor::*) would be quadratic.
-    if _deeper_than(config.max_depth)(tree):
-        raise BeyondLimits("nested too deep")
-
 
 @cache
-def _deeper_than(depth: int) -> etree.XPath:
-    return etree.XPath("boolean(" + "/*" * (depth + 1) + ")")
+def _trafilatura() -> ModuleType:
+    """The library, which takes a third of a second to load.
+
+    It writes the text of each page at DEBUG and a warning for each page without text, which would flood a crawl's log.
+    """
+    import trafilatura  # noqa: PLC0415
+
+    log = logging.getLogger("trafilatura")
+    if log.level == logging.NOTSET:
+        log.setLevel(logging.CRITICAL)
+    return trafilatura
 
 
 def extract(tree: HtmlElement) -> str:
     """The main text of *tree*, ``""`` if there is none: trafilatura without comments and tables. Leaves *tree* alone."""
-    return trafilatura.extract(tree, include_comments=False, include_tables=False) or ""
+    return _trafilatura().extract(tree, include_comments=False, include_tables=False) or ""
 
 
-_extracted: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-_limits = Config()
-
-
-def remember(response: Any, text: str) -> None:
-    """Keep the main text of *response* as long as the response lives, for :func:`main_text`."""
-    _extracted[response] = text
-
-
-async def main_text(response: Any) -> str:
-    """The main text of a ``scrapy.http.HtmlResponse``, for callbacks: ``text = await main_text(response)``.
-
-    Made beside the event loop, and once a response; at once where the filter has made it already
-    (``DEDUP_EXTRACTOR = "trafilatura"``). A page
-    beyond the default limits of :class:`~crawler_dedup.Config`, its time among them, gives its whole visible text
-    instead, which takes less; one that cannot be parsed in reasonable time (elements with tens of thousands of
-    attributes) gives an empty text.
-    """
-    if response not in _extracted:
-        try:
-            text = await asyncio.wait_for(background.run(_text_of, response), _limits.timeout)
-        except (asyncio.TimeoutError, ThreadsBusy):
-            text = None
-        if text is None:
-            text = await background.run_apart(_visible_text, response)
-        remember(response, text)
-    return _extracted[response]
-
-
-def _text_of(response: Any) -> str | None:
-    """The main text; ``None`` where the page is beyond the limits."""
-    tree = tree_of(response, _limits)
-    if tree is None:
-        return None
-    try:
-        check_nodes(tree, len(response.body), _limits)
-        check_depth(tree, _limits)
-    except BeyondLimits:
-        return None
-    return extract(tree)
-
-
-def _visible_text(response: Any) -> str:
-    # From a tree of its own: another thread may still read the response's.
-    try:
-        return trafilatura.html2txt(parse(response.body, response.encoding))
-    except BeyondLimits:
-        return ""
+def visible_text(tree: HtmlElement) -> str:
+    """All text of *tree*, which takes less time than :func:`extract`."""
+    return str(_trafilatura().html2txt(tree))

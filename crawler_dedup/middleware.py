@@ -19,7 +19,7 @@ from scrapy.http import Request, Response
 from scrapy.utils.asyncio import create_looping_call, is_asyncio_available
 from scrapy.utils.project import data_path
 
-from crawler_dedup import background, maintext
+from crawler_dedup import background
 from crawler_dedup.claims import Claims
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Verdict
@@ -33,6 +33,7 @@ from crawler_dedup.scopes import scope_of
 from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.startup import config_of, require_companion
+from crawler_dedup.text import remember, tree_of
 from crawler_dedup.watchdog import Watchdog
 
 if TYPE_CHECKING:
@@ -270,12 +271,12 @@ class DedupMiddleware:
         return self._is_loaded and len(response.body) <= self.deduplicator.quick_bytes
 
     def _sign(self, response: Any, key: str, scope: str, alias: str) -> SignedPage:
-        tree = maintext.tree_of(response, self.config)
+        tree = tree_of(response, self.config)
         page, text = self.deduplicator.sign_with_text(
             response.url, response.body, tree, key=key, scope=scope, alias=alias
         )
         if text is not None and self.config.extractor == "trafilatura":
-            maintext.remember(response, text)
+            remember(response, text)
         return page
 
     def _watch(self, decision: Decision) -> Decision:

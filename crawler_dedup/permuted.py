@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.buckets import Buckets, Tally, runs, tally
-from crawler_dedup.engine import MAP_SIZE, stored_number
+from crawler_dedup.config import MAP_SIZE
+from crawler_dedup.engine import stored_number
 from crawler_dedup.environment import Environment
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import DESIGNS, SignatureMatch, near

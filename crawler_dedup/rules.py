@@ -15,7 +15,7 @@ import numpy as np
 from crawler_dedup import sketch, titles
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Match
-from crawler_dedup.links import members
+from crawler_dedup.links import unpacked
 from crawler_dedup.schemes import Agreement, Scheme
 from crawler_dedup.signedpage import Kind, SignedPage
 from crawler_dedup.sites import UNKNOWN, Site
@@ -111,12 +111,12 @@ class Pair:
     @cached_property
     def new_links(self) -> set[int]:
         """Links of the new page that are no navigation."""
-        return set(members(self.new.links)) - self.new_site.navigation
+        return set(unpacked(self.new.links)) - self.new_site.navigation
 
     @cached_property
     def links_covered(self) -> bool:
         """Whether all links of the new page that are no navigation stand on the kept one."""
-        return self.same_links or (bool(self.new.links) and self.new_links <= set(members(self.kept.links)))
+        return self.same_links or (bool(self.new.links) and self.new_links <= set(unpacked(self.kept.links)))
 
     @cached_property
     def new_title(self) -> frozenset[str]:

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from crawler_dedup import evaluation
 from crawler_dedup.buckets import Buckets
-from crawler_dedup.config import Config
+from crawler_dedup.config import MAP_SIZE, Config
 from crawler_dedup.counts import Counts
 from crawler_dedup.edits import Edited, edited_sets, is_chinese
-from crawler_dedup.engine import MAP_SIZE
 from crawler_dedup.environment import Environment
 from crawler_dedup.evaluation import Advance, DocumentKey, Judged, SignedDocument, in_processes, signer_of
 from crawler_dedup.labelled import LabelledSet

@@ -65,7 +65,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         size: bytes of the body.
         kind: what the signature is made of.
         chars: how much the main text that :mod:`crawler_dedup.paragraphs` finds says, in Latin letters
-            (:func:`crawler_dedup.blocks.size_of`).
+            (:func:`crawler_dedup.features.size_of`).
         signature: the number of the scheme's signature (:class:`Signature`); of another kind than TEXT a hash.
         value: the value of the scheme's signature.
         features: number of different features, stop words not counted; of a short page those of all that is visible, of

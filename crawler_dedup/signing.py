@@ -6,7 +6,8 @@ Pure: it knows neither Scrapy nor index, and gives the same answer in the crawl,
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -21,20 +22,21 @@ from lxml.html import HtmlElement
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup import maintext
-from crawler_dedup.blocks import Outline, outline, size_of
+from crawler_dedup import parsing
+from crawler_dedup.blocks import Outline, outline
 from crawler_dedup.config import Config
 from crawler_dedup.elsewhere import elsewhere
-from crawler_dedup.errors import ConfigError
+from crawler_dedup.errors import ConfigError, IndexDamaged
 from crawler_dedup.extractors import extractor
-from crawler_dedup.features import CutHan, Features, features, han_cutter, stop_words
+from crawler_dedup.features import CutHan, Features, features, han_cutter, size_of, stop_words
 from crawler_dedup.han import simplified
 from crawler_dedup.hidden import hidden_elements
-from crawler_dedup.links import Links, digest_of, links
+from crawler_dedup.links import Links
+from crawler_dedup.outlinks import find_links
 from crawler_dedup.paragraphs import MainText, paragraphs, shown_text_of, text_of, visible
 from crawler_dedup.schemes import scheme_of
 from crawler_dedup.signedpage import Kind, Shown, Signature, SignedPage
-from crawler_dedup.sketch import sketch
+from crawler_dedup.sketch import set_digest, sketch
 from crawler_dedup.texts import Text
 from crawler_dedup.titles import MAX_CHARS, parts
 from crawler_dedup.urls import name_without_credentials, without_credentials
@@ -135,7 +137,7 @@ class Signer:
         """Sign a page; returns it with its main text (``None`` where extraction was not reached).
 
         Args:
-            tree: the body as :func:`maintext.parse` would parse it, where somebody has it already.
+            tree: the body as :func:`parsing.parse` would parse it, where somebody has it already.
 
         Never raises for what a page holds: beyond a limit it comes back with ``unsigned`` set.
         """
@@ -146,17 +148,17 @@ class Signer:
         base = SignedPage(key=key, url=url, scope=scope, size=len(body), alias=alias)
         try:
             tree, layout, main, text = self._extract(body, tree, encoding)
-        except maintext.BeyondLimits as limit:
+        except parsing.BeyondLimits as limit:
             return msgspec.structs.replace(base, unsigned=str(limit)), None
         if len(text) > self.config.max_chars:
             return msgspec.structs.replace(base, unsigned="too many characters"), text
         return self._sign_tree(base, body, tree, layout, main, text), text
 
     def main_text(self, body: bytes, encoding: str | None = None) -> str:
-        """The main text of a page alone. Raises :class:`maintext.BeyondLimits`."""
+        """The main text of a page alone. Raises :class:`parsing.BeyondLimits`."""
         text = self._extract(body, None, encoding)[3]
         if len(text) > self.config.max_chars:
-            raise maintext.BeyondLimits("too many characters")
+            raise parsing.BeyondLimits("too many characters")
         return text
 
     def _extract(
@@ -164,14 +166,14 @@ class Signer:
     ) -> tuple[HtmlElement, Outline, MainText, str]:
         """The tree, all that it says, where its main text lies, and what the extractor takes for it.
 
-        Raises :class:`maintext.BeyondLimits`.
+        Raises :class:`parsing.BeyondLimits`.
         """
-        maintext.check_body(body, self.config)
+        parsing.check_body(body, self.config)
         if tree is None:
-            tree = maintext.parse(body, encoding)
-        maintext.check_nodes(tree, len(body), self.config)
+            tree = parsing.parse(body, encoding)
+        parsing.check_nodes(tree, len(body), self.config)
         if self.config.extractor != "paragraphs":
-            maintext.check_depth(tree, self.config)
+            parsing.check_depth(tree, self.config)
         layout = outline(tree, self.config.max_depth)
         main = paragraphs(layout)
         return tree, layout, main, self._extractor.extract(tree, main)
@@ -180,7 +182,7 @@ class Signer:
         self, page: SignedPage, body: bytes, tree: HtmlElement, layout: Outline, main: MainText, text: str
     ) -> SignedPage:
         main_text = self.text_of(text)
-        outlinks = links(tree, page.url)
+        outlinks = find_links(tree, page.url)
         page = msgspec.structs.replace(
             page,
             text=_compressed(text) if self.config.store_text else b"",
@@ -232,7 +234,7 @@ class Signer:
         if not hidden:
             return page
         own = self._without_title(self._shown_text(layout), page.title)
-        places = links(tree, page.url, hidden).digest
+        places = find_links(tree, page.url, hidden).digest
         return _with_shown(page, own, rest=places if places != outlinks.digest else b"")
 
     def _sign_words(self, page: SignedPage, tree: HtmlElement, layout: Outline, text: Text) -> SignedPage:
@@ -257,6 +259,28 @@ class Signer:
         return features(token for token in text.tokens if token not in name)
 
 
+def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:
+    """*config* with the settings on which signatures of *spec* depend: the inverse of :attr:`Signer.spec`.
+
+    Raises:
+        ConfigError: this version does not have its scheme, tokenizer or extractor.
+        IndexDamaged: *spec*, which was read from a header, does not say what they are.
+    """
+    try:
+        return replace(
+            config,
+            scheme=spec["scheme"],
+            extractor=spec["extractor"].split()[0],
+            min_features=int(spec["min features"]),
+            tokenizer=spec["tokenizer"],
+            fold_han=spec["fold han"] == "yes",
+        )
+    except ConfigError:  # a ValueError too
+        raise
+    except (KeyError, IndexError, ValueError) as error:
+        raise IndexDamaged(f"The header of the index is damaged: {error!r}.") from error
+
+
 def _with_features(page: SignedPage, weighted: Features, kind: Kind, signature: Signature) -> SignedPage:
     content = weighted.content
     return msgspec.structs.replace(
@@ -266,7 +290,7 @@ def _with_features(page: SignedPage, weighted: Features, kind: Kind, signature: 
         value=signature.value,
         features=len(content),
         sketch=sketch(content),
-        feature_digest=digest_of(content),
+        feature_digest=set_digest(content),
     )
 
 
@@ -274,7 +298,7 @@ def _with_shown(page: SignedPage, part: Features, numbers: bytes | None = None, 
     """*page* with *part*, which is what it shows of its features, if it hides something that is not shown elsewhere."""
     content = part.content
     numbers = page.numbers if numbers is None else numbers
-    shown = Shown(len(content), sketch(content), digest_of(content), numbers, rest)
+    shown = Shown(len(content), sketch(content), set_digest(content), numbers, rest)
     return page if shown == page.shown else msgspec.structs.replace(page, partly_hidden=shown)
 
 

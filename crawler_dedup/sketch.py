@@ -1,4 +1,4 @@
-"""Feature set → sketch; resemblance and containment from sketches.
+"""Feature set → sketch and digest; resemblance and containment from sketches.
 
 A small set is kept whole, 24 bits of each hash. Of a larger one, one-permutation min-wise hashing (Li, Owen and Zhang,
 "One Permutation Hashing", NIPS 2012) keeps the smallest hash in each of 64 bins, and of that hash 8 bits (Li and König,
@@ -6,6 +6,8 @@ A small set is kept whole, 24 bits of each hash. Of a larger one, one-permutatio
 """
 
 from __future__ import annotations
+
+import hashlib
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,11 @@ def sketch(hashes: NDArray[np.uint64]) -> bytes:
     if len(short) <= WHOLE:
         return np.unique(short).astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_BYTES].tobytes()
     return _binned(short).tobytes()
+
+
+def set_digest(hashes: NDArray[np.uint64]) -> bytes:
+    """BLAKE2b of a set of hashes, given ascending: 8 bytes."""
+    return hashlib.blake2b(hashes.astype("<u8").tobytes(), digest_size=8).digest()
 
 
 def members(content: bytes) -> NDArray[np.uint32] | None:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
-from crawler_dedup.blocks import size_of
+from crawler_dedup.features import size_of
 from crawler_dedup.han import simplified
 
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")

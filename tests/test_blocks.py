@@ -9,8 +9,9 @@ from lxml import etree
 from lxml.html import HtmlElement, XHTMLParser
 
 from crawler_dedup import Config
-from crawler_dedup.blocks import Block, outline, size_of
-from crawler_dedup.maintext import BeyondLimits, check_depth, parse
+from crawler_dedup.blocks import Block, outline
+from crawler_dedup.features import size_of
+from crawler_dedup.parsing import BeyondLimits, check_depth, parse
 
 INLINE = "abbr b bdi cite code data em font i ins kbd label mark q ruby s small span strong sub sup time u".split()
 HIDDEN = (

@@ -9,8 +9,9 @@ from crawler_dedup import Config, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.blocks import outline
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.extractors import extractor
-from crawler_dedup.maintext import extract, parse
+from crawler_dedup.maintext import extract
 from crawler_dedup.paragraphs import paragraphs, text_of
+from crawler_dedup.parsing import parse
 from tests.crawling import WALK, Crawl, Site, article, html, run_script
 
 BODY = article("x").encode()

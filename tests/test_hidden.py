@@ -14,8 +14,9 @@ from lxml.html import HtmlElement
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.blocks import outline
 from crawler_dedup.hidden import without_hidden
+from crawler_dedup.lookup import lookup_of
 from crawler_dedup.maintenance import export_index, import_index, open_pages
-from crawler_dedup.maintext import parse
+from crawler_dedup.parsing import parse
 from crawler_dedup.portable import Export
 from crawler_dedup.records import Record, decode, encode
 from crawler_dedup.rules import Pair, compare
@@ -392,7 +393,7 @@ def test_an_export_keeps_what_a_page_shows(tmp_path: Path) -> None:
     pages = open_pages(tmp_path / "index")
     export_index(pages, tmp_path / "export", lambda _: None)
     pages.close()
-    import_index(Export(tmp_path / "export"), tmp_path / "copy", lambda _: None, lambda _: None)
+    import_index(Export(tmp_path / "export"), tmp_path / "copy", lookup_of, lambda _: None, lambda _: None)
     with Deduplicator.open(tmp_path / "copy", config) as copy:
         assert check(copy, "http://paper.org/depot", page(text("depot"))).verdict is Verdict.NEW
         assert check(copy, "http://b.org/", ACCORDION).duplicate_of == "http://a.org/"

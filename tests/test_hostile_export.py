@@ -144,7 +144,7 @@ resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))  # a test that fail
 before = peak()
 for file in map(Path, sys.argv[1:]):
     try:
-        maintenance.import_index(Export(file), file.with_name("index"), lambda _: None, lambda _: None)
+        maintenance.import_index(Export(file), file.with_name("index"), lookup_of, lambda _: None, lambda _: None)
     except ExportUnreadable as error:
         print(f"{file.name}: {error}")
     print(f"{file.name} takes {peak() - before}")

@@ -17,6 +17,7 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict, maintenance
 from crawler_dedup.cli.terminal import number_of
+from crawler_dedup.lookup import lookup_of
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.records import Record
 from crawler_dedup.schemes import SimHash
@@ -108,7 +109,7 @@ def kept(directory: Path) -> set[str]:
 def is_sound(directory: Path) -> bool:
     opened = maintenance.open_index(directory)
     try:
-        return not maintenance.verify(opened, lambda _: None)
+        return not maintenance.verify(opened, lookup_of, lambda _: None)
     finally:
         opened.close()
 

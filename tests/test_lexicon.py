@@ -24,7 +24,8 @@ from crawler_dedup import ConfigError, Deduplicator, IndexMismatch, Verdict, mai
 from crawler_dedup.errors import DedupError
 from crawler_dedup.features import normalise, units
 from crawler_dedup.letters import LETTERS, NONE, letter_of_each, letters_of
-from crawler_dedup.lexicon import COMMON, SHINGLE, Lexicon, build, digest_of, general, lexicon_of
+from crawler_dedup.lexicon import COMMON, SHINGLE, Lexicon, build, general, lexicon_digest, lexicon_of
+from crawler_dedup.lookup import lookup_of
 from crawler_dedup.portable import Export
 from crawler_dedup.schemes import NAMES, scheme_of
 from crawler_dedup.texts import Text
@@ -196,7 +197,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert len(written.shingles) > 100
     written.write(tmp_path / "a.lexicon")
     assert_equal(lexicon_of(str(tmp_path / "a.lexicon")), written)
-    assert digest_of(str(tmp_path / "a.lexicon")) == written.digest
+    assert lexicon_digest(str(tmp_path / "a.lexicon")) == written.digest
     assert [path.name for path in tmp_path.iterdir()] == ["a.lexicon"]
     again = lexicon_of(str(tmp_path / "a.lexicon"))
     again.write(tmp_path / "b.lexicon")
@@ -319,7 +320,7 @@ def test_no_index_is_made_with_a_lexicon_that_cannot_be_read(tmp_path: Path, sch
 def test_the_general_lexicon_is_what_it_was() -> None:
     """Another digest is another lexicon: indexes made with this one are refused."""
     assert general().digest == "056e6d37fdfe1319"
-    assert digest_of("general") == "b3b25cbf50c70ef5"
+    assert lexicon_digest("general") == "b3b25cbf50c70ef5"
     assert lexicon_of("general") is general()
 
 
@@ -375,7 +376,7 @@ def test_an_index_made_with_another_lexicon_is_refused_by_name(
         with pytest.raises(IndexMismatch) as refused:
             Deduplicator.open(directory, config(scheme, lexicon=name))
         assert set(refused.value.differences) == {"lexicon"}
-        digests = [digest_of(one) for one in (made_with, name) if (scheme, one) != ("shingling", "general")]
+        digests = [lexicon_digest(one) for one in (made_with, name) if (scheme, one) != ("shingling", "general")]
         assert all(repr(digest) in str(refused.value) for digest in digests)
 
 
@@ -434,14 +435,16 @@ def test_an_index_with_a_lexicon_is_maintained_without_harm(tmp_path: Path, own:
     try:
         # Whoever has no lexicon may refuse, but neither take a sound index for a damaged one nor damage it.
         with suppress(DedupError):
-            assert maintenance.verify(pages, lambda _: None) == []
+            assert maintenance.verify(pages, lookup_of, lambda _: None) == []
         with suppress(DedupError):
-            maintenance.repair(pages, lambda _: None)
+            maintenance.repair(pages, lookup_of, lambda _: None)
         maintenance.export_index(pages, tmp_path / "export", lambda _: None)
     finally:
         pages.close()
     with suppress(DedupError):
-        maintenance.import_index(Export(tmp_path / "export"), tmp_path / "new", lambda _: None, lambda _: None)
+        maintenance.import_index(
+            Export(tmp_path / "export"), tmp_path / "new", lookup_of, lambda _: None, lambda _: None
+        )
     for directory in (tmp_path / "index", tmp_path / "new"):
         if not directory.exists():
             continue

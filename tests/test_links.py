@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.links import MAX_PACKED, Links, _hash_of, comparable, links, members
-from crawler_dedup.maintext import parse
+from crawler_dedup.links import MAX_PACKED, Links, unpacked
+from crawler_dedup.outlinks import _hash_of, comparable, find_links
+from crawler_dedup.parsing import parse
 
 PAGE = "http://example.com/a/b.html"
 
@@ -39,7 +40,7 @@ def test_what_names_the_visit_is_no_part_of_a_link(href: str, target: str | None
 
 
 def collect(body: str, url: str = PAGE) -> set[int]:
-    return set(links(parse(body.encode()), url).hashes.tolist())
+    return set(find_links(parse(body.encode()), url).hashes.tolist())
 
 
 def test_a_mirror_has_the_same_links() -> None:
@@ -58,7 +59,7 @@ def test_a_base_element_is_heeded() -> None:
 
 
 def test_links_are_a_set_whatever_they_are_called() -> None:
-    found = links(parse(b'<a href="/x"> one <b>two</b></a> tail <a href="/x">three</a><a>none</a>'), PAGE)
+    found = find_links(parse(b'<a href="/x"> one <b>two</b></a> tail <a href="/x">three</a><a>none</a>'), PAGE)
     assert len(found) == 1
     assert found.hashes.dtype == np.uint64
     assert found.hashes.tolist() == [xxh3_64_intdigest(b"/x")]
@@ -89,13 +90,13 @@ def test_a_page_has_the_links_that_each_of_its_anchors_has_alone(hrefs: list[str
 
 
 def of_numbers(count: int) -> Links:
-    return links(parse("".join(f'<a href="/{number}">x</a>' for number in range(count)).encode()), PAGE)
+    return find_links(parse("".join(f'<a href="/{number}">x</a>' for number in range(count)).encode()), PAGE)
 
 
 def test_packed_links_are_the_first_half_of_each_hash_and_none_of_too_many() -> None:
     some, most, too_many = of_numbers(3), of_numbers(MAX_PACKED), of_numbers(MAX_PACKED + 1)
-    assert members(some.packed) == [one >> 32 for one in some.hashes.tolist()]
-    assert len(members(most.packed)) == MAX_PACKED
+    assert unpacked(some.packed) == [one >> 32 for one in some.hashes.tolist()]
+    assert len(unpacked(most.packed)) == MAX_PACKED
     assert too_many.packed == of_numbers(0).packed == b""
     assert len({one.digest for one in (some, most, too_many, of_numbers(0))}) == 4
 
@@ -124,20 +125,20 @@ def test_links_lead_where_they_lead_from_the_whole_address(base: str, href: str)
     except ValueError:
         host = ""
     target = comparable(href, base, host)
-    found = links(tree, base).hashes.tolist()
+    found = find_links(tree, base).hashes.tolist()
     assert found == ([] if target is None else [xxh3_64_intdigest(target.encode())])
 
 
 def test_a_broken_base_is_no_error() -> None:
     for base in ("http://h.com//[/", "http://[", "\x00", "//[x"):
-        assert len(links(parse(f'<base href="{base}"><a href="q">q</a>'.encode()), PAGE)) <= 1
+        assert len(find_links(parse(f'<base href="{base}"><a href="q">q</a>'.encode()), PAGE)) <= 1
 
 
 def test_links_that_no_crawler_follows_are_none_and_are_not_remembered() -> None:
     long = "a/" * 2000
     _hash_of.cache_clear()
-    assert len(links(parse(f'<a href="{long}">q</a><a href="/b">b</a>'.encode()), PAGE)) == 1
-    assert len(links(parse(f'<base href="/{long}"><a href="b">b</a>'.encode()), PAGE)) == 1
+    assert len(find_links(parse(f'<a href="{long}">q</a><a href="/b">b</a>'.encode()), PAGE)) == 1
+    assert len(find_links(parse(f'<base href="/{long}"><a href="b">b</a>'.encode()), PAGE)) == 1
     assert _hash_of.cache_info().currsize <= 2
 
 
@@ -145,7 +146,7 @@ def test_long_links_are_not_remembered_and_count_all_the_same() -> None:
     hrefs = [f"/{number}{'x' * 1_500}" for number in range(50)]
     tree = parse("".join(f'<a href="{href}">x</a>' for href in hrefs).encode())
     before = _hash_of.cache_info().currsize
-    numbers = set(links(tree, PAGE).hashes.tolist())
+    numbers = set(find_links(tree, PAGE).hashes.tolist())
     assert _hash_of.cache_info().currsize == before
     assert numbers == {xxh3_64_intdigest(href.encode()) for href in hrefs}
 
@@ -153,7 +154,7 @@ def test_long_links_are_not_remembered_and_count_all_the_same() -> None:
 def test_a_link_of_many_parts_counts_as_it_is_written() -> None:
     hrefs = [f"/{'a/' * 300}{number}" for number in range(2)]
     one, both = (
-        links(parse("".join(f"<a href={href}>x</a>" for href in hrefs[:count]).encode()), PAGE) for count in (1, 2)
+        find_links(parse("".join(f"<a href={href}>x</a>" for href in hrefs[:count]).encode()), PAGE) for count in (1, 2)
     )
     assert len(one) == 1
     assert len(both) == 2

@@ -8,17 +8,10 @@ import pytest
 from lxml import etree
 from scrapy.http import HtmlResponse
 
-from crawler_dedup import Config, main_text, maintext
-from crawler_dedup.maintext import (
-    BeyondLimits,
-    check_attributes,
-    check_body,
-    check_depth,
-    check_nodes,
-    extract,
-    parse,
-    tree_of,
-)
+from crawler_dedup import Config, main_text, text
+from crawler_dedup.maintext import extract
+from crawler_dedup.parsing import BeyondLimits, check_attributes, check_body, check_depth, check_nodes, parse
+from crawler_dedup.text import tree_of
 from tests.crawling import article
 
 TEXT = "<html><head>{}<title>茶馆</title></head><body><p>河边的老茶馆又开门了</p></body></html>"
@@ -149,8 +142,8 @@ def test_main_text_for_callbacks_is_extracted_once() -> None:
 
 def test_main_text_of_a_page_that_takes_too_long_is_its_visible_text_too(monkeypatch: pytest.MonkeyPatch) -> None:
     hanging, done = threading.Event(), threading.Event()
-    monkeypatch.setattr(maintext, "_limits", Config(timeout=0.1))
-    monkeypatch.setattr(maintext, "extract", lambda _: _wait(hanging, done))
+    monkeypatch.setattr(text, "_limits", Config(timeout=0.1))
+    monkeypatch.setattr(text, "extract", lambda _: _wait(hanging, done))
     response = HtmlResponse("http://example.com/", body=b"<p>visible words</p>")
     assert asyncio.run(main_text(response)) == "visible words"
     hanging.set()

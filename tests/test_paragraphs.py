@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.data import documents, saved
 from crawler_dedup.blocks import outline
-from crawler_dedup.maintext import parse
 from crawler_dedup.paragraphs import paragraphs, text_of, visible
+from crawler_dedup.parsing import parse
 from tests.crawling import words
 
 

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from crawler_dedup import IndexUnusable, maintenance, permuted
 from crawler_dedup.compaction import compact
 from crawler_dedup.hamming import DESIGNS
+from crawler_dedup.lookup import lookup_of
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.portable import Export
 from tests.indexing import SPREADS, array, brute_force, crowded, flipped, program, run
@@ -149,7 +150,7 @@ def repaired(one: Trial) -> None:
 def export_import(one: Trial, target: Path) -> tuple[int, int]:
     file = one.folder / "file"
     maintenance.export_index(one.index, file, lambda _: None)
-    return maintenance.import_index(Export(file), target, lambda _: None, lambda _: None)
+    return maintenance.import_index(Export(file), target, lookup_of, lambda _: None, lambda _: None)
 
 
 def carried(one: Trial) -> None:

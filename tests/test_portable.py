@@ -18,6 +18,7 @@ from crawler_dedup import ExportUnreadable, IndexMismatch, SignedPage, maintenan
 from crawler_dedup.answering import Visit
 from crawler_dedup.errors import DedupError
 from crawler_dedup.header import Header
+from crawler_dedup.lookup import lookup_of
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.portable import Block, Export
 from crawler_dedup.records import Record, encode
@@ -60,7 +61,7 @@ def contents(directory: Path) -> dict[str, object]:
     """All of a sound index, by name."""
     index = maintenance.open_index(directory)
     try:
-        assert maintenance.verify(index, lambda _: None) == []
+        assert maintenance.verify(index, lookup_of, lambda _: None) == []
         found: dict[str, object]
         if isinstance(index, PermutedIndex):
             found = {str(signature): signature for block in index.blocks(100) for signature in block.tolist()}
@@ -81,7 +82,7 @@ def exported(directory: Path, file: Path) -> int:
 
 
 def imported(file: Path, directory: Path) -> tuple[int, int]:
-    return maintenance.import_index(Export(file), directory, lambda _: None, lambda _: None)
+    return maintenance.import_index(Export(file), directory, lookup_of, lambda _: None, lambda _: None)
 
 
 def in_blocks(file: Path, size: int) -> None:

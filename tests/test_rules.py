@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from crawler_dedup import Config, SignedPage
-from crawler_dedup.links import digest_of
 from crawler_dedup.rules import ROWS, Pair, compare, decide, first_match, is_list, links_tell
 from crawler_dedup.schemes import SimHash
 from crawler_dedup.signedpage import Kind
 from crawler_dedup.sites import KNOWN, UNKNOWN, Site
-from crawler_dedup.sketch import resemblance, sketch
+from crawler_dedup.sketch import resemblance, set_digest, sketch
 
 SIMHASH = SimHash()
 LIMITS = Config(max_distance=6, min_resemblance=0.65, min_coverage=0.85)
@@ -22,7 +21,7 @@ HASHES = np.random.default_rng(1).integers(0, 2**64, 1000, dtype=np.uint64)
 
 def words(first: int, last: int) -> dict[str, Any]:
     """A text of these different words."""
-    digest = digest_of(np.sort(HASHES[first:last]))
+    digest = set_digest(np.sort(HASHES[first:last]))
     return {"features": last - first, "sketch": sketch(HASHES[first:last]), "feature_digest": digest}
 
 

@@ -18,6 +18,7 @@ from crawler_dedup import Config, Decision, Deduplicator, Verdict, maintenance, 
 from crawler_dedup.answering import Visit
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.filesystem import HeldFile, is_held
+from crawler_dedup.lookup import lookup_of
 from crawler_dedup.portable import Export
 from crawler_dedup.records import MAX_ALIASES, Record
 from crawler_dedup.runs import Run, Runs
@@ -607,7 +608,7 @@ def test_further_addresses_survive_repair_export_and_import(tmp_path: Path) -> N
     opened.repair(FILING)
     maintenance.export_index(opened, file, lambda _: None)
     opened.close()
-    maintenance.import_index(Export(file), copy, lambda _: None, lambda _: None)
+    maintenance.import_index(Export(file), copy, lookup_of, lambda _: None, lambda _: None)
     for each in (directory, copy):
         assert [len(record.aliases) for record in kept(each)] == [1, 1, 1]
         with Deduplicator.open(each, CONFIG) as run:
@@ -623,7 +624,7 @@ def test_an_import_gives_no_further_address_away_that_leads_elsewhere(tmp_path: 
     opened = Store.attach(directory)
     maintenance.export_index(opened, file, lambda _: None)
     opened.close()
-    assert maintenance.import_index(Export(file), other, lambda _: None, lambda _: None) == (1, 1)
+    assert maintenance.import_index(Export(file), other, lookup_of, lambda _: None, lambda _: None) == (1, 1)
     with Deduplicator.open(other, CONFIG) as run:
         assert answer(run, "first", "y") == "unchanged"
         assert answer(run, "final", "x") == "unchanged"
@@ -690,7 +691,7 @@ def test_an_export_leaves_out_what_was_not_handled(tmp_path: Path) -> None:
         opened = Store.attach(directory)
         assert maintenance.export_index(opened, file, lambda _: None) == 1
         opened.close()
-    maintenance.import_index(Export(file), tmp_path / "copy", lambda _: None, lambda _: None)
+    maintenance.import_index(Export(file), tmp_path / "copy", lookup_of, lambda _: None, lambda _: None)
     assert [record.page.url for record in kept(tmp_path / "copy")] == ["http://a.example/handled"]
 
 

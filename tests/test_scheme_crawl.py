@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.lexicon import GENERAL, digest_of
+from crawler_dedup.lexicon import GENERAL, lexicon_digest
 from tests.crawling import WALK, Crawl, Site, article, html, run_scrapy, start_script
 from tests.test_startup import ADDON, PAGES, index_of, project
 from tests.test_tracing import chinese, with_homophones
@@ -167,7 +167,7 @@ def test_another_scheme_than_that_of_the_index_stops_the_crawl_and_keeps_its_pag
         "  scheme: index has 'minhash bins=128 bits=8 shingle=2 threshold=0.7 rows=0' / you have 'pinyin "
         in done.stdout
     )
-    assert f"  lexicon: index has None / you have '{digest_of(GENERAL)}'" in done.stdout
+    assert f"  lexicon: index has None / you have '{lexicon_digest(GENERAL)}'" in done.stdout
     assert "DEDUP_FRESH" in done.stdout
     with Deduplicator.open(index_of(tmp_path), Config(tokenizer="bigrams", scheme="minhash")) as deduplicator:
         assert len(deduplicator) == 1

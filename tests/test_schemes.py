@@ -26,7 +26,7 @@ from crawler_dedup.buckets import CHUNK, Tally, scope_number
 from crawler_dedup.catalogue import Catalogue
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.features import normalise, units
-from crawler_dedup.lookup import Lookup
+from crawler_dedup.lookup import Lookup, lookup_of
 from crawler_dedup.portable import Export
 from crawler_dedup.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
 from crawler_dedup.signedpage import Kind, Signature
@@ -329,7 +329,7 @@ def test_of_a_text_offered_by_two_processes_at_once_one_page_is_kept(
     pages = maintenance.open_pages(index)
     try:
         assert len(pages) == len(seeds)
-        assert maintenance.verify(pages, lambda _: None) == []
+        assert maintenance.verify(pages, lookup_of, lambda _: None) == []
     finally:
         pages.close()
 
@@ -495,7 +495,7 @@ def test_a_repair_makes_the_tables_anew(opened: Deduplicator, store: Store, sche
 
     store.environment.write(empty)
     assert store.verify(lookup) != []
-    maintenance.repair(store, lambda _: None)
+    maintenance.repair(store, lookup_of, lambda _: None)
     assert store.verify(lookup) == []
     name = "tea-house"
     assert check(opened, "http://new/", SAMPLES[name]).duplicate_of == f"http://kept/{name}"
@@ -515,7 +515,9 @@ def test_an_exported_index_gives_the_same_answers_where_it_is_imported(
     pages = maintenance.open_pages(index)
     assert maintenance.export_index(pages, tmp_path / "export", lambda _: None) == len(SAMPLES)
     pages.close()
-    found = maintenance.import_index(Export(tmp_path / "export"), tmp_path / "new", lambda _: None, lambda _: None)
+    found = maintenance.import_index(
+        Export(tmp_path / "export"), tmp_path / "new", lookup_of, lambda _: None, lambda _: None
+    )
     assert found == (len(SAMPLES), len(SAMPLES))
     pages = maintenance.open_pages(tmp_path / "new")
     assert pages.verify(Lookup(scheme)) == []

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from crawler_dedup import SignedPage
-from crawler_dedup.links import MAX_PACKED, Links, links, members
-from crawler_dedup.maintext import parse
+from crawler_dedup.links import MAX_PACKED, Links, unpacked
+from crawler_dedup.outlinks import find_links
+from crawler_dedup.parsing import parse
 from crawler_dedup.sites import KNOWN, MAX_BYTES, UNKNOWN, Site, Sites
 from crawler_dedup.urls import host_of
 
@@ -23,12 +24,12 @@ def page(
     hrefs = [*NAVIGATION, f"/own/{number}"] if hrefs is None else hrefs
     tree = parse("".join(f'<a href="{href}">x</a>' for href in hrefs).encode())
     address = url.format(number)
-    packed = links(tree, address).packed
+    packed = find_links(tree, address).packed
     return SignedPage(key=address, url=address, scope=scope, title=title or f"Story {number} | Tea House", links=packed)
 
 
 def numbers(*hrefs: str) -> frozenset[int]:
-    return frozenset(members(page(0, list(hrefs)).links))
+    return frozenset(unpacked(page(0, list(hrefs)).links))
 
 
 def learned(count: int) -> Site:

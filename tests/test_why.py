@@ -16,7 +16,7 @@ from crawler_dedup.inquiry import Findings, inquire
 from crawler_dedup.journal import Entry
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.schemes import NAMES
-from crawler_dedup.signing import Signer
+from crawler_dedup.signing import Signer, config_from_spec
 from crawler_dedup.store import Store
 from tests.crawling import WALK, Answer, Site, article, html, redirect, run_scrapy, run_script, start_script
 from tests.noting import FIRST, SECOND, command, entries_of, invoke, note, said, write
@@ -454,6 +454,6 @@ def test_pages_are_signed_again_as_the_index_was_made(tmp_path: Path, scheme: st
     store = Store.open(tmp_path / "index", signer.spec, signer.libraries, map_size=1 << 24, fresh=True)
     store.close()
     with closing(maintenance.open_pages(tmp_path / "index")) as pages:
-        config = maintenance.config_as_made(pages.header, Config(max_distance=3))
+        config = config_from_spec(pages.header.spec, Config(max_distance=3))
     assert Signer(config).spec == signer.spec
     assert config.max_distance == 3

@@ -18,6 +18,7 @@ from crawler_dedup.cli.settings import Settings
 from crawler_dedup.cli.terminal import Start, number_of, printable, progress, told_errors
 from crawler_dedup.cli.values import duration, run_of
 from crawler_dedup.history import Address, duplicates_of
+from crawler_dedup.lookup import lookup_of
 from crawler_dedup.records import Record
 from crawler_dedup.store import Store
 from crawler_dedup.urls import is_of_host, without_credentials
@@ -64,7 +65,7 @@ def forget(
             if export is not None:
                 # Before anything is forgotten: a full disk must not cost the list.
                 export.write_text("".join(f"{one}\n" for one in swallowed), encoding="utf-8")
-            filing = maintenance.filing_of(pages.header)
+            filing = lookup_of(pages.header.spec)
             forgotten = pages.forget(is_meant, filing, start("forgetting", len(pages)))
     typer.echo(
         f"{number_of(forgotten, 'page')} forgotten. `crawler-dedup index compact` gives their room back to the disk."

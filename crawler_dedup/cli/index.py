@@ -19,6 +19,7 @@ from crawler_dedup.cli.forget import forget
 from crawler_dedup.cli.terminal import OUT_OF_MEMORY, progress, told_errors
 from crawler_dedup.cli.values import time_of
 from crawler_dedup.errors import DedupError, IndexDamaged
+from crawler_dedup.lookup import lookup_of
 from crawler_dedup.maintenance import Contents
 from crawler_dedup.permuted import PermutedIndex
 from crawler_dedup.portable import Export
@@ -115,7 +116,7 @@ def import_(
     with told_errors(), progress() as start:
         export = Export(file)
         total, new = maintenance.import_index(
-            export, index, start("reading", len(export)), start("importing", len(export))
+            export, index, lookup_of, start("reading", len(export)), start("importing", len(export))
         )
     typer.echo(f"{total:,} read, {new:,} of them new.")
 
@@ -147,8 +148,8 @@ def _verify(index: Path, repair: bool, sender: Connection) -> None:
         try:
             with progress() as start:
                 if repair:
-                    maintenance.repair(opened, start("repairing", _length(opened)))
-                found = maintenance.verify(opened, start("verifying", _length(opened)))
+                    maintenance.repair(opened, lookup_of, start("repairing", _length(opened)))
+                found = maintenance.verify(opened, lookup_of, start("verifying", _length(opened)))
         finally:
             opened.close()
     except IndexDamaged as error:

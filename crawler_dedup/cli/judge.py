@@ -27,9 +27,9 @@ from crawler_dedup.fetching import fetch
 from crawler_dedup.history import Address, sample
 from crawler_dedup.journal import Entry
 from crawler_dedup.judged import Answers, Copy
-from crawler_dedup.maintext import BeyondLimits
+from crawler_dedup.parsing import BeyondLimits
 from crawler_dedup.records import Record
-from crawler_dedup.signing import Signer
+from crawler_dedup.signing import Signer, config_from_spec
 
 
 def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
@@ -133,7 +133,7 @@ def _desk_of(place: Place, drawn: list[Entry], start: Start, *, fetches: bool) -
             address = record.page.scope, record.page.url
             if address in wanted:
                 kept[address] = record
-        signer = Signer(maintenance.config_as_made(pages.header, place.config))
+        signer = Signer(config_from_spec(pages.header.spec, place.config))
     return _Desk(Console(), signer, kept, fetches)
 
 

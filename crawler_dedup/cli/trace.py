@@ -20,9 +20,9 @@ from crawler_dedup.corpus import read_text
 from crawler_dedup.errors import DedupError
 from crawler_dedup.features import normalise
 from crawler_dedup.letters import places_of
-from crawler_dedup.lexicon import digest_of
+from crawler_dedup.lexicon import lexicon_digest
 from crawler_dedup.maintenance import open_pages
-from crawler_dedup.maintext import BeyondLimits
+from crawler_dedup.parsing import BeyondLimits
 from crawler_dedup.schemes import scheme_of
 from crawler_dedup.schemes.pinyin import Pinyin
 from crawler_dedup.signing import Signer
@@ -74,7 +74,7 @@ def _scheme_in(pages: Store, index: Path, config: Config) -> tuple[Pinyin, bool]
         )
     scheme = scheme_of(spec["scheme"], config)
     assert isinstance(scheme, Pinyin)
-    if digest_of(config.lexicon) != spec.get("lexicon"):
+    if lexicon_digest(config.lexicon) != spec.get("lexicon"):
         raise DedupError(f"The index in {index} was made with another lexicon: name it, -s DEDUP_LEXICON=FILE.")
     return scheme, spec.get("fold han") == "yes"
 

@@ -24,7 +24,7 @@ from crawler_dedup.inquiry import Case, Findings, inquire
 from crawler_dedup.journal import Entry
 from crawler_dedup.records import Record
 from crawler_dedup.rules import Pair
-from crawler_dedup.signing import Signer
+from crawler_dedup.signing import Signer, config_from_spec
 
 _LISTED = 10
 
@@ -68,7 +68,7 @@ def _inquire(url: str, place: Place) -> tuple[Findings, Config]:
     """What is known, and the settings with which the index was made."""
     with closing(maintenance.open_pages(place.directory)) as pages, progress() as start:
         found = inquire(url, pages, place.journals, start("reading", len(pages)))
-        return found, maintenance.config_as_made(pages.header, place.config)
+        return found, config_from_spec(pages.header.spec, place.config)
 
 
 def _tell_nothing(found: Findings) -> None:

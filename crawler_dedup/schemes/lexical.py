@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from crawler_dedup.config import Config
-from crawler_dedup.lexicon import GENERAL, Lexicon, digest_of, lexicon_of
+from crawler_dedup.lexicon import GENERAL, Lexicon, lexicon_digest, lexicon_of
 from crawler_dedup.schemes.scheme import ValueScheme
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class LexicalScheme(ValueScheme):
 
     @property
     def depends_on(self) -> dict[str, str]:
-        return {"lexicon": digest_of(self.lexicon_name)}
+        return {"lexicon": lexicon_digest(self.lexicon_name)}
 
     def load(self) -> None:
         _ = self.lexicon

@@ -1,0 +1,176 @@
+"""HTML → tree, within limits: what is too large, too deep or too slow to parse is refused before it is parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from typing import cast
+
+import numpy as np
+from charset_normalizer import from_bytes
+from lxml import etree
+from lxml.html import HtmlElement
+from parsel import Selector
+from w3lib.encoding import (
+    html_body_declared_encoding,
+    html_to_unicode,
+    http_content_type_encoding,
+    read_bom,
+    resolve_encoding,
+    to_unicode,
+)
+
+from crawler_dedup.config import Config
+
+_COUNT = etree.XPath("count(//*)")
+_ELEMENT_BYTES = 3  # of the shortest, <p>; what the parser adds, html, head, body, is not worth counting
+_BRACKETS_A_NODE = 4
+_PIECE = 64 << 10
+_PARSER_DEPTH = 2048
+"""libxml2 ends the tree of a page that is nested deeper."""
+# To add an attribute to an element, libxml2 walks along those that it has: 0.1 s for an element with as many as this.
+_MAX_ATTRIBUTES = 10_000
+_ATTRIBUTE_CHARS = 3  # white space and a name: there are not many of one letter
+_BEFORE_ATTRIBUTE = np.zeros(256, dtype=np.bool_)
+_BEFORE_ATTRIBUTE[list(b"\0\t\n\v\f\r /\"'")] = True
+
+
+class BeyondLimits(ValueError):
+    """The page is too large, too deep or too long to be looked at; the message is the reason, in a few words."""
+
+
+def parse(body: bytes, encoding: str | None = None) -> HtmlElement:
+    """Parse *body* into the tree that Scrapy's ``response.selector.root`` is for the same bytes.
+
+    Args:
+        encoding: as the transport or ``response.encoding`` says; ``None``: byte-order mark, ``<meta>``, then detection.
+
+    Raises:
+        BeyondLimits: its tags have too many attributes.
+    """
+    header = None if encoding is None else f"charset={encoding}"
+    if not is_charset(http_content_type_encoding(header)):
+        header = None
+    declared = html_body_declared_encoding(body)
+    if header is None and declared and not is_charset(declared) and not read_bom(body)[0]:
+        text = to_unicode(body, _detect(body) or "cp1252")
+    else:
+        text = html_to_unicode(header, body, default_encoding="ascii", auto_detect_fun=_detect)[1]
+    check_attributes(text)
+    root: HtmlElement = Selector(text=text, type="html").root
+    return root
+
+
+# Of Python's text encodings those that no page is written in; punycode takes quadratic time.
+_NO_CHARSETS = {"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
+
+
+def is_charset(name: str | None) -> bool:
+    """Whether *name* decodes text as charsets do. Python's codecs do other things as well (hex, zlib, rot13)."""
+    if name is None or name.replace("_", "-") in _NO_CHARSETS:
+        return False
+    try:
+        b"\0\0\0\0".decode(name)  # with every charset one, two or four characters
+    except (LookupError, UnicodeError):
+        return False
+    return True
+
+
+def _detect(body: bytes) -> str | None:
+    """What Scrapy does with a page that declares nothing."""
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        best = from_bytes(body).best()
+        return resolve_encoding(best.encoding) if best else None
+    return "utf-8"
+
+
+def roots(tree: HtmlElement) -> list[HtmlElement]:
+    """*tree*, and what the parser leaves beside it: the rest of a page whose ``</html>`` comes too early."""
+    return [tree, *(one for one in tree.itersiblings() if isinstance(one.tag, str))]
+
+
+def check_body(body: bytes, config: Config) -> None:
+    """Raise :class:`BeyondLimits` for a body that should not be parsed."""
+    if len(body) > config.max_bytes:
+        raise BeyondLimits("too many bytes")
+    # Some of them open nothing, or stand in scripts.
+    if body.count(b"<") > _BRACKETS_A_NODE * config.max_nodes:
+        raise BeyondLimits("too many nodes")
+
+
+def check_attributes(text: str) -> None:
+    """Raise :class:`BeyondLimits` for a page whose elements have so many attributes that building the tree takes long."""
+    if len(text) < _ATTRIBUTE_CHARS * _MAX_ATTRIBUTES:
+        return
+    body = text.replace("\0", "").encode("utf-8", "replace")
+    if _places_for_attributes(body) <= _MAX_ATTRIBUTES:
+        return
+    # Without a tree the same parser takes linear time, and it alone knows what is a script or a comment.
+    counter = _AttributeCounter()
+    parser = etree.HTMLParser(
+        target=counter,  # type: ignore[arg-type]  # lxml calls those of its methods that exist
+        recover=True,
+        encoding="utf8",
+        huge_tree=True,
+    )
+    with suppress(_TooDeep, etree.ParserError, etree.XMLSyntaxError):  # the last two: of a page without any element
+        for start in range(0, len(body), _PIECE):  # an error in the counter ends the parser between two pieces only
+            parser.feed(body[start : start + _PIECE])
+    if counter.squares > _MAX_ATTRIBUTES**2:
+        raise BeyondLimits("too many attributes")
+
+
+def _places_for_attributes(body: bytes) -> int:
+    """How many attributes *body* holds at most: the places where something stands behind what separates attributes."""
+    separates = _BEFORE_ATTRIBUTE[np.frombuffer(body, dtype=np.uint8)]
+    return int(np.count_nonzero(separates[:-1] & ~separates[1:]))
+
+
+class _TooDeep(Exception):
+    """The tree would end here: libxml2 reads no further."""
+
+
+class _AttributeCounter:
+    """What lxml's parser reports elements to: adds the squares of their numbers of attributes.
+
+    Raises :class:`_TooDeep`: without a tree libxml2 has no limit of its own, and looks for the element of each end tag
+    among all that are open.
+    """
+
+    def __init__(self) -> None:
+        self.squares = 0
+        self._depth = 0
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:  # noqa: ARG002  (lxml calls it so)
+        self.squares += len(attributes) ** 2
+        self._depth += 1
+        if self._depth > _PARSER_DEPTH:
+            raise _TooDeep
+
+    def end(self, tag: str) -> None:  # noqa: ARG002
+        self._depth -= 1
+
+    def close(self) -> None:
+        """Do nothing: lxml asks for it."""
+
+
+def check_nodes(tree: HtmlElement, size: int, config: Config) -> None:
+    """Raise :class:`BeyondLimits` for a tree with too many elements; *size*: bytes of its body."""
+    # A small body cannot hold many.
+    if size > _ELEMENT_BYTES * config.max_nodes and cast("float", _COUNT(tree)) > config.max_nodes:
+        raise BeyondLimits("too many nodes")
+
+
+def check_depth(tree: HtmlElement, config: Config) -> None:
+    """Raise :class:`BeyondLimits` for a tree that is nested too deep: extraction is recursive in places."""
+    # Level by level, each node is visited once; count(ancestor::*) would be quadratic.
+    if _deeper_than(config.max_depth)(tree):
+        raise BeyondLimits("nested too deep")
+
+
+@cache
+def _deeper_than(depth: int) -> etree.XPath:
+    return etree.XPath("boolean(" + "/*" * (depth + 1) + ")")
