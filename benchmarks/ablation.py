@@ -16,15 +16,17 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.data import DATA, require_data
-from crawler_dedup import Config, evaluation, rules
-from crawler_dedup.counts import Counts
-from crawler_dedup.evaluation import Judged, Judgement
-from crawler_dedup.labelled import LabelledSet, read_folder
+from crawler_dedup import Config
+from crawler_dedup.evaluation import pairs
+from crawler_dedup.evaluation.counts import Counts
+from crawler_dedup.evaluation.labelled import LabelledSet, read_folder
+from crawler_dedup.evaluation.pairs import Judged, Judgement
+from crawler_dedup.rules.table import OTHER_LINKS, ROWS, Row, decide
 
 _TEXT = ("too little text", "signatures far apart")
 _CHECKED = (*_TEXT, "other words")
 _COVERED = (*_CHECKED, "not covered")
-_LISTS = (*_COVERED, rules.OTHER_LINKS)
+_LISTS = (*_COVERED, OTHER_LINKS)
 _SHORT = (*_LISTS, "same bytes", "other kinds of page", "same list", "same short page")
 _TITLES = (*_SHORT, "other titles", "other numbers")
 
@@ -60,16 +62,16 @@ def judged(folder: Path, sets: Sequence[LabelledSet], stage: Stage) -> list[Judg
         min_features=stage.min_features,
         tokenizer="rjieba",
     )
-    signed = evaluation.sign_documents(folder, sets, config, os.cpu_count() or 1, lambda _: None)
-    table = [row for row in rules.ROWS if row[0] in (*stage.rows, "alike")]
+    signed = pairs.sign_documents(folder, sets, config, os.cpu_count() or 1, lambda _: None)
+    table = [row for row in ROWS if row[0] in (*stage.rows, "alike")]
     return [
         Judged(one.set_name, one.labelled, one.a, one.b, _decide(one.forward, table), _decide(one.backward, table))
-        for one in evaluation.judge_all(sets, signed, config)
+        for one in pairs.judge_all(sets, signed, config)
     ]
 
 
-def _decide(judgement: Judgement, table: Sequence[tuple[str, rules.Row]]) -> Judgement:
-    return Judgement(judgement.pair, *rules.decide(judgement.pair, table))
+def _decide(judgement: Judgement, table: Sequence[tuple[str, Row]]) -> Judgement:
+    return Judgement(judgement.pair, *decide(judgement.pair, table))
 
 
 def _cell(counts: Counts) -> str:
@@ -88,7 +90,7 @@ def main() -> None:
     rows = ("all", "page–page", "lists", "human", "templated-entity", "templated-reference")
     table = Table("", *rows, title="precision / recall on labelled pairs")
     for stage in STAGES:
-        breakdown = evaluation.breakdown(judged(given.folder, sets, stage))
+        breakdown = pairs.breakdown(judged(given.folder, sets, stage))
         found = {part or name or "all": counts for name, part, counts in breakdown}
         table.add_row(stage.name, *(_cell(found[name]) if name in found else "–" for name in rows))
     Console(width=190).print(table)

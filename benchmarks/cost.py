@@ -18,7 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.data import DATA, Source, require_data, saved, sources
-from crawler_dedup import Config, Deduplicator, parsing
+from crawler_dedup import Config, Deduplicator
+from crawler_dedup.signing import parsing
 
 _TURN = 25
 """Pages that one takes before it is the other's turn."""

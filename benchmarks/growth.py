@@ -27,16 +27,18 @@ from rich.progress import track
 from rich.table import Table
 
 import crawler_dedup
-from crawler_dedup import Config, parsing, signing, titles
-from crawler_dedup.blocks import outline
-from crawler_dedup.elsewhere import elsewhere
-from crawler_dedup.features import features, han_cutter
-from crawler_dedup.han import simplified
-from crawler_dedup.hidden import hidden_elements, without_hidden
-from crawler_dedup.outlinks import find_links
-from crawler_dedup.paragraphs import paragraphs
-from crawler_dedup.schemes.simhash import simhash
-from crawler_dedup.texts import Text
+from crawler_dedup import Config
+from crawler_dedup.signing import parsing, titles
+from crawler_dedup.signing.elsewhere import elsewhere
+from crawler_dedup.signing.features import features, han_cutter
+from crawler_dedup.signing.han import simplified
+from crawler_dedup.signing.hidden import hidden_elements, without_hidden
+from crawler_dedup.signing.outline import outline
+from crawler_dedup.signing.outlinks import find_links
+from crawler_dedup.signing.paragraphs import paragraphs
+from crawler_dedup.signing.schemes.simhash import simhash
+from crawler_dedup.signing.signer import Signer, _asks_for_password, _title
+from crawler_dedup.signing.text import Text
 from crawler_dedup.urls import text_without_credentials, without_credentials
 
 LIMIT = 1.2
@@ -177,7 +179,7 @@ def text_steps(tokenizer: str) -> Mapping[str, Step]:
 def page_steps() -> Mapping[str, Step]:
     """What happens to the bytes of a page, and, where there is one, to its tree (see :func:`_prepared`)."""
     config = Config(max_bytes=1 << 40, max_nodes=1 << 31, max_depth=250)
-    signer = signing.Signer(Config(tokenizer="bigrams"))
+    signer = Signer(Config(tokenizer="bigrams"))
     signer.load()
     return {
         "check_body": lambda page: parsing.check_body(page.body, config),
@@ -189,11 +191,11 @@ def page_steps() -> Mapping[str, Step]:
         "check_depth": lambda page: parsing.check_depth(page.tree, config),
         "outline and paragraphs": lambda page: paragraphs(outline(page.tree, 250)),
         "links": lambda page: find_links(page.tree, _URL),
-        "title": lambda page: signing._title(page.tree),
+        "title": lambda page: _title(page.tree),
         "other parts": lambda page: elsewhere(page.tree),
         "hidden elements": lambda page: hidden_elements(page.tree),
         "without hidden": lambda page: without_hidden(page.tree),
-        "asks for a password": lambda page: signing._asks_for_password(page.tree),
+        "asks for a password": lambda page: _asks_for_password(page.tree),
         "the whole signature": lambda page: signer.sign(_URL, page.body, encoding=None, key=None, scope=""),
         **_patterns(bytes),
     }

@@ -30,7 +30,8 @@ from scrapy.http import HtmlResponse
 
 from benchmarks import growth, peak
 from benchmarks.hostile_pages import PAGES, HostilePage
-from crawler_dedup import Config, Decision, Deduplicator, SignedPage, background, text
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage
+from crawler_dedup.crawl import background, text
 
 _DEADLINE = 60
 _BEAT = 0.002

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from crawler_dedup import Config, Decision, SignedPage
-from crawler_dedup.claims import Claims
+from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.middleware import DedupMiddleware
 
 if TYPE_CHECKING:

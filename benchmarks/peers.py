@@ -15,10 +15,10 @@ from simhash import Simhash
 from trafilatura.deduplication import Simhash as TrafilaturaSimhash
 
 from crawler_dedup.config import Config
-from crawler_dedup.schemes.minhash import MinHash as OurMinHash
-from crawler_dedup.schemes.scheme import Numbers
-from crawler_dedup.sidebyside import Contestant, OfScheme
-from crawler_dedup.texts import Text
+from crawler_dedup.evaluation.contest import Contestant, OfScheme
+from crawler_dedup.signing.schemes.minhash import MinHash as OurMinHash
+from crawler_dedup.signing.schemes.scheme import Numbers
+from crawler_dedup.signing.text import Text
 
 PERMUTATIONS = 128
 SEED = 42

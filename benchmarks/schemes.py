@@ -26,16 +26,18 @@ from rich.table import Table
 from benchmarks import peers
 from benchmarks.data import DATA, require_data
 from benchmarks.peers import PERMUTATIONS, SEED
-from crawler_dedup import Config, evaluation, schemes, sidebyside
+from crawler_dedup import Config
 from crawler_dedup.cli.evaluated import print_standings
 from crawler_dedup.cli.terminal import progress
-from crawler_dedup.counts import Counts
-from crawler_dedup.labelled import read_folder
-from crawler_dedup.schemes.minhash import MinHash
-from crawler_dedup.schemes.scheme import Numbers
-from crawler_dedup.schemes.shingling import Shingling
-from crawler_dedup.sidebyside import Standing
-from crawler_dedup.texts import Text
+from crawler_dedup.evaluation import contest, pairs
+from crawler_dedup.evaluation.contest import Standing
+from crawler_dedup.evaluation.counts import Counts
+from crawler_dedup.evaluation.labelled import read_folder
+from crawler_dedup.signing import schemes
+from crawler_dedup.signing.schemes.minhash import MinHash
+from crawler_dedup.signing.schemes.scheme import Numbers
+from crawler_dedup.signing.schemes.shingling import Shingling
+from crawler_dedup.signing.text import Text
 
 _NAMES = (*schemes.NAMES, "shingling lookup=minima", "sentences unit=stops", *peers.NAMES)
 
@@ -192,12 +194,12 @@ def main() -> None:
     with progress() as start:
 
         def stand(names: Sequence[str], lookups: int) -> list[Standing]:
-            standings = sidebyside.stand(given.folder, sets, names, config, given.jobs, lookups, start, peers.make)
+            standings = contest.stand(given.folder, sets, names, config, given.jobs, lookups, start, peers.make)
             return list(standings)
 
         print_standings(stand(_NAMES, given.lookups))
         reading = start("reading", None)
-        documents = evaluation.sign_documents(given.folder, sets, config, given.jobs, reading)
+        documents = pairs.sign_documents(given.folder, sets, config, given.jobs, reading)
         texts = [_prepared(text) for text in dict.fromkeys(one.text for one in documents.values())]
         for least in _LEAST_SHINGLES:
             _print_times([text for text in texts if len(text.hashes) >= least], given.rounds, least)

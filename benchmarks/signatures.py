@@ -17,10 +17,10 @@ import simhash
 from rich.console import Console
 from rich.table import Table
 
-from crawler_dedup.features import han_cutter
-from crawler_dedup.schemes import SimHash
-from crawler_dedup.sketch import sketch
-from crawler_dedup.texts import Text
+from crawler_dedup.signing.features import han_cutter
+from crawler_dedup.signing.schemes import SimHash
+from crawler_dedup.signing.sketch import sketch
+from crawler_dedup.signing.text import Text
 
 _TEXTS = 20
 

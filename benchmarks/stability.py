@@ -42,9 +42,10 @@ from benchmarks.data import (
     visible_blocks,
     workers,
 )
-from crawler_dedup import Config, ConfigError, Deduplicator, parsing
+from crawler_dedup import Config, ConfigError, Deduplicator
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing import Signer
+from crawler_dedup.signing import parsing
+from crawler_dedup.signing.signer import Signer
 
 _BLOCKS = {"aside", "center", "div", "dl", "footer", "form", "header", "nav", "ol", "p", "section", "table", "td", "ul"}
 _UNSEEN = ("iframe", "noscript", "script", "style", "svg")

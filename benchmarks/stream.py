@@ -36,9 +36,10 @@ from benchmarks.data import (
     visible_blocks,
     workers,
 )
-from crawler_dedup import Config, Decision, Deduplicator, Verdict, parsing
+from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing import Signer
+from crawler_dedup.signing import parsing
+from crawler_dedup.signing.signer import Signer
 
 console = Console(width=190)
 CONFIG = Config(tokenizer="rjieba")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from crawler_dedup.addon import Addon
     from crawler_dedup.config import Config
+    from crawler_dedup.crawl.signals import NearDuplicate, near_duplicate_dropped, page_handled
+    from crawler_dedup.crawl.text import main_text
     from crawler_dedup.decision import Decision, Match, Verdict
     from crawler_dedup.deduplicator import Deduplicator
     from crawler_dedup.errors import (
@@ -20,11 +22,9 @@ if TYPE_CHECKING:
         IndexUnusable,
     )
     from crawler_dedup.hamming import SignatureMatch
-    from crawler_dedup.permuted import PermutedIndex
+    from crawler_dedup.index.permuted import PermutedIndex
     from crawler_dedup.settling import release, settle
-    from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped, page_handled
     from crawler_dedup.signedpage import SignedPage
-    from crawler_dedup.text import main_text
 
 __all__ = [
     "Addon",
@@ -65,14 +65,14 @@ _MODULES = {
     "IndexMismatch": "errors",
     "IndexUnusable": "errors",
     "Match": "decision",
-    "NearDuplicate": "signals",
-    "PermutedIndex": "permuted",
+    "NearDuplicate": "crawl.signals",
+    "PermutedIndex": "index.permuted",
     "SignatureMatch": "hamming",
     "SignedPage": "signedpage",
     "Verdict": "decision",
-    "main_text": "text",
-    "near_duplicate_dropped": "signals",
-    "page_handled": "signals",
+    "main_text": "crawl.text",
+    "near_duplicate_dropped": "crawl.signals",
+    "page_handled": "crawl.signals",
     "release": "settling",
     "settle": "settling",
 }

@@ -33,7 +33,7 @@ class Match:
     """Why a new page is covered by a kept one.
 
     Attributes:
-        rule: name of the row of :mod:`crawler_dedup.rules` that decided.
+        rule: name of the row of :mod:`crawler_dedup.rules.table` that decided.
         distance: Hamming distance of the two signatures, in bits; ``None`` where the scheme has no such thing.
         resemblance: estimated Jaccard coefficient of what the scheme compares (of simhash the two feature sets), 0 to 1.
         coverage: estimated share of the new page's features that the kept page has, 0 to 1.

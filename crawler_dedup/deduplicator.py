@@ -12,18 +12,18 @@ from types import TracebackType
 import msgspec
 from lxml.html import HtmlElement
 
-from crawler_dedup import rules
-from crawler_dedup.answering import Visit
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Match
 from crawler_dedup.errors import IndexGone, IndexUnusable
-from crawler_dedup.logs import logger_of
-from crawler_dedup.lookup import Lookup
-from crawler_dedup.runs import RunLock
+from crawler_dedup.index.runs import RunLock
+from crawler_dedup.index.store import Store
+from crawler_dedup.index.verdicts import Visit
+from crawler_dedup.rules import table
+from crawler_dedup.rules.sites import Sites
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing import Signer
-from crawler_dedup.sites import Sites
-from crawler_dedup.store import Store
+from crawler_dedup.signing.lookup import Lookup
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.system.logs import logger_of
 
 logger = logger_of(__name__)
 
@@ -40,12 +40,12 @@ class _Judge(Lookup):
         self._sites.learn(page)
 
     def to_keep(self, page: SignedPage) -> SignedPage:
-        return page if rules.links_tell(page) else msgspec.structs.replace(page, links=b"")
+        return page if table.links_tell(page) else msgspec.structs.replace(page, links=b"")
 
     def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
         site = self._sites.of(new)
-        return rules.first_match(
-            rules.Pair(new, one, self._config, self._scheme, site, self._sites.of(one)) for one in kept
+        return table.first_match(
+            table.Pair(new, one, self._config, self._scheme, site, self._sites.of(one)) for one in kept
         )
 
 
@@ -193,7 +193,7 @@ class Deduplicator:
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """The match if *kept* covers *new*, by the rules of the crawl between two pages whose sites are not known."""
-        return rules.compare(rules.Pair(new, kept, self._signer.config, self._signer.scheme))
+        return table.compare(table.Pair(new, kept, self._signer.config, self._signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
         """As :meth:`settle` or :meth:`release`, without waiting; it is written a moment later, with what comes then."""

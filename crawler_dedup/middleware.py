@@ -19,22 +19,22 @@ from scrapy.http import Request, Response
 from scrapy.utils.asyncio import create_looping_call, is_asyncio_available
 from scrapy.utils.project import data_path
 
-from crawler_dedup import background
-from crawler_dedup.claims import Claims
 from crawler_dedup.config import Config
+from crawler_dedup.crawl import background
+from crawler_dedup.crawl.claims import Claims
+from crawler_dedup.crawl.feeds import FeedWatch
+from crawler_dedup.crawl.gate import Gate, action_of, keys_of
+from crawler_dedup.crawl.monitor import Reports
+from crawler_dedup.crawl.scopes import scope_of
+from crawler_dedup.crawl.signals import NearDuplicate, near_duplicate_dropped
+from crawler_dedup.crawl.startup import config_of, require_companion
+from crawler_dedup.crawl.text import remember, tree_of
+from crawler_dedup.crawl.watchdog import Watchdog
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable, ThreadsBusy
-from crawler_dedup.feedwatch import FeedWatch
-from crawler_dedup.gate import Gate, action_of, keys_of
-from crawler_dedup.logs import logger_of
-from crawler_dedup.reports import Reports
-from crawler_dedup.scopes import scope_of
-from crawler_dedup.signals import NearDuplicate, near_duplicate_dropped
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.startup import config_of, require_companion
-from crawler_dedup.text import remember, tree_of
-from crawler_dedup.watchdog import Watchdog
+from crawler_dedup.system.logs import logger_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -21,8 +21,8 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from crawler_dedup.logs import logger_of
 from crawler_dedup.middleware import DedupMiddleware
+from crawler_dedup.system.logs import logger_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -14,13 +14,13 @@ from weakref import WeakKeyDictionary
 from scrapy import Request, signals
 from scrapy.http import Response
 
+from crawler_dedup.crawl.gate import leave_callback
+from crawler_dedup.crawl.signals import page_handled
+from crawler_dedup.crawl.startup import config_of, require_companion
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.gate import leave_callback
-from crawler_dedup.logs import logger_of
 from crawler_dedup.middleware import META_DECISION, DedupMiddleware
-from crawler_dedup.signals import page_handled
-from crawler_dedup.startup import config_of, require_companion
+from crawler_dedup.system.logs import logger_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -64,21 +64,21 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         digest: BLAKE2b of the body, 8 bytes.
         size: bytes of the body.
         kind: what the signature is made of.
-        chars: how much the main text that :mod:`crawler_dedup.paragraphs` finds says, in Latin letters
-            (:func:`crawler_dedup.features.size_of`).
+        chars: how much the main text that :mod:`crawler_dedup.signing.paragraphs` finds says, in Latin letters
+            (:func:`crawler_dedup.signing.features.size_of`).
         signature: the number of the scheme's signature (:class:`Signature`); of another kind than TEXT a hash.
         value: the value of the scheme's signature.
         features: number of different features, stop words not counted; of a short page those of all that is visible, of
             a list less the words of the title.
-        sketch: of these features (:mod:`crawler_dedup.sketch`).
+        sketch: of these features (:mod:`crawler_dedup.signing.sketch`).
         feature_digest: BLAKE2b of the set of features, 8 bytes.
         numbers: sketch of the numbers in the main text.
         link_count: number of different outlinks.
         link_chars: how much stands inside links, elements for navigation and footers not counted, in Latin letters.
         inner_link_chars: how much of that in the element that holds the main text.
         link_digest: BLAKE2b of the set of outlinks, 8 bytes.
-        links: of each outlink 32 bits (:attr:`crawler_dedup.links.Links.packed`). Kept only of pages that are compared
-            by their links.
+        links: of each outlink 32 bits (:attr:`crawler_dedup.signing.links.Links.packed`). Kept only of pages that are
+            compared by their links.
         alias: another key of the page, by which it is known as well: that of the address that redirected to it. Not kept
             here in the index.
         text: the main text in UTF-8, compressed with Zstandard, where ``Config.store_text`` asks for it.

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
-from tests.crawling import article
+from tests.support.crawling import article
 
 SHELL = b'<!doctype html><title>App</title><div id="root"></div><script src="/app.js"></script>' + b"<!-- x -->" * 200
 

@@ -7,7 +7,7 @@ import pytest
 
 import crawler_dedup
 from crawler_dedup import Config
-from crawler_dedup.signing import Signer
+from crawler_dedup.signing.signer import Signer
 
 ROOT = Path(__file__).parents[1]
 SOURCE = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "crawler_dedup").rglob("*.py")}

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup.hamming import DESIGNS, MAX_DISTANCE, Design, near
-from crawler_dedup.planning import plan
-from crawler_dedup.schemes import SimHash
+from crawler_dedup.index.planning import plan
 from crawler_dedup.signedpage import Signature
-from tests.indexing import array, brute_force, flipped
+from crawler_dedup.signing.schemes import SimHash
+from tests.support.indexing import array, brute_force, flipped
 
 SIGNATURES = st.integers(0, 2**64 - 1)
 REACHES = [(tables, reach) for tables, design in DESIGNS.items() for reach in range(design.max_distance + 1)]

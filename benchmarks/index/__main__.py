@@ -31,8 +31,8 @@ from benchmarks.index.peers import Compared, builders, compare
 from benchmarks.index.probe import probe
 from benchmarks.index.report import Report
 from crawler_dedup import PermutedIndex
-from crawler_dedup.compaction import compact
 from crawler_dedup.hamming import MAX_DISTANCE
+from crawler_dedup.index.compaction import compact
 
 _SMALL = 1_000_000
 _LARGE = 20_000_000

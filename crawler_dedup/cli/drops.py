@@ -9,14 +9,14 @@ from typing import Annotated
 import msgspec
 import typer
 
-from crawler_dedup import rules
 from crawler_dedup.cli.entries import block, damage
 from crawler_dedup.cli.place import Index, JournalFiles, Place, place_of
 from crawler_dedup.cli.settings import Settings
 from crawler_dedup.cli.terminal import number_of, told_errors
 from crawler_dedup.cli.values import duration, run_of
 from crawler_dedup.errors import DedupError
-from crawler_dedup.history import DUPLICATES, Selection, sample
+from crawler_dedup.journal.reader import DUPLICATES, Selection, sample
+from crawler_dedup.rules import table
 from crawler_dedup.urls import host_of
 
 Host = Annotated[str, typer.Option(help="Of pages of this host.")]
@@ -68,8 +68,8 @@ def require_journal(place: Place) -> None:
 
 def selection(host: str, rule: str, since: str, run: str) -> Selection:
     """What the options of a command ask for; a wrong one ends it with a sentence."""
-    if rule and rule not in rules.NAMES:
-        raise typer.BadParameter(f"There is no rule {rule!r}; there are {', '.join(map(repr, rules.NAMES))}.")
+    if rule and rule not in table.NAMES:
+        raise typer.BadParameter(f"There is no rule {rule!r}; there are {', '.join(map(repr, table.NAMES))}.")
     host = host_of(host) if "//" in host else host
     return Selection(DUPLICATES, host, rule, _since(since), run_of(run) if run else "")
 

@@ -9,15 +9,15 @@ from typing import Annotated
 
 import typer
 
-from crawler_dedup import calibration, curves, evaluation, sidebyside
-from crawler_dedup.calibration import THRESHOLDS, Grid
 from crawler_dedup.cli import evaluated
 from crawler_dedup.cli.settings import Settings, config_of
 from crawler_dedup.cli.terminal import Start, progress, told_errors
 from crawler_dedup.config import PREFIX, Config, setting_name
-from crawler_dedup.evaluation import Judged
-from crawler_dedup.labelled import read_folder
-from crawler_dedup.schemes import NAMES, scheme_of
+from crawler_dedup.evaluation import calibration, contest, curves, pairs
+from crawler_dedup.evaluation.calibration import THRESHOLDS, Grid
+from crawler_dedup.evaluation.labelled import read_folder
+from crawler_dedup.evaluation.pairs import Judged
+from crawler_dedup.signing.schemes import NAMES, scheme_of
 
 Folder = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Labelled pages (docs/evaluation.md).")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes that sign pages.")]
@@ -105,7 +105,7 @@ def _set_side_by_side(
         for name in names:  # what is wrong with one is said before the work begins
             _ = scheme_of(name, config).depends_on
         sets = read_folder(folder)
-        standings = list(sidebyside.stand(folder, sets, names, config, jobs, lookups, start))
+        standings = list(contest.stand(folder, sets, names, config, jobs, lookups, start))
     if json:
         evaluated.print_standings_json(standings)
     else:
@@ -120,7 +120,7 @@ def _field(setting: str) -> str:
 def _judge(folder: Path, config: Config, jobs: int, start: Start) -> list[Judged]:
     sets = read_folder(folder)
     advance = start("signing", sum(len(one.documents) for one in sets))
-    return evaluation.judge_all(sets, evaluation.sign_documents(folder, sets, config, jobs, advance), config)
+    return pairs.judge_all(sets, pairs.sign_documents(folder, sets, config, jobs, advance), config)
 
 
 def _grid(judged: Sequence[Judged], config: Config, start: Start) -> Grid:

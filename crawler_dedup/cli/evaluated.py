@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup import evaluation
-from crawler_dedup.calibration import LEFT_OUT_MIN, THRESHOLDS, Grid, LeftOut
 from crawler_dedup.cli.terminal import printable
 from crawler_dedup.config import Config, setting_name
-from crawler_dedup.counts import Counts, Share
-from crawler_dedup.evaluation import Judged, Mean, SignedDocument
-from crawler_dedup.sidebyside import Standing
+from crawler_dedup.evaluation import pairs
+from crawler_dedup.evaluation.calibration import LEFT_OUT_MIN, THRESHOLDS, Grid, LeftOut
+from crawler_dedup.evaluation.contest import Standing
+from crawler_dedup.evaluation.counts import Counts, Share
+from crawler_dedup.evaluation.pairs import Judged, Mean, SignedDocument
 from crawler_dedup.urls import text_without_credentials, without_credentials
 
 _WIDE = 0.2
@@ -56,8 +56,8 @@ def print_tables(found: Evaluation) -> None:
     """Print an evaluation for people."""
     console = Console()
     console.print(_counts_table(found.judged))
-    console.print(_macro_line(*evaluation.macro_average(found.judged)), soft_wrap=True)
-    if grey := evaluation.grey_shares(found.judged):
+    console.print(_macro_line(*pairs.macro_average(found.judged)), soft_wrap=True)
+    if grey := pairs.grey_shares(found.judged):
         console.print(_grey_table(grey))
     if found.left_out is not None:
         console.print(_left_out_table(found.left_out, found.precision))
@@ -69,15 +69,14 @@ def print_tables(found: Evaluation) -> None:
 
 def print_json(found: Evaluation) -> None:
     """Print an evaluation for programs."""
-    means = dict(zip(("precision", "recall"), evaluation.macro_average(found.judged), strict=True))
+    means = dict(zip(("precision", "recall"), pairs.macro_average(found.judged), strict=True))
     report: dict[str, Any] = {
         "settings": asdict(replace(found.config, journal=without_credentials(found.config.journal))),
         "sets": [
-            {"set": name, "part": part, **_counts_json(counts)}
-            for name, part, counts in evaluation.breakdown(found.judged)
+            {"set": name, "part": part, **_counts_json(counts)} for name, part, counts in pairs.breakdown(found.judged)
         ],
         "mean_over_sites": {name: mean._asdict() for name, mean in means.items()},
-        "grey": [{"j_sub": name, **_share_json(share)} for name, share in evaluation.grey_shares(found.judged)],
+        "grey": [{"j_sub": name, **_share_json(share)} for name, share in pairs.grey_shares(found.judged)],
         "errors": [_error_json(one) for one in found.wrong[: found.shown]],
     }
     if found.left_out is not None:
@@ -190,7 +189,7 @@ def print_unreached(grid: Grid, precision: float) -> None:
 
 def _counts_table(judged: Sequence[Judged]) -> Table:
     table = _table("", *_COUNTED)
-    for name, part, counts in evaluation.breakdown(judged):
+    for name, part, counts in pairs.breakdown(judged):
         if not name and not part:
             table.add_section()
         table.add_row(Text(f"  {part}" if part else name or "all"), *_cells(counts))

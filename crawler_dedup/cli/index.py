@@ -14,16 +14,16 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup import compaction, maintenance
 from crawler_dedup.cli.forget import forget
 from crawler_dedup.cli.terminal import OUT_OF_MEMORY, progress, told_errors
 from crawler_dedup.cli.values import time_of
 from crawler_dedup.errors import DedupError, IndexDamaged
-from crawler_dedup.lookup import lookup_of
-from crawler_dedup.maintenance import Contents
-from crawler_dedup.permuted import PermutedIndex
-from crawler_dedup.portable import Export
-from crawler_dedup.store import Store
+from crawler_dedup.index import compaction, maintenance
+from crawler_dedup.index.export import Export
+from crawler_dedup.index.maintenance import Contents
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.store import Store
+from crawler_dedup.signing.lookup import lookup_of
 
 app = typer.Typer(no_args_is_help=True, help="Look after an index.")
 

@@ -13,7 +13,6 @@ import typer
 from rich.console import Console
 from rich.prompt import Prompt
 
-from crawler_dedup import maintenance
 from crawler_dedup.cli.diff import side_by_side
 from crawler_dedup.cli.drops import Host, Rule, Run, Since, require_journal, selection
 from crawler_dedup.cli.entries import block, damage
@@ -21,15 +20,16 @@ from crawler_dedup.cli.evaluated import shown
 from crawler_dedup.cli.place import Index, JournalFiles, Place, place_of
 from crawler_dedup.cli.settings import Settings
 from crawler_dedup.cli.terminal import Start, printable, progress, told_errors
-from crawler_dedup.corpus import unpacked
 from crawler_dedup.errors import DedupError
-from crawler_dedup.fetching import fetch
-from crawler_dedup.history import Address, sample
-from crawler_dedup.journal import Entry
-from crawler_dedup.judged import Answers, Copy
-from crawler_dedup.parsing import BeyondLimits
-from crawler_dedup.records import Record
-from crawler_dedup.signing import Signer, config_from_spec
+from crawler_dedup.evaluation.answers import Answers, Copy
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.records import Record
+from crawler_dedup.inspection.corpus import unpacked
+from crawler_dedup.inspection.fetching import fetch
+from crawler_dedup.journal.reader import Address, sample
+from crawler_dedup.journal.writer import Entry
+from crawler_dedup.signing.parsing import BeyondLimits
+from crawler_dedup.signing.signer import Signer, config_from_spec
 
 
 def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from crawler_dedup import lexicon
 from crawler_dedup.cli.settings import Settings, config_of
 from crawler_dedup.cli.terminal import progress, told_errors
-from crawler_dedup.corpus import texts_in
-from crawler_dedup.signing import Signer
-from crawler_dedup.texts import Text
+from crawler_dedup.inspection.corpus import texts_in
+from crawler_dedup.signing import lexicon
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.text import Text
 
 app = typer.Typer(no_args_is_help=True, help="Counts of a collection, for the schemes that weigh words by them.")
 

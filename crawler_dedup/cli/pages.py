@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from crawler_dedup import rules
 from crawler_dedup.cli.pair import print_pair, print_texts
 from crawler_dedup.cli.settings import Settings, config_of
 from crawler_dedup.cli.terminal import told_errors
-from crawler_dedup.examining import examine
-from crawler_dedup.fetching import load
-from crawler_dedup.signing import Signer
+from crawler_dedup.inspection.compare import examine
+from crawler_dedup.inspection.fetching import load
+from crawler_dedup.rules import table
+from crawler_dedup.signing.signer import Signer
 from crawler_dedup.urls import without_credentials
 
 
@@ -46,10 +46,10 @@ def compare(
     console = Console()
     if not brief:
         print_texts(console, one, other)
-    pair = rules.Pair(one.page, other.page, config, signer.scheme)
+    pair = table.Pair(one.page, other.page, config, signer.scheme)
     print_pair(console, one, other, pair)
     if unfit:
         raise typer.Exit(2)
-    rule, duplicate = rules.decide(pair)
+    rule, duplicate = table.decide(pair)
     typer.echo(f"{'duplicate' if duplicate else 'different'}: {rule}")
     raise typer.Exit(0 if duplicate else 1)

@@ -6,11 +6,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup import rules
 from crawler_dedup.cli.diff import side_by_side
 from crawler_dedup.cli.terminal import number_of, printable
-from crawler_dedup.examining import Examined, RowSaid, rows
-from crawler_dedup.rules import Pair
+from crawler_dedup.inspection.compare import Examined, RowSaid, rows
+from crawler_dedup.rules.table import Pair, is_list
 
 _SHOWN_TOKENS = 60
 
@@ -43,7 +42,7 @@ def _figures(pair: Pair) -> Table:
     table.add_row("characters of main text", *(str(page.chars) for page in both))
     table.add_row("different features", *(str(page.features) for page in both))
     table.add_row("outlinks", *(str(page.link_count) for page in both))
-    table.add_row("a list", *("yes" if rules.is_list(page) else "no" for page in both))
+    table.add_row("a list", *("yes" if is_list(page) else "no" for page in both))
     table.add_row("signature", *(f"{page.signature:016x}" for page in both))
     if any(page.unsigned for page in both):
         return table

@@ -11,8 +11,8 @@ import typer
 
 from crawler_dedup.cli.settings import project_index, read_config
 from crawler_dedup.config import Config
-from crawler_dedup.history import Journals
-from crawler_dedup.maintenance import require_index
+from crawler_dedup.index.maintenance import require_index
+from crawler_dedup.journal.reader import Journals
 
 Index = Annotated[
     Path | None, typer.Argument(file_okay=False, help="Directory of the index; none: that of this Scrapy project.")

@@ -10,7 +10,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from crawler_dedup import hamming
-from crawler_dedup.planning import plan as cost_of
+from crawler_dedup.index.planning import plan as cost_of
 
 
 def plan(

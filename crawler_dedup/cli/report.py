@@ -14,7 +14,7 @@ from crawler_dedup.cli.place import Index, JournalFiles, place_of
 from crawler_dedup.cli.settings import Settings
 from crawler_dedup.cli.terminal import progress, told_errors
 from crawler_dedup.cli.values import run_of
-from crawler_dedup.maintenance import open_pages
+from crawler_dedup.index.maintenance import open_pages
 
 
 def report(
@@ -32,11 +32,11 @@ def report(
     """
     run = run_of(run) if run else ""
     with told_errors(), progress() as start:
-        from crawler_dedup import overview  # noqa: PLC0415  (loading what draws charts takes a second)
+        from crawler_dedup import report  # noqa: PLC0415  (loading what draws charts takes a second)
 
         place = place_of(index, journal, settings)
         with closing(open_pages(place.directory)) as pages:
-            figures = overview.gather(pages, place.journals, run, start("index", len(pages)), start("journal", None))
-        content = overview.render(figures, place.config, datetime.now(timezone.utc)).encode()
+            figures = report.gather(pages, place.journals, run, start("index", len(pages)), start("journal", None))
+        content = report.render(figures, place.config, datetime.now(timezone.utc)).encode()
         output.write_bytes(content)
     typer.echo(f"{output}: {decimal(len(content))}.")

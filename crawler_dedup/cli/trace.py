@@ -16,18 +16,18 @@ from rich.text import Text
 from crawler_dedup.cli.settings import Settings, config_of
 from crawler_dedup.cli.terminal import printable, told_errors
 from crawler_dedup.config import Config
-from crawler_dedup.corpus import read_text
 from crawler_dedup.errors import DedupError
-from crawler_dedup.features import normalise
-from crawler_dedup.letters import places_of
-from crawler_dedup.lexicon import lexicon_digest
-from crawler_dedup.maintenance import open_pages
-from crawler_dedup.parsing import BeyondLimits
-from crawler_dedup.schemes import scheme_of
-from crawler_dedup.schemes.pinyin import Pinyin
-from crawler_dedup.signing import Signer
-from crawler_dedup.store import Store
-from crawler_dedup.tracing import Source, sources
+from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.store import Store
+from crawler_dedup.inspection.corpus import read_text
+from crawler_dedup.inspection.trace import Source, sources
+from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.letters import places_of
+from crawler_dedup.signing.lexicon import lexicon_digest
+from crawler_dedup.signing.parsing import BeyondLimits
+from crawler_dedup.signing.schemes import scheme_of
+from crawler_dedup.signing.schemes.pinyin import Pinyin
+from crawler_dedup.signing.signer import Signer
 
 _SHOWN = 20
 

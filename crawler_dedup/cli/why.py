@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from crawler_dedup import maintenance
 from crawler_dedup.cli.diff import side_by_side
 from crawler_dedup.cli.entries import damage, figures, when, where
 from crawler_dedup.cli.pair import print_pair
@@ -17,14 +16,15 @@ from crawler_dedup.cli.settings import Settings
 from crawler_dedup.cli.terminal import number_of, printable, progress, told_errors
 from crawler_dedup.cli.values import time_of
 from crawler_dedup.config import Config
-from crawler_dedup.corpus import unpacked
-from crawler_dedup.examining import Examined, examine
-from crawler_dedup.fetching import fetch
-from crawler_dedup.inquiry import Case, Findings, inquire
-from crawler_dedup.journal import Entry
-from crawler_dedup.records import Record
-from crawler_dedup.rules import Pair
-from crawler_dedup.signing import Signer, config_from_spec
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.records import Record
+from crawler_dedup.inspection.compare import Examined, examine
+from crawler_dedup.inspection.corpus import unpacked
+from crawler_dedup.inspection.fetching import fetch
+from crawler_dedup.inspection.why import Case, Findings, inquire
+from crawler_dedup.journal.writer import Entry
+from crawler_dedup.rules.table import Pair
+from crawler_dedup.signing.signer import Signer, config_from_spec
 
 _LISTED = 10
 

@@ -1,0 +1,281 @@
+"""Which items Scrapy's feeds have written. What goes wrong with a feed, Scrapy does not tell the page.
+
+An exporter's error ends in the log of the signal ``item_scraped``; the feeds behind it do not get the item either. A
+storage's error ends in the log too. And an exported item is not on disk: it stands in the buffer of a file, in that of a
+compressor until the feed is closed, or in a temporary file until it is sent.
+
+A slot is Scrapy's word for an open feed, or for the open batch of a feed. It is *unwritten* from its first item on, until
+it is seen written: where its file stays, by each successful flush; else when its storage has stored it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pickle import PickleError
+from time import monotonic
+from typing import IO, TYPE_CHECKING, Any
+
+from pydispatch.dispatcher import getAllReceivers, liveReceivers
+from pydispatch.robustapply import robustApply
+from scrapy import Spider, exporters, signals
+from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage, ItemFilter, StdoutFeedStorage
+from scrapy.extensions.postprocessing import PostProcessingManager
+from scrapy.http import Response
+from scrapy.utils.defer import ensure_awaitable
+
+from crawler_dedup.urls import without_credentials
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from crawler_dedup.crawl.monitor import Reports
+
+_SLACK = 1.0
+"""Seconds by which a page may have been settled before its item was exported: both answer one signal."""
+
+_ITEM_ERRORS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    PickleError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What an exporter raises where an item cannot be exported. What else it raises may come from the file."""
+
+_STORAGES_THAT_WRITE = {(storage.open, storage.store) for storage in (FileFeedStorage, StdoutFeedStorage)}
+# Those of other packages may collect items, and write them at the end only.
+_EXPORTERS_THAT_WRITE = {
+    (exporter.start_exporting, exporter.export_item)
+    for exporter in (
+        exporters.CsvItemExporter,
+        exporters.JsonItemExporter,
+        exporters.JsonLinesItemExporter,
+        exporters.MarshalItemExporter,
+        exporters.PickleItemExporter,
+        exporters.PprintItemExporter,
+        exporters.XmlItemExporter,
+    )
+}
+
+
+@dataclass(frozen=True, order=True)
+class _Mark:
+    """A moment of the crawl.
+
+    Attributes:
+        moment: a time of :func:`time.monotonic`.
+        settled: how many pages were settled by then.
+    """
+
+    moment: float
+    settled: int
+
+
+class FeedWatch:
+    """Sees which items of one crawl are written. Belongs to its event loop. Without feeds it does nothing.
+
+    Scrapy is observed in two places, in the objects of this crawl only. The exporter's handler of ``item_scraped`` is
+    connected by way of :meth:`item_scraped`: that sees every error, of whichever exporter, storage or item filter. And
+    ``store`` of each storage is called by way of :meth:`_store`: the signal ``feed_slot_closed`` comes in either case, and
+    statistics do not say which slot has failed.
+
+    Args:
+        note_stored: gets the time of :func:`time.monotonic` until which all that was settled is stored; ``None``: all is.
+        release: called with the page of an item that a feed did not get; returns whether it stands for nothing now.
+
+    Attributes:
+        settled: how many pages were settled; counted by the caller.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        reports: Reports,
+        note_stored: Callable[[float | None], None],
+        release: Callable[[Response | None], bool],
+    ) -> None:
+        self.settled = 0
+        self._reports = reports
+        self._note_stored = note_stored
+        self._release = release
+        self._unwritten: dict[FeedSlot, _Mark] = {}
+        self._outcomes: dict[int, BaseException | None] = {}
+        self._failures: dict[str, str] = {}
+        self._lost: _Mark | None = None
+        self._released = 0  # since then
+        self._is_over = False
+        self._exporter = crawler.get_extension(FeedExporter)
+        if self._exporter is None:
+            return
+        handlers = liveReceivers(getAllReceivers(crawler, signals.item_scraped))
+        self._is_watching = self._exporter.item_scraped in handlers
+        if self._is_watching:
+            crawler.signals.disconnect(self._exporter.item_scraped, signal=signals.item_scraped)
+            crawler.signals.connect(self.item_scraped, signal=signals.item_scraped)
+            crawler.signals.connect(self.slot_closed, signal=signals.feed_slot_closed)
+        # An exporter that takes items in another way is only known to have stored them when it is closed.
+        crawler.signals.connect(self.end, signal=signals.feed_exporter_closed)
+        note_stored(monotonic())
+
+    def item_scraped(self, item: Any, spider: Spider, response: Response | None = None) -> Any:
+        """Export an item to all feeds, as Scrapy does, and see which of them get it."""
+        assert self._exporter is not None
+        mark = _Mark(monotonic() - _SLACK, self.settled)
+        before = {slot: slot.itemcount for slot in self._exporter.slots}
+        for slot in before:
+            self._observe(slot)
+        if len(before) < len(self._exporter.feeds):
+            self._feeds_missing(mark)
+        try:
+            # As Scrapy sends signals: a subclass may take fewer arguments, or more.
+            return robustApply(self._exporter.item_scraped, item=item, response=response, spider=spider)
+        except Exception as error:
+            missed = [slot for slot, count in before.items() if slot.itemcount == count and _may_accept(slot, item)]
+            self._export_failed(missed, error, mark)
+            if self._release(response):
+                if self._lost is None:
+                    self._reports.count("not_stored")
+                else:
+                    self._released += 1
+            raise
+        finally:
+            for slot, count in before.items():
+                if slot.itemcount != count and self._lost is None:
+                    self._unwritten.setdefault(slot, mark)
+
+    def slot_closed(self, slot: FeedSlot) -> None:
+        """A slot is stored, or could not be."""
+        if not slot.itemcount:
+            return
+        file = slot.file.file if isinstance(slot.file, PostProcessingManager) else slot.file
+        mark = self._unwritten.pop(slot, None) or _Mark(monotonic(), self.settled)
+        try:
+            error = self._outcomes.pop(id(file))
+        except KeyError:
+            self._fail(slot, "it is not known whether it was stored", mark)
+        else:
+            if error is not None:
+                self._fail(slot, _text(error), mark)
+        self._note()
+
+    def flush(self) -> None:
+        """Write what stands in buffers: Scrapy does when one is full, which with small items takes longer than any grace.
+
+        Where that fails, the buffer keeps what it has, and the next flush may write it.
+        """
+        if self._exporter is None or self._is_over:
+            return
+        for slot in self._exporter.slots:
+            if _flush(slot) and _stays(slot):
+                self._unwritten.pop(slot, None)
+        self._note()
+
+    def end(self) -> None:
+        """Report what is not stored, now that all feeds are closed. Idempotent."""
+        if self._exporter is None or self._is_over:
+            return
+        self._is_over = True
+        for slot, mark in list(self._unwritten.items()):
+            self._fail(slot, "it could not be closed", mark)
+        self._note_stored(self._lost.moment if self._lost else None)
+        if self._lost:
+            pages = self.settled - self._lost.settled + self._released
+            self._reports.not_stored(list(self._failures.values()), pages)
+
+    def _note(self) -> None:
+        if not self._is_watching:
+            return
+        first = self._lost or min(self._unwritten.values(), default=None)
+        self._note_stored(first.moment if first else monotonic())
+
+    def _observe(self, slot: FeedSlot) -> None:
+        """Learn what becomes of a slot when it is closed. Several may share a storage."""
+        store = slot.storage.store
+        if getattr(store, "func", None) != self._store:
+            with suppress(AttributeError):  # a class with __slots__: its slots are never seen stored
+                slot.storage.store = partial(self._store, store)  # type: ignore[method-assign, assignment]
+
+    async def _store(self, store: Callable[[IO[bytes]], Any], file: IO[bytes]) -> None:
+        try:
+            await ensure_awaitable(store(file))
+        except BaseException as error:
+            self._outcomes[id(file)] = error
+            raise
+        self._outcomes[id(file)] = None
+
+    def _export_failed(self, missed: list[FeedSlot], error: Exception, mark: _Mark) -> None:
+        """The slots *missed* did not get an item.
+
+        An item that cannot be exported is missing, and nothing else is. A file that cannot be written may have got half of
+        the item, so that those before and behind it are doubtful, even if there is room again later. And Scrapy goes on to
+        fill a batch that it is closing, if the error comes behind that.
+        """
+        assert self._exporter is not None
+        full = [slot for slot in self._exporter.slots if _is_full(slot)]
+        if full or not isinstance(error, _ITEM_ERRORS):
+            for slot in missed or full:
+                self._fail(slot, _text(error), mark)
+
+    def _feeds_missing(self, mark: _Mark) -> None:
+        """Some feeds were not opened: Scrapy logs that, and goes on without."""
+        assert self._exporter is not None
+        opened = {slot.uri_template for slot in self._exporter.slots}
+        for uri in self._exporter.feeds:
+            if uri not in opened:
+                self._failures.setdefault(uri, f"{without_credentials(uri)}: it was not opened")
+        self._lose(mark)
+
+    def _fail(self, slot: FeedSlot, reason: str, mark: _Mark) -> None:
+        self._failures.setdefault(slot.uri_template, f"{without_credentials(slot.uri)}: {reason}")
+        self._lose(mark)
+
+    def _lose(self, mark: _Mark) -> None:
+        """What is settled from *mark* on counts as not stored, to the end of the run."""
+        if self._lost is None:
+            self._lost = min([mark, *self._unwritten.values()])
+            self._unwritten.clear()
+        self._note()
+
+
+def _may_accept(slot: FeedSlot, item: Any) -> bool:
+    """Whether the item filter of *slot* lets *item* pass. A filter of the user's may count what it is asked."""
+    return type(slot.filter) is not ItemFilter or slot.filter.accepts(item)
+
+
+def _flush(slot: FeedSlot) -> bool:
+    flush = getattr(slot.file, "flush", None)
+    if flush is None:
+        return False
+    try:
+        flush()
+    except Exception:  # a full disk; closed; whatever a storage has opened
+        return False
+    return True
+
+
+def _stays(slot: FeedSlot) -> bool:
+    """Whether what is flushed is stored: no plugin or exporter holds it back, and to store the file means to close it."""
+    return (
+        _methods(slot.storage, "open", "store") in _STORAGES_THAT_WRITE
+        and _methods(slot.exporter, "start_exporting", "export_item") in _EXPORTERS_THAT_WRITE
+        and not isinstance(slot.file, PostProcessingManager)
+    )
+
+
+def _methods(owner: object, *names: str) -> tuple[object, ...]:
+    return tuple(getattr(type(owner), name, None) for name in names)
+
+
+def _is_full(slot: FeedSlot) -> bool:
+    """Whether it is a batch that has all its items."""
+    size: int = slot.feed_options["batch_item_count"]
+    return 0 < size <= slot.itemcount
+
+
+def _text(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

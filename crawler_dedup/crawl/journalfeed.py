@@ -1,0 +1,126 @@
+"""The journal and Scrapy's feed storages: its files are handed over when the crawl ends."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic
+from typing import IO, TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from scrapy.exceptions import NotConfigured
+from scrapy.extensions.feedexport import FeedStorageProtocol, GCSFeedStorage, apply_uri_params
+from scrapy.utils.conf import feed_complete_default_values_from_settings
+from scrapy.utils.defer import ensure_awaitable
+from scrapy.utils.misc import build_from_crawler, load_object
+
+from crawler_dedup.crawl.filenames import safe_name
+from crawler_dedup.errors import ConfigError
+from crawler_dedup.journal.writer import numbered
+from crawler_dedup.system.logs import logger_of
+from crawler_dedup.urls import without_credentials
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = logger_of(__name__)
+
+TIMEOUT = 300.0
+"""Seconds for all files of a journal."""
+
+
+class JournalFeed:
+    """Hands the files of a journal to the feed storage of a URI.
+
+    Args:
+        uri: in which ``%(time)s`` and ``%(name)s`` are replaced, and nothing else, as in the URIs of feeds.
+
+    Raises:
+        ConfigError: there is no storage for it, or the storage refuses it or lacks a library.
+    """
+
+    def __init__(self, crawler: Crawler, uri: str) -> None:
+        self._crawler = crawler
+        self._uri = uri
+        try:
+            storage = self._storage(self._filled_in(""))
+            if isinstance(storage, GCSFeedStorage) and not _has_module("google.cloud.storage"):
+                raise NotConfigured("missing google-cloud-storage library")
+        except Exception as error:  # whatever a storage does
+            raise ConfigError(
+                f"DEDUP_JOURNAL: {without_credentials(uri)} cannot be stored: {error or type(error).__name__}."
+            ) from None  # its message may hold the address
+
+    async def store(self, path: Path, time: str) -> None:
+        """Hand over the journal that begins with the file *path*. What fails is told; takes :data:`TIMEOUT` at most.
+
+        Args:
+            time: that stands for ``%(time)s``.
+        """
+        uri, end = self._filled_in(time), monotonic() + TIMEOUT
+        for number, file in enumerate(_files(path), 1):
+            target = numbered(uri, number)
+            try:
+                await asyncio.wait_for(self._store(file, target), end - monotonic())
+            except Exception as error:
+                logger.warning(
+                    "The journal could not be stored in %s: %s: %s. It is in %s",
+                    without_credentials(target),
+                    type(error).__name__,
+                    error,
+                    file,
+                    extra={"spider": self._crawler.spider},
+                )
+            else:
+                logger.info(
+                    "Stored the journal in %s", without_credentials(target), extra={"spider": self._crawler.spider}
+                )
+
+    async def _store(self, file: Path, uri: str) -> None:
+        assert self._crawler.spider is not None
+        storage = self._storage(uri)
+        copy = storage.open(self._crawler.spider)
+        await asyncio.to_thread(_copy, file, copy)
+        await ensure_awaitable(storage.store(copy))
+
+    def _storage(self, uri: str) -> FeedStorageProtocol:
+        settings = self._crawler.settings
+        storages = {scheme: one for scheme, one in settings.getwithbase("FEED_STORAGES").items() if one is not None}
+        scheme = urlsplit(uri).scheme
+        if scheme not in storages:
+            known = ", ".join(sorted(f"{one}:" for one in storages if one))
+            raise ConfigError(f"FEED_STORAGES has {known} and no {scheme}:")
+        options = {"format": "jsonlines", "overwrite": True}
+        storage: FeedStorageProtocol = build_from_crawler(
+            load_object(storages[scheme]),
+            self._crawler,
+            uri,
+            feed_options=feed_complete_default_values_from_settings(options, settings, uri),
+        )
+        return storage
+
+    def _filled_in(self, time: str) -> str:
+        spider = self._crawler.spider
+        return apply_uri_params(self._uri, {"time": time, "name": safe_name(spider.name) if spider else ""})
+
+
+def _copy(file: Path, target: IO[bytes]) -> None:
+    with file.open("rb") as source:
+        shutil.copyfileobj(source, target)
+
+
+def _files(path: Path) -> list[Path]:
+    """*path* and those that follow it, as far as they exist."""
+    found: list[Path] = []
+    while (file := Path(numbered(str(path), len(found) + 1))).exists():
+        found.append(file)
+    return found
+
+
+def _has_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False

@@ -1,0 +1,235 @@
+"""What the filter tells of itself while a crawl runs: statistics, log lines, the journal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.filesize import decimal
+
+from crawler_dedup.config import Config
+from crawler_dedup.crawl.filenames import safe_name
+from crawler_dedup.crawl.hosts import Hosts
+from crawler_dedup.crawl.journalfeed import JournalFeed
+from crawler_dedup.crawl.seldom import Seldom
+from crawler_dedup.crawl.watchdog import Swallowed
+from crawler_dedup.decision import Decision, Verdict
+from crawler_dedup.deduplicator import Deduplicator
+from crawler_dedup.errors import DedupError
+from crawler_dedup.index.engine import FILE
+from crawler_dedup.journal.writer import Event, Journal, entry_of
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.system.logs import logger_of
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = logger_of("crawler_dedup.middleware")
+
+_COUNTS = ("checked", "kept", "dropped", "marked", "unchanged", "changed", "unchecked")
+_HOSTS = 50
+"""Hosts of which the statistics tell."""
+_STATISTIC = {
+    Verdict.NEW: "kept",
+    Verdict.UNCHANGED: "unchanged",
+    Verdict.CHANGED: "changed",
+    Verdict.UNCHECKED: "unchecked",
+}
+
+# Of what passes, and of what is dropped.
+_EVENTS: dict[Verdict, tuple[Event, Event]] = {
+    Verdict.DUPLICATE: ("mark", "drop"),
+    Verdict.UNCHANGED: ("unchanged", "unchanged_dropped"),
+    Verdict.UNCHECKED: ("unchecked", "unchecked"),
+}
+
+
+class Reports:
+    """Statistics, log lines and journal of one crawl. Belongs to its event loop.
+
+    Attributes:
+        waiting: pages that wait for the index's answer, or for what becomes of an alike page.
+
+    Raises:
+        ConfigError: the journal cannot be handed over to where ``DEDUP_JOURNAL`` says.
+    """
+
+    def __init__(self, crawler: Crawler, config: Config) -> None:
+        self._crawler = crawler
+        self._config = config
+        self._seldom = Seldom()
+        self._feed = JournalFeed(crawler, config.journal_uri) if config.journal_uri else None
+        self._journal: Journal | None = None
+        self._deduplicator: Deduplicator | None = None
+        self._hosts = {"dropped": Hosts(), "marked": Hosts()}
+        self._told_hosts: set[str] = set()
+        self._summed_up = time.monotonic(), 0
+        self.waiting = 0
+
+    def open(self, directory: Path, deduplicator: Deduplicator) -> None:
+        """Say what is at work. From here on decisions go into the journal, if there is to be one."""
+        self._directory, self._deduplicator = directory, deduplicator
+        self.log(
+            logging.INFO,
+            "Near-duplicate filter: index %s holds %d pages; run %08x, scheme %s, scope %s, action %s",
+            directory,
+            len(deduplicator),
+            deduplicator.run,
+            deduplicator.scheme,
+            self._config.scope,
+            self._config.action,
+        )
+        self._run = deduplicator.run
+        self._began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")
+        name = self._config.journal_file % {"time": self._began, "name": safe_name(self._spider)}
+        if name:
+            self._journal_path = directory / name
+            self._journal = Journal(self._journal_path, self._config.journal_bytes)
+
+    async def close_journal(self) -> None:
+        """Write what waits, which takes a few seconds at most; then hand it over, if it is to go elsewhere."""
+        if self._journal is None:
+            return
+        await asyncio.to_thread(self._journal.close)
+        if self._feed is not None:
+            await self._feed.store(self._journal_path, self._began)
+
+    @property
+    def _spider(self) -> str:
+        return self._crawler.spider.name if self._crawler.spider else ""
+
+    def _record(self, event: Event, decision: Decision, page: SignedPage | None) -> None:
+        if self._journal is not None:
+            self._journal.write(entry_of(event, decision, page, run=self._run, spider=self._spider))
+
+    def decision(self, decision: Decision, page: SignedPage | None, *, drops: bool) -> None:
+        if decision.verdict in _EVENTS:
+            self._record(_EVENTS[decision.verdict][drops], decision, page)
+        self.count("checked")
+        if decision.verdict is Verdict.DUPLICATE:
+            assert decision.match is not None
+            if decision.match.distance is not None:
+                self.count(f"distance/{decision.match.distance}")
+            self.count("dropped" if drops else "marked")
+            self._hosts["dropped" if drops else "marked"].add(decision.url)
+        else:
+            self.count(_STATISTIC[decision.verdict])
+            if drops:
+                self.count("unchanged_dropped")
+        if decision.reason:
+            self.count(f"unchecked/{decision.reason.replace(' ', '_')}")
+        if decision.reason not in ("", "error"):
+            self.log_seldom(decision.reason, logging.INFO, "%s", decision)
+
+    def dropped(self, decision: Decision, page: SignedPage) -> None:
+        self.count("bytes_dropped", page.size)
+        self.count("links_dropped", page.link_count)
+        self.log(logging.DEBUG, "Dropped %s", decision)
+
+    def released(self, decision: Decision) -> None:
+        """The page of *decision*, which had passed, is forgotten."""
+        self._record("released", decision, None)
+
+    def swallowed(self, decision: Decision, swallowed: Swallowed) -> None:
+        """The page of which *decision* is a duplicate stands for suspiciously many."""
+        self._record("watchdog", decision, None)
+        self.count("watchdog")
+        self.log(
+            logging.WARNING,
+            "%s stands for more than %d pages of one site%s. Is it an error page or a form? Some of them: %s",
+            decision.duplicate_of,
+            self._config.max_duplicates,
+            "; further ones pass" if self._config.pass_beyond_max_duplicates else "",
+            ", ".join(swallowed.examples),
+        )
+
+    def not_stored(self, failures: Sequence[str], pages: int) -> None:
+        """Of feeds that failed (each with its reason) so many *pages* may be missing."""
+        self.count("not_stored", pages)
+        self.log(
+            logging.ERROR,
+            "Not all feeds were stored: %s. %d pages that were handled since the feeds were last seen written may be missing"
+            " in them, and stand for nothing. Remove the cause and crawl again on this index: they are kept again then",
+            "; ".join(failures),
+            pages,
+        )
+
+    def count(self, name: str, by: int = 1) -> None:
+        self._crawler.stats.inc_value(f"dedup/{name}", by)
+
+    def log(self, level: int, message: str, *args: object, exc_info: Any = None) -> None:
+        logger.log(level, message, *args, exc_info=exc_info, extra={"spider": self._crawler.spider})
+
+    def log_seldom(self, kind: str, level: int, message: str, *args: object, exc_info: Any = None) -> None:
+        """Log a line of *kind*, if none was for a minute; else at DEBUG."""
+        held_back = self._seldom.due(kind)
+        if held_back is None:
+            self.log(logging.DEBUG, message, *args)
+        elif held_back:
+            self.log(level, f"{message} (and %d more since the last such line)", *args, held_back, exc_info=exc_info)
+        else:
+            self.log(level, message, *args, exc_info=exc_info)
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """A page asks the index meanwhile."""
+        self.waiting += 1
+        try:
+            yield
+        finally:
+            self.waiting -= 1
+
+    def sum_up(self) -> None:
+        """Log the counts, and bring the statistics by host up to date."""
+        if self._deduplicator is None:  # the crawl did not begin
+            return
+        self._tell_hosts()
+        counts = {name: self._crawler.stats.get_value(f"dedup/{name}", 0) for name in _COUNTS}
+        checked = counts["checked"]
+        parts = [f"checked {checked} pages (at {self._pace(checked):.0f} pages/min), kept {counts['kept']}"]
+        for name, action in (("dropped", "drop"), ("marked", "mark")):
+            if counts[name] or action == self._config.action:
+                parts.append(f"{name} {counts[name]} ({100 * counts[name] / max(1, checked):.1f} %)")
+        parts += [f"{name} {counts[name]}" for name in ("unchanged", "changed", "unchecked")]
+        self.log(
+            logging.INFO,
+            "Near-duplicate filter: %s; %s; %d pages wait",
+            ", ".join(parts),
+            _size(self._directory, self._deduplicator),
+            self.waiting,
+        )
+
+    def _pace(self, checked: int) -> float:
+        """Pages a minute since this was last asked."""
+        (then, before), self._summed_up = self._summed_up, (time.monotonic(), checked)
+        return 60 * (checked - before) / max(0.001, self._summed_up[0] - then)
+
+    def _tell_hosts(self) -> None:
+        """Write the statistics of the hosts with most duplicates, and remove those of the others."""
+        stats = self._crawler.stats
+        told = {
+            f"dedup/{what}_by_host/{host}": count
+            for what, hosts in self._hosts.items()
+            for host, count in hosts.top(_HOSTS)
+        }
+        if gone := self._told_hosts - told.keys():
+            stats.set_stats({name: value for name, value in stats.get_stats().items() if name not in gone})
+        for name, count in told.items():
+            stats.set_value(name, count)
+        self._told_hosts = set(told)
+
+
+def _size(directory: Path, deduplicator: Deduplicator) -> str:
+    """How large the index is. Takes microseconds."""
+    try:
+        file = (directory / FILE).stat()
+        size = getattr(file, "st_blocks", 0) * 512 or file.st_size
+        return f"index of {len(deduplicator)} pages, {decimal(size)}"
+    except (DedupError, OSError):
+        return "the index cannot be read"

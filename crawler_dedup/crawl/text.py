@@ -1,0 +1,89 @@
+"""The main text of a response, for the callbacks of spiders."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from lxml.html import HtmlElement
+
+from crawler_dedup.config import Config
+from crawler_dedup.crawl import background
+from crawler_dedup.errors import ThreadsBusy
+from crawler_dedup.signing.maintext import extract, visible_text
+from crawler_dedup.signing.parsing import (
+    BeyondLimits,
+    check_attributes,
+    check_body,
+    check_depth,
+    check_nodes,
+    is_charset,
+    parse,
+)
+
+_extracted: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_limits = Config()
+
+
+def remember(response: Any, text: str) -> None:
+    """Keep the main text of *response* as long as the response lives, for :func:`main_text`."""
+    _extracted[response] = text
+
+
+async def main_text(response: Any) -> str:
+    """The main text of a ``scrapy.http.HtmlResponse``, for callbacks: ``text = await main_text(response)``.
+
+    Made beside the event loop, and once a response; at once where the filter has made it already
+    (``DEDUP_EXTRACTOR = "trafilatura"``). A page
+    beyond the default limits of :class:`~crawler_dedup.Config`, its time among them, gives its whole visible text
+    instead, which takes less; one that cannot be parsed in reasonable time (elements with tens of thousands of
+    attributes) gives an empty text.
+    """
+    if response not in _extracted:
+        try:
+            text = await asyncio.wait_for(background.run(_text_of, response), _limits.timeout)
+        except (asyncio.TimeoutError, ThreadsBusy):
+            text = None
+        if text is None:
+            text = await background.run_apart(_visible_text, response)
+        remember(response, text)
+    return _extracted[response]
+
+
+def _text_of(response: Any) -> str | None:
+    """The main text; ``None`` where the page is beyond the limits."""
+    tree = tree_of(response, _limits)
+    if tree is None:
+        return None
+    try:
+        check_nodes(tree, len(response.body), _limits)
+        check_depth(tree, _limits)
+    except BeyondLimits:
+        return None
+    return extract(tree)
+
+
+def _visible_text(response: Any) -> str:
+    # From a tree of its own: another thread may still read the response's.
+    try:
+        return visible_text(parse(response.body, response.encoding))
+    except BeyondLimits:
+        return ""
+
+
+def tree_of(response: Any, config: Config) -> HtmlElement | None:
+    """The tree of a ``scrapy.http.HtmlResponse``, which stays with it for the spider.
+
+    ``None`` where the response should not be parsed, or says that it is written in what is no charset: asking it for
+    its text would take long, or raise an error.
+    """
+    try:
+        check_body(response.body, config)
+        if not is_charset(response.encoding):
+            return None
+        check_attributes(response.text)
+    except BeyondLimits:
+        return None
+    root: HtmlElement = response.selector.root
+    return root

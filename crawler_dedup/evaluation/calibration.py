@@ -1,0 +1,183 @@
+"""Labelled pairs → the thresholds that find most duplicates at a wanted precision.
+
+The rules are asked at the points of a grid of ``max_distance``, ``min_resemblance`` and ``min_coverage``. Pages are signed
+once, and each pair is asked about only where its answer is not known yet, so that thousands of pairs take seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.config import Config
+from crawler_dedup.evaluation.counts import Counts
+from crawler_dedup.evaluation.pairs import Advance, Judged
+
+THRESHOLDS = ("max_distance", "min_resemblance", "min_coverage")
+"""The settings that are chosen."""
+
+LEFT_OUT_MIN = 5
+"""A site is left out in turn if it has so many duplicates and so many others at least."""
+
+# Each from its strictest value to its loosest. The sketch's standard error of .06 makes finer steps pointless.
+_DISTANCES = tuple(range(8))
+_RESEMBLANCES = tuple(percent / 100 for percent in range(95, 35, -5))
+_COVERAGES = tuple(percent / 100 for percent in range(95, 45, -5))
+_SHAPE = (len(_DISTANCES), len(_RESEMBLANCES), len(_COVERAGES))
+
+_Point = tuple[int, int, int]
+_Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What the filter says of labelled pairs at every point of the grid.
+
+    Attributes:
+        points: the settings at each point, the strictest first.
+        pairs: the pairs.
+        duplicate: bool, shape (pairs,): whether people call it one.
+        called: bool, shape (pairs, points): whether the filter does.
+    """
+
+    points: Sequence[Config]
+    pairs: Sequence[Judged]
+    duplicate: _Mask
+    called: _Mask
+
+    def counts(self, point: int, among: _Mask | None = None) -> Counts:
+        """Counts at one point, of all pairs or those *among* (bool, shape (pairs,))."""
+        rows = slice(None) if among is None else among
+        called, duplicate = self.called[rows, point], self.duplicate[rows]
+        return Counts(
+            found=int(np.count_nonzero(called & duplicate)),
+            missed=int(np.count_nonzero(~called & duplicate)),
+            false=int(np.count_nonzero(called & ~duplicate)),
+            apart=int(np.count_nonzero(~called & ~duplicate)),
+        )
+
+    def best(self, precision: float, among: _Mask | None = None) -> int | None:
+        """The point with the greatest recall whose precision is at least *precision*, 0 to 1; ``None`` if none has it.
+
+        Of those with the same recall it is the one with the greatest precision, of those the strictest: least distance,
+        then greatest resemblance, then greatest coverage.
+        """
+        found, false = self._called(among)
+        reaches = (found > 0) & (found / np.maximum(found + false, 1) >= precision)
+        if not reaches.any():
+            return None
+        return int(np.lexsort((np.arange(len(found)), false, -found, ~reaches))[0])
+
+    def most_precise(self) -> int | None:
+        """The point with the greatest precision, of those the one with the greatest recall; ``None`` if nothing is found."""
+        found, false = self._called(None)
+        if not found.any():
+            return None
+        share = found / np.maximum(found + false, 1)
+        return int(np.lexsort((np.arange(len(found)), -found, -share))[0])
+
+    def _called(self, among: _Mask | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many duplicates and how many others are called duplicates, at each point."""
+        rows = slice(None) if among is None else among
+        called, duplicate = self.called[rows], self.duplicate[rows]
+        return np.count_nonzero(called[duplicate], axis=0), np.count_nonzero(called[~duplicate], axis=0)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A site that was evaluated with thresholds chosen on the others.
+
+    Attributes:
+        source: the site.
+        config: the chosen settings; ``None`` if no point of the grid has the wanted precision on the others.
+        counts: what became of the site's pairs with these settings; all zero without settings.
+    """
+
+    source: str
+    config: Config | None
+    counts: Counts
+
+
+def build_grid(judged: Sequence[Judged], config: Config, advance: Advance) -> Grid:
+    """Ask the rules about every pair at every point of the grid.
+
+    Args:
+        judged: pairs of which none is grey.
+        config: all other settings.
+        advance: is told about each pair that is done.
+    """
+    points = [
+        replace(config, max_distance=distance, min_resemblance=resemblance, min_coverage=coverage)
+        for distance, resemblance, coverage in product(_DISTANCES, _RESEMBLANCES, _COVERAGES)
+    ]
+    called = np.zeros((len(judged), *_SHAPE), dtype=np.bool_)
+    for row, one in zip(called, judged, strict=True):
+        _fill(row, _caller(one, points), (0, 0, 0), (_SHAPE[0] - 1, _SHAPE[1] - 1, _SHAPE[2] - 1))
+        advance(1)
+    duplicate = np.array([one.labelled.label == 1 for one in judged], dtype=np.bool_)
+    return Grid(points, judged, duplicate, called.reshape(len(judged), len(points)))
+
+
+def leave_one_out(grid: Grid, precision: float) -> list[LeftOut]:
+    """Choose thresholds without a site and evaluate them on it, for each site with enough pairs.
+
+    A site's pages may stand in pairs of another source too (two states of one site): such pairs are left out with it.
+    """
+    sources = np.array([one.source for one in grid.pairs])
+    keys = [[(one.set_name, document) for document in _ids(one)] for one in grid.pairs]
+    results = []
+    for source in dict.fromkeys(one.source for one in grid.pairs):
+        inside = sources == source
+        duplicates = int(np.count_nonzero(inside & grid.duplicate))
+        if min(duplicates, int(np.count_nonzero(inside)) - duplicates) < LEFT_OUT_MIN:
+            continue
+        own = {key for pair, is_inside in zip(keys, inside, strict=True) if is_inside for key in pair}
+        others = np.array([own.isdisjoint(pair) for pair in keys], dtype=np.bool_)
+        point = grid.best(precision, others)
+        if point is None:
+            results.append(LeftOut(source, None, Counts()))
+        else:
+            results.append(LeftOut(source, grid.points[point], grid.counts(point, inside)))
+    return results
+
+
+def _ids(judged: Judged) -> tuple[str, str]:
+    return judged.labelled.id_a, judged.labelled.id_b
+
+
+def _caller(one: Judged, points: Sequence[Config]) -> Callable[[_Point], bool]:
+    """Whether the filter calls a pair duplicates, by point; each point is asked about once."""
+    known: dict[_Point, bool] = {}
+
+    def called(point: _Point) -> bool:
+        if point not in known:
+            known[point] = one.is_duplicate_with(points[int(np.ravel_multi_index(point, _SHAPE))])
+        return known[point]
+
+    return called
+
+
+def _fill(row: _Mask, called: Callable[[_Point], bool], strictest: _Point, loosest: _Point) -> None:
+    """Fill the box between two points, ends included, asking about few of its points.
+
+    A looser threshold never makes two pages different. So where the strictest corner and the loosest agree, the whole box
+    does; where they do not, it is halved along its longest side.
+    """
+    answer = called(loosest)
+    sides = [high - low for low, high in zip(strictest, loosest, strict=True)]
+    if called(strictest) == answer:
+        row[tuple(slice(low, high + 1) for low, high in zip(strictest, loosest, strict=True))] = answer
+        return
+    axis = sides.index(max(sides))
+    middle = strictest[axis] + sides[axis] // 2
+    _fill(row, called, strictest, _moved(loosest, axis, middle))
+    _fill(row, called, _moved(strictest, axis, middle + 1), loosest)
+
+
+def _moved(point: _Point, axis: int, to: int) -> _Point:
+    a, b, c = (to if number == axis else at for number, at in enumerate(point))
+    return a, b, c

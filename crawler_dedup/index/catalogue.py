@@ -1,0 +1,109 @@
+"""The databases of an index of pages: records, and under which signature each of them stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
+
+import lmdb
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.index.buckets import Buckets, chunks_of, scope_number
+from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.records import Record, Records
+from crawler_dedup.index.runs import Runs
+from crawler_dedup.signedpage import SignedPage
+
+MAX_REPRESENTATIVES = 64
+"""Pages that may stand under one signature. Further ones pass and are recorded, but stand for nothing: a spike (one
+log-in text at a million addresses) stays one short bucket."""
+_SHARED = 4_000  # payloads of a bucket that are looked at
+
+
+class Filing(Protocol):
+    """Where the index files a page."""
+
+    def keys(self, page: SignedPage) -> Sequence[int]:
+        """The buckets under which *page* is filed. Two pages with the same signature have the same."""
+
+
+class Catalogue:
+    """What stands in an index. All its methods work within one transaction.
+
+    Attributes:
+        records: every page, by number and by page key.
+        representatives: signature → numbers of the pages that stand under it.
+        tables: the scheme's keys → signatures.
+        runs: who has filed them.
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        self.records, self.representatives, self.tables, self.runs = environment.databases(
+            lambda env, txn: (
+                Records(env, txn),
+                Buckets(env, txn, b"representatives"),
+                Buckets(env, txn, b"tables"),
+                Runs(env, txn, environment.directory),
+            )
+        )
+
+    def filed(self, txn: lmdb.Transaction, scope: str, probes: Iterable[int], limit: int | None) -> NDArray[np.uint64]:
+        """The signatures of *scope* in the buckets *probes*, of each bucket the first *limit* at least, or all."""
+        return self.tables.query(txn, scope_number(scope), probes, None if limit is None else chunks_of(limit))
+
+    def standing(self, txn: lmdb.Transaction, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
+        """(number, record) of the pages that stand under *signature*, the oldest first."""
+        for number in sorted(self.representatives.query(txn, scope_number(scope), [signature]).tolist()):
+            record = self.records.get(txn, number)
+            if record is not None and record.page.scope == scope:
+                yield number, record
+
+    def sharing(
+        self, txn: lmdb.Transaction, probes: Sequence[int], choose: Callable[[NDArray[np.uint64]], Iterable[int]]
+    ) -> Iterator[Record]:
+        """The records, of every scope, under the signatures that *choose* picks of those in the buckets *probes*."""
+        for scope in self.tables.scopes(txn):
+            for signature in choose(self.tables.query(txn, scope, probes, chunks_of(_SHARED))):
+                for number in self.representatives.query(txn, scope, [signature]).tolist():
+                    record = self.records.get(txn, number)
+                    if record is not None:
+                        yield record
+
+    def file(self, txn: lmdb.Transaction, record: Record, filing: Filing) -> int:
+        """File *record*; returns its number."""
+        number = self.records.add(txn, record)
+        self._stand(txn, number, record, filing)
+        return number
+
+    def unfile(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
+        """Forget *record*, which has *number*. Its signature goes too, unless another page stands under it."""
+        page, scope = record.page, scope_number(record.page.scope)
+        self.records.remove(txn, number, record)
+        self.representatives.remove(txn, scope, [page.signature], number)
+        if not len(self.representatives.query(txn, scope, [page.signature])):
+            self.tables.remove(txn, scope, filing.keys(page), page.signature)
+
+    def rebuild(self, txn: lmdb.Transaction, filing: Filing, advance: Callable[[int], None]) -> None:
+        """Make everything else anew from the records."""
+        for buckets in (self.tables, self.representatives):
+            txn.drop(buckets.db, delete=False)
+        self.runs.rebuild(txn)
+        self.records.rebuild_numbers(txn)
+        for number, record in self.records.items(txn):
+            if record is not None:
+                self._stand(txn, number, record, filing)
+            advance(1)
+
+    def _stand(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
+        """Let a recorded page stand for others, if there is room under its signature."""
+        scope, signature = scope_number(record.page.scope), record.page.signature
+        standing = len(self.representatives.query(txn, scope, [signature]))
+        stands = standing < MAX_REPRESENTATIVES
+        if stands:
+            self.representatives.insert(txn, scope, [signature], number)
+        if not standing:
+            self.tables.insert(txn, scope, filing.keys(record.page), signature)
+        if record.stands != stands:
+            self.records.replace(txn, number, msgspec.structs.replace(record, stands=stands))

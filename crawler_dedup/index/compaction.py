@@ -1,0 +1,56 @@
+"""Writing an index anew without what is free in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import lmdb
+
+from crawler_dedup.index.engine import COPY, FILE, unusable
+from crawler_dedup.index.environment import Environment
+
+
+def compact(directory: Path) -> tuple[int, int]:
+    """Compact the index in *directory*; returns its bytes before and after.
+
+    The new file takes the place of the old one when it is complete and on disk.
+
+    Raises:
+        IndexUnusable: it is open elsewhere, or cannot be read or written.
+    """
+    data, copy = directory / FILE, directory / COPY
+    with Environment.alone(directory) as env:
+        before = data.stat().st_size
+        try:
+            shutil.rmtree(copy, ignore_errors=True)
+            copy.mkdir(mode=0o700)
+            env.copy(str(copy), compact=True)
+            env.close()
+            _keep_access(data, copy / FILE)
+            _sync(copy / FILE, os.O_RDWR)
+            (copy / FILE).replace(data)
+            if os.name == "posix":
+                _sync(directory, os.O_RDONLY)
+        except (OSError, lmdb.Error) as error:
+            raise unusable(directory, "cannot be compacted", error) from error
+        finally:
+            shutil.rmtree(copy, ignore_errors=True)
+        return before, data.stat().st_size
+
+
+def _keep_access(old: Path, new: Path) -> None:
+    """Whoever could use the index before must be able to use it afterwards."""
+    shutil.copymode(old, new)
+    if hasattr(os, "chown"):
+        found = old.stat()
+        os.chown(new, found.st_uid, found.st_gid)
+
+
+def _sync(path: Path, flags: int) -> None:
+    handle = os.open(path, flags)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

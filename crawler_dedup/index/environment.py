@@ -1,0 +1,330 @@
+"""An index directory: one LMDB environment, its header, its one writing thread.
+
+Durability is LMDB's own: every commit is an fsync, the map is read-only. A killed process loses nothing that was
+committed, and a power cut cannot corrupt the index.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import lmdb
+import msgspec
+
+from crawler_dedup.errors import IndexGone, IndexUnusable
+from crawler_dedup.index.committer import Committer
+from crawler_dedup.index.engine import FILE, damaged, database_names, explain, no_index, pages
+from crawler_dedup.index.header import FORMAT, Header, check, decode
+from crawler_dedup.index.locks import HeldFile
+from crawler_dedup.index.opening import Opening, open_alone
+from crawler_dedup.system.logs import logger_of
+
+logger = logger_of(__name__)
+
+_T = TypeVar("_T")
+
+_OPEN_TIMEOUT = 30.0
+_CLOSE_TIMEOUT = 10.0
+_USE_TIMEOUT = 1.0
+_WATCHED = 0.01
+"""Seconds for which a long transaction reads between two looks at the file."""
+
+
+class Environment:
+    """One open index directory. Use :meth:`open`; all openings of a directory in one process share it."""
+
+    _open: dict[Path, Environment] = {}  # noqa: RUF012  (LMDB allows one opening per process: here it is shared)
+    _left_open: list[Environment] = []  # noqa: RUF012
+    _lock = threading.Lock()
+
+    def __init__(self, directory: Path, map_size: int) -> None:
+        self.directory = directory
+        self._users = 0
+        self._forked = False
+        self._is_given_up = False
+        self._is_closed = False
+        self._reading = 0
+        self._counting = threading.Lock()
+        self._opening = Opening(directory, map_size)
+        self._lmdb = self._opening.env
+        self._committer = Committer(self._lmdb, self._explain, self._opening.require, self._opening.follow_up)
+
+    @classmethod
+    def open(cls, directory: Path, *, map_size: int) -> Environment:
+        """Open or create the environment in *directory*.
+
+        Args:
+            map_size: largest size of the file in bytes; of several openings in one process that of the first holds.
+
+        Raises:
+            IndexUnusable: it cannot be opened.
+        """
+        directory = directory.resolve()
+        with cls._lock:
+            cls._refuse_left_open(directory)
+            environment = cls._open.get(directory)
+            if environment is not None and not environment.is_gone:
+                environment._users += 1
+                return environment
+            if environment is not None:
+                environment._close_gone()
+            environment = cls(directory, map_size)
+            environment._users = 1
+            try:
+                environment.write(environment._open_meta)
+            except BaseException:
+                environment._leave()
+                raise
+            cls._open[directory] = environment
+            return environment
+
+    @classmethod
+    @contextmanager
+    def alone(cls, directory: Path) -> Iterator[lmdb.Environment]:
+        """The LMDB environment of an existing index, for nobody but the caller.
+
+        Raises:
+            IndexUnusable: it is open elsewhere, cannot be opened, or is no index.
+        """
+        directory = directory.resolve()
+        with cls._lock:
+            if directory in cls._open:
+                raise IndexUnusable(f"The index in {directory} is open elsewhere in this process.")
+            cls._refuse_left_open(directory)
+            with open_alone(directory) as env:
+                yield env
+
+    def close(self) -> None:
+        """Give it up; the last user closes it for the process."""
+        with self._lock:
+            self._leave()
+
+    def _leave(self) -> None:
+        self._users -= 1
+        if self._users:
+            return
+        if self._open.get(self.directory) is self:
+            del self._open[self.directory]
+        if self._is_closed:
+            return
+        if self._committer.close(_CLOSE_TIMEOUT):
+            self._opening.close()
+        else:  # closing under a thread that waits inside LMDB would crash the process
+            self._left_open.append(self)
+            logger.warning("The index in %s is locked by another process; it was left open.", self.directory)
+
+    def _close_gone(self) -> None:
+        """Close it under its users, who get :class:`IndexGone` from now on: LMDB opens a file once in a process.
+
+        Raises:
+            IndexUnusable: it is still used; what uses it ends when it next looks.
+        """
+        self._is_given_up = True
+        if self._is_closed:
+            return
+        give_up = time.monotonic() + _USE_TIMEOUT
+        while self._reading and time.monotonic() < give_up:
+            time.sleep(0.01)
+        if self._reading or not self._committer.close(_USE_TIMEOUT):
+            raise IndexUnusable(f"The index in {self.directory} is gone, but this process still uses it.")
+        self._is_closed = True
+        self._opening.close()
+
+    @classmethod
+    def _refuse_left_open(cls, directory: Path) -> None:
+        if any(left.directory == directory and not left.is_gone for left in cls._left_open):
+            raise IndexUnusable(f"The index in {directory} was left open by this process: another one locked it.")
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the files that are open are no longer those in the directory: what is written is lost."""
+        return self._is_given_up or self._opening.is_gone
+
+    def _require(self) -> None:
+        """Raise unless it may be used. Called before each use of LMDB."""
+        if self._is_given_up:
+            raise IndexGone(f"The index in {self.directory} was deleted or replaced.")
+        self._opening.require()
+
+    def watched(self, items: Iterable[_T]) -> Iterator[_T]:
+        """*items* that are read in one long transaction, while the index may still be used. Raises as :meth:`read`."""
+        rest, due = iter(items), 0.0
+        while True:
+            if time.monotonic() >= due:  # also after whoever asked for the item before has taken long
+                self._require()
+                due = time.monotonic() + _WATCHED
+            try:
+                item = next(rest)
+            except StopIteration:
+                return
+            yield item
+
+    @property
+    def shared(self) -> bool:
+        """Whether there are other users of it in this process."""
+        return self._users > 1
+
+    def prepare(self, kind: str, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool) -> Header:
+        """Write the header, or hold an existing one against ours.
+
+        Args:
+            fresh: empty the index first, unless this process has it open already.
+
+        Raises:
+            IndexMismatch: the header has another kind or spec.
+            IndexUnusable: it cannot be read or written.
+        """
+        header = Header(FORMAT, dict(spec), dict(libraries), kind)
+        stored = self.stored_header()
+        if stored is None or (fresh and not self.shared):
+            # Another process may have been faster: what stands there then is checked like any other.
+            stored = self.write(partial(self._begin, header=header, fresh=fresh))
+        check(self.directory, stored, header)
+        return stored
+
+    def stored_header(self) -> Header | None:
+        """The header that stands in the index; ``None`` where there is none."""
+        with self.read() as txn:
+            return self.header_in(txn)
+
+    def existing_header(self) -> Header:
+        """As :meth:`stored_header`; raises :class:`IndexUnusable` where there is none."""
+        header = self.stored_header()
+        if header is None:
+            raise no_index(self.directory)
+        return header
+
+    def header_in(self, txn: lmdb.Transaction) -> Header | None:
+        """As :meth:`stored_header`, within a transaction."""
+        stored = txn.get(b"header", db=self.meta)
+        if stored is None:
+            return None
+        try:
+            return decode(stored)
+        except msgspec.DecodeError as error:
+            raise damaged(self.directory, error) from error
+
+    @contextmanager
+    def read(self) -> Iterator[lmdb.Transaction]:
+        """A read transaction: what was committed when it began. What LMDB raises in it becomes a clear error."""
+        if self._forked:
+            raise IndexUnusable(f"The index in {self.directory} was opened by a process of which this is a fork.")
+        with self._counting:
+            self._reading += 1  # from here on it is not closed under this
+        try:
+            self._require()
+            try:
+                txn = self._lmdb.begin(buffers=True)
+            except lmdb.ReadersFullError:
+                self._lmdb.reader_check()
+                txn = self._lmdb.begin(buffers=True)
+            with txn:
+                yield txn
+        except (lmdb.Error, msgspec.DecodeError) as error:
+            raise self._explain(error) from error
+        finally:
+            with self._counting:
+                self._reading -= 1
+
+    def submit(self, job: Callable[[lmdb.Transaction], _T], *, urgent: bool = True) -> Future[_T]:
+        """Run *job* in the next write transaction; its future is done once that is on disk.
+
+        One that is not *urgent* waits a moment for others with which it is written.
+        """
+        if self._is_given_up:
+            self._require()  # raises
+        return self._committer.submit(job, urgent=urgent)
+
+    def write(self, job: Callable[[lmdb.Transaction], _T], timeout: float | None = None) -> _T:
+        """Run *job* in the next write transaction and wait until it is on disk.
+
+        Raises:
+            IndexUnusable: the transaction did not begin within *timeout* seconds (``None``: 30); *job* is not run then.
+        """
+        future = self.submit(job)
+        try:
+            return future.result(_OPEN_TIMEOUT if timeout is None else timeout)
+        except FutureTimeout:
+            if future.cancel():
+                raise IndexUnusable(
+                    f"The index in {self.directory} is locked by another process, or by a long transaction of this one."
+                ) from None
+            return future.result()
+
+    def databases(self, make: Callable[[lmdb.Environment, lmdb.Transaction], _T]) -> _T:
+        """Open databases: *make* gets the environment and a write transaction.
+
+        LMDB wants that done by one thread at a time, so it is the writing one that does it.
+        """
+        return self.write(lambda txn: make(self._lmdb, txn))
+
+    def figures(self) -> dict[str, int]:
+        """The file in bytes (``file``, of which ``disk`` are taken) and pages (``page`` bytes each; ``pages``, of which
+        ``used`` hold something), and the number of ``readers``."""
+        return self.write(self._figures)
+
+    def _figures(self, txn: lmdb.Transaction) -> dict[str, int]:
+        file = (self.directory / FILE).stat()
+        info, main = self._lmdb.info(), self._lmdb.stat()
+        used = sum(pages(txn.stat(database)) for database in self._all_databases(txn))
+        return {
+            "file": file.st_size,
+            "disk": getattr(file, "st_blocks", 0) * 512 or file.st_size,
+            "page": main["psize"],
+            "pages": info["last_pgno"] + 1,
+            "used": used + pages(main) + 2,
+            "readers": len(self._lmdb.readers().splitlines()) - 1,
+        }
+
+    def _open_meta(self, txn: lmdb.Transaction) -> None:
+        names = database_names(txn)
+        if names and b"meta" not in names:
+            raise IndexUnusable(f"{self.directory} holds another LMDB database, not an index.")
+        self.meta = self._lmdb.open_db(b"meta", txn)
+        if (len(names) > 1 or txn.stat(self.meta)["entries"]) and self.header_in(txn) is None:
+            raise IndexUnusable(f"{self.directory} holds another LMDB database, not an index.")
+
+    def _all_databases(self, txn: lmdb.Transaction) -> list[Any]:
+        return [self._lmdb.open_db(name, txn, create=False) for name in database_names(txn)]
+
+    def _begin(self, txn: lmdb.Transaction, header: Header, fresh: bool) -> Header:
+        """Write the header, in an empty index or one that is emptied first; returns the one that stands there then."""
+        if fresh:
+            self._empty(txn)
+        txn.put(b"header", msgspec.json.encode(header), db=self.meta, overwrite=False)
+        return self.header_in(txn) or header
+
+    def _empty(self, txn: lmdb.Transaction) -> None:
+        header = self.header_in(txn)
+        for database in self._all_databases(txn):
+            # Databases of another format may be of another kind; those of ours stay open in other processes.
+            txn.drop(database, delete=header is not None and header.format != FORMAT)
+        self.meta = self._lmdb.open_db(b"meta", txn)
+
+    def _explain(self, error: Exception) -> Exception:
+        return explain(error, self._lmdb, self.directory)
+
+
+def _after_fork() -> None:
+    # LMDB's handles and the writing threads stay with the parent. LMDB refuses the child an index that the parent has
+    # open; without this, the child would wait for a thread that it does not have.
+    for environment in (*Environment._open.values(), *Environment._left_open):
+        environment._opening.forked()
+        environment._committer.forked()
+        environment._forked = True
+    HeldFile.forked()
+    Environment._open.clear()
+    Environment._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

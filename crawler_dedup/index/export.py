@@ -1,0 +1,208 @@
+"""An index as one portable file: to archive it, to merge it into another, to read it in a batch job.
+
+``docs/export.md`` describes the format. Signatures are stored as in §3.2 of Manku, Jain and Das Sarma (WWW 2007): sorted,
+each as the difference to its predecessor. Instead of their bit code, bytes of equal significance stand together, of
+which the high ones are mostly zero, and zstd packs them.
+"""
+
+from __future__ import annotations
+
+import os
+import reprlib
+import struct
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
+from pathlib import Path
+from typing import IO, Annotated, NamedTuple
+
+import msgspec
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.errors import ExportUnreadable
+from crawler_dedup.index.header import Header
+
+FORMAT = 3
+BLOCK = 1 << 16
+"""Most rows of a block."""
+
+_MAGIC = b"crawler-dedup export\n"
+_FRAME = struct.Struct("<cIQ")
+_HEADER, _BLOCK, _END = b"H", b"B", b"E"
+_ROWS_BYTES = 1 << 26
+# A file is not believed: each of its parts has a limit that is checked before memory is taken for it.
+_LONGEST = {_HEADER: 1 << 20, _BLOCK: 1 << 28, _END: 8}
+_MAX_UNPACKED = (
+    _ROWS_BYTES + BLOCK * (8 + 5) + 64
+)  # rows, of each a signature and the length, and what holds them together
+_MAX_RATIO = 4  # of a longer block, which has a single row: that is long because of a text, which is compressed already
+_LEVEL = 3
+
+
+class Block(NamedTuple):
+    """Up to 65,536 signatures, ascending, and beside each the rest of its record (msgpack); none for bare signatures."""
+
+    signatures: NDArray[np.uint64]
+    rows: Sequence[bytes]
+
+
+class _Packed(msgspec.Struct, array_like=True):
+    count: int
+    signatures: bytes
+    rows: Annotated[list[bytes], msgspec.Meta(max_length=BLOCK)]
+
+
+class _FileHeader(msgspec.Struct):
+    export: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
+    index: Header
+
+
+def write(path: Path, header: Header, blocks: Iterable[Block]) -> int:
+    """Write an export; returns the number of signatures. A file that is there is replaced when all is written."""
+    unfinished = path.with_name(path.name + ".part")
+    total = 0
+    try:
+        with unfinished.open("wb") as file:
+            file.write(_MAGIC)
+            _write_frame(file, _HEADER, msgspec.json.encode(_FileHeader(FORMAT, header)))
+            for block in chain.from_iterable(map(_pieces, blocks)):
+                packed = _Packed(len(block.signatures), _pack(block.signatures), list(block.rows))
+                _write_frame(
+                    file, _BLOCK, zstandard.ZstdCompressor(level=_LEVEL).compress(msgspec.msgpack.encode(packed))
+                )
+                total += packed.count
+            _write_frame(file, _END, total.to_bytes(8, "little"))
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return total
+
+
+class Export:
+    """An export to read.
+
+    Raises:
+        ExportUnreadable: here and while it is read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with path.open("rb") as file:
+            self.header = self._read_header(file)
+
+    def __len__(self) -> int:
+        """How many signatures it says it has; 0 where its end is damaged."""
+        return min(self._total() or 0, sys.maxsize)
+
+    def _total(self) -> int | None:
+        with self.path.open("rb") as file:
+            end = _FRAME.size + 8
+            if file.seek(0, os.SEEK_END) < end:
+                return None
+            file.seek(-end, os.SEEK_END)
+            head, total = file.read(_FRAME.size), file.read(8)
+        kind, _, digest = _FRAME.unpack(head)
+        return int.from_bytes(total, "little") if digest == xxh3_64_intdigest(kind + total) else None
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks, one after the other."""
+        total, expected = 0, self._total()
+        with self.path.open("rb") as file:
+            self._read_header(file)
+            while True:
+                kind, content = self._read_frame(file)
+                if kind == _END:
+                    break
+                if kind != _BLOCK:
+                    raise self._error("an unknown part")
+                block = self._unpack_block(content)
+                total += len(block.signatures)
+                if expected is not None and total > expected:
+                    raise self._error("its end does not fit")
+                yield block
+            if content != total.to_bytes(8, "little") or file.read(1):
+                raise self._error("its end does not fit")
+
+    def _read_header(self, file: IO[bytes]) -> Header:
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise self._error("it is no export of an index")
+        kind, content = self._read_frame(file)
+        try:
+            found = msgspec.json.decode(content, type=_FileHeader) if kind == _HEADER else None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            found = None
+        if found is None:
+            raise self._error("its header is damaged")
+        if found.export != FORMAT:
+            raise self._error(f"its format is {found.export}, this version reads {FORMAT}")
+        if found.index.kind not in ("pages", "signatures"):
+            raise self._error(f"it holds {reprlib.repr(found.index.kind)}, which this version does not know")
+        return found.index
+
+    def _read_frame(self, file: IO[bytes]) -> tuple[bytes, bytes]:
+        head = file.read(_FRAME.size)
+        if len(head) < _FRAME.size:
+            raise self._error("it is cut off")
+        kind, length, digest = _FRAME.unpack(head)
+        if kind not in _LONGEST:
+            raise self._error("an unknown part")
+        if length > _LONGEST[kind]:
+            raise self._error("a part is too long")
+        if length > os.fstat(file.fileno()).st_size - file.tell():
+            raise self._error("it is cut off")
+        content = file.read(length)
+        if xxh3_64_intdigest(kind + content) != digest:
+            raise self._error("a part is damaged")
+        return kind, content
+
+    def _unpack_block(self, content: bytes) -> Block:
+        try:
+            # One frame, and its content size is what is taken and no more: one that lies is refused while it is unpacked.
+            if not 0 < zstandard.frame_content_size(content) <= max(_MAX_UNPACKED, _MAX_RATIO * len(content)):
+                raise self._error("a block is too large")
+            raw = zstandard.ZstdDecompressor().decompress(content, allow_extra_data=False)
+            packed = msgspec.msgpack.decode(raw, type=_Packed)
+        except (zstandard.ZstdError, msgspec.DecodeError, RecursionError) as error:
+            raise self._error(f"a block is damaged ({error})") from error
+        if packed.count > BLOCK:
+            raise self._error("a block is too large")
+        if len(packed.signatures) != 8 * packed.count or len(packed.rows) not in (0, packed.count):
+            raise self._error("a block has columns of different lengths")
+        signatures = _unpack(packed.signatures)
+        if (signatures[1:] < signatures[:-1]).any():
+            raise self._error("a block is not sorted")
+        return Block(signatures, packed.rows)
+
+    def _error(self, what: str) -> ExportUnreadable:
+        return ExportUnreadable(f"{self.path} cannot be imported: {what}.")
+
+
+def _pieces(block: Block) -> Iterator[Block]:
+    """*block* cut where there are too many rows for one frame, or they become too long."""
+    start = size = 0
+    for end, row in enumerate(block.rows or repeat(b"", len(block.signatures))):
+        size += len(row)
+        if (size > _ROWS_BYTES or end - start == BLOCK) and end > start:
+            yield Block(block.signatures[start:end], block.rows[start:end])
+            start, size = end, len(row)
+    yield Block(block.signatures[start:], block.rows[start:])
+
+
+def _write_frame(file: IO[bytes], kind: bytes, content: bytes) -> None:
+    file.write(_FRAME.pack(kind, len(content), xxh3_64_intdigest(kind + content)))
+    file.write(content)
+
+
+def _pack(signatures: NDArray[np.uint64]) -> bytes:
+    differences = np.diff(signatures, prepend=np.uint64(0)).astype("<u8")
+    return differences.view(np.uint8).reshape(-1, 8).T.tobytes()
+
+
+def _unpack(packed: bytes) -> NDArray[np.uint64]:
+    differences = np.frombuffer(packed, dtype=np.uint8).reshape(8, -1).T.copy().view("<u8").ravel()
+    return np.cumsum(differences, dtype=np.uint64)

@@ -1,0 +1,65 @@
+"""What an index is: written into it when it is created, held against ours when it is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from crawler_dedup.errors import IndexMismatch
+from crawler_dedup.system.logs import logger_of
+
+logger = logger_of(__name__)
+
+FORMAT = 5
+"""Version of the layout of the databases."""
+
+
+class Header(msgspec.Struct, frozen=True):
+    """What an index is.
+
+    Attributes:
+        format: version of the layout.
+        spec: what signatures depend on; must equal ours.
+        libraries: versions that are noted; others are only warned about.
+        kind: "pages" (:class:`~crawler_dedup.index.store.Store`) or "signatures"
+            (:class:`~crawler_dedup.index.permuted.PermutedIndex`).
+    """
+
+    format: int
+    spec: dict[str, str]
+    libraries: dict[str, str]
+    kind: str = "pages"
+
+
+def decode(content: bytes | memoryview) -> Header:
+    """The header that was stored as JSON; raises :class:`msgspec.DecodeError` for anything else."""
+    try:
+        return msgspec.json.decode(content, type=Header)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
+def check(directory: Path, theirs: Header, ours: Header) -> None:
+    """Raise :class:`IndexMismatch` where *theirs* cannot be used with *ours*; warn about other libraries."""
+    differences = _differences(_identity(theirs), _identity(ours))
+    if differences:
+        raise IndexMismatch(str(directory), differences)
+    for name, (then, now) in _differences(theirs.libraries, ours.libraries).items():
+        logger.warning(
+            "The index in %s was made with %s %s, this is %s: signatures of one text may differ a little.",
+            directory,
+            name,
+            then,
+            now,
+        )
+
+
+def _identity(header: Header) -> dict[str, str]:
+    return {"format": str(header.format), "kind": header.kind, **header.spec}
+
+
+def _differences(theirs: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
+    names = [*theirs, *(name for name in ours if name not in theirs)]
+    return {name: (theirs.get(name), ours.get(name)) for name in names if theirs.get(name) != ours.get(name)}

@@ -1,0 +1,200 @@
+"""What the index asks of the file system: that it is a local one, who else has the directory open, and who lives."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import portalocker
+import psutil
+
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.system.access import opener
+
+# Memory maps of one file on two hosts do not see each other's pages, and locks are often not real.
+_NETWORK = {"9p", "afs", "beegfs", "ceph", "cifs", "gfs", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4"}
+_NETWORK |= {
+    "afpfs",
+    "davfs",
+    "ocfs2",
+    "orangefs",
+    "prl_fs",
+    "smb",
+    "smb2",
+    "smb3",
+    "smbfs",
+    "vboxsf",
+    "vmhgfs",
+    "webdav",
+}
+_NETWORK |= {f"fuse.{name}" for name in (*_NETWORK, "ceph-fuse", "gcsfuse", "juicefs", "rclone", "s3fs", "sshfs")}
+
+
+def refuse_network(directory: Path) -> None:
+    """Raise :class:`IndexUnusable` where *directory* stands on a network file system.
+
+    A mount that cannot be told (a type that is not known) is let through.
+    """
+    path = directory.resolve()
+    if path.drive.startswith("\\\\") and not (path.drive.startswith("\\\\?\\") and path.drive.endswith(":")):
+        raise _on_network(directory, "a share", path.drive)
+    mounts = {Path(mount.mountpoint): mount for mount in psutil.disk_partitions(all=True)}
+    mount = next((mounts[parent] for parent in (path, *path.parents) if parent in mounts), None)
+    if mount is None:
+        return
+    if mount.fstype.lower() in _NETWORK or "remote" in mount.opts.split(","):
+        raise _on_network(directory, mount.fstype, mount.mountpoint)
+
+
+def _on_network(directory: Path, kind: str, where: str) -> IndexUnusable:
+    return IndexUnusable(
+        f"{directory} stands on a network file system ({kind} at {where}): a memory map is not shared between hosts"
+        " there, and the index would be damaged. Name a directory on a local disk (DEDUP_DIR)."
+    )
+
+
+class Presence:
+    """Who has a directory open, across processes: a lock on a file in it that its users share.
+
+    It goes with the process, however that ends. The data file is locked in the same way, for the case that
+    somebody deletes ``users.lock``. (Not on Windows, where nobody could read what is locked or delete what is open.)
+    """
+
+    def __init__(self, directory: Path, data_file: str) -> None:
+        self._data_path = directory / data_file
+        self._data: IO[bytes] | None = None
+        self._file = open(directory / "users.lock", "a", opener=opener)  # noqa: SIM115  (open as long as we are)
+        self._held = False
+
+    def alone(self) -> bool:
+        """Take the directory for ourselves alone; ``False`` when others have it open."""
+        return self._lock(portalocker.LockFlags.EXCLUSIVE) and self._lock_data(portalocker.LockFlags.EXCLUSIVE)
+
+    def share(self, timeout: float) -> bool:
+        """Be one of its users (again); ``False`` when another process has it for itself for *timeout* seconds."""
+        give_up = time.monotonic() + timeout
+        while not (self._lock(portalocker.LockFlags.SHARED) and self._lock_data(portalocker.LockFlags.SHARED)):
+            if time.monotonic() > give_up:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def leave(self) -> None:
+        """Be none of its users any more."""
+        self._file.close()
+        self._leave_data()
+
+    def _lock(self, kind: portalocker.LockFlags) -> bool:
+        if self._held:  # no system turns one kind into the other in one step
+            portalocker.unlock(self._file)
+        self._held = _lock(self._file, kind)
+        return self._held
+
+    def _lock_data(self, kind: portalocker.LockFlags) -> bool:
+        self._leave_data()
+        if os.name != "posix":
+            return True
+        try:
+            self._data = self._data_path.open("rb")
+        except FileNotFoundError:
+            return True
+        return _lock(self._data, kind)
+
+    def _leave_data(self) -> None:
+        if self._data is not None:
+            self._data.close()
+
+
+def _lock(file: IO[Any], kind: portalocker.LockFlags) -> bool:
+    """Lock *file*; ``False`` where others hold a lock that forbids it."""
+    try:
+        portalocker.lock(file, kind | portalocker.LockFlags.NON_BLOCKING)
+    except portalocker.AlreadyLocked:
+        return False
+    except portalocker.LockException as error:
+        raise IndexUnusable(f"{file.name} cannot be locked: {error}") from error
+    return True
+
+
+class HeldFile:
+    """A new file that is locked while this process lives, however that ends."""
+
+    _held: dict[Path, HeldFile] = {}  # noqa: RUF012  (of this process: asking the file system takes longer)
+
+    def __init__(self, path: Path) -> None:
+        """Raises :class:`FileExistsError` where somebody looks at the file at this very moment, or :class:`OSError`."""
+        self._path = path
+        self._file = open(path, "x", opener=opener)  # noqa: SIM115  (open as long as it is held)
+        try:
+            portalocker.lock(self._file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+            is_ours = path.stat().st_ino == os.fstat(self._file.fileno()).st_ino
+        except (portalocker.AlreadyLocked, FileNotFoundError):
+            is_ours = False
+        except (portalocker.LockException, OSError) as error:
+            self._file.close()
+            raise OSError(f"{path} cannot be locked: {error}") from error
+        if not is_ours:
+            self._file.close()
+            raise FileExistsError(path)
+        self._held[path] = self
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this process holds it still."""
+        return not self._file.closed
+
+    @property
+    def is_there(self) -> bool:
+        """Whether this process holds it still, and others find it under its path."""
+        with suppress(OSError):
+            return self.is_held and self._path.stat().st_ino == os.fstat(self._file.fileno()).st_ino
+        return False
+
+    def leave(self) -> None:
+        """Give it up and remove it. Idempotent."""
+        if self.is_held:
+            self._held.pop(self._path, None)
+            self._file.close()
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+
+    @classmethod
+    def forked(cls) -> None:
+        """Leave the files to the parent: while a child has them open, they stay locked after the parent's death."""
+        for held in cls._held.values():
+            held._file.close()
+        cls._held.clear()
+
+
+def is_held(path: Path) -> bool | None:
+    """Whether a process that lives holds the :class:`HeldFile` *path*. One that nobody holds is removed.
+
+    ``None`` if that cannot be found out: the file belongs to another user, or this process has too many files open.
+    """
+    try:
+        return is_held_or_raise(path)
+    except (OSError, portalocker.LockException):
+        return None
+
+
+def is_held_or_raise(path: Path) -> bool:
+    """As :func:`is_held`; raises :class:`OSError` or a ``LockException`` where it cannot be found out."""
+    if path in HeldFile._held:
+        return True
+    try:
+        with path.open("r+") as file:
+            portalocker.lock(file, portalocker.LockFlags.SHARED | portalocker.LockFlags.NON_BLOCKING)
+            # While it is locked: whoever makes one of this name now must not have it taken away.
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+    except FileNotFoundError:
+        return False
+    except portalocker.AlreadyLocked:
+        return True
+    if os.name == "nt":  # where what is open cannot be removed
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+    return False

@@ -1,0 +1,188 @@
+"""What is done with an index between crawls: look into it, verify, repair, compact, forget, export, import."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from crawler_dedup.config import MAP_SIZE
+from crawler_dedup.errors import ExportUnreadable
+from crawler_dedup.index import export, permuted, records, store
+from crawler_dedup.index.catalogue import Filing
+from crawler_dedup.index.engine import AS_MADE, FILE, no_index
+from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.export import Block, Export
+from crawler_dedup.index.permuted import PermutedIndex, tables_of
+from crawler_dedup.index.records import Record
+from crawler_dedup.index.store import Store
+from crawler_dedup.urls import name_without_credentials, without_credentials
+
+Advance = Callable[[int], None]
+FilingOf = Callable[[Mapping[str, str]], Filing]
+"""Gives what files pages in an index, from the spec in its header."""
+
+_COUNTED = 10_000
+_MERGED = 1 << 13
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What an index of pages holds: by scope, by run (number → pages, time of the last), and claims not settled."""
+
+    scopes: Mapping[str, int]
+    runs: Mapping[int, tuple[int, int]]
+    open_claims: int
+
+
+def open_index(directory: Path) -> Store | PermutedIndex:
+    """Open the index that is in *directory*, whatever it is. Raises :class:`IndexUnusable` where there is none."""
+    require_index(directory)
+    environment = Environment.open(directory, map_size=AS_MADE)
+    try:
+        kind = environment.existing_header().kind
+        return PermutedIndex.open(directory) if kind == permuted.KIND else Store.attach(directory)
+    finally:
+        environment.close()
+
+
+def open_pages(directory: Path) -> Store:
+    """Open the index of pages in *directory*; raises :class:`IndexUnusable` where there is none."""
+    require_index(directory)
+    return Store.attach(directory)
+
+
+def require_index(directory: Path) -> None:
+    """Raise :class:`IndexUnusable` where there is no index in *directory*: none is made by looking for it."""
+    if not (directory / FILE).is_file():
+        raise no_index(directory)
+
+
+def each(pages: Store, advance: Advance) -> Iterator[Record]:
+    """All records that can be read; *advance* is called with numbers of them."""
+    for block in pages.records(_COUNTED):
+        yield from block
+        advance(len(block))
+
+
+def verify(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) -> list[str]:
+    """What is wrong with *index*, a sentence each."""
+    if isinstance(index, PermutedIndex):
+        return index.verify(advance)
+    return index.verify(filing_of(index.header.spec), advance)
+
+
+def repair(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) -> None:
+    """Make what was derived anew, from the records or from every signature that stands somewhere."""
+    if isinstance(index, PermutedIndex):
+        index.repair()
+    else:
+        index.repair(filing_of(index.header.spec), advance)
+
+
+def contents(pages: Store, advance: Advance) -> Contents:
+    """Look at every record and count."""
+    scopes: Counter[str] = Counter()
+    runs: dict[int, tuple[int, int]] = {}
+    open_claims = 0
+    for record in each(pages, advance):
+        scopes[record.page.scope] += 1
+        filed, last = runs.get(record.run, (0, 0))
+        runs[record.run] = filed + 1, max(last, record.filed)
+        open_claims += not record.settled
+    return Contents(dict(scopes.most_common()), runs, open_claims)
+
+
+def export_index(index: Store | PermutedIndex, file: Path, advance: Advance) -> int:
+    """Write *index* to *file*; returns how many signatures or pages."""
+    blocks = _signatures(index) if isinstance(index, PermutedIndex) else _pages(index)
+    return export.write(file, index.environment.existing_header(), _counted(blocks, advance))
+
+
+def import_index(
+    export: Export, directory: Path, filing_of: FilingOf, checked: Advance, advance: Advance
+) -> tuple[int, int]:
+    """Merge *export* into the index in *directory*, which is made where there is none.
+
+    Pages that it has already stay as they are, and nothing is compared. The whole file is read before anything is
+    written: a damaged one changes nothing.
+
+    Args:
+        filing_of: gives what files pages, from the spec in the header of the export.
+        checked: called with numbers of rows that were read the first time.
+        advance: called with numbers of rows that were filed.
+
+    Returns:
+        How many signatures or pages the export has, and how many of them are new.
+
+    Raises:
+        ExportUnreadable: the file is damaged.
+        IndexMismatch: the index was made with another configuration.
+    """
+    total = 0
+    for block in _counted(export.blocks(), checked):
+        _records_of(export, block)
+        total += len(block.signatures)
+    header = export.header
+    if header.kind == permuted.KIND:
+        with PermutedIndex.open(directory, tables=tables_of(header)) as index:
+            return total, sum(index.insert(block.signatures) for block in _counted(export.blocks(), advance))
+    filing, new = filing_of(header.spec), 0
+    pages = Store.open(directory, header.spec, header.libraries, map_size=MAP_SIZE, fresh=False)
+    try:
+        for block in _counted(export.blocks(), advance):
+            found = _records_of(export, block)
+            new += sum(pages.merge(found[at : at + _MERGED], filing) for at in range(0, len(found), _MERGED))
+    finally:
+        pages.close()
+    return total, new
+
+
+def _signatures(index: PermutedIndex) -> Iterator[Block]:
+    for signatures in index.blocks(export.BLOCK):
+        yield Block(signatures, ())
+
+
+def _pages(pages: Store) -> Iterator[Block]:
+    for block in pages.records(export.BLOCK, standing=True):
+        block.sort(key=lambda record: record.page.signature)
+        signatures = np.array([record.page.signature for record in block], dtype=np.uint64)
+        yield Block(signatures, [records.encode(_signed(_clean(record), 0)) for record in block])
+
+
+def _records_of(export: Export, block: Block) -> list[Record]:
+    pages = export.header.kind == store.KIND
+    if len(block.rows) != len(block.signatures) * pages:
+        raise ExportUnreadable(f"{export.path} cannot be imported: records are missing.")
+    try:
+        found = [records.decode(row) for row in block.rows]
+    except msgspec.DecodeError as error:
+        raise ExportUnreadable(f"{export.path} cannot be imported: a record is damaged ({error}).") from error
+    rows = zip(found, block.signatures.tolist(), strict=False)
+    return [_signed(_clean(record), signature) for record, signature in rows]
+
+
+def _clean(record: Record) -> Record:
+    """*record* without user names and passwords in its key and its scope, which an older version may have left there."""
+    page = record.page
+    # The key of a page that was given none is its address.
+    is_address = without_credentials(page.key) == page.url
+    key = page.url if is_address else name_without_credentials(page.key)
+    scope = name_without_credentials(page.scope)
+    if (key, scope) == (page.key, page.scope):
+        return record
+    return msgspec.structs.replace(record, page=msgspec.structs.replace(page, key=key, scope=scope))
+
+
+def _signed(record: Record, signature: int) -> Record:
+    return msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, signature=signature))
+
+
+def _counted(blocks: Iterator[Block], advance: Advance) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        advance(len(block.signatures))

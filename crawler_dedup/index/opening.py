@@ -1,0 +1,229 @@
+"""The files of an index as a process has them open: they must stay those in the directory, and as long as they were.
+
+LMDB reads its data and its lock file through maps. Reading a map behind the end of its file kills the process, and two
+processes with different lock files write at the same time. So both files are looked at before each transaction.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import lmdb
+
+from crawler_dedup.errors import IndexDamaged, IndexGone, IndexUnusable
+from crawler_dedup.index.engine import (
+    AS_MADE,
+    COPY,
+    FILE,
+    LOCK_FILE,
+    allocate,
+    damaged,
+    file_length,
+    fill_up,
+    lmdb_open,
+    require_ours,
+    require_pages,
+    unusable,
+)
+from crawler_dedup.index.locks import Presence, refuse_network
+from crawler_dedup.system.access import follow, make_directory
+from crawler_dedup.system.logs import logger_of
+
+logger = logger_of(__name__)
+
+_WAIT = 30.0
+"""Seconds that another process may have an index for itself."""
+
+
+class Opening:
+    """LMDB's two files in a directory, open and checked.
+
+    Attributes:
+        env: LMDB's environment. Call :meth:`require` before it is used.
+    """
+
+    def __init__(self, directory: Path, map_size: int) -> None:
+        """Open or create the files. Raises :class:`IndexUnusable`."""
+        self._directory = directory
+        self._data, self._lock = str(directory / FILE), str(directory / LOCK_FILE)
+        self._seen = 0, 0
+        self._damage = ""
+        try:
+            refuse_network(directory)
+            make_directory(directory)
+            self._presence = Presence(directory, FILE)
+        except OSError as error:
+            raise _not_opened(directory, error) from error
+        try:
+            self._join(map_size)
+            # Open until LMDB's own is closed: closing any of them gives up LMDB's locks on the file.
+            self._lock_file = open(self._lock, "r+b", buffering=0)  # noqa: SIM115
+            self._open_lmdb(map_size)
+        except BaseException as error:
+            self._presence.leave()
+            if isinstance(error, (OSError, lmdb.Error)):
+                raise _not_opened(directory, error) from error
+            raise
+
+    def _join(self, map_size: int) -> None:
+        """Become one of those who have the directory open; the first makes what is not there."""
+        for _ in range(2):  # whoever was the first may have died before it had made all
+            if self._presence.alone():
+                self._prepare(map_size)
+            # Only now: a compaction may come between, and it puts another file in the place of this one.
+            if not self._presence.share(_WAIT):
+                raise IndexUnusable(
+                    f"The index in {self._directory} is being compacted, or looked through, by another process."
+                )
+            missing = [path for path in (self._data, self._lock) if not _is_filled(path)]
+            if not missing:
+                return
+        raise IndexUnusable(
+            f"The index in {self._directory} is open in another process, but {' and '.join(missing)} is not there or"
+            " empty. End that process first: two that do not share their locks would damage the index."
+        )
+
+    def _prepare(self, map_size: int) -> None:
+        if Path(self._data).exists() and not _is_filled(self._data):
+            logger.warning("%s is empty. If there was an index, it is lost: a new one begins.", self._data)
+        shutil.rmtree(self._directory / COPY, ignore_errors=True)  # of a compaction that was killed
+        allocate(Path(self._lock))
+        is_new = not Path(self._data).exists()
+        with lmdb_open(self._directory, map_size) as env:
+            fill_up(env, self._directory)
+        if is_new:
+            follow(Path(self._data), self._directory)
+
+    def _open_lmdb(self, map_size: int) -> None:
+        try:
+            self._identity = _identity(os.stat(self._data)), _identity(os.stat(self._lock))
+            self.env = lmdb_open(self._directory, map_size)
+        except BaseException:
+            self._lock_file.close()
+            raise
+        try:
+            self.require()
+            require_pages(self.env, self._directory)
+            self.env.reader_check()
+        except BaseException:
+            self._close_files()
+            raise
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether one of the files is no longer the one in the directory, or LMDB's locks are lost."""
+        try:
+            self.require()
+        except IndexGone:
+            return True
+        except IndexDamaged:
+            pass
+        return False
+
+    def require(self) -> None:
+        """Raise unless both files are still there and as long as they were. A sound file never becomes shorter.
+
+        Raises:
+            IndexGone: one was deleted or replaced, or the lock file was cut off.
+            IndexDamaged: the data file was cut off, now or once: what it grew by since then is not what was there.
+        """
+        seen_data, seen_lock = self._seen  # before the look: another thread may see a longer file meanwhile
+        try:
+            data, lock = os.stat(self._data), os.stat(self._lock)
+        except OSError as error:
+            raise IndexGone(f"The index in {self._directory} was deleted, or its lock file: {error}.") from error
+        if (_identity(data), _identity(lock)) != self._identity:
+            raise IndexGone(f"The index in {self._directory} was deleted or replaced, or its lock file.")
+        if data.st_size < seen_data and not self._damage:
+            self._damage = f"{FILE} was cut off from {seen_data:,} to {data.st_size:,} bytes while it was open"
+        if self._damage:
+            raise damaged(self._directory, self._damage)
+        if lock.st_size < seen_lock:
+            raise IndexGone(f"The lock file of the index in {self._directory} was cut off.")
+        if data.st_size > seen_data or lock.st_size > seen_lock:
+            self._seen = data.st_size, lock.st_size
+
+    def follow_up(self) -> Callable[[lmdb.Transaction], None] | None:
+        """What makes the data file as long as LMDB says, after a commit that has not written its last page.
+
+        The next opening then need not look for every page, to tell that from a file that was cut off.
+        """
+        self.require()
+        return self._fill_up if self._seen[0] < file_length(self.env) else None
+
+    def _fill_up(self, _: lmdb.Transaction) -> None:
+        """In a write transaction, so that nobody else makes the file longer than this does."""
+        length = file_length(self.env)
+        if self._seen[0] < length:
+            os.truncate(self._data, length)
+
+    def close(self) -> None:
+        """Close the files. Nothing may use :attr:`env` any more."""
+        self._close_files()
+        self._presence.leave()
+
+    def _close_files(self) -> None:
+        self._lengthen_lock_file()
+        self.env.close()
+        self._lock_file.close()
+
+    def _lengthen_lock_file(self) -> None:
+        """LMDB writes into the map of its lock file once more when it is closed: that must not lie behind the end."""
+        if self._lock_file.closed or os.fstat(self._lock_file.fileno()).st_size >= self._seen[1]:
+            return  # closed: in a child, whose parent sees to it
+        with suppress(OSError):
+            if _identity(os.stat(self._lock)) == self._identity[1]:
+                os.unlink(self._lock)  # nobody may take the zeros for locks
+        self._lock_file.truncate(self._seen[1])
+
+    def forked(self) -> None:
+        """Leave all to the parent."""
+        self._presence.leave()
+        self._lock_file.close()
+
+
+@contextmanager
+def open_alone(directory: Path) -> Iterator[lmdb.Environment]:
+    """The LMDB environment of an existing index, for nobody but the caller.
+
+    Raises:
+        IndexUnusable: it is open elsewhere, cannot be opened, or is no index.
+    """
+    refuse_network(directory)
+    try:
+        presence = Presence(directory, FILE)
+    except OSError as error:
+        raise _not_opened(directory, error) from error
+    try:
+        try:
+            if not presence.alone():
+                raise IndexUnusable(f"The index in {directory} is open in another process: end that first.")
+            env = lmdb_open(directory, AS_MADE)
+        except (OSError, lmdb.Error) as error:
+            raise _not_opened(directory, error) from error
+        with env:
+            fill_up(env, directory)
+            require_ours(env, directory)
+            yield env
+    finally:
+        presence.leave()
+
+
+def _not_opened(directory: Path, error: Exception) -> IndexUnusable:
+    if isinstance(error, lmdb.InvalidError):
+        return damaged(directory, error)
+    return unusable(directory, "cannot be opened", error)
+
+
+def _is_filled(path: str) -> bool:
+    with suppress(FileNotFoundError):
+        return os.stat(path).st_size > 0
+    return False
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino

@@ -1,0 +1,303 @@
+"""The permuted-table index by itself: 64-bit signatures, without pages."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from functools import partial
+from operator import index
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+
+import lmdb
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.config import MAP_SIZE
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.hamming import DESIGNS, SignatureMatch, near
+from crawler_dedup.index.buckets import Buckets, Tally, runs, tally
+from crawler_dedup.index.engine import stored_number
+from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.header import Header
+
+Signatures = int | Iterable[int] | NDArray[np.uint64]
+
+KIND = "signatures"
+_SCOPE = 0
+_SLICE = 1 << 23
+_VERIFIED = 1 << 16
+_COUNT = b"count"
+
+
+class PermutedIndex:
+    """All 64-bit signatures within a Hamming distance of a given one: exact, durable, on disk.
+
+    The tables of Manku, Jain and Das Sarma (WWW 2007, §3) in buckets of an LMDB database, the same that the crawl filter
+    runs on. Any number of threads and processes may use one directory; what several threads insert at one time shares
+    a commit. A forked child must not use what its parent has open.
+    """
+
+    def __init__(self, environment: Environment, tables: int) -> None:
+        """Use :meth:`open`."""
+        self.environment = environment
+        self._design = DESIGNS[tables]
+        self._buckets = environment.databases(lambda env, txn: Buckets(env, txn, b"tables"))
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls, directory: str | PathLike[str], *, tables: int | None = None, map_size: int = MAP_SIZE
+    ) -> PermutedIndex:
+        """Open or create the index in *directory*.
+
+        Args:
+            tables: the design, chosen when the index is created. 4 finds distances up to 7, is smallest and, here,
+                fastest; 10, 16 and 20 are the others of the paper, for distances up to 3. ``None``: what the index has.
+            map_size: largest size of the file, in bytes; of several openings in one process that of the first holds.
+
+        Raises:
+            ValueError: there is no such design.
+            IndexMismatch: the index has another design, or holds pages.
+            IndexUnusable: it cannot be opened.
+        """
+        if tables is not None and tables not in DESIGNS:
+            raise ValueError(f"tables = {tables} is not allowed; there are {', '.join(map(str, DESIGNS))}.")
+        environment = Environment.open(Path(directory), map_size=map_size)
+        try:
+            if tables is None:
+                tables = tables_of(environment.stored_header())
+            environment.prepare(KIND, {"tables": str(tables)}, {}, fresh=False)
+            return cls(environment, tables)
+        except BaseException:
+            environment.close()
+            raise
+
+    @property
+    def tables(self) -> int:
+        """How many tables it has."""
+        return self._design.tables
+
+    def insert(self, signatures: Signatures) -> int:
+        """Insert *signatures*; returns how many were new, when all are on disk.
+
+        Up to 8,388,608 are one transaction; more are inserted in several. Many at once are much faster
+        than one by one.
+
+        Raises:
+            IndexUnusable: it is full, the disk is full, or it is damaged.
+        """
+        array = _array(signatures)
+        return sum([self.submit(array[at : at + _SLICE]).result() for at in range(0, len(array), _SLICE)])
+
+    def submit(self, signatures: Signatures) -> Future[int]:
+        """As :meth:`insert`, without waiting: one transaction with all else that waits."""
+        return self.environment.submit(partial(self._insert, signatures=_array(signatures).copy()))
+
+    def remove(self, signatures: Signatures) -> int:
+        """Remove *signatures*; returns how many there were, when that is on disk. Raises as :meth:`insert`."""
+        array = _array(signatures)
+        slices = (array[at : at + _SLICE] for at in range(0, len(array), _SLICE))
+        return sum([self.environment.submit(partial(self._remove, signatures=one)).result() for one in slices])
+
+    def query(self, signature: int, max_distance: int = 3) -> list[SignatureMatch]:
+        """Every signature within *max_distance* bits of *signature*, nearest first.
+
+        Raises:
+            ValueError: the tables do not find that distance, or *signature* has not 64 bits.
+            IndexUnusable: the index is damaged.
+        """
+        with self.environment.read() as txn:
+            return self._query(txn, index(signature), max_distance)
+
+    def query_many(self, signatures: Signatures, max_distance: int = 3) -> list[list[SignatureMatch]]:
+        """:meth:`query` for each of *signatures*, on one state of the index."""
+        with self.environment.read() as txn:
+            asked = self.environment.watched(_array(signatures).tolist())
+            return [self._query(txn, signature, max_distance) for signature in asked]
+
+    def blocks(self, size: int) -> Iterator[NDArray[np.uint64]]:
+        """All signatures in ascending order, in arrays of up to *size*. One state of the index, while it goes on.
+
+        Raises:
+            IndexUnusable: the index is damaged.
+        """
+        with self.environment.read() as txn:
+            yield from self._sorted_blocks(txn, size)
+
+    def verify(self, advance: Callable[[int], None] = lambda _: None) -> list[str]:
+        """What is wrong with the index, a sentence each; empty if every signature stands in each table, once.
+
+        *advance* is called with numbers of signatures that were looked at.
+        """
+        expected, different = Tally(), 0
+        try:
+            with self.environment.read() as txn:
+                found = self._buckets.tally(txn)
+                for signatures in self._sorted_blocks(txn, _VERIFIED):
+                    expected += tally(_SCOPE, self._design.keys_of_many(signatures), signatures[:, None])
+                    different += len(_distinct(signatures))
+                    advance(len(signatures))
+                count = self._count(txn)
+        except IndexUnusable as error:
+            return [str(error)]
+        problems = []
+        if found != expected:
+            problems.append(f"The tables differ: they hold {found.entries} entries, {expected.entries} are expected.")
+        if different != expected.entries // self.tables:
+            problems.append("There are signatures that stand in a table twice.")
+        if different != count:
+            problems.append(f"The index counts {count} signatures and has {different}.")
+        return problems
+
+    def repair(self) -> None:
+        """Build the tables anew from every signature that stands in any of them, in one transaction.
+
+        Takes about 100 bytes of memory a signature.
+        """
+        self.environment.write(self._rebuild)
+
+    def __len__(self) -> int:
+        with self.environment.read() as txn:
+            return self._count(txn)
+
+    def __bool__(self) -> bool:
+        """True: an empty index is an index."""
+        return True
+
+    def close(self) -> None:
+        """Finish what waits and close the index. Idempotent."""
+        if not self._closed:
+            self._closed = True
+            self.environment.close()
+
+    def __enter__(self) -> PermutedIndex:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # In one transaction
+
+    def _query(self, txn: lmdb.Transaction, signature: int, max_distance: int) -> list[SignatureMatch]:
+        return near(
+            signature, self._buckets.query(txn, _SCOPE, self._design.probes(signature, max_distance)), max_distance
+        )
+
+    def _insert(self, txn: lmdb.Transaction, signatures: NDArray[np.uint64]) -> int:
+        inserted = (
+            self._insert_one(txn, int(signatures[0])) if len(signatures) == 1 else self._insert_many(txn, signatures)
+        )
+        if inserted:
+            self._set_count(txn, self._count(txn) + inserted)
+        return inserted
+
+    def _insert_one(self, txn: lmdb.Transaction, signature: int) -> int:
+        keys = self._design.keys(signature)
+        if (self._buckets.query(txn, _SCOPE, keys[:1]) == signature).any():
+            return 0
+        self._buckets.insert(txn, _SCOPE, keys, signature)
+        return 1
+
+    def _insert_many(self, txn: lmdb.Transaction, signatures: NDArray[np.uint64]) -> int:
+        new = self._absent(txn, _distinct(signatures))
+        for keys in self._design.keys_of_many(new).T:
+            self._buckets.insert_many(txn, _SCOPE, keys, new)
+        return len(new)
+
+    def _absent(self, txn: lmdb.Transaction, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Those of *signatures* (ascending, each once) that are not in the index: the first table tells."""
+        keys = self._design.keys_of_many(signatures)[:, 0]
+        absent = np.ones(len(signatures), dtype=bool)
+        for start, end in runs(keys):
+            filed = np.sort(self._buckets.query(txn, _SCOPE, [int(keys[start])]))
+            if len(filed):
+                asked = signatures[start:end]
+                absent[start:end] = filed.take(filed.searchsorted(asked), mode="clip") != asked
+        return signatures[absent]
+
+    def _remove(self, txn: lmdb.Transaction, signatures: NDArray[np.uint64]) -> int:
+        signatures = _distinct(signatures)
+        there = np.setdiff1d(signatures, self._absent(txn, signatures), assume_unique=True)
+        for signature in there.tolist():
+            self._buckets.remove(txn, _SCOPE, self._design.keys(signature), signature)
+        self._set_count(txn, self._count(txn) - len(there))
+        return len(there)
+
+    def _rebuild(self, txn: lmdb.Transaction) -> None:
+        entries = [np.empty(0, dtype=np.uint64), *self._buckets.salvage(txn)]
+        every = _distinct(np.concatenate(entries))
+        txn.drop(self._buckets.db, delete=False)
+        self._set_count(txn, 0)
+        self._insert(txn, every)
+
+    def _sorted_blocks(self, txn: lmdb.Transaction, size: int) -> Iterator[NDArray[np.uint64]]:
+        waiting, count = [np.empty(0, dtype=np.uint64)], 0
+        for bucket in self._sorted_buckets(txn):
+            waiting.append(bucket)
+            count += len(bucket)
+            if count >= size:
+                joined = np.concatenate(waiting)
+                full = count - count % size
+                yield from np.split(joined[:full], full // size)
+                waiting, count = [joined[full:]], count - full
+        if count:
+            yield np.concatenate(waiting)
+
+    def _sorted_buckets(self, txn: lmdb.Transaction) -> Iterator[NDArray[np.uint64]]:
+        """The first table's buckets, each sorted: its keys are the signatures' highest bits."""
+        bucket: list[NDArray[np.uint64]] = []
+        before = 0
+        for _, key, payloads in self.environment.watched(self._buckets.items(txn)):
+            if key != before and bucket:
+                yield np.sort(np.concatenate(bucket))
+                bucket = []
+            if self._design.table_of(key):
+                return
+            bucket.append(payloads)
+            before = key
+        if bucket:
+            yield np.sort(np.concatenate(bucket))
+
+    def _count(self, txn: lmdb.Transaction) -> int:
+        stored = txn.get(_COUNT, db=self.environment.meta)
+        return 0 if stored is None else min(stored_number(stored, 8, "little"), sys.maxsize)
+
+    def _set_count(self, txn: lmdb.Transaction, count: int) -> None:
+        txn.put(_COUNT, max(0, count).to_bytes(8, "little"), db=self.environment.meta)
+
+
+def tables_of(header: Header | None) -> int:
+    """The design of an index; of none, and of one that has no bare signatures, the default."""
+    text = header.spec.get("tables", "") if header and header.kind == KIND else "4"
+    tables = {str(number): number for number in DESIGNS}.get(text)
+    if tables is None:
+        raise IndexUnusable(f"The index has {text!r} tables, a design that this version does not have.")
+    return tables
+
+
+def _distinct(signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Ascending, each once: as numpy.unique, which is several times slower."""
+    ascending = np.sort(signatures)
+    first = np.ones(len(ascending), dtype=bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
+    return ascending[first]
+
+
+def _array(signatures: Signatures) -> NDArray[np.uint64]:
+    """uint64, shape (n,). Raises :class:`TypeError` or :class:`ValueError` for what is no 64-bit signature."""
+    if isinstance(signatures, np.ndarray):
+        if signatures.dtype != np.uint64 or signatures.ndim != 1:
+            raise TypeError(
+                f"signatures have dtype {signatures.dtype} and shape {signatures.shape}; they take uint64 and (n,)."
+            )
+        return signatures
+    numbers = [signatures] if isinstance(signatures, (int, np.integer)) else signatures
+    try:
+        return np.array([index(number) for number in numbers], dtype=np.uint64)
+    except OverflowError:
+        raise ValueError("A signature is between 0 and 2^64 - 1.") from None

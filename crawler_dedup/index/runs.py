@@ -1,0 +1,266 @@
+"""The runs that have an index open, and what becomes of their pages when one of them does not come to its end.
+
+A run is entered when it opens the index and leaves when it has finished. One that stands here without holding its lock
+file has died or was interrupted: what it had under way was not handled, what it had settled shortly before a death may not
+be on disk, because feeds are buffered, and the links of its pages may not have been followed.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from enum import Enum
+from functools import cache, partial
+from pathlib import Path
+from time import monotonic, time
+
+import lmdb
+import msgspec
+import portalocker
+
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.index.engine import stored_number
+from crawler_dedup.index.locks import HeldFile, is_held, is_held_or_raise
+from crawler_dedup.index.records import Record
+from crawler_dedup.signedpage import Count
+from crawler_dedup.system.access import owner_of
+
+
+def wall_clock() -> int:
+    """Seconds since 1970."""
+    return int(time())
+
+
+class Fate(Enum):
+    """What has become of a recorded page."""
+
+    STANDS = "stands"
+    """It was handled: it may stand for others."""
+    OPEN = "open"
+    """It is being handled."""
+    RELEASED = "released"
+    """Its run has died before it was handled, or so shortly after that it may not be stored."""
+
+
+class Run(msgspec.Struct, frozen=True, array_like=True):
+    """A run that is not over, has not finished, or has left something behind.
+
+    Attributes:
+        last: its last sign of life, in seconds since 1970. Never before a time that it wrote into a record.
+        grace: seconds for which what it settles may not be on disk; 0 once it has said goodbye.
+        has_finished: whether it came to its end.
+        is_tidy: whether nothing is left of it that was not handled.
+        stored_until: what it settled then or later is not stored, once the run is over; ``None``: only the grace counts.
+    """
+
+    last: Count
+    grace: Count
+    has_finished: bool = False
+    is_tidy: bool = False
+    stored_until: Count | None = None
+
+    def may_have_lost(self, record: Record) -> bool:
+        """Whether *record*, which is one of this run's, is not stored for sure if the run has died.
+
+        Death came at ``last`` or later, so that what was settled before the grace is told right, and of the rest
+        rather too much is taken for lost.
+        """
+        if not record.settled or (self.stored_until is not None and record.settled >= self.stored_until):
+            return True
+        return self.grace > 0 and record.settled >= self.last - self.grace
+
+
+_LOCK_FILE = "run-{}.lock"
+_NAME_BYTES = 4
+
+_encode = msgspec.msgpack.Encoder().encode
+_decoder = msgspec.msgpack.Decoder(Run)
+
+
+class RunLock:
+    """A new run of an index: its number, its clock, and a file that it holds while it lives."""
+
+    def __init__(self, directory: Path) -> None:
+        """Begin a run.
+
+        Raises:
+            OSError: its file cannot be made.
+            IndexUnusable: the file of another run may not be opened.
+        """
+        self._began = time() - monotonic()
+        for left in directory.glob(_LOCK_FILE.format("*")):
+            _remove_if_dead(left)
+        while True:
+            self.number = secrets.randbits(32) or 1
+            with suppress(FileExistsError):
+                self._file = HeldFile(_lock_file(directory, self.number))
+                return
+
+    def now(self) -> int:
+        """Seconds since 1970, by a clock that nobody sets while the run lasts."""
+        return self.time_of(monotonic())
+
+    def time_of(self, moment: float) -> int:
+        """What :meth:`now` returned at *moment*, a time of :func:`time.monotonic`."""
+        return int(self._began + moment)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is held still; not in a child process."""
+        return self._file.is_held
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is held still, and others find its file."""
+        return self._file.is_there
+
+    def leave(self) -> None:
+        """Hold it no more. Idempotent."""
+        self._file.leave()
+
+
+def _remove_if_dead(lock_file: Path) -> None:
+    """Remove the file of a run that is over. One of which that cannot be told would live for ever, with its claims."""
+    try:
+        with suppress(portalocker.LockException):
+            is_held_or_raise(lock_file)
+    except PermissionError:
+        raise IndexUnusable(
+            f"The lock file {lock_file} of another run, which belongs to {owner_of(lock_file)}, may not be opened, so that"
+            " nobody can tell whether that run is over. Ways out: run as that user; give the directory to a group that both"
+            " are in (chgrp, chmod g+rwxs) and its files too; or remove the file if that run is over."
+        ) from None
+
+
+class Runs:
+    """The runs of one index, by number."""
+
+    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction, directory: Path) -> None:
+        self._runs = env.open_db(b"runs", txn)
+        self._directory = directory
+
+    def touch(
+        self, txn: lmdb.Transaction, number: int, grace: int, now: int, *, stored_until: int | None = None
+    ) -> int:
+        """Note a sign of life of a run; returns the time that its records get. It never goes back, even if clocks do."""
+        run = self._find(txn, number)
+        touched = Run(now if run is None else max(now, run.last), grace, stored_until=stored_until)
+        if touched != run:
+            txn.put(_name(number), _encode(touched), db=self._runs)
+        return touched.last
+
+    def end(
+        self,
+        txn: lmdb.Transaction,
+        number: int,
+        last: int,
+        *,
+        has_finished: bool,
+        is_tidy: bool,
+        stored_until: int | None = None,
+    ) -> None:
+        """End a run of which all is stored that it settled and that is recorded, but for what *stored_until* excepts."""
+        ended = Run(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
+        if ended.has_finished and ended.is_tidy:
+            txn.delete(_name(number), db=self._runs)
+        else:
+            txn.put(_name(number), _encode(ended), db=self._runs)
+
+    def states(self, txn: lmdb.Transaction) -> States:
+        """What has become of the runs, as of now and for this transaction."""
+        return States(self._find, self._lives, txn)
+
+    def dead(self, txn: lmdb.Transaction) -> dict[int, Run]:
+        """The runs that did not finish, or left something behind, and are over.
+
+        In a write transaction: a run that says goodbye at this moment is either alive or has said so.
+        """
+        return {number: run for number, run in self._items(txn) if self._lives(number) is False}
+
+    def unreadable(self, txn: lmdb.Transaction) -> list[bytes]:
+        """The names of the entries that cannot be read."""
+        with txn.cursor(db=self._runs) as cursor:
+            return [bytes(name) for name, content in cursor if not _is_readable(name, content)]
+
+    def rebuild(self, txn: lmdb.Transaction) -> None:
+        """Make the best of what cannot be read: such a run may have lost all that it settled."""
+        for name in self.unreadable(txn):
+            if len(name) == _NAME_BYTES:
+                txn.put(name, _encode(Run(last=0, grace=1)), db=self._runs)
+            else:
+                txn.delete(name, db=self._runs)
+
+    def _items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Run]]:
+        with txn.cursor(db=self._runs) as cursor:
+            for name, found in cursor:
+                yield stored_number(name, _NAME_BYTES), _decode(found)
+
+    def _find(self, txn: lmdb.Transaction, number: int) -> Run | None:
+        found = txn.get(_name(number), db=self._runs)
+        return None if found is None else _decode(found)
+
+    def _lives(self, number: int) -> bool | None:
+        return is_held(_lock_file(self._directory, number))
+
+
+class States:
+    """What has become of the runs of an index.
+
+    Each is looked at once: one that dies in between must not be alive for one question and dead for the next.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[lmdb.Transaction, int], Run | None],
+        lives: Callable[[int], bool | None],
+        txn: lmdb.Transaction,
+    ) -> None:
+        """Use :meth:`Runs.states`."""
+        self._find = cache(partial(find, txn))
+        self._lives = cache(lives)
+
+    def fate(self, record: Record) -> Fate:
+        """What has become of the page of *record*."""
+        run = self._find(record.run)
+        if run is None:
+            return Fate.STANDS if record.settled else Fate.RELEASED
+        if not run.may_have_lost(record):
+            return Fate.STANDS
+        lives = self._lives(record.run)
+        if lives is False:
+            return Fate.RELEASED
+        # Where nobody knows, the page neither stands for others, as of a run that may be dead, nor is it forgotten.
+        return Fate.STANDS if lives and record.settled else Fate.OPEN
+
+    def has_finished(self, number: int) -> bool:
+        """Whether a run came to its end."""
+        run = self._find(number)
+        return run is None or run.has_finished
+
+    def is_over(self, number: int) -> bool:
+        """Whether a run has finished, was interrupted or has died."""
+        return self.has_finished(number) or self._lives(number) is False
+
+
+def _lock_file(directory: Path, number: int) -> Path:
+    return directory / _LOCK_FILE.format(f"{number:08x}")
+
+
+def _decode(content: bytes | memoryview) -> Run:
+    try:
+        return _decoder.decode(content)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
+def _is_readable(name: bytes | memoryview, content: bytes | memoryview) -> bool:
+    try:
+        _decode(content)
+    except msgspec.DecodeError:
+        return False
+    return len(name) == _NAME_BYTES
+
+
+def _name(number: int) -> bytes:
+    return (number & 0xFFFFFFFF).to_bytes(_NAME_BYTES, "big")

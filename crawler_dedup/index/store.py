@@ -1,0 +1,303 @@
+"""The pages of an index: what happens to them in one write transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import lmdb
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.decision import Decision
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.index.catalogue import Catalogue, Filing
+from crawler_dedup.index.engine import AS_MADE
+from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.header import Header
+from crawler_dedup.index.records import Record
+from crawler_dedup.index.runs import RunLock, wall_clock
+from crawler_dedup.index.verdicts import Answering, Judge, Visit, shows_its_site
+from crawler_dedup.index.verification import problems
+from crawler_dedup.signedpage import SignedPage
+
+KIND = "pages"
+
+_SLICE = 500
+_MAX_OPEN_CLAIMS = 10_000
+_GOODBYE_TIMEOUT = 5.0
+
+
+class Store:
+    """The pages of one index directory. Use :meth:`open` or :meth:`attach`."""
+
+    def __init__(self, environment: Environment, header: Header) -> None:
+        self.environment = environment
+        self.header = header
+        self._catalogue = Catalogue(environment)
+        self._open_claims: set[int] = set()
+        self._has_lost_count = False
+
+    @classmethod
+    def open(
+        cls, directory: Path, spec: Mapping[str, str], libraries: Mapping[str, str], *, map_size: int, fresh: bool
+    ) -> Store:
+        """Open or create the index in *directory*.
+
+        Args:
+            spec: what signatures depend on; must equal the header's.
+            libraries: versions that are noted; others are only warned about.
+            fresh: empty it first, unless this process has it open already.
+
+        Raises:
+            IndexMismatch: the header has another *spec*.
+            IndexUnusable: it cannot be opened.
+        """
+        environment = Environment.open(directory, map_size=map_size)
+        try:
+            return cls(environment, environment.prepare(KIND, spec, libraries, fresh=fresh))
+        except BaseException:
+            environment.close()
+            raise
+
+    @classmethod
+    def attach(cls, directory: Path) -> Store:
+        """Open an existing index of pages, whatever its configuration. Raises as :meth:`open`."""
+        environment = Environment.open(directory, map_size=AS_MADE)
+        try:
+            header = environment.existing_header()
+            return cls(environment, environment.prepare(KIND, header.spec, header.libraries, fresh=False))
+        except BaseException:
+            environment.close()
+            raise
+
+    def close(self) -> None:
+        """Give it up; the last user closes it for the process."""
+        self.environment.close()
+
+    def begin_run(self) -> RunLock:
+        """A new run of this index, for :class:`Visit`. Raises :class:`IndexUnusable`."""
+        try:
+            return RunLock(self.environment.directory)
+        except OSError as error:
+            raise IndexUnusable(f"The index in {self.environment.directory} cannot be written: {error}.") from error
+
+    def end_run(self, visit: Visit, *, finished: bool) -> None:
+        """End the run of *visit*: what it settled is stored, but for what came later than its ``stored_until``.
+
+        Args:
+            finished: whether it came to its end, so that the links of all its pages were followed.
+
+        Raises:
+            IndexUnusable: soon.
+        """
+
+        def job(txn: lmdb.Transaction) -> None:
+            self._catalogue.runs.end(
+                txn,
+                visit.run,
+                wall_clock(),
+                has_finished=finished,
+                is_tidy=not self._open_claims and not self._has_lost_count,
+                stored_until=visit.stored_until(),
+            )
+
+        self.environment.write(job, _GOODBYE_TIMEOUT)
+
+    def offer(self, pages: Sequence[SignedPage], judge: Judge, visit: Visit = Visit()) -> Future[list[Decision]]:
+        """Answer and file *pages* in order, also against each other, in one transaction with all others that wait.
+
+        See :class:`~crawler_dedup.index.verdicts.Answering`.
+        """
+
+        learned: set[int] = set()  # where another job fails, this one is done twice
+
+        def job(txn: lmdb.Transaction) -> list[Decision]:
+            if self.environment.header_in(txn) != self.header:
+                raise IndexUnusable(
+                    f"The index in {self.environment.directory} was emptied for another configuration meanwhile."
+                )
+            answering = Answering(self._catalogue, txn, judge, visit, self._sign_of_life(txn, visit))
+            answers = []
+            for at, page in enumerate(pages):
+                answers.append(answering.answer(page))
+                if at not in learned and shows_its_site(answers[-1]):
+                    learned.add(at)
+                    judge.learn(page)
+            return answers
+
+        future = self.environment.submit(job)
+        if visit.claims:
+            future.add_done_callback(self._note_claims)
+        return future
+
+    def end_claim(
+        self, decision: Decision, filing: Filing, visit: Visit, *, settled: bool, urgent: bool = False
+    ) -> Future[bool]:
+        """The page of *decision* was handled and may stand for others (*settled*), or was not and is forgotten.
+
+        ``False`` if it is not recorded, or holds its place by another claim. A decision without claim means whatever
+        is recorded of the page. Unless *urgent*, this waits a moment for another transaction with which it is written.
+        """
+        job = partial(self._end_claim, decision=decision, filing=filing, visit=visit, settled=settled)
+        return self.environment.submit(job, urgent=urgent)
+
+    def forget(
+        self, select: Callable[[Record], bool], filing: Filing, advance: Callable[[int], None] = lambda _: None
+    ) -> int:
+        """Forget every page whose record *select* picks; returns how many.
+
+        In transactions of a few hundred pages, so that a crawl can go on. *advance* is called with numbers of records
+        that were looked at.
+        """
+        forgotten = 0
+        for numbers in self._selected(select, advance):
+            forgotten += self.environment.write(partial(self._forget, numbers=numbers, select=select, filing=filing))
+        return forgotten
+
+    def _selected(self, select: Callable[[Record], bool], advance: Callable[[int], None]) -> Iterator[list[int]]:
+        """The numbers of the records that *select* picks, some hundred at a time."""
+        picked: list[int] = []
+        with self.environment.read() as txn:
+            for number, record in self.environment.watched(self._catalogue.records.items(txn)):
+                advance(1)
+                if record is not None and select(record):
+                    picked.append(number)
+                if len(picked) == _SLICE:
+                    yield picked
+                    picked = []
+        yield picked
+
+    def tidy(self, filing: Filing, max_age: int, advance: Callable[[int], None] = lambda _: None) -> int:
+        """Forget what stands for nothing any more: pages not visited for *max_age* seconds (0: whatever their age), and
+        those that runs that have died may have lost. Returns how many."""
+        dead = self.environment.write(self._catalogue.runs.dead)
+        left = {number: run for number, run in dead.items() if not run.is_tidy}
+        if not left and not max_age:
+            return 0
+        oldest = wall_clock() - max_age if max_age else 0
+
+        def gone(record: Record) -> bool:
+            return record.seen < oldest or (record.run in left and left[record.run].may_have_lost(record))
+
+        def job(txn: lmdb.Transaction) -> None:
+            for number, run in left.items():
+                self._catalogue.runs.end(txn, number, run.last, has_finished=run.has_finished, is_tidy=True)
+
+        forgotten = self.forget(gone, filing, advance)
+        self.environment.write(job)
+        return forgotten
+
+    def records(self, size: int, *, standing: bool = False) -> Iterator[list[Record]]:
+        """All records that can be read, in lists of up to *size*. One state of the index, while it goes on.
+
+        Args:
+            standing: only those of pages that were handled.
+        """
+        is_wanted = self._stands() if standing else lambda _: True
+        with self.environment.read() as txn:
+            every = self.environment.watched(self._catalogue.records.items(txn))
+            readable = (record for _, record in every if record is not None)
+            wanted = filter(is_wanted, readable)
+            while block := list(islice(wanted, size)):
+                yield block
+
+    def sharing(self, probes: Sequence[int], choose: Callable[[NDArray[np.uint64]], Iterable[int]]) -> list[Record]:
+        """The records of handled pages, of every scope, under the signatures that *choose* picks of those in the
+        buckets *probes*."""
+        stands = self._stands()
+        with self.environment.read() as txn:
+            return [record for record in self._catalogue.sharing(txn, probes, choose) if stands(record)]
+
+    def _stands(self) -> Callable[[Record], bool]:
+        """Whether the page of a record was handled, and not by a run that died and may have lost it."""
+        dead = self.environment.write(self._catalogue.runs.dead)
+
+        def stands(record: Record) -> bool:
+            return bool(record.settled) and not (record.run in dead and dead[record.run].may_have_lost(record))
+
+        return stands
+
+    def merge(self, records: Sequence[Record], filing: Filing) -> int:
+        """File *records* as they are, but for pages that are recorded already; returns how many are new.
+
+        They are not compared with each other or with what is kept.
+        """
+        return self.environment.write(lambda txn: self._merge(txn, records, filing))
+
+    def verify(self, filing: Filing, advance: Callable[[int], None] = lambda _: None) -> list[str]:
+        """Hold every bucket against the records; returns what is wrong, a sentence each."""
+        try:
+            with self.environment.read() as txn:
+                return problems(txn, self._catalogue, filing.keys, advance)
+        except IndexUnusable as error:
+            return [str(error)]
+
+    def repair(self, filing: Filing, advance: Callable[[int], None] = lambda _: None) -> None:
+        """Make everything else anew from the records, in one transaction. Records that cannot be read are removed."""
+        self.environment.write(lambda txn: self._catalogue.rebuild(txn, filing, advance))
+
+    def __len__(self) -> int:
+        with self.environment.read() as txn:
+            return self._catalogue.records.count(txn)
+
+    def _note_claims(self, answered: Future[list[Decision]]) -> None:
+        """Remember which claims this run has made. Called in the writing thread.
+
+        A claim stays open for ever where another middleware takes the page away. Of too many of them it is enough to know
+        that there were some: the next run looks for them.
+        """
+        if not answered.cancelled() and answered.exception() is None:
+            self._open_claims.update(decision.claim for decision in answered.result() if decision.claim)
+        if len(self._open_claims) > _MAX_OPEN_CLAIMS:
+            self._has_lost_count = True
+            self._open_claims.clear()
+
+    # One write transaction
+
+    def _sign_of_life(self, txn: lmdb.Transaction, visit: Visit) -> int:
+        """Note that the run lives; returns the time of the transaction."""
+        now = visit.clock()
+        if not visit.run:
+            return now
+        return self._catalogue.runs.touch(txn, visit.run, visit.grace, now, stored_until=visit.stored_until())
+
+    def _end_claim(
+        self, txn: lmdb.Transaction, decision: Decision, filing: Filing, visit: Visit, *, settled: bool
+    ) -> bool:
+        self._open_claims.discard(decision.claim)
+        own = self._catalogue.records.find(txn, decision.scope, decision.key)
+        if own is None:
+            return False
+        number, record = own
+        if decision.claim and (record.run, record.claim) != (visit.run, decision.claim):
+            return False
+        if not settled:
+            self._catalogue.unfile(txn, number, record, filing)
+        elif decision.claim and not record.settled:
+            record = msgspec.structs.replace(record, settled=self._sign_of_life(txn, visit))
+            self._catalogue.records.replace(txn, number, record)
+        return True
+
+    def _forget(
+        self, txn: lmdb.Transaction, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing
+    ) -> int:
+        forgotten = 0
+        for number in numbers:
+            record = self._catalogue.records.get(txn, number)
+            if record is not None and select(record):
+                self._catalogue.unfile(txn, number, record, filing)
+                forgotten += 1
+        return forgotten
+
+    def _merge(self, txn: lmdb.Transaction, records: Sequence[Record], filing: Filing) -> int:
+        new = 0
+        for record in records:
+            if not self._catalogue.records.has(txn, record.page.scope, record.page.key):
+                self._catalogue.file(txn, record, filing)
+                new += 1
+        return new

@@ -1,0 +1,99 @@
+"""Holding every bucket of an index of pages against its records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+import lmdb
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.index.buckets import Tally, scope_number, tally
+from crawler_dedup.index.catalogue import Catalogue
+from crawler_dedup.index.records import Record
+from crawler_dedup.signedpage import SignedPage
+
+_SLICE = 10_000
+_Numbered = tuple[int, Record | None]
+
+
+@dataclass
+class _Findings:
+    """What the records say should stand in the buckets, and what is wrong with the records."""
+
+    wrong: Counter[str] = field(default_factory=Counter)
+    keys: int = 0
+    representatives: Tally = field(default_factory=Tally)
+    tables: Tally = field(default_factory=Tally)
+
+
+def problems(
+    txn: lmdb.Transaction,
+    catalogue: Catalogue,
+    keys: Callable[[SignedPage], Sequence[int]],
+    advance: Callable[[int], None],
+) -> list[str]:
+    """What is wrong, a sentence each.
+
+    Args:
+        keys: the buckets under which a page is filed.
+        advance: called with numbers of records that were looked at.
+
+    Raises:
+        IndexUnusable: a bucket cannot be read.
+    """
+    findings, records = _Findings(), catalogue.records
+    every = records.items(txn)
+    while block := list(islice(every, _SLICE)):
+        _look_at(block, txn, catalogue, keys, findings)
+        advance(len(block))
+    findings.wrong["runs cannot be read"] += len(catalogue.runs.unreadable(txn))
+    sentences = [f"{count} {what}." for what, count in findings.wrong.items() if count]
+    if records.keys_count(txn) != findings.keys:
+        sentences.append(f"There are {records.keys_count(txn)} page keys, {findings.keys} expected.")
+    for name, found, expected in (
+        ("representatives", catalogue.representatives.tally(txn), findings.representatives),
+        ("tables", catalogue.tables.tally(txn), findings.tables),
+    ):
+        if found != expected:
+            sentences.append(
+                f"The {name} are not those of the records: {found.entries} entries, {expected.entries} expected."
+            )
+    return sentences
+
+
+def _look_at(
+    block: Iterable[_Numbered],
+    txn: lmdb.Transaction,
+    catalogue: Catalogue,
+    keys: Callable[[SignedPage], Sequence[int]],
+    findings: _Findings,
+) -> None:
+    stand: list[tuple[int, int, int]] = []
+    filed: list[tuple[int, int, int]] = []
+    for number, record in block:
+        if record is None:
+            findings.wrong["records cannot be read"] += 1
+            continue
+        scope, signature = scope_number(record.page.scope), record.page.signature
+        findings.keys += 1 + len(record.aliases)
+        if not catalogue.records.leads_to(txn, number, record):
+            findings.wrong["records are not found by their page key"] += 1
+        numbers = catalogue.representatives.query(txn, scope, [signature]).tolist()
+        if (number in numbers) != record.stands:
+            findings.wrong["records do not stand under their signature as they say"] += 1
+        if number in numbers:
+            stand.append((scope, signature, number))
+            if number == min(numbers):
+                filed.extend((scope, key, signature) for key in keys(record.page))
+    if stand:
+        findings.representatives += tally(*map(_array, zip(*stand, strict=True)))
+    if filed:
+        findings.tables += tally(*map(_array, zip(*filed, strict=True)))
+
+
+def _array(numbers: Iterable[int]) -> NDArray[np.uint64]:
+    return np.array(list(numbers), dtype=np.uint64)

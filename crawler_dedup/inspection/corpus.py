@@ -1,0 +1,102 @@
+"""The main texts of a folder of pages, or of an index that keeps them."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import zstandard
+
+from crawler_dedup.errors import DedupError
+from crawler_dedup.index.engine import FILE
+from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.signing.parsing import BeyondLimits
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.text import Text
+
+_HTML = (".html", ".htm", ".html.gz", ".htm.gz")
+_PLAIN = (".txt", ".txt.gz")
+_BLOCK = 500
+_MAX_UNPACKED = 1 << 28
+_LOOKED_AT = 1024
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def texts_in(source: Path, signer: Signer) -> Iterator[Text]:
+    """Every main text in *source*: a directory with an index, or one with HTML and text files, gzipped or not.
+
+    Pages without a main text, or beyond a limit of the settings, are left out.
+
+    Raises:
+        DedupError: there is none.
+    """
+    count = 0
+    for raw in _in_index(source) if (source / FILE).is_file() else _in_folder(source, signer):
+        if raw.strip():
+            count += 1
+            yield signer.text_of(raw)
+    if not count:
+        raise DedupError(
+            f"{source} holds no main text: neither HTML or text files, nor an index that was made with"
+            " DEDUP_STORE_TEXT = True."
+        )
+
+
+def read_text(path: Path, signer: Signer) -> str:
+    """The main text of an HTML file, or a text file (UTF-8) as it is.
+
+    Raises:
+        DedupError: it cannot be read.
+        BeyondLimits: it is larger than the settings allow.
+    """
+    name = path.name.lower()
+    try:
+        with gzip.open(path) if name.endswith(".gz") else path.open("rb") as file:
+            content = file.read(signer.config.max_bytes + 1)
+        if len(content) > signer.config.max_bytes:
+            raise BeyondLimits("too many bytes")
+        if name.endswith(_PLAIN):
+            return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DedupError(f"{path} is no text in UTF-8.") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DedupError(f"{path} cannot be read: {error}") from None
+    if b"\0" in content[:_LOOKED_AT] and not content.startswith(_UTF_16):
+        raise DedupError(f"{path} is no HTML.")
+    return signer.main_text(content)
+
+
+def _in_folder(folder: Path, signer: Signer) -> Iterator[str]:
+    for path in sorted(folder.rglob("*")):
+        if path.name.lower().endswith(_HTML + _PLAIN) and path.is_file():
+            with suppress(BeyondLimits):
+                yield read_text(path, signer)
+
+
+def _in_index(directory: Path) -> Iterator[str]:
+    pages = open_pages(directory)
+    try:
+        for block in pages.records(_BLOCK, standing=True):
+            for record in block:
+                yield unpacked(record.page.text)
+    finally:
+        pages.close()
+
+
+def unpacked(text: bytes) -> str:
+    """A main text as the index and the journal store it; ``""`` if there is none, or it is damaged."""
+    if 0 < _unpacked_size(text) <= _MAX_UNPACKED:
+        with suppress(zstandard.ZstdError):
+            return zstandard.decompress(text).decode("utf-8", "replace")
+    return ""
+
+
+def _unpacked_size(packed: bytes) -> int:
+    """What a compressed text says of its size; 0 if it is damaged, or none."""
+    try:
+        return zstandard.frame_content_size(packed) if packed else 0
+    except zstandard.ZstdError:
+        return 0

@@ -1,0 +1,149 @@
+"""A page once more, outside any crawl: to look at it."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+import zlib
+from codecs import BOM_UTF8
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import closing
+from dataclasses import dataclass
+from http.client import BadStatusLine, HTTPException
+from pathlib import Path
+from time import monotonic
+from urllib.parse import urljoin
+
+import urllib3
+from w3lib.encoding import html_to_unicode, http_content_type_encoding
+
+from crawler_dedup.errors import DedupError
+from crawler_dedup.signing.parsing import is_charset
+
+_TIMEOUT = 30.0  # of a connection, and between two bytes
+_PATIENCE = 60.0
+_REDIRECTS = 10
+# Once more where the connection breaks; never after the time for which a server asks in Retry-After.
+_RETRIES = urllib3.Retry(1, redirect=0, status=0, other=0, respect_retry_after_header=False)
+_CHUNK = 1 << 16
+_LONGEST = 300
+_USER_AGENT = "crawler-dedup"
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """Bytes of a page; *encoding* is what the transport says of them, if that is a charset."""
+
+    url: str
+    body: bytes
+    encoding: str | None = None
+
+    @property
+    def saved(self) -> bytes:
+        """The body so that it says its encoding itself."""
+        if self.encoding is None:
+            return self.body
+        return BOM_UTF8 + html_to_unicode(f"charset={self.encoding}", self.body)[1].encode("utf-8", "replace")
+
+
+def is_address(where: str) -> bool:
+    """Whether *where* is an address, not a file."""
+    return where.lower().startswith(("http://", "https://"))
+
+
+def load(where: str, url: str, max_bytes: int) -> Fetched:
+    """A page from the web, or from a file (``.gz`` is gunzipped).
+
+    Args:
+        where: an http(s) address, or a path.
+        url: the address of the page in a file.
+        max_bytes: of which one is read at most beyond.
+
+    Raises:
+        DedupError: it cannot be had; the message says why.
+    """
+    if is_address(where):
+        return fetch(where, max_bytes)
+    path = Path(where)
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            return Fetched(url, file.read(max_bytes + 1))
+    except FileNotFoundError:
+        raise DedupError(f"{where} does not exist, and is no address (http://…, https://…).") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DedupError(f"{where} cannot be read: {error}") from None
+
+
+def fetch(url: str, max_bytes: int) -> Fetched:
+    """The page at *url*, redirections followed, within a minute. Raises as :func:`load`; also unless the status is 200."""
+    page: Future[Fetched] = Future()
+
+    def work() -> None:
+        try:
+            page.set_result(_fetch(url, max_bytes))
+        except BaseException as error:
+            page.set_exception(error)
+
+    # In a thread, which is left behind if it takes longer: a server that sends a byte of its headers now and then, or one
+    # interim answer after the other, keeps the connection from ever timing out.
+    threading.Thread(target=work, name="crawler-dedup-fetch", daemon=True).start()
+    try:
+        return page.result(_PATIENCE)
+    except FutureTimeout:
+        raise DedupError(f"{url} cannot be fetched: it takes longer than {_PATIENCE:.0f} seconds.") from None
+
+
+def _fetch(url: str, max_bytes: int) -> Fetched:
+    try:
+        with urllib3.PoolManager(headers={"User-Agent": _USER_AGENT, "Accept-Encoding": "gzip"}) as web:
+            target, answer = _follow(web, url)
+            with closing(answer):
+                if answer.status != 200:
+                    raise DedupError(f"{url} cannot be fetched: the answer has status {answer.status}.")
+                body = _read(answer, max_bytes)
+    except (urllib3.exceptions.HTTPError, HTTPException, OSError, ValueError) as error:
+        raise DedupError(f"{url} cannot be fetched: {_reason(error)}") from None
+    encoding = http_content_type_encoding(answer.headers.get("Content-Type"))
+    return Fetched(target, body, encoding if is_charset(encoding) else None)
+
+
+def _follow(web: urllib3.PoolManager, url: str) -> tuple[str, urllib3.BaseHTTPResponse]:
+    """Where the redirections from *url* end, and the answer there, of which only the headers were read."""
+    target = url
+    for _ in range(_REDIRECTS + 1):
+        # Redirections are not left to urllib3: it reads what comes with each of them to the end, which there may be none.
+        answer = web.request("GET", target, redirect=False, preload_content=False, timeout=_TIMEOUT, retries=_RETRIES)
+        location = answer.get_redirect_location()
+        if not location:
+            return target, answer
+        answer.close()
+        target = urljoin(target, location)
+        if not is_address(target):
+            raise DedupError(f"{url} cannot be fetched: it is redirected to what is no address (http://…, https://…).")
+    raise DedupError(f"{url} cannot be fetched: too many redirects.")
+
+
+def _read(answer: urllib3.BaseHTTPResponse, max_bytes: int) -> bytes:
+    """Read one byte beyond *max_bytes* at most, and for a minute."""
+    body, end = bytearray(), monotonic() + _PATIENCE
+    while len(body) <= max_bytes and monotonic() < end:
+        chunk = answer.read1(min(_CHUNK, max_bytes + 1 - len(body)), decode_content=True)
+        if not chunk:
+            break
+        body += chunk
+    return bytes(body)
+
+
+def _reason(error: BaseException) -> str:
+    """What has happened, without what urllib3 puts around it."""
+    if isinstance(error, urllib3.exceptions.MaxRetryError) and error.reason is not None:
+        error = error.reason
+    if isinstance(error, urllib3.exceptions.ProtocolError) and isinstance(error.args[-1], Exception):
+        error = error.args[-1]
+    if isinstance(error, BadStatusLine) and not isinstance(error, ConnectionError):
+        return "the answer is no HTTP."
+    if isinstance(error, urllib3.exceptions.DecodeError) and error.args:
+        return str(error.args[0])
+    reason = str(error) or type(error).__name__
+    return reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]}…"

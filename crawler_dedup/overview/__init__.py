@@ -1,7 +1,0 @@
-"""What the filter did, as one page of HTML: gathered from an index and its journals, drawn, laid out."""
-
-from crawler_dedup.overview.figures import Figures
-from crawler_dedup.overview.gathering import gather
-from crawler_dedup.overview.page import render
-
-__all__ = ["Figures", "gather", "render"]

@@ -1,0 +1,283 @@
+"""Charts as SVG that takes its colours from the page around it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from html import escape
+from io import StringIO
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from matplotlib import rc_context, rcdefaults, rcParams
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from crawler_dedup.hamming import BITS
+from crawler_dedup.report.figures import Bucket, Spread
+from crawler_dedup.report.spread import INTERVALS, expected_leading
+
+_SIZE = (380, 205)  # CSS pixels: as wide as a telephone, or a third of a screen
+
+_TEXT, _LINE, _KEPT, _DUPLICATES, _LIMIT, _EXPECTED = (f"#01020{number}" for number in range(6))
+_COLOURS = {
+    _TEXT: "var(--soft)",
+    _LINE: "var(--line)",
+    _KEPT: "var(--kept)",
+    _DUPLICATES: "var(--duplicates)",
+    _LIMIT: "var(--limit)",
+    _EXPECTED: "var(--text)",
+}
+"""Colours that are drawn with, and what they become: so a chart is dark where its page is."""
+
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "font.size": 11.5,
+    "text.parse_math": False,
+    "text.color": _TEXT,
+    "axes.labelcolor": _TEXT,
+    "axes.edgecolor": _LINE,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.spines.left": False,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "grid.color": _LINE,
+    "xtick.color": _LINE,
+    "xtick.labelcolor": _TEXT,
+    "ytick.color": _LINE,
+    "ytick.labelcolor": _TEXT,
+    "ytick.major.size": 0,
+    "xtick.major.pad": 6,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawing, and its figures as a table.
+
+    Attributes:
+        title: of the chart.
+        svg: an element for a page of HTML.
+        heads: of the columns of *rows*.
+    """
+
+    title: str
+    svg: Markup
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def over_time(seconds: int, buckets: Sequence[Bucket]) -> Chart:
+    """Kept pages and duplicates, stacked; each of *buckets* is *seconds* long."""
+    kept, duplicates = [one.kept for one in buckets], [one.duplicates for one in buckets]
+    labels = [_tick(one.start, seconds) for one in buckets]
+
+    def draw(axes: Axes) -> None:
+        places = range(len(buckets))
+        axes.bar(places, kept, 0.84, color=_KEPT)
+        axes.bar(places, duplicates, 0.84, bottom=kept, color=_DUPLICATES)
+        shown = [round(share * (len(buckets) - 1)) for share in ((0, 1 / 3, 2 / 3, 1) if len(buckets) > 3 else (0, 1))]
+        axes.set_xticks(shown, [labels[at] for at in shown])
+        axes.set_xlim(-0.7 - (len(buckets) < 4), len(buckets) - 0.3 + (len(buckets) < 4))
+        axes.set_ylabel("pages")
+
+    busiest = max(range(len(buckets)), key=lambda at: kept[at] + duplicates[at])
+    label = (
+        f"{sum(kept):,} kept pages and {sum(duplicates):,} duplicates over time; most at a time, {kept[busiest]:,} and"
+        f" {duplicates[busiest]:,}, from {_when(buckets[busiest].start)} on."
+    )
+    rows = [(_when(one.start), f"{one.kept:,}", f"{one.duplicates:,}") for one in buckets if one.kept or one.duplicates]
+    return _chart("Pages over time", label, draw, ("from", "kept", "duplicates"), rows)
+
+
+def distances(counts: Mapping[int, int], limit: int) -> Chart:
+    """Duplicates by the distance of their signatures."""
+    last = max(limit, *(distance for distance in counts if distance <= BITS))
+    numbers = [counts.get(distance, 0) for distance in range(last + 1)]
+
+    def draw(axes: Axes) -> None:
+        axes.bar(range(last + 1), numbers, 0.84, color=_DUPLICATES)
+        axes.set_xticks(range(last + 1) if last < 16 else range(0, last + 1, 8))
+        axes.set_xlabel("different bits of 64")
+        axes.set_ylabel("duplicates")
+
+    label = f"Distances of duplicates: {_most(numbers)}, of {sum(numbers):,}."
+    return _chart(
+        "Distance of a duplicate from its kept page",
+        label,
+        draw,
+        ("bits", "duplicates"),
+        [(str(at), f"{number:,}") for at, number in enumerate(numbers)],
+    )
+
+
+def shares(title: str, percents: Mapping[int, int], limit: float | None) -> Chart:
+    """Duplicates by a share that was counted in per cent; *limit* is the least one that the rules ask for."""
+    least = min(90, *percents, 100 if limit is None else math.floor(limit * 100))
+    width = 1 if least >= 80 else 2 if least >= 60 else 5
+    first = least // width * width
+    edges = list(range(first, 101, width))
+    bins = [sum(percents.get(at, 0) for at in range(low, high)) for low, high in pairwise(edges)]
+    bins[-1] += percents.get(100, 0)
+
+    def draw(axes: Axes) -> None:
+        axes.bar(edges[:-1], bins, 0.88 * width, color=_DUPLICATES, align="edge")
+        if limit is not None:
+            _limit(axes, limit * 100, f"least {limit * 100:.0f} %")
+        axes.set_xlim(first - 0.3 * width, 100 + 0.3 * width)
+        axes.set_xticks(range(100, first - 1, -(5 if width < 5 else 20)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:.0f} %"))
+        axes.set_ylabel("duplicates")
+
+    rows = [(f"{low} to {high} %", f"{number:,}") for (low, high), number in zip(pairwise(edges), bins, strict=True)]
+    label = f"{title} of duplicates: {max(bins):,} of {sum(bins):,} between {rows[bins.index(max(bins))][0]}."
+    return _chart(title, label, draw, ("share", "duplicates"), rows)
+
+
+def nearest(spread: Spread, limit: int) -> Chart:
+    """How far each kept text is from the nearest other one."""
+    numbers = list(spread.nearest)
+    last = max(limit + 4, *(at for at, number in enumerate(numbers) if number))
+
+    def draw(axes: Axes) -> None:
+        axes.bar(range(last + 1), numbers[: last + 1], 0.84, color=_KEPT)
+        _limit(axes, limit + 0.5, f"limit {limit}")
+        axes.set_xlim(-0.8, last + 0.8)
+        axes.set_xlabel("different bits of 64")
+        axes.set_ylabel("kept pages")
+
+    within = sum(numbers[: limit + 1])
+    label = f"{within:,} of {spread.asked:,} kept pages have another kept one within {limit} bits."
+    return _chart(
+        "Distance of a kept page from the nearest other one",
+        label,
+        draw,
+        ("bits", "kept pages"),
+        [(str(at), f"{number:,}") for at, number in enumerate(numbers[: last + 1])],
+    )
+
+
+def intervals(spread: Spread) -> Chart:
+    """Signatures in equal parts of the space, with what an even spread would give."""
+    numbers = list(spread.intervals)
+    even = spread.drawn / INTERVALS
+    low, high = max(0.0, even - 2 * math.sqrt(even)), even + 2 * math.sqrt(even)
+
+    def draw(axes: Axes) -> None:
+        axes.bar(range(INTERVALS), numbers, 1.0, color=_KEPT)
+        axes.axhspan(low, high, color=_EXPECTED, alpha=0.14, linewidth=0, zorder=3)
+        axes.set_xlim(-1, INTERVALS)
+        axes.set_xticks([0, 32, 64, 96, 127])
+        axes.set_xlabel("part of the signature space, of 128")
+        axes.set_ylabel("kept pages")
+
+    label = f"Signatures in 128 equal parts of their space: {even:,.1f} on average, at most {max(numbers):,}."
+    rows = [
+        (f"{at} to {at + 7}", ", ".join(f"{number:,}" for number in numbers[at : at + 8]))
+        for at in range(0, INTERVALS, 8)
+    ]
+    return _chart("Signatures in 128 equal parts of their space", label, draw, ("parts", "kept pages"), rows)
+
+
+def leading(spread: Spread) -> Chart:
+    """The first bit in which neighbours in sorted order differ, with what random signatures would give."""
+    numbers = list(spread.leading)
+    expected = expected_leading(spread.drawn)
+    last = max(8, *(at for at in range(BITS) if numbers[at] or expected[at] >= 0.5))
+
+    def draw(axes: Axes) -> None:
+        axes.bar(range(last + 1), numbers[: last + 1], 0.84, color=_KEPT)
+        axes.plot(range(last + 1), expected[: last + 1], color=_EXPECTED, linewidth=1.5)
+        axes.set_xlim(-0.8, last + 0.8)
+        axes.set_xlabel("position of the bit, 0 is the first")
+        axes.set_ylabel("neighbours")
+
+    rows = [
+        (str(at), f"{number:,}", f"{often:,.0f}")
+        for at, (number, often) in enumerate(zip(numbers[: last + 1], expected, strict=False))
+    ]
+    label = (
+        f"First different bit of neighbours in sorted order: mostly bit {int(np.argmax(numbers))};"
+        f" random signatures would have it at bit {int(np.argmax(expected))}."
+    )
+    return _chart("First different bit of neighbours", label, draw, ("bit", "neighbours", "if random"), rows)
+
+
+def _chart(
+    title: str,
+    label: str,
+    draw: Callable[[Axes], None],
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+) -> Chart:
+    with rc_context():
+        rcdefaults()  # not what a user has set for charts of their own
+        rcParams.update({**_STYLE, "svg.hashsalt": title})  # of its own, so that no two charts have an id in common
+        figure = Figure(figsize=(_SIZE[0] / 72, _SIZE[1] / 72), layout="constrained")
+        axes = figure.subplots()
+        axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:,.0f}"))
+        draw(axes)
+        file = StringIO()
+        figure.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    return Chart(title, _inline(file.getvalue(), label), heads, rows)
+
+
+def _inline(drawn: str, label: str) -> Markup:
+    """The ``<svg>`` element of a file that matplotlib wrote, for a page of HTML."""
+    drawn = drawn[drawn.index("<svg") :]
+    drawn = re.sub(r"<svg [^>]*>", "", drawn, count=1)
+    drawn = re.sub(
+        r"<defs>\s*<style.*?</defs>", "", drawn, count=1, flags=re.DOTALL
+    )  # it would hold for the whole page
+    drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)  # the same in every chart
+    drawn = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font-size: \1", drawn)  # the page has a font
+    drawn = re.sub(r"\n\s*", "\n", drawn)
+    for colour, variable in _COLOURS.items():
+        drawn = drawn.replace(colour, variable)
+    width, height = _SIZE
+    return Markup(f'<svg role="img" aria-label="{escape(label)}" viewBox="0 0 {width} {height}">{drawn}')  # noqa: S704
+
+
+def _limit(axes: Axes, at: float, name: str) -> None:
+    axes.axvline(at, color=_LIMIT, linewidth=1.5, linestyle=(0, (4, 3)))
+    axes.margins(y=0.16)
+    axes.annotate(
+        name,
+        (at, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(5, -3),
+        textcoords="offset points",
+        va="top",
+        color=_LIMIT,
+    )
+
+
+def _when(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _tick(seconds: int, width: int) -> str:
+    """A time in UTC, as exact as a bucket of *width* seconds needs it."""
+    at = datetime.fromtimestamp(seconds, timezone.utc)
+    if width < 3_600:
+        return at.strftime("%H:%M" if width >= 60 else "%H:%M:%S")
+    if width < 86_400:
+        return f"{at.day} {at:%b %H:%M}"
+    return f"{at.day} {at:%b}" if width == 86_400 else f"{at:%b %Y}"
+
+
+def _most(numbers: Sequence[int]) -> str:
+    most = max(range(len(numbers)), key=lambda at: numbers[at])
+    return f"most, {numbers[most]:,}, at {most} bits"

@@ -1,0 +1,240 @@
+"""Text → tokens → weighted features.
+
+A text is cut into runs of one kind of script, and each run is tokenised by what that script needs. A page that mixes
+languages is thus treated alike whatever its majority is, and one changed sentence cannot change how the rest is read.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import tempfile
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import stopwordsiso
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.signing.han import simplified
+from crawler_dedup.system.access import follow
+
+CutHan = Callable[[list[str]], Iterable[str]]
+"""Cuts runs of Chinese characters into tokens, all runs of a text at once."""
+
+_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003347f"
+# Kana, Thai, Lao, Tibetan, Myanmar, Khmer: written without spaces between words.
+_UNSPACED = "\u3041-\u30ff\u31f0-\u31ff\u0e01-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
+# Vowel signs and points that \w leaves out (Hebrew, Arabic, the Indic scripts): a word must not break at them.
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
+_LETTERS = rf"[^\W{_HAN}{_UNSPACED}]+"
+_WORD = rf"{_LETTERS}(?:[{_MARKS}]+(?:{_LETTERS})?)*"
+_WORDS = re.compile(_WORD)
+_HAN_RUNS = re.compile(f"[{_HAN}]{{1,5000}}")  # in slices: jieba takes memory for each character of a run
+_UNSPACED_RUNS = re.compile(f"[{_UNSPACED}]+")
+_OTHER_THAN_WORDS = re.compile(f"[{_HAN}{_UNSPACED}]")
+HAN = re.compile(f"[{_HAN}]")
+"""One Chinese character."""
+_UNITS = re.compile(f"{_WORD}|[{_HAN}{_UNSPACED}]")
+# Full-width punctuation is no part of any token, and the only thing in most Chinese texts that is not in NFKC: without
+# it normalising takes a tenth of the time.
+_WIDE_PUNCTUATION = re.compile("[\u2026\u3000\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3e\uff40\uff5b-\uff64]+")
+
+_WIDE = re.compile(
+    "[\u0e01-\u0fff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003347f]"
+)
+
+_MAX_MARKS = 30
+"""Combining marks in a row that are kept, as in the Stream-Safe Text Format (Unicode Standard Annex 15, §13)."""
+_PIECE = 1 << 14
+"""Characters that are normalised at a time."""
+_BMP = 0x10000
+_LAST_MARK = 0x1F000
+"""What stands above (emoji, ideographs, tags, private use) does not combine."""
+_RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(_LAST_MARK - 1)}]")
+
+_WEIGHT_UNIT = 64
+"""Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
+every machine."""
+_STOP_WORD_UNIT = 32
+
+
+def size_of(text: str) -> int:
+    """How much *text* says, in letters of the Latin alphabet: a character of a script that says more with each (Han,
+    kana, Hangul, Thai) counts as three."""
+    return len(text) if text.isascii() else len(text) + 2 * len(_WIDE.findall(text))
+
+
+@dataclass(frozen=True)
+class Features:
+    """A text as a weighted set.
+
+    Attributes:
+        hashes: uint64, shape (n,), ascending, distinct: xxh3 of each feature.
+        weights: float64 holding whole numbers, shape (n,): 64 × the feature's count to the power of 3/4; half of that
+            for a stop word.
+        telling: bool, shape (n,): no stop word.
+        counts: float64 holding whole numbers, shape (n,): how often each stands in the text.
+    """
+
+    hashes: NDArray[np.uint64]
+    weights: NDArray[np.float64]
+    telling: NDArray[np.bool_]
+    counts: NDArray[np.float64]
+
+    @cached_property
+    def content(self) -> NDArray[np.uint64]:
+        """The hashes that are no stop words', ascending."""
+        return self.hashes[self.telling]
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """The stop words of all languages in one list: no language has to be guessed."""
+    words = "\n".join(stopwordsiso.stopwords(list(stopwordsiso.langs())))
+    return frozenset(word for fold in (False, True) for word in normalise(words, fold_han=fold).split("\n"))
+
+
+def bigrams(run: str) -> list[str]:
+    """Pairs of neighbouring characters; a run of one character is its own token."""
+    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+
+
+@cache
+def _too_many_marks(end: int) -> re.Pattern[str]:
+    """Match what follows the first :data:`_MAX_MARKS` combining marks of a row, of the characters below *end*.
+
+    A combining mark here is every character whose full decomposition begins with a character of a combining class
+    other than 0. Normalising sorts a row of them by their class, in time that grows with the square of its length.
+    A set of characters of which all stand below :data:`_BMP` is matched 20 times faster.
+    """
+    marks = "".join(
+        re.escape(character)
+        for character in map(chr, range(0x80, end))
+        if unicodedata.combining(character)
+        or (unicodedata.decomposition(character) and unicodedata.combining(unicodedata.normalize("NFKD", character)[0]))
+    )
+    return re.compile(f"[{marks}](?<=[{marks}]{{{_MAX_MARKS + 1}}})[{marks}]*")
+
+
+def normalise(text: str, *, fold_han: bool = True) -> str:
+    """*text* with compatibility forms folded (NFKC), then case, then Traditional characters to simplified ones.
+
+    Of more than 30 combining marks in a row only the first 30 are kept: no writing needs more.
+    """
+    if text.isascii():
+        return text.lower()
+    end = _LAST_MARK if _RARE_SCRIPTS.search(text) else _BMP
+    text = _too_many_marks(end).sub("", _WIDE_PUNCTUATION.sub(" ", text))
+    text = _composed(text, 2 * len(text) + 100).lower()
+    return simplified(text) if fold_han and _OTHER_THAN_WORDS.search(text) else text
+
+
+def _composed(text: str, limit: int) -> str:
+    """*text* in NFKC, up to *limit* characters: a few characters are ligatures of many.
+
+    In pieces, because the interpreter lock is held for each. They are cut before white space, with which nothing composes;
+    text without any is cut anywhere.
+    """
+    pieces: list[str] = []
+    start = size = 0
+    while start < len(text) and size < limit:
+        end = start + _PIECE
+        if end < len(text):
+            space = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
+            end = end if space < 0 else space
+        pieces.append(unicodedata.normalize("NFKC", text[start:end]))
+        size += len(pieces[-1])
+        start = end
+    return "".join(pieces)[:limit]
+
+
+def cut(plain: str, cut_han: CutHan) -> list[str]:
+    """The tokens of a normalised text: words, dictionary words of Chinese, character bigrams of other scripts without
+    spaces. They come out sorted by kind of script.
+    """
+    if not _OTHER_THAN_WORDS.search(plain):
+        return _WORDS.findall(plain)  # the same, three times faster
+    pairs = (pair for run in _UNSPACED_RUNS.findall(plain) for pair in bigrams(run))
+    return [*_WORDS.findall(plain), *cut_han(_HAN_RUNS.findall(plain)), *pairs]
+
+
+def units(plain: str) -> list[str]:
+    """The words and, of scripts without spaces, the single characters of a normalised text, in its order."""
+    return _UNITS.findall(plain)
+
+
+def unit_places(plain: str) -> list[int]:
+    """Where each of the :func:`units` begins."""
+    return [found.start() for found in _UNITS.finditer(plain)]
+
+
+def substituted(plain: str, change: Callable[[int, str], str]) -> str:
+    """A normalised text in which each unit is what *change* makes of its place among them and itself."""
+    places = count()
+    return _UNITS.sub(lambda found: change(next(places), found[0]), plain)
+
+
+def features(tokens: Iterable[str]) -> Features:
+    """Weigh *tokens* by the 3/4th power of their count, stop words half.
+
+    The power damps words that a page repeats. Stop words, which all texts of a language share, move alike texts closer
+    together (of 322 labelled pairs 320 within 6 bits, by roots of counts without stop words 317). Square roots are
+    rounded alike by every machine (IEEE 754), logarithms are not.
+    """
+    counts = Counter(tokens)
+    ignored = stop_words()
+    hashes = np.array([xxh3_64_intdigest(token.encode("utf-8", "replace")) for token in counts], dtype=np.uint64)
+    tf = np.array([*counts.values()], dtype=np.float64)
+    telling = np.array([token not in ignored for token in counts], dtype=np.bool_)
+    weights = np.rint(np.sqrt(tf * np.sqrt(tf)) * np.where(telling, _WEIGHT_UNIT, _STOP_WORD_UNIT))
+    order = np.argsort(hashes)
+    return Features(hashes[order], weights[order], telling[order], tf[order])
+
+
+def han_cutter(name: str, cache_dir: Path | None) -> CutHan:
+    """Load what cuts Chinese: ``jieba``, ``rjieba`` or ``bigrams``. Takes up to a second; never on the event loop.
+
+    jieba's guesses at words that its dictionary lacks (a hidden Markov model) are left out: they take half of its time
+    and find no more duplicates.
+
+    Args:
+        cache_dir: where jieba keeps its compiled dictionary; ``None`` keeps none.
+    """
+    if name == "bigrams":
+        return lambda runs: [pair for run in runs for pair in bigrams(run)]
+    if name == "rjieba":
+        import rjieba  # noqa: PLC0415  (optional)
+
+        return lambda runs: _words(rjieba.cut("\n".join(runs), False))
+    return _jieba(cache_dir)
+
+
+def _jieba(cache_dir: Path | None) -> CutHan:
+    import jieba  # noqa: PLC0415  (slow; not needed by the other tokenizers)
+
+    jieba.setLogLevel(logging.WARNING)
+    # Our own tokenizer: words that other code adds to jieba's global one do not change signatures. (What it deletes
+    # with jieba.del_word does: jieba keeps that list for all tokenizers.)
+    tokenizer = jieba.Tokenizer()
+    if cache_dir is None:
+        with tempfile.TemporaryDirectory() as scratch:
+            tokenizer.tmp_dir = scratch
+            tokenizer.initialize()
+    else:
+        tokenizer.tmp_dir = str(cache_dir)
+        is_new = not (cache_dir / "jieba.cache").exists()
+        tokenizer.initialize()
+        if is_new:
+            follow(cache_dir / "jieba.cache", cache_dir)
+    return lambda runs: _words(tokenizer.cut("\n".join(runs), HMM=False))
+
+
+def _words(cut: Iterable[str]) -> list[str]:
+    return [word for word in cut if word != "\n"]

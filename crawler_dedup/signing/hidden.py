@@ -1,0 +1,127 @@
+"""What a page hides: elements with the attribute ``hidden``, or with a style of their own that does not show them.
+
+What a style sheet or a script hides is not known here. ``aria-hidden`` hides from screen readers only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from enum import IntEnum
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from crawler_dedup.signing.parsing import roots
+
+_LOOKED_AT = re.compile("display|visibility", re.IGNORECASE)
+# Comments, strings and what stands in brackets; one that is not closed goes on to the end, as in a browser.
+_NO_DECLARATION = re.compile(r"/\*.*?(?:\*/|$)|\"[^\"]*(?:\"|$)|'[^']*(?:'|$)|\([^)]*(?:\)|$)", re.DOTALL)
+_IMPORTANT = re.compile(r"!\s*important\s*$")
+
+
+class Concealment(IntEnum):
+    """Whether what stands in an element is shown."""
+
+    SHOWN = 0
+    INVISIBLE = 1
+    """``visibility: hidden``: an element inside may be shown again."""
+    NOT_DISPLAYED = 2
+    """``hidden`` or ``display: none``: so is all that is inside."""
+
+
+SHOWN, INVISIBLE, NOT_DISPLAYED = Concealment
+
+_OF_ALL_PROPERTIES = frozenset(("inherit", "initial", "revert", "revert-layer", "unset"))
+_DISPLAYS = frozenset(
+    "none block inline inline-block inline-flex inline-grid inline-table flow flow-root flex grid table table-caption"
+    " table-cell table-column table-column-group table-footer-group table-header-group table-row table-row-group list-item"
+    " contents math ruby run-in -webkit-box -webkit-flex -webkit-inline-box -webkit-inline-flex -ms-flexbox".split()
+)
+_VISIBILITY = {"hidden": INVISIBLE, "collapse": INVISIBLE, "visible": SHOWN, "initial": SHOWN}
+
+
+def concealment(element: HtmlElement, around: Concealment) -> Concealment:
+    """Whether what stands in *element* is shown, if what stands *around* it is."""
+    names = element.keys()  # of most elements few or none: quicker than two look-ups
+    if not names or around is NOT_DISPLAYED:
+        return around
+    if "hidden" in names:
+        return NOT_DISPLAYED
+    return _styled(element.get("style", ""), around) if "style" in names else around
+
+
+def _styled(style: str, around: Concealment) -> Concealment:
+    if not _LOOKED_AT.search(style):
+        return around
+    declared: dict[str, tuple[bool, str]] = {}
+    for declaration in _NO_DECLARATION.sub(" ", style.lower()).split(";"):
+        name, _, value = declaration.partition(":")
+        plain, important = _IMPORTANT.subn("", value)
+        if not _is_valid(name.strip(), plain.strip()):
+            continue
+        if important or not declared.get(name.strip(), (False,))[0]:
+            declared[name.strip()] = bool(important), plain.strip()
+    if declared.get("display", (False, ""))[1] == "none":
+        return NOT_DISPLAYED
+    return _VISIBILITY.get(declared.get("visibility", (False, ""))[1], around)
+
+
+def _is_valid(name: str, value: str) -> bool:
+    """Whether a browser takes the value: it passes over a declaration that it does not know."""
+    if name == "visibility":
+        return value in _VISIBILITY or value in _OF_ALL_PROPERTIES
+    return name != "display" or (bool(value) and set(value.split()) <= _DISPLAYS | _OF_ALL_PROPERTIES)
+
+
+def roots_and_states(tree: HtmlElement) -> Iterator[tuple[HtmlElement, Concealment]]:
+    """The roots of *tree*, and whether what stands around each is shown.
+
+    What follows an early ``</html>`` stands in the body, as browsers read it.
+    """
+    yield tree, SHOWN
+    rest = roots(tree)[1:]
+    if rest:
+        body = tree.find("body")
+        around = concealment(tree, SHOWN)
+        around = around if body is None else concealment(body, around)
+        for root in rest:
+            yield root, around
+
+
+def hidden_elements(tree: HtmlElement) -> list[HtmlElement]:
+    """The elements of *tree* whose own text is not shown, in the order of the page."""
+    hidden: dict[HtmlElement, None] = {}
+    for root, around in roots_and_states(tree):
+        if around is not SHOWN:
+            hidden.update(_hidden_within(root, around))
+            continue
+        for element in root.iter("*"):  # quicker than to walk through all, and hardly any hides something
+            if concealment(element, SHOWN) is not SHOWN and element not in hidden:
+                hidden.update(_hidden_within(element, SHOWN))
+    return list(hidden)
+
+
+def _hidden_within(top: HtmlElement, around: Concealment) -> dict[HtmlElement, None]:
+    hidden: dict[HtmlElement, None] = {}
+    states = [around]
+    for event, element in etree.iterwalk(top, events=("start", "end")):
+        if event == "end":
+            states.pop()
+            continue
+        states.append(concealment(element, states[-1]))
+        if states[-1] is not SHOWN:
+            hidden[element] = None
+    return hidden
+
+
+def without_hidden(tree: HtmlElement) -> HtmlElement:
+    """A copy of *tree* in which hidden elements are empty, and have no attributes."""
+    copy = deepcopy(tree)
+    for element in hidden_elements(copy):  # they stay, around what may be shown again
+        element.text = None
+        element.attrib.clear()
+        for child in element:
+            child.tail = None
+    return copy

@@ -1,0 +1,236 @@
+"""A lexicon: how many documents of a collection have each word. A frozen file, so that signatures stay comparable.
+
+No scheme learns while it runs. What depends on a collection stands in a file that ``crawler-dedup lexicon build`` makes
+once, and whose digest stands in the header of each index that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from hashlib import blake2b
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from crawler_dedup.errors import ConfigError
+from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.letters import LETTERS, NONE, letter_of_each, letters_of
+from crawler_dedup.signing.text import Text, hashes_of
+
+GENERAL = "general"
+SHINGLE = 5
+"""Units of a shingle whose documents are counted."""
+COMMON = 0.01
+"""A shingle that a larger share of the documents has is common."""
+
+_MAGIC = b"crawler-dedup lexicon 1\n"
+_LENGTH = 500  # tokens of a document of the collection that stands behind the general lexicon
+_DOCUMENTS = 1_000_000
+_SLICE = 1_000
+_ERROR = COMMON / 10
+_MAX_BYTES = 1 << 30
+
+Hashes = NDArray[np.uint64]
+
+
+class _Packed(msgspec.Struct, array_like=True):
+    documents: int
+    words: bytes
+    counts: bytes
+    shingles: bytes
+    letters: bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """Counts of one collection.
+
+    Attributes:
+        documents: how many it has.
+        words: xxh3 of each token, ascending: uint64, shape (words,).
+        counts: in how many documents it stands: uint32, the same shape.
+        shingles: hashes of the runs of :data:`SHINGLE` units that more than :data:`COMMON` of them have, ascending.
+        letters: how often each of :data:`~crawler_dedup.signing.letters.LETTERS` begins a word or the reading of a
+            character: uint64.
+    """
+
+    documents: int
+    words: Hashes
+    counts: NDArray[np.uint32]
+    shingles: Hashes
+    letters: Hashes
+
+    def rarity(self, hashes: Hashes) -> NDArray[np.float64]:
+        """Of each token its idf, log(documents / documents with it), as a share of the largest: 0 to 1.
+
+        ``nan`` for a token that the collection does not have.
+        """
+        found = np.full(len(hashes), np.nan)
+        if not len(self.words):
+            return found
+        at = np.minimum(np.searchsorted(self.words, hashes), len(self.words) - 1)
+        known = self.words[at] == hashes
+        found[known] = self._rarities[at[known]]
+        return found
+
+    @cached_property
+    def _rarities(self) -> NDArray[np.float64]:
+        # In steps of 1/1000: logarithms are not rounded alike by every machine.
+        largest = np.log(max(self.documents, 2))
+        rarities: NDArray[np.float64] = np.rint(1000 * (1 - np.log(np.maximum(self.counts, 1)) / largest)) / 1000
+        return rarities
+
+    @cached_property
+    def digest(self) -> str:
+        """16 hexadecimal digits that stand for its content."""
+        return blake2b(self._packed(), digest_size=8).hexdigest()
+
+    def write(self, path: Path) -> None:
+        """Store it; a file that is there is replaced when all is written. Raises :class:`OSError`."""
+        unfinished = path.with_name(path.name + ".part")
+        packed = zstandard.ZstdCompressor(level=9, write_checksum=True).compress(self._packed())
+        unfinished.write_bytes(_MAGIC + packed)
+        unfinished.replace(path)
+
+    def _packed(self) -> bytes:
+        return msgspec.msgpack.encode(
+            _Packed(
+                self.documents,
+                self.words.astype("<u8").tobytes(),
+                self.counts.astype("<u4").tobytes(),
+                self.shingles.astype("<u8").tobytes(),
+                self.letters.astype("<u8").tobytes(),
+            )
+        )
+
+
+def lexicon_of(name: str) -> Lexicon:
+    """The lexicon that ``DEDUP_LEXICON`` names. Raises :class:`ConfigError` if it cannot be read."""
+    return general() if name == GENERAL else _read(Path(name))
+
+
+def build(texts: Iterable[Text]) -> Lexicon:
+    """Count a collection."""
+    documents, words, shingles = 0, _Counts(), _Counts()
+    letters = np.zeros(len(LETTERS), dtype=np.uint64)
+    remaining = iter(texts)
+    while some := list(islice(remaining, _SLICE)):
+        documents += len(some)
+        words.add([text.features.hashes for text in some])
+        shingles.add([text.shingles(SHINGLE) for text in some])
+        shingles.forget(_ERROR * documents)
+        for text in some:
+            letters += np.bincount(letters_of(text.plain), minlength=len(LETTERS)).astype(np.uint64)
+    return Lexicon(
+        documents,
+        words.hashes,
+        words.counts.astype(np.uint32),
+        shingles.hashes[shingles.counts + shingles.missed > max(COMMON * documents, 2)],
+        letters,
+    )
+
+
+class _Counts:
+    """How many documents have each hash; what is rare can be forgotten on the way.
+
+    Lossy counting: Manku and Motwani, "Approximate frequency counts over data streams", VLDB 2002, §4.2.
+
+    Attributes:
+        hashes: ascending.
+        counts: in how many documents each was seen since it is known.
+        missed: in how many it may have been seen and forgotten before.
+    """
+
+    def __init__(self) -> None:
+        self.hashes = np.zeros(0, dtype=np.uint64)
+        self.counts = np.zeros(0, dtype=np.int64)
+        self.missed = np.zeros(0)
+        self._forgotten = 0.0
+
+    def add(self, documents: list[Hashes]) -> None:
+        new, counts = np.unique(np.concatenate(documents), return_counts=True)
+        missed = np.full(len(new), self._forgotten)
+        old = np.isin(new, self.hashes, assume_unique=True)
+        missed[old] = self.missed[np.searchsorted(self.hashes, new[old])]
+        both, where = np.unique(np.concatenate([self.hashes, new]), return_inverse=True)
+        self.counts = np.bincount(where, np.concatenate([self.counts, counts])).astype(np.int64)
+        every = np.zeros(len(both))
+        every[where] = np.concatenate([self.missed, missed])
+        self.hashes, self.missed = both, every
+
+    def forget(self, count: float) -> None:
+        """Forget what at most *count* documents can have."""
+        kept = self.counts + self.missed > count
+        self.hashes, self.counts, self.missed = self.hashes[kept], self.counts[kept], self.missed[kept]
+        self._forgotten = count
+
+
+@cache
+def general() -> Lexicon:
+    """English and Chinese at large: from the 30,000 most frequent English words, and from jieba's dictionary.
+
+    A word with the share *p* of all words is taken to stand in 1 - (1 - p)^500 of the documents. Takes a second.
+    """
+    english, chinese = _general_files()
+    shares = {word: 10 ** (-float(rarity) / 100) for word, rarity in _table(zstandard.decompress(english).decode())}
+    jieba = [(word, int(count)) for word, count in _table(chinese.decode())]
+    total = sum(count for _, count in jieba)
+    for word, count in jieba:
+        shares.setdefault(word, count / total)
+    hashes, at = np.unique(hashes_of([*shares]), return_index=True)
+    share = np.fromiter(shares.values(), dtype=np.float64)[at]
+    counts = np.rint(_DOCUMENTS * (1 - (1 - share) ** _LENGTH)).clip(1, _DOCUMENTS).astype(np.uint32)
+    letters = letter_of_each("".join(word for word, _ in jieba))
+    times = np.repeat([count for _, count in jieba], [len(word) for word, _ in jieba])
+    has_one = letters != NONE
+    sums = np.bincount(letters[has_one], times[has_one], minlength=len(LETTERS)).astype(np.uint64)
+    return Lexicon(_DOCUMENTS, hashes, counts, np.zeros(0, dtype=np.uint64), sums)
+
+
+def lexicon_digest(name: str) -> str:
+    """The digest of the lexicon that ``DEDUP_LEXICON`` names, soon. Raises as :func:`lexicon_of`."""
+    if name != GENERAL:
+        return lexicon_of(name).digest
+    return blake2b(b"".join([_MAGIC, *_general_files()]), digest_size=8).hexdigest()
+
+
+def _general_files() -> tuple[bytes, bytes]:
+    return (files("crawler_dedup") / "data/english.txt.zst").read_bytes(), (files("jieba") / "dict.txt").read_bytes()
+
+
+def _table(content: str) -> list[tuple[str, str]]:
+    """The first two columns, normalised."""
+    rows = (line.split(" ") for line in normalise(content).splitlines())
+    return [(row[0], row[1]) for row in rows if len(row) > 1]
+
+
+@cache
+def _read(path: Path) -> Lexicon:
+    try:
+        content = path.read_bytes()
+        if not content.startswith(_MAGIC):
+            raise ConfigError(
+                f"DEDUP_LEXICON = {str(path)!r}: this is no lexicon; `crawler-dedup lexicon build` makes one."
+            )
+        packed = content[len(_MAGIC) :]
+        if not 0 < zstandard.frame_content_size(packed) <= _MAX_BYTES:
+            raise ValueError("it is damaged or too large")
+        read = msgspec.msgpack.decode(zstandard.decompress(packed), type=_Packed)
+        words, shingles, letters = (
+            np.frombuffer(one, dtype="<u8").astype(np.uint64) for one in (read.words, read.shingles, read.letters)
+        )
+        counts = np.frombuffer(read.counts, dtype="<u4").astype(np.uint32)
+        if len(words) != len(counts) or len(letters) != len(LETTERS):
+            raise ValueError("its parts have different lengths")
+        if (words[1:] <= words[:-1]).any():
+            raise ValueError("its words are not in order")
+    except (OSError, ValueError, zstandard.ZstdError, msgspec.MsgspecError) as error:
+        raise ConfigError(f"DEDUP_LEXICON = {str(path)!r} cannot be read: {error}") from error
+    return Lexicon(read.documents, words, counts, shingles, letters)

@@ -1,0 +1,44 @@
+"""The set of a page's outlinks, and how it is packed for the index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.signing.sketch import set_digest
+
+MAX_PACKED = 512
+
+
+@dataclass(frozen=True)
+class Links:
+    """The outlinks of a page.
+
+    Attributes:
+        hashes: uint64, shape (n,), ascending, distinct: xxh3 of each comparable link.
+    """
+
+    hashes: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    @property
+    def digest(self) -> bytes:
+        """Of all, :func:`~crawler_dedup.signing.sketch.set_digest`."""
+        return set_digest(self.hashes)
+
+    @property
+    def packed(self) -> bytes:
+        """The first 32 bits of each, up to :data:`MAX_PACKED`; empty where there are more. See :func:`unpacked`."""
+        if len(self.hashes) > MAX_PACKED:
+            return b""
+        return (self.hashes >> np.uint64(32)).astype("<u4").tobytes()
+
+
+def unpacked(packed: bytes) -> list[int]:
+    """The numbers of :attr:`Links.packed`."""
+    found: list[int] = np.frombuffer(packed, dtype="<u4").tolist()
+    return found

@@ -1,0 +1,45 @@
+"""Under which keys a page is filed and looked up: by its scheme, or, where only equals match, by its hash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from crawler_dedup.signedpage import Kind, SignedPage
+from crawler_dedup.signing.schemes import Numbers, Scheme, scheme_of
+
+
+class Lookup:
+    """What the index asks of a scheme."""
+
+    def __init__(self, scheme: Scheme) -> None:
+        self._scheme = scheme
+
+    @property
+    def bucket_limit(self) -> int | None:
+        """How many of the pages under one key are looked at; ``None``: all."""
+        return self._scheme.bucket_limit
+
+    def keys(self, page: SignedPage) -> Sequence[int]:
+        """The buckets under which *page* is filed."""
+        return self._scheme.keys(page.signed) if page.kind is Kind.TEXT else [page.signature]
+
+    def probes(self, page: SignedPage) -> Sequence[int]:
+        """The buckets in which its candidates stand."""
+        return self._scheme.probes(page.signed) if page.kind is Kind.TEXT else [page.signature]
+
+    def near(self, page: SignedPage, filed: Numbers) -> Sequence[int]:
+        """Of the signatures *filed* in them those that are candidates, nearest first."""
+        if page.kind is Kind.TEXT:
+            return self._scheme.near(page.signed, filed)
+        return [page.signature] if page.signature in filed else []
+
+    def meets(self, new: SignedPage, kept: SignedPage) -> bool:
+        """Whether a look-up of *new* comes upon *kept*."""
+        if new.kind is Kind.TEXT and kept.kind is Kind.TEXT:
+            return self._scheme.meets(new.signed, kept.signed)
+        return new.signature == kept.signature
+
+
+def lookup_of(spec: Mapping[str, str]) -> Lookup:
+    """Return the look-up of an index, from the spec in its header. Raises :class:`ConfigError` for an unknown scheme."""
+    return Lookup(scheme_of(spec.get("scheme", "")))

@@ -1,0 +1,109 @@
+"""Tree → outlinks, made comparable between two addresses of one page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from urllib.parse import urljoin, urlsplit
+
+import numpy as np
+from lxml.html import HtmlElement
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.signing.links import Links
+from crawler_dedup.signing.parsing import roots
+
+# Parameters that name the visit or the way a visitor came; hardly ever the content (old forums number stories by sid).
+_VISIT = re.compile(
+    r"utm_\w+|[gdf]clid|fbclid|msclkid|yclid|gbraid|wbraid|_ga|_gl|mc_[ce]id|igshid|spm|scm|"
+    r"(?:php|j|asp|cf)?sess(?:ion)?_?(?:id)?|sid|jsessionid|phpsessid|aspsessionid\w*|cfid|cftoken",
+    re.IGNORECASE,
+)
+_PATH_SESSION = re.compile(r";jsessionid=[^/?#]*", re.IGNORECASE)
+_MAX_HREF = 2083  # as Scrapy's URLLENGTH_LIMIT; what is longer takes long to join, and is followed by nobody
+_MAX_FOLDERS = 100  # joining goes through all of them for each link
+_MAX_PARTS = 200  # folders and parameters of a link; one with more takes long to join, and is compared as it is written
+_MAX_REMEMBERED = 300  # characters: 8,192 entries take 12 MB at most, and usually 4
+_ANYWHERE = re.compile(r"/|https?://", re.IGNORECASE)
+_SAME_PAGE = ("", "?", "#")
+_NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
+
+
+def find_links(tree: HtmlElement, url: str, hidden: AbstractSet[HtmlElement] = frozenset()) -> Links:
+    """All places that the page's ``<a href>`` lead to, but for those that are *hidden*."""
+    base = _base(tree, url)
+    host, (root, directory) = _host(url), _root_and_directory(base)
+    found: set[int | None] = set()
+    for anchor in (one for root in roots(tree) for one in root.iter("a")):
+        href = anchor.get("href", "").strip()
+        if "href" not in anchor.attrib or len(href) > _MAX_HREF or (hidden and anchor in hidden):
+            continue
+        if len(href) > _MAX_PARTS and href.count("/") + href.count("&") > _MAX_PARTS:
+            found.add(xxh3_64_intdigest(href.encode("utf-8", "replace")))
+        else:
+            # What a link is joined with is kept as short as may be: the navigation of a site is then remembered.
+            near = root if _ANYWHERE.match(href) else base if href[:1] in _SAME_PAGE else directory
+            remembered = len(href) + len(near) + len(host) <= _MAX_REMEMBERED
+            found.add((_hash_of if remembered else _hash_of.__wrapped__)(href, near, host))
+    found.discard(None)
+    hashes = np.array(list(found), dtype=np.uint64)
+    hashes.sort()
+    return Links(hashes)
+
+
+def _root_and_directory(base: str) -> tuple[str, str]:
+    """The shortest addresses with which a link from *base* that begins with ``/``, or without, can be joined."""
+    try:
+        parts = urlsplit(base)
+    except ValueError:
+        return base, base
+    if not parts.netloc:
+        return base, base
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return f"{origin}/", f"{origin}{parts.path.rpartition('/')[0]}/"
+
+
+@lru_cache(maxsize=1 << 13)
+def _hash_of(href: str, base: str, host: str) -> int | None:
+    target = comparable(href, base, host)
+    return None if target is None else xxh3_64_intdigest(target.encode("utf-8", "replace"))
+
+
+def _base(tree: HtmlElement, url: str) -> str:
+    declared = next(tree.iter("base"), None)
+    href = "" if declared is None else declared.get("href", "").strip()
+    try:
+        base = urljoin(url, href) if href and len(href) <= _MAX_HREF else url
+        if len(base) > _MAX_HREF or base.count("/") > _MAX_FOLDERS:
+            return urljoin(base[:_MAX_HREF], "/")
+    except ValueError:
+        return url[:_MAX_HREF]
+    return base
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.lower()
+    except ValueError:  # such as an unclosed IPv6 bracket
+        return ""
+
+
+def comparable(href: str, base: str, host: str) -> str | None:
+    """*href* as it compares: resolved, without fragment, session and tracking parameters, the rest in order.
+
+    Links to *host* itself lose it, so that a mirror's agree. ``None`` for what leads to no page.
+    """
+    href = href.strip()
+    if href.lower().startswith(_NOWHERE):
+        return None
+    try:
+        parts = urlsplit(urljoin(base, href))
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https"):
+        return None
+    netloc = parts.netloc.lower()
+    path = _PATH_SESSION.sub("", parts.path) or "/"
+    kept = sorted(one for one in parts.query.split("&") if one and not _VISIT.fullmatch(one.partition("=")[0]))
+    return ("" if netloc == host else netloc) + path + ("?" + "&".join(kept) if kept else "")

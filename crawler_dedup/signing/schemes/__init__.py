@@ -1,0 +1,70 @@
+"""Signature schemes, one file each."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from crawler_dedup.config import Config
+from crawler_dedup.errors import ConfigError
+from crawler_dedup.signing.schemes.scheme import Agreement, Numbers, Scheme, ValueScheme, option
+from crawler_dedup.signing.schemes.simhash import SimHash
+
+__all__ = ["GROUP", "NAMES", "Agreement", "Numbers", "Scheme", "SimHash", "ValueScheme", "option", "scheme_of"]
+
+GROUP = "crawler_dedup.schemes"
+"""Entry points of this group are schemes of other packages."""
+
+_OWN = {
+    "simhash": "SimHash",
+    "exact": "Exact",
+    "shingling": "Shingling",
+    "minhash": "MinHash",
+    "checksums": "Checksums",
+    "imatch": "IMatch",
+    "ddw": "DDW",
+    "sentences": "Sentences",
+    "pinyin": "Pinyin",
+}
+NAMES = tuple(_OWN)
+
+
+def scheme_of(spec: str, config: Config | None = None) -> Scheme:
+    """The scheme that *spec* names: ``NAME option=value …``, as in ``DEDUP_SCHEME`` and in the header of an index.
+
+    Raises:
+        ConfigError: there is no such scheme, or it has no such option.
+    """
+    name, *words = spec.split() or [""]
+    options: dict[str, str] = {}
+    for word in words:
+        option_name, _, value = word.partition("=")
+        if not value:
+            raise ConfigError(f"DEDUP_SCHEME = {spec!r}: {word!r} is no option; write option=value.")
+        if option_name in options:
+            raise ConfigError(f"DEDUP_SCHEME = {spec!r}: {option_name} is given twice.")
+        options[option_name] = value
+    try:
+        return _class_of(name).build(options, config or Config())
+    except TypeError as error:  # a method is missing
+        raise ConfigError(f"The scheme {name!r} cannot be used: {error}.") from error
+
+
+def _class_of(name: str) -> type[Scheme]:
+    is_own = name in _OWN
+    found = getattr(import_module(f"{__name__}.{name}"), _OWN[name]) if is_own else _of_another_package(name)
+    if not (isinstance(found, type) and issubclass(found, Scheme) and getattr(found, "name", None) == name):
+        raise ConfigError(
+            f"The scheme {name!r} is {found!r}, no subclass of crawler_dedup.signing.schemes.Scheme of this name."
+        )
+    return found
+
+
+def _of_another_package(name: str) -> object:
+    others = {one.name: one for one in entry_points(group=GROUP)}
+    if name not in others:
+        raise ConfigError(f"There is no scheme {name!r}; there are {', '.join([*_OWN, *others])}.")
+    try:
+        return others[name].load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"The scheme {name!r} cannot be loaded: {error}.") from error

@@ -1,0 +1,42 @@
+"""Schemes that look into a lexicon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from crawler_dedup.config import Config
+from crawler_dedup.signing.lexicon import GENERAL, Lexicon, lexicon_digest, lexicon_of
+from crawler_dedup.signing.schemes.scheme import ValueScheme
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True)
+class LexicalScheme(ValueScheme):
+    """A scheme whose values depend on a lexicon; its digest stands in the header.
+
+    Attributes:
+        lexicon_name: as ``DEDUP_LEXICON``.
+    """
+
+    lexicon_name: str = field(default=GENERAL, kw_only=True)
+
+    @classmethod
+    def build(cls, options: Mapping[str, str], config: Config) -> Self:
+        return cls(**cls.read(options), lexicon_name=config.lexicon)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The collection's counts, read when they are first needed."""
+        return lexicon_of(self.lexicon_name)
+
+    @property
+    def depends_on(self) -> dict[str, str]:
+        return {"lexicon": lexicon_digest(self.lexicon_name)}
+
+    def load(self) -> None:
+        _ = self.lexicon

@@ -1,0 +1,69 @@
+"""Min-wise samples of sets, and how alike the sets are by them. Broder et al., "Min-wise independent permutations", 1998."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.signing.schemes.scheme import Numbers
+from crawler_dedup.signing.text import mixed
+
+_STEP = 0x9E3779B97F4A7C15
+_ELEMENTS = 1024  # hashes, of all rounds of a pass, that are thrown into the bins at a time
+_ROUND_BITS = 16
+
+
+def one_permutation(hashes: Numbers, bins: int) -> Numbers:
+    """For each of *bins* (a power of two) one number, the same in two sets with the probability of their resemblance.
+
+    One-permutation hashing (Li, Owen and Zhang 2012): the hashes are thrown into the bins, and each bin keeps its smallest.
+    A set that is too small to fill them is densified as Dahlgaard, Knudsen and Thorup do ("Fast similarity sketching",
+    FOCS 2017, §2): it is thrown again, otherwise permuted, and again, into those that are still empty. Unlike a loan from
+    a neighbouring bin (Shrivastava and Li 2014), this leaves the estimate as exact as with independent permutations.
+
+    Args:
+        hashes: uint64, distinct, at least one.
+
+    Returns:
+        uint64, shape (bins,): below 2^48 less the bits of a bin.
+    """
+    width = bins.bit_length() - 1
+    order_bits = np.uint64(64 - _ROUND_BITS - width)
+    filled = np.zeros(bins, dtype=np.uint64)
+    is_full = np.zeros(bins, dtype=np.bool_)
+    first, rounds = 0, 1
+    while not is_full.all():
+        seeds = (np.arange(first, first + rounds, dtype=np.uint64) * np.uint64(_STEP))[:, None]
+        thrown = mixed(hashes[None, :] ^ seeds)
+        into = thrown >> np.uint64(64 - width)
+        order = (thrown >> np.uint64(_ROUND_BITS)) & ((np.uint64(1) << order_bits) - np.uint64(1))
+        round_of = np.arange(rounds, dtype=np.uint64)[:, None]
+        # Bin, round, order within: sorted, the first of each bin is its smallest of the earliest round.
+        ranked = np.sort(((into << np.uint64(_ROUND_BITS) | round_of) << order_bits | order).ravel())
+        owners = (ranked >> np.uint64(64 - width)).astype(np.intp)
+        at = np.flatnonzero(np.diff(owners, prepend=-1))
+        new = at[~is_full[owners[at]]]
+        filled[owners[new]] = ranked[new] & ((np.uint64(1) << order_bits) - np.uint64(1))
+        is_full[owners[new]] = True
+        first += rounds
+        rounds = max(1, min(_ELEMENTS // len(hashes), (1 << _ROUND_BITS) - 1))
+    return filled
+
+
+def agreeing_share(new: NDArray[np.uint8], kept: NDArray[np.uint8]) -> float:
+    """The resemblance of two sets of which 8 bits of each min-wise number are kept, 0 to 1.
+
+    Less what agrees by chance (Li and König, "b-Bit minwise hashing", WWW 2010, theorem 1, for large sets). Raises
+    :class:`ValueError` where the shapes differ.
+    """
+    if new.shape != kept.shape:
+        raise ValueError("two signatures of different lengths")
+    agreeing = np.count_nonzero(new == kept) / max(len(new), 1)
+    return float(max(0.0, (agreeing - 1 / 256) / (1 - 1 / 256)))
+
+
+def containment(resemblance: float, size: int, other: int) -> float:
+    """|A∩B| / |A| of sets with *size* and *other* members (Broder 1997, §2)."""
+    if not size:
+        return 1.0
+    return min(resemblance / (1 + resemblance) * (size + other) / size, other / size, 1.0)

@@ -1,0 +1,212 @@
+"""What a signature scheme is: text → signature → keys under which pages that may be alike meet → do they agree."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.config import Config
+from crawler_dedup.errors import ConfigError
+from crawler_dedup.signedpage import Signature
+from crawler_dedup.signing.text import Text
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Numbers = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How a new text agrees with a kept one: what the scheme measures, ``None`` where it does not.
+
+    Attributes:
+        distance: Hamming distance of the signatures, in bits; ``DEDUP_MAX_DISTANCE`` decides.
+        resemblance: |A∩B| / |A∪B| of what the scheme compares, 0 to 1. Where it is ``None``, the sketches say it, and
+            ``DEDUP_MIN_RESEMBLANCE`` and ``DEDUP_MIN_COVERAGE`` decide; else the scheme itself has decided.
+        coverage: the share of the new text's that the kept one has, 0 to 1.
+    """
+
+    distance: int | None = None
+    resemblance: float | None = None
+    coverage: float | None = None
+
+
+def option(default: Any, allowed: str, *, filed: bool = True) -> Any:
+    """A field of a scheme that ``DEDUP_SCHEME`` can set: an int, a float or a str.
+
+    Args:
+        allowed: either "LOW to HIGH", or words separated by ``|``.
+        filed: whether signatures or keys depend on it. What does not, may change from run to run on one index.
+    """
+    return field(default=default, metadata={"allowed": allowed, "filed": filed})
+
+
+@dataclass(frozen=True)
+class Scheme(ABC):
+    """A scheme with its options, which are the fields made by :func:`option`.
+
+    Pure: signatures depend on the text, the options, and what :attr:`depends_on` names.
+    """
+
+    name: ClassVar[str]
+    """How ``DEDUP_SCHEME`` calls it."""
+    fixed: ClassVar[str] = ""
+    """``name=value`` words that stand in the header beside the options: a change to them makes another index."""
+    bucket_limit: ClassVar[int | None] = 4_000
+    """Of the pages under one key a look-up sees about so many, the first: a hot key costs no more. ``None``: all."""
+    effort: ClassVar[int] = 2
+    """How many times as long as with simhash it may take to sign a page."""
+    libraries: ClassVar[Sequence[str]] = ()
+    """Distributions whose version has a say in signatures."""
+
+    @classmethod
+    def build(cls, options: Mapping[str, str], config: Config) -> Self:  # noqa: ARG003  (for those that need more)
+        """The scheme with *options*, as ``DEDUP_SCHEME`` or an index header names them.
+
+        Raises:
+            ConfigError: there is no such option, or it does not take that value.
+        """
+        return cls(**cls.read(options))
+
+    @classmethod
+    def read(cls, options: Mapping[str, str]) -> dict[str, Any]:
+        """The values of *options* by field. Raises as :meth:`build`."""
+        fixed = dict(word.split("=", 1) for word in cls.fixed.split())
+        known = {one.name: one for one in fields(cls) if "allowed" in one.metadata}
+        values = {}
+        for name, value in options.items():
+            if fixed.get(name) == value:
+                continue
+            if name not in known:
+                raise ConfigError(
+                    f"The scheme {cls.name} has no option {name}={value}; it has {', '.join(known) or 'none'}."
+                )
+            values[name] = _read(cls.name, name, value, known[name].default, known[name].metadata["allowed"])
+        return values
+
+    @property
+    def spec(self) -> str:
+        """Its name and all that signatures and keys depend on; :func:`~crawler_dedup.signing.schemes.scheme_of` reads it."""
+        chosen = [f"{one.name}={getattr(self, one.name)}" for one in fields(self) if one.metadata.get("filed")]
+        return " ".join([self.name, *self.fixed.split(), *chosen])
+
+    @property
+    def depends_on(self) -> dict[str, str]:
+        """Further header entries."""
+        return {}
+
+    def load(self) -> None:
+        """Load what signing needs now, instead of with the first page."""
+        return
+
+    @abstractmethod
+    def sign(self, text: Text) -> Signature:
+        """The signature of *text*."""
+
+    @abstractmethod
+    def keys(self, signature: Signature) -> Sequence[int]:
+        """The buckets under which a page with *signature* is filed: distinct, 64 bits each."""
+
+    def probes(self, signature: Signature) -> Sequence[int]:
+        """The buckets in which pages alike to one with *signature* stand."""
+        return self.keys(signature)
+
+    @abstractmethod
+    def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
+        """Of the numbers *filed* in the probed buckets (once for each bucket) those to compare: each once, nearest first."""
+
+    def meets(self, new: Signature, kept: Signature) -> bool:
+        """Whether a look-up of *new* comes upon *kept*."""
+        common = len(set(self.probes(new)) & set(self.keys(kept)))
+        return kept.number in self.near(new, np.full(common, kept.number, dtype=np.uint64))
+
+    @abstractmethod
+    def compare(self, new: Signature, kept: Signature) -> Agreement | None:
+        """How *new* agrees with *kept*, ``None`` if it does not. Directional: may new be dropped because kept is kept?"""
+
+
+class ValueScheme(Scheme):
+    """A scheme whose signatures do not fit 64 bits: a value, keys made of it, of which some must agree.
+
+    A text of which the scheme can make no value is signed by the hash of its words, and agrees with its equals only.
+    """
+
+    @abstractmethod
+    def value(self, text: Text) -> bytes:
+        """What is stored of *text*; empty if the scheme has nothing to say of it."""
+
+    @abstractmethod
+    def keys_of(self, value: bytes) -> Numbers:
+        """The keys of a value, some at least; one may come twice. May raise :class:`ValueError` if it is damaged."""
+
+    def probes_of(self, value: bytes) -> Numbers:
+        """The buckets that are read; raises as :meth:`keys_of`."""
+        return self.keys_of(value)
+
+    def least_hits(self, value: bytes) -> int:  # noqa: ARG002  (for those that ask for more)
+        """In how many of the probed buckets a page must stand to be compared."""
+        return 1
+
+    @abstractmethod
+    def agree(self, new: bytes, kept: bytes) -> Agreement | None:
+        """As :meth:`compare`, of two values that are not empty."""
+
+    def sign(self, text: Text) -> Signature:
+        value = self.value(text)
+        return Signature(xxh3_64_intdigest(value or text.unit_hashes.tobytes()), value)
+
+    def keys(self, signature: Signature) -> Sequence[int]:
+        return self._distinct(signature, self.keys_of)
+
+    def probes(self, signature: Signature) -> Sequence[int]:
+        return self._distinct(signature, self.probes_of)
+
+    def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
+        numbers, hits = np.unique(filed, return_counts=True)
+        enough = hits >= (self.least_hits(signature.value) if signature.value else 1)
+        numbers, hits = numbers[enough], hits[enough]
+        ranked: list[int] = numbers[np.argsort(-hits, kind="stable")].tolist()
+        return ranked
+
+    def compare(self, new: Signature, kept: Signature) -> Agreement | None:
+        if not new.value or not kept.value:
+            return Agreement(resemblance=1.0, coverage=1.0) if new == kept else None
+        if any(one.number != xxh3_64_intdigest(one.value) for one in (new, kept)):
+            return None  # a record that is damaged agrees with nothing
+        try:
+            return self.agree(new.value, kept.value)
+        except ValueError:  # nor does one that somebody made up
+            return None
+
+    @staticmethod
+    def _distinct(signature: Signature, keys_of: Callable[[bytes], Numbers]) -> Sequence[int]:
+        if not signature.value:
+            return [signature.number]
+        try:
+            keys: list[int] = np.unique(keys_of(signature.value)).tolist()
+        except ValueError:
+            return []
+        return keys
+
+
+def _read(scheme: str, name: str, value: str, default: Any, allowed: str) -> Any:
+    """*value* as the type of *default*, if it is *allowed*."""
+    try:
+        read = type(default)(value)
+        if " to " in allowed:
+            low, high = map(float, allowed.split(" to "))
+            fits = low <= read <= high
+        else:
+            fits = read in allowed.split("|")
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ConfigError(f"{name}={value} is not allowed; the scheme {scheme} takes {name} = {allowed}.")
+    return read

@@ -1,0 +1,85 @@
+"""A main text as schemes look at it: normalised, cut into tokens, weighted, in shingles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.signing.features import CutHan, Features, cut, features, normalise, units
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text with what is made of it, each computed when it is first asked for.
+
+    Attributes:
+        raw: the text as it was extracted, with its lines and punctuation.
+        cut_han: cuts runs of Chinese characters.
+        fold_han: whether Traditional characters are folded to simplified ones.
+    """
+
+    raw: str
+    cut_han: CutHan
+    fold_han: bool = True
+
+    @cached_property
+    def plain(self) -> str:
+        """Normalised (NFKC, lower case, Han folded)."""
+        return normalise(self.raw, fold_han=self.fold_han)
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        """Words, dictionary words of Chinese, character bigrams of other scripts without spaces; not in order."""
+        return cut(self.plain, self.cut_han)
+
+    @cached_property
+    def features(self) -> Features:
+        """The tokens as a weighted set."""
+        return features(self.tokens)
+
+    @cached_property
+    def units(self) -> list[str]:
+        """Words, and single characters of scripts without spaces, in the order of the text. Needs no dictionary."""
+        return units(self.plain)
+
+    @cached_property
+    def unit_hashes(self) -> NDArray[np.uint64]:
+        """xxh3 of each unit, in order: uint64, shape (units,)."""
+        return hashes_of(self.units)
+
+    def shingles(self, width: int) -> NDArray[np.uint64]:
+        """64-bit hashes of all runs of *width* units (Broder 1997), ascending, distinct; a shorter text is one shingle.
+
+        A polynomial of the units' hashes, as Rabin's fingerprints are, here modulo 2^64 and mixed.
+        """
+        hashes = self.unit_hashes
+        if not len(hashes):
+            return hashes
+        width = min(width, len(hashes))
+        count = len(hashes) - width + 1
+        rolled = np.zeros(count, dtype=np.uint64)
+        for at in range(width):
+            rolled = rolled * _STEP + hashes[at : at + count]
+        return np.unique(mixed(rolled))
+
+
+def hashes_of(words: list[str]) -> NDArray[np.uint64]:
+    """xxh3 of each of *words*: uint64, shape (words,)."""
+    places = {word: place for place, word in enumerate(dict.fromkeys(words))}
+    hashes = np.array([xxh3_64_intdigest(word.encode("utf-8", "replace")) for word in places], dtype=np.uint64)
+    return hashes[np.fromiter(map(places.__getitem__, words), dtype=np.intp, count=len(words))]
+
+
+def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Each number as another one, one to one: every bit depends on every bit (the finaliser of MurmurHash3)."""
+    out = numbers ^ numbers >> np.uint64(33)
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        out = out * np.uint64(factor)
+        out ^= out >> np.uint64(33)
+    return out

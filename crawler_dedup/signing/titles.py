@@ -1,0 +1,52 @@
+"""Titles: what a page is called, less what the site writes into all its titles."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+
+from crawler_dedup.signing.features import size_of
+from crawler_dedup.signing.han import simplified
+
+_SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
+_NOT_LETTERS = re.compile(r"[^\w+#]+|_+")  # C, C++ and C# are three things
+MAX_CHARS = 200
+"""Characters of a title that are looked at."""
+_TELLING = 15
+"""Letters of a part that is hardly a site's name."""
+
+
+@lru_cache(maxsize=512)  # of a hostile page a title takes 20 KB
+def parts(title: str) -> frozenset[str]:
+    """The parts of *title* between separators, letters and digits, case and Han folded; one cut short ends with ``…``."""
+    folded = simplified(unicodedata.normalize("NFKC", title[:MAX_CHARS]).casefold())
+    found = ((_NOT_LETTERS.sub("", part), part.rstrip().endswith("...")) for part in _SEPARATORS.split(folded))
+    return frozenset(letters + "…" * is_cut for letters, is_cut in found if letters)
+
+
+def agree(new: AbstractSet[str], kept: AbstractSet[str], *, known: bool) -> bool:
+    """Whether two titles, given by their parts, can name one page.
+
+    Args:
+        known: the parts are those of the page alone; else the site's may stand among them.
+    """
+    if not kept:
+        return True
+    if not new:
+        return False  # a start page shows the article, but the article's page is none
+    only_new, only_kept = new - kept, kept - new
+    if not only_new and not only_kept:
+        return True
+    if _is_cut_of(only_new, only_kept) or _is_cut_of(only_kept, only_new):
+        return True
+    if not known:
+        return any(size_of(part) >= _TELLING for part in new & kept)
+    return False
+
+
+def _is_cut_of(cut: AbstractSet[str], whole: AbstractSet[str]) -> bool:
+    """Whether a part among *cut* that ends with ``…`` begins one of *whole*."""
+    beginnings = tuple(part[:-1] for part in cut if part.endswith("…") and size_of(part) > _TELLING)
+    return any(part.startswith(beginnings) for part in whole)

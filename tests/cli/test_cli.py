@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from crawler_dedup.cli import app
+from crawler_dedup.config import settings_reference
+from crawler_dedup.errors import DedupError
+from crawler_dedup.inspection.fetching import fetch, load
+from crawler_dedup.rules.table import ROWS
+from tests.support.crawling import Answer, Site, article, html, redirect
+from tests.support.noting import invoke, said
+
+runner = CliRunner()
+BIGRAMS = ("--set", "DEDUP_TOKENIZER=bigrams")
+HOSTILE = "\x1b]0;owned\x07\x9b2J\u202e"
+
+
+LIST = "<ul>" + "".join(f'<li><a href="/{number}">story {number}</a>' for number in range(9)) + "</ul>"
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    (folder / name).write_text(text, encoding="utf-8")
+    return str(folder / name)
+
+
+def test_settings_are_printed_as_documented() -> None:
+    assert runner.invoke(app, ["settings"]).output == settings_reference()
+
+
+@pytest.mark.parametrize(
+    ("other", "status", "line"),
+    [
+        (article("x", frame="another template"), 0, "duplicate: alike"),
+        (article("y"), 1, "different: signatures far apart"),
+        (LIST, 1, "different: other kinds of page"),
+    ],
+)
+def test_two_files_are_compared_by_the_rules_of_the_crawl(tmp_path: Path, other: str, status: int, line: str) -> None:
+    paths = [write(tmp_path, "new.html", other), write(tmp_path, "kept.html", article("x"))]
+    result = runner.invoke(app, ["compare", *paths, "--set", "DEDUP_TOKENIZER=bigrams"])
+    assert result.exit_code == status
+    assert result.output.splitlines()[-1] == line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["absent.html", "absent.html"], "does not exist"),
+        (["deep.html", "deep.html"], "nested too deep"),
+        (["short.html", "short.html"], "too little text"),
+        (["deep.html", "deep.html", "--set", "DEDUP_TOKENIZER=none"], "DEDUP_TOKENIZER"),
+        (["deep.html", "deep.html", "--set", "DEDUP_MAX_DISTANCE=9"], "DEDUP_MAX_DISTANCE"),
+    ],
+)
+def test_a_wrong_call_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "deep.html", "<div>" * 1000)
+    write(tmp_path, "short.html", "<p>short</p>")
+    result = runner.invoke(app, ["compare", *arguments])
+    assert result.exit_code == 2
+    assert sentence in " ".join(result.output.replace("│", " ").split())
+
+
+# compare
+
+
+def compare(*arguments: object, status: int = 0) -> Result:
+    return invoke("compare", *arguments, *BIGRAMS, status=status)
+
+
+def table(result: Result) -> dict[str, list[str]]:
+    """The rows of the rules that were printed: name → mark, what it says, what it has measured."""
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in result.stdout.splitlines() if "│" in line]
+    names = {name for name, _ in ROWS}
+    return {row[1]: [row[0], *row[2:]] for row in cells if len(row) == 4 and row[1] in names}
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> str:
+    return write(tmp_path, "kept.html", article("x", frame="Home News"))
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    pages = {"/kept": html(article("x")), "/copy": html(article("x", frame="copy")), "/other": html(article("y"))}
+    with Site(pages) as opened:
+        yield opened
+
+
+def test_every_row_is_shown_with_the_one_that_decides(tmp_path: Path, kept: str) -> None:
+    shown = table(compare(write(tmp_path, "new.html", article("y")), kept, status=1))
+    assert list(shown) == [name for name, _ in ROWS]
+    assert [name for name, row in shown.items() if row[0] == "→"] == ["signatures far apart"]
+    assert shown["signatures far apart"][1] == "different"
+    assert shown["other titles"][1] == "(different)", "what stands behind it was not asked"
+    assert shown["same bytes"][1] == "–"
+
+
+def test_texts_what_was_cut_away_and_tokens_that_differ_are_shown(tmp_path: Path, kept: str) -> None:
+    shown = said(compare(write(tmp_path, "new.html", article("x", changed=1, frame="Menu")), kept))
+    assert "cut away of the new page: Menu" in shown
+    assert "cut away of the kept page: Home News" in shown
+    assert "only in new: bungunro" in shown
+    assert "only in kept: vesattat" in shown
+
+
+def test_a_brief_answer_leaves_the_texts_out(tmp_path: Path, kept: str) -> None:
+    brief = compare(write(tmp_path, "new.html", article("x")), kept, "--brief")
+    assert "cut away" not in brief.stdout
+    assert len(table(brief)) == len(ROWS)
+    assert brief.stdout.splitlines()[-1] == "duplicate: alike"
+
+
+def test_a_gzipped_file_is_unpacked(tmp_path: Path, kept: str) -> None:
+    (tmp_path / "new.html.gz").write_bytes(gzip.compress(article("x").encode()))
+    assert compare(tmp_path / "new.html.gz", kept).stdout.splitlines()[-1] == "duplicate: alike"
+
+
+def test_a_gzipped_file_that_is_damaged_is_a_sentence(tmp_path: Path, kept: str) -> None:
+    whole = gzip.compress(article("x").encode())
+    for damaged in (whole[:-20], b"no gzip", whole[:20] + b"\0" * 20 + whole[40:]):
+        (tmp_path / "new.html.gz").write_bytes(damaged)
+        assert "cannot be read" in compare(tmp_path / "new.html.gz", kept, status=2).stderr
+
+
+def test_links_are_resolved_against_the_addresses_of_the_files(tmp_path: Path) -> None:
+    path = write(tmp_path, "list.html", LIST)
+    both = ("--new-url", "http://a.org/", "--kept-url")
+    assert compare(path, path, *both, "http://a.org/other").stdout.endswith("duplicate: same bytes\n")
+    assert table(compare(path, path, "--new-url", "http://a.org/x/"))["same bytes"][1] == "duplicate"
+
+
+def test_addresses_are_fetched(site: Site) -> None:
+    result = compare(f"{site.url}/copy", f"{site.url}/kept")
+    assert sorted(site.paths()) == ["/copy", "/kept"]
+    assert f"address {site.url}/copy {site.url}/kept" in said(result)
+    assert compare(f"{site.url}/other", f"{site.url}/kept", status=1).stdout.endswith(
+        "different: signatures far apart\n"
+    )
+
+
+def test_an_address_and_a_file_are_compared(site: Site, kept: str) -> None:
+    assert compare(f"{site.url}/copy", kept, "--kept-url", f"{site.url}/kept").stdout.endswith("duplicate: alike\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (html("gone", status=404), "the answer has status 404"),
+        (html("busy", status=503), "the answer has status 503"),
+        (redirect("/new"), "too many redirects"),
+        (redirect("ftp://a.org/"), "cannot be fetched"),
+        (Answer(b"no gzip", 200, (("Content-Encoding", "gzip"),)), "cannot be fetched"),
+        (Answer(b"half", 200, (("Content-Length", "9"), ("Content-Type", "text/html"))), "cannot be fetched"),
+    ],
+)
+def test_an_address_that_gives_no_page_is_a_sentence(site: Site, kept: str, answer: Answer, sentence: str) -> None:
+    site.pages["/new"] = answer
+    result = compare(f"{site.url}/new", kept, status=2)
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"Error: {site.url}/new cannot be fetched")
+    assert sentence in result.stderr
+
+
+@pytest.mark.parametrize(
+    "address", ["http://", "http://[::1", "http://a b/", "https://127.0.0.1:1/", "http://127.0.0.1:99999/"]
+)
+def test_an_address_that_is_none_is_a_sentence(kept: str, address: str) -> None:
+    assert compare(address, kept, status=2).stderr.startswith(f"Error: {address} cannot be fetched")
+
+
+def test_what_pages_say_does_not_steer_the_terminal(tmp_path: Path, kept: str) -> None:
+    source = (
+        article("x")
+        .replace("<title>", f"<title>{HOSTILE}")
+        .replace("<p>", f"<p>{HOSTILE} ")
+        .replace("<nav>", f"<nav>{HOSTILE}")
+    )
+    output = compare(write(tmp_path, "new.html", source), kept, "--new-url", f"http://a.org/{HOSTILE}", status=1).output
+    assert "owned" in output
+    assert all(one.isprintable() or one == "\n" for one in output)
+
+
+# Fetching
+
+
+def test_bytes_address_and_charset_of_what_is_fetched(site: Site) -> None:
+    site.pages["/moved"] = redirect("/gbk")
+    site.pages["/gbk"] = Answer("茶馆".encode("gbk"), 200, (("Content-Type", "text/html; charset=GBK"),))
+    fetched = fetch(f"{site.url}/moved", 100)
+    assert (fetched.url, fetched.body.decode("gbk"), fetched.encoding) == (f"{site.url}/gbk", "茶馆", "gb18030")
+
+
+def test_the_address_after_several_redirections_is_that_of_the_page(site: Site) -> None:
+    site.pages |= {"/a": redirect("/folder/b"), "/folder/b": redirect("c"), "/folder/c": html("page")}
+    assert fetch(f"{site.url}/a", 100).url == f"{site.url}/folder/c"
+
+
+def test_what_was_sent_compressed_is_unpacked(site: Site) -> None:
+    site.pages["/packed"] = Answer(gzip.compress(b"page"), 200, (("Content-Encoding", "gzip"),))
+    assert fetch(f"{site.url}/packed", 100).body == b"page"
+
+
+def test_no_more_is_read_than_is_looked_at(site: Site, tmp_path: Path) -> None:
+    large = b"x" * 1_000_000
+    site.pages["/large"] = Answer(large)
+    site.pages["/bomb"] = Answer(gzip.compress(large), 200, (("Content-Encoding", "gzip"),))
+    (tmp_path / "large.html.gz").write_bytes(gzip.compress(large))
+    for where in (f"{site.url}/large", f"{site.url}/bomb", str(tmp_path / "large.html.gz")):
+        assert len(load(where, "http://a.org/", 1_000).body) == 1_001
+
+
+def test_a_file_keeps_the_address_that_is_given(tmp_path: Path) -> None:
+    loaded = load(write(tmp_path, "page.html", "page"), "http://a.org/", 100)
+    assert (loaded.url, loaded.body, loaded.encoding) == ("http://a.org/", b"page", None)
+    with pytest.raises(DedupError, match="cannot be read"):
+        load(str(tmp_path), "http://a.org/", 100)

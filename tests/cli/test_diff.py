@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import io
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from crawler_dedup.cli.diff import side_by_side
+from tests.support.crawling import words
+
+Row = tuple[str, str, str]
+
+# Few different lines, so that some are equal, and all kinds of characters.
+LINES = st.sampled_from(
+    ["", "one", "two", "one two", "one two three", "茶馆 在", "  spaced \t out ", "[red]x[/red]", "[/]"]
+)
+TEXTS = st.lists(LINES | st.text(max_size=12), max_size=12).map("\n".join)
+PLAIN = st.lists(st.sampled_from("abcd"), max_size=25).map("\n".join)
+
+
+def rows(table: Table) -> list[Row]:
+    """What stands in the cells: sign, new, kept."""
+    columns = []
+    for column in table.columns:
+        cells = list(column.cells)
+        assert all(isinstance(cell, Text) for cell in cells)
+        columns.append([str(cell) for cell in cells])
+    return list(zip(*columns, strict=True))
+
+
+def printed(table: Table, *, terminal: bool = False) -> str:
+    file = io.StringIO()
+    Console(file=file, width=100, force_terminal=terminal).print(table)
+    return file.getvalue()
+
+
+def clean(text: str) -> list[str]:
+    """The lines of *text* that can be seen, without spaces."""
+    lines = ("".join(one for one in line if one.isprintable() and not one.isspace()) for line in text.splitlines())
+    return [line for line in lines if line]
+
+
+@given(TEXTS, TEXTS)
+def test_both_texts_can_be_read_in_the_columns(new: str, kept: str) -> None:
+    found = rows(side_by_side(new, kept, folded=False))
+    assert [line.replace(" ", "") for _, line, _ in found if line.strip()] == clean(new)
+    assert [line.replace(" ", "") for _, _, line in found if line.strip()] == clean(kept)
+
+
+@given(TEXTS, TEXTS)
+def test_the_sign_says_how_the_two_lines_differ(new: str, kept: str) -> None:
+    for sign, left, right in rows(side_by_side(new, kept, folded=False)):
+        expected = "" if left == right else "+" if not right else "-" if not left else "≠"
+        assert sign == expected
+
+
+@given(PLAIN, PLAIN)
+def test_folding_hides_only_equal_lines_and_says_how_many(new: str, kept: str) -> None:
+    whole = rows(side_by_side(new, kept, folded=False))
+    unfolded: list[Row] = []
+    for row in rows(side_by_side(new, kept, folded=True)):
+        if row[1].startswith("…"):
+            assert row[1] == row[2]
+            hidden = int(row[1].split()[1])
+            assert row[1] == f"… {hidden} equal {'line' if hidden == 1 else 'lines'} …"
+            missing = whole[len(unfolded) : len(unfolded) + hidden]
+            assert len(missing) == hidden
+            assert all(sign == "" and left == right for sign, left, right in missing)
+            unfolded += missing
+        else:
+            unfolded.append(row)
+    assert unfolded == whole
+
+
+def test_beside_what_differs_an_equal_line_is_left() -> None:
+    text = [str(number) for number in range(9)]
+    found = rows(side_by_side("\n".join(text), "\n".join([*text[:4], "other", *text[5:]]), folded=True))
+    lines = [line for _, line, _ in found]
+    assert lines == ["… 3 equal lines …", "3", "4", "5", "… 3 equal lines …"]
+
+
+def test_two_equal_texts_fold_to_one_line() -> None:
+    assert rows(side_by_side("a\nb\nc", "a\nb\nc", folded=True)) == [("", "… 3 equal lines …", "… 3 equal lines …")]
+
+
+def test_in_a_line_that_differs_the_words_that_differ_are_marked() -> None:
+    table = side_by_side("the red tram goes", "the blue tram stops", folded=False)
+    left, right = (next(iter(column.cells)) for column in table.columns[1:])
+    assert isinstance(left, Text)
+    assert isinstance(right, Text)
+    assert [left.plain[span.start : span.end] for span in left.spans if "green" in str(span.style)] == ["red ", "goes"]
+    assert [right.plain[span.start : span.end] for span in right.spans if "red" in str(span.style)] == [
+        "blue ",
+        "stops",
+    ]
+
+
+@given(st.text(st.characters(categories=["Cc", "Cf", "Zl", "Zp", "L"])), st.booleans())
+def test_what_steers_a_terminal_does_not_get_through(text: str, folded: bool) -> None:
+    hostile = f"\x1b[2J\x1b]0;title\x07{text}\x9b31m\r\x08\u202e\u2066"
+    shown = printed(side_by_side(hostile, f"other {hostile}", folded=folded))
+    assert all(one.isprintable() or one == "\n" for one in shown)
+
+
+def test_markup_is_text() -> None:
+    shown = printed(side_by_side("[bold]a[/bold] [/] :tea:", "b", folded=False), terminal=True)
+    assert "[bold]a[/bold] [/] :tea:" in "".join(piece.split("m", 1)[-1] for piece in shown.split("\x1b["))
+
+
+def lines(seed: str, count: int) -> str:
+    source = random.Random(seed)
+    return "\n".join(f"{source.random()} {source.random()}" for _ in range(count))
+
+
+@pytest.mark.parametrize(
+    ("new", "kept"),
+    [
+        pytest.param(lines("a", 30_000), lines("b", 30_000), id="many lines"),
+        pytest.param(lines("a", 1_000), lines("b", 1_000), id="lines up to the limit"),
+        pytest.param("x" * 2_000_000, "y" * 2_000_000, id="one word a line"),
+        pytest.param("茶" * 100_000, "馆" * 100_000, id="no words"),
+        pytest.param(" ".join(words(1, 990)), " ".join(words(2, 990)), id="words up to the limit"),
+        pytest.param("a\nb\n" * 490, "a\nc\n" * 490, id="every second line is the same"),
+        pytest.param("", lines("b", 30_000), id="nothing on one side"),
+        pytest.param(" ".join(words(1, 10_000)), " ".join(words(2, 10_000)), id="one line of many words"),
+    ],
+)
+def test_large_texts_end_quickly(new: str, kept: str) -> None:
+    # In cubic time this would take minutes.
+    assert side_by_side(new, kept, folded=True).columns

@@ -1,0 +1,460 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from typer.testing import Result
+
+from crawler_dedup import Config
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.store import Store
+from crawler_dedup.inspection.why import Findings, inquire
+from crawler_dedup.journal.reader import Journals
+from crawler_dedup.journal.writer import Entry
+from crawler_dedup.signing.schemes import NAMES
+from crawler_dedup.signing.signer import Signer, config_from_spec
+from tests.crawl.test_startup import ADDON, project
+from tests.crawl.test_startup import PAGES as SITE
+from tests.support.crawling import WALK, Answer, Site, article, html, redirect, run_scrapy, run_script, start_script
+from tests.support.noting import FIRST, SECOND, command, entries_of, invoke, note, said, write
+
+KEPT, COPY, SECOND_COPY, OTHER, SHORT = (
+    f"http://a.org/{name}" for name in ("kept", "copy", "second", "other", "short")
+)
+PAGES = {
+    KEPT: article(1),
+    COPY: article(1, frame="copy"),
+    SECOND_COPY: article(1, frame="second"),
+    OTHER: article(2),
+    SHORT: "<p>short</p>",
+}
+HOSTILE = "\x1b]0;owned\x07\x9b2J\u202e"
+
+
+@pytest.fixture(autouse=True)
+def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside of every Scrapy project."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    """An index after a crawl of :data:`PAGES`."""
+    note(tmp_path / "index", PAGES)
+    return tmp_path / "index"
+
+
+def why(url: str, *arguments: object, status: int = 0) -> Result:
+    return invoke("why", url, *arguments, status=status)
+
+
+def lines(result: Result) -> list[str]:
+    return [line.strip() for line in result.stdout.splitlines()]
+
+
+def findings(url: str, directory: Path) -> Findings:
+    with closing(maintenance.open_pages(directory)) as pages:
+        return inquire(url, pages, Journals.beside(directory, "journal-%(time)s.jsonl"), lambda _: None)
+
+
+# What became of a page
+
+
+def test_a_dropped_page_is_told_with_what_it_duplicates_and_by_which_rule(index: Path) -> None:
+    (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
+    told = lines(why(COPY, index))
+    assert told[0] == f"{COPY} was dropped: a duplicate of {KEPT}."
+    assert told[1] == "rule “alike”, distance 0, resemblance 1.00, coverage 1.00"
+    assert told[2] == f"{entry.time[:10]} {entry.time[11:19]} UTC, run {entry.run}, spider site, scope site"
+    assert told[3].startswith("“Article 1”; ")
+    assert told[4] == f"{KEPT} is kept: “Article 1”"
+    assert f"{KEPT} stands for 1 other page:" in told
+    assert any(line.startswith(SECOND_COPY) for line in told)
+
+
+def test_a_marked_page_has_passed(tmp_path: Path) -> None:
+    note(tmp_path / "index", PAGES, marks=True)
+    assert lines(why(COPY, tmp_path / "index"))[0] == f"{COPY} passed, marked as a duplicate of {KEPT}."
+
+
+def test_a_kept_page_is_told_with_what_it_stands_for(index: Path) -> None:
+    told = lines(why(KEPT, index))
+    assert told[0] == f"{KEPT} is kept: “Article 1”"
+    assert f"{KEPT} stands for 2 pages:" in told
+    assert [line.split()[0] for line in told if "(rule" in line] == [COPY, SECOND_COPY]
+
+
+def test_a_kept_page_that_stands_for_none_is_told(index: Path) -> None:
+    assert "stands for" not in why(OTHER, index).stdout
+
+
+def test_an_unchecked_page_is_told_with_its_reason(index: Path) -> None:
+    assert lines(why(SHORT, index))[0] == f"{SHORT} passed unchecked: too little text."
+
+
+def test_a_page_that_was_alike_to_one_being_handled_is_told(tmp_path: Path) -> None:
+    note(tmp_path / "index", PAGES)
+    waited = replace(entries_of(tmp_path / "index" / FIRST)[0], event="unchecked", reason="alike page being handled")
+    write(tmp_path / "index" / SECOND, [replace(waited, url="http://a.org/waited")])
+    told = lines(why("http://a.org/waited", tmp_path / "index"))
+    assert told[0] == f"http://a.org/waited passed unchecked: alike page being handled. It is alike to {KEPT}."
+
+
+def test_an_unchanged_page_is_told_as_kept_with_its_visits(index: Path) -> None:
+    note(index, {KEPT: PAGES[KEPT]}, journal=SECOND)
+    told = lines(why(KEPT, index))
+    assert told[0] == f"{KEPT} is kept: “Article 1”"
+    assert "In the journal:" in told
+    assert any(f"{KEPT} was unchanged, and passed." in line for line in told)
+
+
+def test_a_page_that_was_dropped_as_unchanged_is_no_duplicate_of_itself(index: Path) -> None:
+    (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
+    write(index / SECOND, [replace(entry, event="unchanged_dropped", url=KEPT, kept_url=KEPT)])
+    told = why(KEPT, index).stdout
+    assert f"{KEPT} was unchanged since an earlier run, and dropped." in told
+    assert f"{KEPT} stands for 2 pages:" in told
+
+
+def test_a_page_that_is_kept_by_now_is_told_with_how_it_was_dropped_before(index: Path) -> None:
+    note(index, {COPY: article(3)}, journal=SECOND)
+    told = lines(why(COPY, index))
+    assert told[0] == f"{COPY} is kept: “Article 3”"
+    assert any(f"{COPY} was dropped: a duplicate of {KEPT}." in line for line in told)
+
+
+def test_a_representative_that_was_forgotten_is_kept_no_more(index: Path) -> None:
+    invoke("forget", index, "--url", KEPT)
+    told = lines(why(COPY, index))
+    assert told[0] == f"{COPY} was dropped: a duplicate of {KEPT}."
+    assert f"{KEPT} is kept no more." in told
+    told = lines(why(KEPT, index))
+    assert told[0] == f"{KEPT} is kept no more, in scope site."
+    assert f"{KEPT} stood for 2 pages:" in told
+
+
+def test_a_changed_page_stands_no_more_for_what_it_swallowed_before(index: Path) -> None:
+    earlier = [replace(one, time="2026-01-01T00:00:00.000Z") for one in entries_of(index / FIRST)]
+    (index / FIRST).unlink()
+    write(index / FIRST, earlier)
+    note(index, {KEPT: article(4), "http://a.org/new": article(4, frame="new")}, journal=SECOND)
+    told = lines(why(KEPT, index))
+    assert told[0] == f"{KEPT} is kept: “Article 4”"
+    assert f"{KEPT} stands for 1 page:" in told
+    assert any(line.startswith("http://a.org/new") for line in told)
+
+
+def test_what_was_dropped_for_another_page_last_is_no_duplicate_of_this_one(index: Path) -> None:
+    (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
+    write(index / SECOND, [replace(entry, kept_url=OTHER, time="2099-01-01T00:00:00.000Z")])
+    assert f"{KEPT} stands for 1 page:" in why(KEPT, index).stdout
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["https://a.org/kept", "http://www.a.org/kept/", "http://A.org/Kept#top", "http://u:p@a.org/kept/index.html"],
+)
+def test_of_an_address_that_was_never_seen_the_one_that_is_meant_is_told(index: Path, typed: str) -> None:
+    told = lines(why(typed, index))
+    assert told[:2] == [f"Known is {KEPT}:", f"{KEPT} is kept: “Article 1”"]
+
+
+def test_a_similar_address_may_be_one_that_was_dropped(index: Path) -> None:
+    assert f"{COPY} was dropped" in why(f"{COPY}/", index).stdout
+
+
+def test_where_several_addresses_may_be_meant_they_are_named(index: Path) -> None:
+    note(index, {f"{KEPT}/": article(7)}, journal=SECOND)
+    told = lines(why(f"{KEPT}#top", index, status=1))
+    assert told[0].startswith(f"Nothing is known of {KEPT}#top: it is not kept, and no journal names it.")
+    assert sorted(told[1:]) == [f"Known is {KEPT}", f"Known is {KEPT}/"]
+
+
+def test_each_scope_has_its_own_answer(index: Path) -> None:
+    note(index, {COPY: article(9)}, journal=SECOND, scope="another")
+    told = lines(why(COPY, index))
+    assert f"{COPY} was dropped: a duplicate of {KEPT}." in told
+    assert f"{COPY} is kept: “Article 9”" in told
+
+
+def test_of_an_address_like_no_other_nothing_is_known(index: Path) -> None:
+    assert len(lines(why("http://b.org/", index, status=1))) == 1
+
+
+def test_many_duplicates_are_listed_when_asked_for(tmp_path: Path) -> None:
+    copies = {f"http://a.org/{number}": article(1, frame=str(number)) for number in range(13)}
+    note(tmp_path / "index", {KEPT: article(1), **copies})
+    few, all_ = (why(KEPT, tmp_path / "index", *more).stdout for more in ((), ("--all",)))
+    assert "… and 3 more (--all)" in few
+    assert few.count("(rule") == 10
+    assert all_.count("(rule") == 13
+
+
+def test_the_twenty_last_entries_are_told(index: Path) -> None:
+    (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
+    write(index / SECOND, [replace(entry, time=f"2026-12-{day:02}T00:00:00.000Z") for day in range(1, 32)])
+    told = why(COPY, index).stdout
+    assert "2026-12-31 00:00:00 UTC, run" in told
+    assert "2026-12-12 00:00:00" in told
+    assert "2026-12-11 00:00:00" not in told
+
+
+# Journals
+
+
+def test_without_a_journal_what_is_kept_is_told_all_the_same(tmp_path: Path) -> None:
+    note(tmp_path / "index", PAGES, journal="")
+    result = why(KEPT, tmp_path / "index")
+    assert result.stdout.startswith(f"{KEPT} is kept")
+    assert "There is no journal beside the index" in result.stderr
+    assert "Nothing is known" in why(COPY, tmp_path / "index", status=1).stdout
+
+
+def test_half_a_line_is_told_and_the_rest_is_read(index: Path) -> None:
+    whole = (index / FIRST).read_bytes()
+    (index / FIRST).write_bytes(whole + whole[:60])
+    result = why(COPY, index)
+    assert result.stdout.startswith(f"{COPY} was dropped")
+    assert result.stderr == f"{index / FIRST} holds a line that is damaged or cut in half; the rest was read.\n"
+
+
+def test_a_journal_of_an_older_schema_is_a_sentence(index: Path) -> None:
+    (index / SECOND).write_text('{"version":0,"time":"","run":"","event":"drop","spider":"","scope":"","url":""}\n')
+    result = why(COPY, index, status=2)
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"Error: {index / SECOND}, line 1, was written by an older version")
+
+
+def test_a_journal_may_be_named(index: Path, tmp_path: Path) -> None:
+    (index / FIRST).rename(tmp_path / "elsewhere.log")
+    assert why(COPY, index, "--journal", tmp_path / "elsewhere.log").stdout.startswith(f"{COPY} was dropped")
+    assert "cannot be read" in why(COPY, index, "--journal", tmp_path / "none.log", status=2).stderr
+
+
+def test_of_two_runs_at_once_the_later_line_is_the_last_word(index: Path) -> None:
+    (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
+    write(index / FIRST, [replace(entry, time="2099-01-01T00:30:00.000Z", kept_url=OTHER)])
+    write(index / SECOND, [replace(entry, time="2099-01-01T00:10:00.000Z")])
+    (case,) = findings(COPY, index).cases.values()
+    assert case.last is not None
+    assert case.last.kept_url == OTHER
+
+
+# What cannot be answered
+
+
+def test_where_no_index_is_none_is_made(tmp_path: Path) -> None:
+    assert why(KEPT, tmp_path / "none", status=2).stderr.startswith("Error: ")
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_index_of_bare_signatures_is_a_sentence(tmp_path: Path) -> None:
+    PermutedIndex.open(tmp_path / "signatures", tables=4).close()
+    assert why(KEPT, tmp_path / "signatures", status=2).stderr.startswith("Error: ")
+
+
+def test_a_wrong_setting_is_a_sentence(index: Path) -> None:
+    assert "DEDUP_MAX_DISTANCE" in why(KEPT, index, "--set", "DEDUP_MAX_DISTANCE=9", status=2).stderr
+
+
+# Both texts
+
+
+def test_stored_texts_are_shown_where_they_differ(tmp_path: Path) -> None:
+    pages = {KEPT: article(1, count=400), COPY: article(1, count=400, changed=1)}
+    note(tmp_path / "index", pages, DEDUP_STORE_TEXT=True)
+    told = said(why(COPY, tmp_path / "index"))
+    assert "≠" in told
+    assert "equal line" in told
+    assert "--fetch" not in told
+
+
+def test_where_no_texts_are_stored_the_way_to_them_is_told(index: Path) -> None:
+    assert lines(why(COPY, index))[-1].startswith("--fetch gets both pages again")
+
+
+@dataclass(frozen=True)
+class Live:
+    """A site, and an index that knows its pages."""
+
+    site: Site
+    index: Path
+
+    def url(self, path: str) -> str:
+        return self.site.url + path
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Live]:
+    with Site({path: html(article(1, frame=path)) for path in ("/kept", "/copy")}) as site:
+        note(tmp_path / "index", {site.url + path: article(1, frame=path) for path in site.pages})
+        yield Live(site, tmp_path / "index")
+
+
+def test_both_pages_are_fetched_and_held_together_by_the_rules_of_the_index(live: Live) -> None:
+    told = said(why(live.url("/copy"), live.index, "--fetch"))
+    assert sorted(live.site.paths()) == ["/copy", "/kept"]
+    assert "→ alike duplicate" in told
+    assert "0 tokens only in new: none" in told
+
+
+def test_what_has_changed_since_is_shown(live: Live) -> None:
+    live.site.pages["/copy"] = html(article(1, changed=60))
+    told = said(why(live.url("/copy"), live.index, "--fetch"))
+    assert "→ signatures far apart different" in told
+    assert "60 tokens only in new:" in told
+
+
+def test_a_redirection_is_followed(live: Live) -> None:
+    live.site.pages["/copy"] = redirect("/copy-moved")
+    live.site.pages["/copy-moved"] = html(article(1, frame="moved"))
+    told = said(why(live.url("/copy"), live.index, "--fetch"))
+    assert f"address {live.url('/copy-moved')} {live.url('/kept')}" in told
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (html("gone", status=404), "the answer has status 404"),
+        (redirect("/copy"), "cannot be fetched"),
+        (Answer(b"no gzip", 200, (("Content-Encoding", "gzip"), ("Content-Type", "text/html"))), "cannot be fetched"),
+    ],
+)
+def test_a_page_that_cannot_be_fetched_is_a_sentence(live: Live, answer: Answer, sentence: str) -> None:
+    live.site.pages["/copy"] = answer
+    result = why(live.url("/copy"), live.index, "--fetch", status=2)
+    assert f"{live.url('/copy')} cannot be fetched" in result.stderr
+    assert sentence in result.stderr
+    assert result.stdout.startswith(f"{live.url('/copy')} was dropped")
+
+
+def test_a_kept_page_is_not_fetched(live: Live) -> None:
+    result = why(live.url("/kept"), live.index, "--fetch")
+    assert "No other page stands for it" in result.stdout
+    assert live.site.asked == []
+
+
+# What stands on pages does not steer the terminal
+
+
+def hostile_entry(entry: Entry) -> Entry:
+    return replace(
+        entry, url=f"http://a.org/{HOSTILE}", title=HOSTILE, scope=HOSTILE, spider=HOSTILE, rule=HOSTILE, time=HOSTILE
+    )
+
+
+def test_hostile_titles_and_addresses_are_not_printed_raw(tmp_path: Path) -> None:
+    kept, copy = f"http://a.org/{HOSTILE}kept", f"http://a.org/{HOSTILE}copy"
+    source = article(1).replace("<title>", f"<title>{HOSTILE}")
+    note(tmp_path / "index", {kept: source, copy: f"{source} "})
+    (entry,) = entries_of(tmp_path / "index" / FIRST)
+    write(tmp_path / "index" / SECOND, [hostile_entry(entry)])
+    for url in (kept, copy, f"http://a.org/{HOSTILE}"):
+        output = why(url, tmp_path / "index").output
+        assert all(one.isprintable() or one == "\n" for one in output)
+    output = why(f"{kept}/", tmp_path / "index").output
+    assert all(one.isprintable() or one == "\n" for one in output)
+
+
+def test_a_hostile_address_that_cannot_be_fetched_is_not_printed_raw(live: Live) -> None:
+    (entry,) = entries_of(live.index / FIRST)
+    url = live.url(f"/{HOSTILE}")
+    write(live.index / SECOND, [replace(entry, url=url)])
+    output = why(url, live.index, "--fetch", status=2).output
+    assert all(one.isprintable() or one == "\n" for one in output)
+
+
+# Real crawls
+
+
+def test_what_two_runs_at_once_have_dropped_is_known_of_both(tmp_path: Path) -> None:
+    pages = {path: html(article(1, frame=path)) for path in ("/kept", "/copy", *map("/{}".format, range(20)))}
+    settings = {"DEDUP_DIR": str(tmp_path / "index")}
+    with Site(pages) as site:
+        run_script(tmp_path / "first", WALK, settings, site=site.url, paths=["/kept", "/copy"])
+        both = [
+            start_script(tmp_path / name, WALK, settings, site=site.url, paths=[f"/{number}" for number in numbers])
+            for name, numbers in (("even", range(0, 20, 2)), ("odd", range(1, 20, 2)))
+        ]
+        runs = [crawl for one in both for crawl in one.results().values()]
+    assert [len(one.drops) for one in runs] == [10, 10]
+    assert f"{site.url}/kept stands for 21 pages:" in why(f"{site.url}/kept", tmp_path / "index").stdout
+    for path in ("/copy", "/18", "/19"):
+        assert f"was dropped: a duplicate of {site.url}/kept" in why(site.url + path, tmp_path / "index").stdout
+
+
+@dataclass(frozen=True)
+class Project:
+    """A Scrapy project after a crawl of its site: ``/page`` is kept, ``/copy`` was dropped."""
+
+    directory: Path
+    url: str
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    settings = f"{ADDON}DEDUP_TOKENIZER = 'bigrams'\nDEDUP_DIR = 'my-index'\nDEDUP_JOURNAL = 'notes/%(name)s.log'\n"
+    with Site(SITE) as site:
+        directory = project(tmp_path_factory.mktemp("project"), site, settings)
+        done = run_scrapy(directory, "crawl", "project")
+    assert done.returncode == 0, done.stdout
+    return Project(directory, site.url)
+
+
+def test_inside_a_project_index_and_journal_are_those_of_its_settings(crawled: Project) -> None:
+    below = crawled.directory / "below"
+    below.mkdir(exist_ok=True)
+    for directory in (crawled.directory, below):
+        done = command(directory, "why", f"{crawled.url}/copy")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f"{crawled.url}/copy was dropped: a duplicate of {crawled.url}/page.\n")
+    assert command(crawled.directory, "drops").stdout.count("←") == 1
+
+
+def test_outside_of_a_project_the_index_must_be_named(crawled: Project, tmp_path: Path) -> None:
+    done = command(tmp_path, "why", f"{crawled.url}/copy")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: Name the directory of the index: this is no Scrapy project.\n"
+    named = command(tmp_path, "why", f"{crawled.url}/page", crawled.directory / ".scrapy" / "my-index")
+    assert named.returncode == 0
+    assert "There is no journal" in named.stderr, "its name is known inside the project only"
+
+
+@pytest.mark.parametrize(
+    "source", ["raise RuntimeError('no such key')", "DEDUP_MAX_DISTANCE = 9", "import no_such_one"]
+)
+def test_settings_of_a_project_that_cannot_be_read_are_a_sentence(tmp_path: Path, source: str) -> None:
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = broken_settings\n")
+    (tmp_path / "broken_settings.py").write_text(source)
+    done = command(tmp_path, "why", KEPT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_so_are_those_that_the_environment_names(tmp_path: Path) -> None:
+    (tmp_path / "broken_settings.py").write_text("raise RuntimeError('no such key')")
+    done = command(tmp_path, "why", KEPT, SCRAPY_SETTINGS_MODULE="broken_settings", PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+
+
+# The settings of an index
+
+
+@pytest.mark.parametrize("scheme", [*NAMES, "shingling lookup=minima"])
+@pytest.mark.parametrize("other", [{}, {"min_features": 30}, {"fold_han": False}, {"extractor": "trafilatura"}])
+def test_pages_are_signed_again_as_the_index_was_made(tmp_path: Path, scheme: str, other: dict[str, Any]) -> None:
+    signer = Signer(Config(**{"tokenizer": "bigrams", "scheme": scheme, **other}))
+    store = Store.open(tmp_path / "index", signer.spec, signer.libraries, map_size=1 << 24, fresh=True)
+    store.close()
+    with closing(maintenance.open_pages(tmp_path / "index")) as pages:
+        config = config_from_spec(pages.header.spec, Config(max_distance=3))
+    assert Signer(config).spec == signer.spec
+    assert config.max_distance == 3

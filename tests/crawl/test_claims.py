@@ -1,0 +1,966 @@
+"""Claims in real crawls: when a page stands for others, who waits for it, and what a stopped crawl leaves."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler_dedup import Config, Decision, Deduplicator, Match, Verdict
+from crawler_dedup.decision import BEING_HANDLED
+from crawler_dedup.index import store
+from tests.support.crawling import Answer, Crawl, Running, Site, article, html, run_script, start_script
+from tests.support.indexing import beside, first_line
+
+SCOPE = "spider walker"
+
+
+def verdict_later(index: Path, seed: object, **config: Any) -> str:
+    """What a later run says of a page with the text of *seed* at a new address."""
+    with Deduplicator.open(index, Config(tokenizer="bigrams", **config)) as deduplicator:
+        body = article(seed, frame="later").encode()
+        return str(deduplicator.check(f"http://later/{seed}", body, scope=SCOPE).verdict)
+
+
+# Memory
+
+
+def test_of_claims_that_never_end_a_limited_number_is_remembered_and_all_are_forgotten_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "_MAX_OPEN_CLAIMS", 5)
+    config = Config(tokenizer="bigrams")
+    with Deduplicator.open(tmp_path, config) as deduplicator:
+        pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(20)]
+        for page in pages:
+            (decision,) = deduplicator.submit([page], claim=True).result()
+            assert len(deduplicator._opened.store._open_claims) <= 5
+        assert deduplicator.settle(decision)
+    with Deduplicator.open(tmp_path, config) as deduplicator:
+        assert deduplicator.tidy() == 19
+        assert [deduplicator.decide([page])[0].verdict for page in pages[-2:]] == ["new", "unchanged"]
+
+
+# Settled or released
+
+HANDLINGS_SPIDER = """
+import asyncio
+from crawling import Walker, path_of
+from scrapy import Request, signals
+from scrapy.exceptions import DontCloseSpider, DropItem
+
+from crawler_dedup import release, settle
+
+
+class Pipeline:
+    async def process_item(self, item):
+        if item.get("late"):
+            await asyncio.sleep(0.1)
+        if "page" in item:
+            item["settled"] = settle(item.pop("page"))
+        if item["fate"] == "dropped":
+            raise DropItem("as told")
+        if item["fate"] == "failed":
+            raise OSError("as told")
+        return item
+
+
+class Refuses:
+    # Stands nearer to the spider than the filter's own middleware, as those of projects do.
+    def process_spider_input(self, response):
+        if "refused" in response.url and "twin" not in response.url:
+            raise KeyError("refused")
+
+
+class Rescues:
+    def process_spider_exception(self, response, exception):
+        if "rescued" not in response.url:
+            return None
+        return [] if "without-items" in response.url else [{"path": path_of(response.url), "fate": "scraped"}]
+
+
+class Spider(Walker):
+    twins_are_due = True
+
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.idle, signal=signals.spider_idle)
+        return spider
+
+    async def start(self):
+        yield {"path": "none", "fate": "scraped"}
+        async for request in super().start():
+            yield request
+        # A second visit of the same address.
+        yield self.request("/unchanged-is-released", callback=self.releases_unchanged)
+
+    def idle(self):
+        # All that went before has ended: now one page alike to each.
+        if self.twins_are_due:
+            self.twins_are_due = False
+            for path in self.paths:
+                twin = self.request(path + "/twin", callback=self.twin, meta={"dedup_action": "mark"})
+                self.crawler.engine.crawl(twin)
+            raise DontCloseSpider
+
+    def twin(self, response):
+        self.note(response, str(response.meta["dedup"].verdict))
+        release(response)  # it shall leave nothing
+
+    def note(self, response, *told):
+        self.notes.append([path_of(response.url), *told])
+
+    def request(self, path, **arguments):
+        name = path.strip("/").replace("-", "_")
+        given = {"callback": None if path == "/default-parse" else getattr(self, name, self.generator), **arguments}
+        if path.startswith("/skipped"):
+            given["meta"] = {**given.get("meta", {}), "dedup_skip": not path.endswith("twin")}
+        return super().request(path, **given)
+
+    def item(self, response, fate="scraped", **others):
+        return {"path": path_of(response.url), "fate": fate, **others}
+
+    def parse(self, response):
+        yield self.item(response)
+
+    def generator(self, response):
+        yield self.item(response)
+
+    async def async_generator(self, response):
+        yield self.item(response)
+        await asyncio.sleep(0)
+        yield self.item(response)
+
+    async def coroutine(self, response):
+        await asyncio.sleep(0)
+        return [self.item(response)]
+
+    def single_item(self, response):
+        return self.item(response)
+
+    def no_items(self, response):
+        pass
+
+    def requests_only(self, response):
+        yield response.follow("/requested", callback=self.generator)
+
+    def raises_before_the_first_item(self, response):
+        raise ValueError("as told")
+        yield
+
+    async def raises_in_a_coroutine(self, response):
+        await asyncio.sleep(0)
+        raise ValueError("as told")
+
+    async def raises_halfway(self, response):
+        yield self.item(response)
+        await asyncio.sleep(0.1)
+        raise ValueError("as told")
+
+    def some_dropped(self, response):
+        yield self.item(response, "dropped")
+        yield self.item(response)
+
+    def some_failed(self, response):
+        yield self.item(response)
+        yield self.item(response, "failed")
+
+    def all_dropped(self, response):
+        yield self.item(response, "dropped")
+        yield self.item(response, "dropped")
+
+    def all_failed(self, response):
+        yield self.item(response, "failed")
+        yield self.item(response, "failed")
+
+    def late_item(self, response):
+        yield self.item(response, late=True)
+
+    def late_item_dropped(self, response):
+        yield self.item(response, "dropped", late=True)
+
+    def late_item_failed(self, response):
+        yield self.item(response, "failed", late=True)
+
+    def rescued(self, response):
+        raise ValueError("as told")
+        yield
+
+    rescued_without_items = rescued
+
+    def refused_and_errback_recovers(self, response):
+        raise AssertionError("a middleware refuses this page")
+
+    refused = refused_and_errback_recovers
+
+    def settles_and_raises(self, response):
+        self.note(response, settle(response))
+        raise ValueError("as told")
+
+    def settles_twice(self, response):
+        self.note(response, settle(response), settle(response))
+        yield self.item(response, "dropped")
+
+    def settles_a_replaced_response(self, response):
+        self.note(response, settle(response.replace(body=b"<p>Another text")))
+        yield self.item(response, "dropped")
+
+    def settled_by_the_pipeline(self, response):
+        yield self.item(response, page=response)
+
+    def releases(self, response):
+        self.note(response, release(response))
+        yield self.item(response)
+
+    def releases_twice(self, response):
+        self.note(response, release(response), release(response))
+        yield self.item(response)
+
+    async def released_after_an_item(self, response):
+        yield self.item(response)
+        await asyncio.sleep(0.1)
+        self.note(response, release(response))
+
+    def settled_then_released(self, response):
+        self.note(response, settle(response), release(response))
+        yield self.item(response)
+
+    def released_then_settled(self, response):
+        self.note(response, release(response), settle(response))
+        yield self.item(response)
+
+    def skipped(self, response):
+        self.note(response, settle(response), release(response))
+        yield self.item(response)
+
+    def releases_unchanged(self, response):
+        decision = response.meta["dedup"]
+        self.note(response, str(decision.verdict), settle(response), release(response))
+        yield self.item(response)
+
+    def failed(self, failure):
+        path = path_of(failure.request.url)
+        return [{"path": path, "fate": "scraped"}] if path == "/refused-and-errback-recovers" else failure
+"""
+MODES = ("item", "callback", "manual")
+SETTLED, RELEASED, OPEN = "S", "R", "-"
+# What becomes of the claim in each of the modes; an open one is forgotten when the crawl has ended.
+HANDLINGS = {
+    "/generator": "SS-",
+    "/async-generator": "SS-",
+    "/coroutine": "SS-",
+    "/single-item": "SS-",
+    "/default-parse": "SS-",
+    "/no-items": "SS-",
+    "/requests-only": "SS-",
+    "/raises-before-the-first-item": "RR-",
+    "/raises-in-a-coroutine": "RR-",
+    "/raises-halfway": "SR-",
+    "/some-dropped": "SS-",
+    "/some-failed": "SR-",
+    "/all-dropped": "RR-",
+    "/all-failed": "RR-",
+    "/late-item": "SS-",
+    "/late-item-dropped": "RR-",
+    "/late-item-failed": "RR-",
+    "/rescued": "SS-",
+    "/rescued-without-items": "SS-",
+    "/refused": "RR-",
+    "/refused-and-errback-recovers": "SS-",
+    "/settles-and-raises": "SSS",
+    "/settles-twice": "SSS",
+    "/settles-a-replaced-response": "SSS",
+    "/settled-by-the-pipeline": "SSS",
+    "/releases": "RRR",
+    "/releases-twice": "RRR",
+    "/released-after-an-item": "RRR",
+    "/settled-then-released": "RRR",
+    "/released-then-settled": "RRR",
+    "/unchanged-is-released": "RRR",
+}
+# "/requested" comes from "/requests-only", "/skipped" has no claim.
+REQUESTED = {"/requested": "SS-"}
+BADLY = {
+    "/raises-before-the-first-item",
+    "/raises-in-a-coroutine",
+    "/raises-halfway",
+    "/all-dropped",
+    "/all-failed",
+    "/late-item-dropped",
+    "/late-item-failed",
+    "/refused",
+    "/settles-and-raises",
+    "/settles-twice",
+    "/settles-a-replaced-response",
+}
+
+
+class Handled:
+    """A crawl for each mode, and its index."""
+
+    def __init__(self, directory: Path) -> None:
+        paths = [*HANDLINGS, "/skipped"]
+        pages = {
+            f"{path}{twin}": html(article(path, frame=twin)) for path in [*paths, *REQUESTED] for twin in ("", "/twin")
+        }
+        settings = {
+            "ITEM_PIPELINES": {"script.Pipeline": 100},
+            "SPIDER_MIDDLEWARES": {"script.Rescues": 550, "script.Refuses": 560},
+            "DEDUP_CLAIM_TIMEOUT": 0,
+        }
+        with Site(pages) as site:
+            running = {
+                mode: start_script(
+                    directory / mode, HANDLINGS_SPIDER, {**settings, "DEDUP_SETTLE": mode}, site=site.url, paths=paths
+                )
+                for mode in MODES
+            }
+            self.crawls: dict[str, Crawl] = {mode: one.results()["walker"] for mode, one in running.items()}
+        self.later: dict[str, dict[str, str]] = {}
+        for mode in MODES:
+            with Deduplicator.open(directory / mode / "index", Config(tokenizer="bigrams")) as deduplicator:
+                self.later[mode] = {
+                    path: deduplicator.check(
+                        f"http://later{path}", article(path, frame="later").encode(), scope=SCOPE
+                    ).verdict
+                    for path in pages
+                }
+
+    def noted(self, mode: str, path: str) -> list[Any]:
+        """What the callback of *path* said."""
+        (found,) = (told for one, *told in self.crawls[mode].notes if one == path)
+        return list(found)
+
+
+@pytest.fixture(scope="module")
+def handled(tmp_path_factory: pytest.TempPathFactory) -> Handled:
+    return Handled(tmp_path_factory.mktemp("handled"))
+
+
+def fates(wanted: dict[str, str]) -> list[Any]:
+    return [
+        pytest.param(mode, path, fate, id=f"{mode}-{path[1:]}")
+        for path, row in wanted.items()
+        for mode, fate in zip(MODES, row, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("mode", "path", "fate"), fates(HANDLINGS))
+def test_an_alike_page_of_the_same_crawl_meets_what_became_of_the_claim(
+    handled: Handled, mode: str, path: str, fate: str
+) -> None:
+    verdict = {SETTLED: "duplicate", RELEASED: "new", OPEN: "unchecked"}[fate]
+    assert handled.noted(mode, f"{path}/twin") == [verdict]
+
+
+@pytest.mark.parametrize(("mode", "path", "fate"), fates(HANDLINGS | REQUESTED))
+def test_a_later_run_drops_what_is_alike_to_settled_pages_alone(
+    handled: Handled, mode: str, path: str, fate: str
+) -> None:
+    assert handled.later[mode][path] == ("duplicate" if fate == SETTLED else "new")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_settle_and_release_say_whether_there_was_something_to_do(handled: Handled, mode: str) -> None:
+    assert handled.noted(mode, "/settles-and-raises") == [True]
+    assert handled.noted(mode, "/settles-twice") == [True, False]
+    assert handled.noted(mode, "/settles-a-replaced-response") == [True]
+    assert handled.noted(mode, "/releases") == [True]
+    assert handled.noted(mode, "/released-after-an-item") == [True]
+    assert handled.noted(mode, "/settled-then-released") == [True, True]
+    assert handled.noted(mode, "/released-then-settled") == [True, False]
+    assert handled.noted(mode, "/skipped") == [False, False]
+    assert handled.noted(mode, "/unchanged-is-released") == ["unchanged", mode == "manual", True]
+    (item,) = (item for item in handled.crawls[mode].items if item["path"] == "/settled-by-the-pipeline")
+    assert item["settled"] is True
+
+
+def test_a_page_is_released_once(handled: Handled) -> None:
+    assert [handled.noted(mode, "/releases-twice") for mode in MODES] == [[True, False]] * 3
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_statistics_of_handled_pages_add_up(handled: Handled, mode: str) -> None:
+    crawl = handled.crawls[mode]
+    rows = [row[MODES.index(mode)] for row in (HANDLINGS | REQUESTED).values()]
+    # Settled and then released: by settle(), by an item that came out, on the first visit. (By hand the first visit is not
+    # settled, so that the second takes its claim.)
+    settled_first = 2 + (mode == "item")
+    # A twin takes the place of what was released, and that of the skipped page; they are released in turn. What is
+    # unchanged and kept holds no claim.
+    released_twins = rows.count(RELEASED) + (mode == "manual")
+    # Pages that went well: those, a second visit, and a twin of each.
+    well = len(rows) - len(BADLY) + 1 + len(HANDLINGS) + 1
+    assert crawl.counts("handled/") == {
+        "settled": rows.count(SETTLED) + settled_first,
+        "released": rows.count(RELEASED) + released_twins,
+        "well": well,
+        "badly": len(BADLY),
+    }
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_whatever_becomes_of_claims_the_items_come_out(handled: Handled, mode: str) -> None:
+    crawl = handled.crawls[mode]
+    assert crawl.paths().count("none") == 1
+    assert {"/generator", "/raises-halfway", "/releases", "/rescued"} <= set(crawl.paths())
+    assert "log_count/CRITICAL" not in crawl.stats
+    assert "Error caught on signal handler" not in crawl.log
+
+
+CLOSE_SPIDER = """
+import asyncio
+from crawling import Walker, path_of, seen
+from scrapy.exceptions import CloseSpider
+
+class Spider(Walker):
+    both_are_here = asyncio.Event()
+
+    def request(self, path):
+        return super().request(path, callback={"/before": self.before, "/after": self.after}[path])
+
+    async def before(self, response):
+        await self.both_are_here.wait()
+        raise CloseSpider("as told")
+        yield
+
+    async def after(self, response):
+        self.both_are_here.set()
+        yield seen(response)
+        await asyncio.sleep(0.1)
+        raise CloseSpider("as told")
+"""
+
+
+@pytest.mark.parametrize(("mode", "after"), [("item", "duplicate"), ("callback", "new")])
+def test_a_callback_that_closes_the_spider_has_not_ended_well(tmp_path: Path, mode: str, after: str) -> None:
+    pages = {path: html(article(path)) for path in ("/before", "/after")}
+    with Site(pages) as site:
+        settings = {"DEDUP_SETTLE": mode, "CONCURRENT_REQUESTS": 2}
+        crawl = run_script(tmp_path, CLOSE_SPIDER, settings, site=site.url, paths=list(pages))
+    assert crawl.stats["finish_reason"] == "as told"
+    assert crawl.paths() == ["/after"]
+    assert [verdict_later(tmp_path / "index", path) for path in pages] == ["new", after]
+
+
+# Waiting
+
+WAITING_SPIDER = """
+import asyncio
+from crawling import Walker, path_of, seen
+from crawler_dedup import NearDuplicate, release
+
+class Arrivals:
+    # Sees what comes from the network before the filter does.
+    def __init__(self, crawler):
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def process_response(self, request, response):
+        self.crawler.spider.happens("arrives", path_of(request.url))
+        return response
+
+class Spider(Walker):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.happened = {}
+
+    def event(self, what, path):
+        return self.happened.setdefault((what, path), asyncio.Event())
+
+    def happens(self, what, path):
+        self.notes.append(what + " " + path)
+        self.event(what, path).set()
+
+    async def start(self):
+        for path in self.paths:
+            yield self.request(path)
+            await self.event("called", path).wait()
+            yield self.request(path + "/twin")
+
+    async def parse(self, response):
+        path = path_of(response.url)
+        self.happens("called", path)
+        if not path.endswith("twin"):
+            await self.event("called" if path == "/open" else "arrives", path + "/twin").wait()
+            await asyncio.sleep(0.1)
+            self.happens("ends", path)
+            if path == "/fails":
+                raise ValueError("as told")
+            if path == "/released":
+                release(response)
+        yield seen(response)
+
+    def failed(self, failure):
+        assert failure.check(NearDuplicate)
+        self.happens("dropped", path_of(failure.request.url))
+"""
+WAITING = ("/settled", "/fails", "/released", "/open")
+
+
+@pytest.mark.parametrize("reactor", [True, False], ids=["reactor", "asyncio alone"])
+def test_a_page_waits_for_what_becomes_of_an_alike_one(tmp_path: Path, reactor: bool) -> None:
+    pages = {f"{path}{twin}": html(article(path, frame=twin)) for path in WAITING for twin in ("", "/twin")}
+    settings = {
+        "CONCURRENT_REQUESTS": 16,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+        "DEDUP_CLAIM_TIMEOUT": 2,
+        "DOWNLOADER_MIDDLEWARES": {"script.Arrivals": 900},
+        "TWISTED_REACTOR_ENABLED": reactor,
+    }
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, WAITING_SPIDER, settings, site=site.url, paths=WAITING)
+    ends = {path: [note for note in crawl.notes if note.split()[1].startswith(path)][2:] for path in WAITING}
+    assert ends == {
+        "/settled": ["arrives /settled/twin", "ends /settled", "dropped /settled/twin"],
+        "/fails": ["arrives /fails/twin", "ends /fails", "called /fails/twin"],
+        "/released": ["arrives /released/twin", "ends /released", "called /released/twin"],
+        "/open": ["arrives /open/twin", "called /open/twin", "ends /open"],
+    }
+    assert {path: crawl.item(f"{path}/twin")["verdict"] for path in WAITING[1:]} == {
+        "/fails": "new",
+        "/released": "new",
+        "/open": "unchecked",
+    }
+    decision = crawl.item("/open/twin")["decision"]
+    assert decision["reason"] == "alike page being handled"
+    assert decision["duplicate_of"] == crawl.item("/open")["url"]
+    assert crawl.counts("unchecked/") == {"alike_page_being_handled": 1}
+    (line,) = crawl.lines("INFO", f"unchecked {decision['url']}")
+    assert decision["duplicate_of"] in line
+
+
+def test_the_line_about_a_page_that_passes_unchecked_says_why() -> None:
+    fields: dict[str, Any] = {"reason": BEING_HANDLED, "duplicate_of": "http://a/1", "match": Match("alike", 0, 1, 1)}
+    assert BEING_HANDLED in str(Decision(Verdict.UNCHECKED, "http://a/2", "2", "", **fields))
+
+
+CROWD_SPIDER = """
+import asyncio
+from crawling import Walker, path_of, seen
+from crawler_dedup import NearDuplicate
+
+class Spider(Walker):
+    async def start(self):
+        self.all_others_are_through = asyncio.Event()
+        self.slow_is_handled = asyncio.Event()
+        self.through = 0
+        yield self.request("/slow", callback=self.slow)
+        await self.slow_is_handled.wait()
+        for path in self.paths:
+            yield self.request(path)
+
+    async def slow(self, response):
+        self.slow_is_handled.set()
+        try:
+            await asyncio.wait_for(self.all_others_are_through.wait(), 8)
+        except asyncio.TimeoutError:
+            self.notes.append("held up")
+        else:
+            self.notes.append("slow ends")
+        yield seen(response)
+
+    def parse(self, response):
+        self.through += 1
+        if self.through == 60 + 11:
+            self.all_others_are_through.set()
+        yield seen(response)
+
+    def failed(self, failure):
+        assert failure.check(NearDuplicate)
+        self.notes.append(path_of(failure.request.url))
+"""
+
+
+def test_one_slow_callback_holds_up_no_more_than_a_quarter_of_the_crawl(tmp_path: Path) -> None:
+    twins = {f"/twin/{number}": html(article("slow", frame=f"twin {number}")) for number in range(15)}
+    others = {f"/other/{number}": html(article(f"other {number}")) for number in range(60)}
+    settings = {
+        "CONCURRENT_REQUESTS": 16,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+        "DEDUP_CLAIM_TIMEOUT": 60,
+    }
+    with Site({"/slow": html(article("slow"))} | twins | others) as site:
+        crawl = run_script(tmp_path, CROWD_SPIDER, settings, site=site.url, paths=[*twins, *others])
+    # Those that wait for its end, and nobody else, are dropped after it.
+    assert crawl.notes[0] == "slow ends"
+    assert len(crawl.notes) == 1 + 4
+    assert set(crawl.notes[1:]) < set(twins)
+    passed = [item for item in crawl.items if item["path"] in twins]
+    assert {item["decision"]["reason"] for item in passed} == {"too many pages waiting"}
+    assert sorted([*crawl.notes[1:], *(item["path"] for item in passed)]) == sorted(twins)
+    assert crawl.counts("unchecked/") == {"too_many_pages_waiting": 11}
+    assert {item["verdict"] for item in crawl.items if item["path"] in others} == {"new"}
+
+
+DEADLOCK_SPIDER = """
+import asyncio
+from crawling import Walker, path_of, seen
+from scrapy import Request
+
+class Spider(Walker):
+    def request(self, path):
+        return super().request(path, callback=getattr(self, path.strip("/").replace("-", "_").replace("/", "_")))
+
+    async def start(self):
+        self.waits, self.twin_is_handled = asyncio.Event(), asyncio.Event()
+        yield self.request("/loads-its-twin")
+        yield self.request("/waits-for-its-twin")
+        await self.waits.wait()
+        yield self.request("/waits-for-its-twin/twin")
+
+    async def loads_its_twin(self, response):
+        yield seen(await self.crawler.engine.download_async(Request(response.url + "/twin")))
+        yield seen(response)
+
+    async def waits_for_its_twin(self, response):
+        self.waits.set()
+        await self.twin_is_handled.wait()
+        yield seen(response)
+
+    def waits_for_its_twin_twin(self, response):
+        self.twin_is_handled.set()
+        yield seen(response)
+"""
+
+
+def test_pages_whose_handling_waits_for_each_other_come_to_an_end(tmp_path: Path) -> None:
+    paths = ["/loads-its-twin", "/waits-for-its-twin"]
+    pages = {f"{path}{twin}": html(article(path, frame=twin)) for path in paths for twin in ("", "/twin")}
+    with Site(pages) as site:
+        settings = {"CONCURRENT_REQUESTS": 4, "DEDUP_CLAIM_TIMEOUT": 1}
+        crawl = run_script(tmp_path, DEADLOCK_SPIDER, settings, site=site.url)
+    assert crawl.stats["finish_reason"] == "finished"
+    assert {item["path"]: item["verdict"] for item in crawl.items} == {
+        "/loads-its-twin/twin": None,
+        "/loads-its-twin": "new",
+        "/waits-for-its-twin/twin": "unchecked",
+        "/waits-for-its-twin": "new",
+    }
+    assert [verdict_later(tmp_path / "index", path) for path in paths] == ["duplicate"] * 2
+
+
+LATE_ITEMS_SPIDER = """
+import asyncio
+from crawling import Walker
+
+class Late:
+    async def process_item(self, item):
+        await asyncio.sleep(0.1)
+        return item
+
+class Spider(Walker):
+    pass
+"""
+
+
+def test_of_twelve_alike_pages_in_flight_whose_items_come_late_exactly_one_is_kept(tmp_path: Path) -> None:
+    barrier = threading.Barrier(12, timeout=60)
+
+    def together(number: int) -> Answer:
+        barrier.wait()
+        return html(article("same", frame=f"number {number}"))
+
+    pages = {f"/{number}": lambda number=number: together(number) for number in range(12)}
+    settings = {
+        "CONCURRENT_REQUESTS": 12,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 12,
+        "ITEM_PIPELINES": {"script.Late": 100},
+    }
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, LATE_ITEMS_SPIDER, settings, site=site.url, paths=list(pages))
+    assert len(crawl.items) == 1
+    assert (crawl.counts()["kept"], crawl.counts()["dropped"], crawl.counts()["unchecked"]) == (1, 11, 0)
+
+
+OTHER_PROCESS = """
+    import sys
+    from pathlib import Path
+    from crawler_dedup import Config, Deduplicator
+
+    deduplicator = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
+    decisions = {}
+    for path in map(Path, sys.argv[2:]):
+        page = deduplicator.sign(f"http://other/{path.name}", path.read_bytes(), scope="spider walker")
+        (decisions[path.name],) = deduplicator.submit([page], claim=True).result()
+    print("claimed", flush=True)
+    for line in sys.stdin:
+        told, name = line.split()
+        print(getattr(deduplicator, told)(decisions[name]), flush=True)
+"""
+
+
+def test_a_page_waits_for_what_becomes_of_an_alike_one_in_another_process(tmp_path: Path) -> None:
+    names = ("settled", "released", "killed")
+    for name in names:
+        (tmp_path / name).write_text(article(name))
+    index = tmp_path / "index"
+    with (
+        beside(OTHER_PROCESS, index, tmp_path / "settled", tmp_path / "released") as other,
+        beside(OTHER_PROCESS, index, tmp_path / "killed") as victim,
+    ):
+        arrived = threading.Event()
+
+        def tell(line: str) -> None:
+            assert other.stdin is not None
+            other.stdin.write(line)
+            other.stdin.flush()
+            assert first_line(other) == "True"
+
+        deeds = {
+            "settled": lambda: tell("settle settled\n"),
+            "released": lambda: tell("release released\n"),
+            "killed": victim.kill,
+        }
+
+        def send(name: str) -> Answer:
+            arrived.set()
+            return html(article(name, frame="twin"))
+
+        def act(name: str) -> Answer:
+            # Asked for together with the page, which has been waiting for a while then.
+            assert arrived.wait(60)
+            arrived.clear()
+            time.sleep(0.4)
+            deeds[name]()
+            return html(f"<title>Done with {name}</title>")
+
+        pages: dict[str, Any] = {}
+        for name in names:
+            pages[f"/{name}"] = lambda name=name: send(name)
+            pages[f"/{name}/deed"] = lambda name=name: act(name)
+        with Site(pages) as site:
+            settings = {"CONCURRENT_REQUESTS": 2, "DEDUP_CLAIM_TIMEOUT": 60}
+            crawl = run_script(tmp_path, WALK_IN_PAIRS, settings, site=site.url, paths=[f"/{name}" for name in names])
+    assert crawl.notes == [
+        "called /settled/deed",
+        "dropped /settled of settled",
+        "called /released/deed",
+        "called /released new",
+        "called /killed/deed",
+        "called /killed new",
+    ]
+
+
+WALK_IN_PAIRS = """
+import asyncio
+from crawling import Walker, path_of, seen
+
+class Spider(Walker):
+    async def start(self):
+        for path in self.paths:
+            self.handled = asyncio.Event()
+            yield self.request(path)
+            yield self.request(path + "/deed", callback=self.deed)
+            try:
+                await asyncio.wait_for(self.handled.wait(), 20)
+            except asyncio.TimeoutError:
+                self.notes.append("held up")
+
+    def deed(self, response):
+        self.notes.append("called " + path_of(response.url))
+
+    def parse(self, response):
+        self.notes.append(f"called {path_of(response.url)} {response.meta['dedup'].verdict}")
+        self.handled.set()
+        yield seen(response)
+
+    def failed(self, failure):
+        kept = failure.value.decision.duplicate_of.rpartition("/")[2]
+        self.notes.append(f"dropped {path_of(failure.request.url)} of {kept}")
+        self.handled.set()
+"""
+
+
+# Stopping
+
+STOPPED_SPIDER = """
+import asyncio, os, signal
+from crawling import Walker, path_of, seen
+
+class Arrivals:
+    @classmethod
+    def from_crawler(cls, crawler):
+        middleware = cls()
+        middleware.crawler = crawler
+        return middleware
+
+    def process_response(self, request, response):
+        if request.url.endswith("/twin"):
+            self.crawler.spider.twin_is_here.set()
+        return response
+
+class Spider(Walker):
+    interrupts = 1
+
+    async def start(self):
+        self.twin_is_here, self.slow_is_handled = asyncio.Event(), asyncio.Event()
+        yield self.request("/done")
+        yield self.request("/slow", callback=self.slow)
+        await self.slow_is_handled.wait()
+        yield self.request("/slow/twin")
+        for path in self.paths:
+            yield self.request(path)
+
+    async def slow(self, response):
+        self.slow_is_handled.set()
+        await self.twin_is_here.wait()
+        await asyncio.sleep(0.3)  # what was settled is written, the twin waits
+        for _ in range(self.interrupts):
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(0.3)
+        yield seen(response)
+"""
+
+
+def interrupted(directory: Path, interrupts: int, **settings: Any) -> Running:
+    """A crawl that gets so many Ctrl-C: the page ``/done`` is handled, ``/slow`` is being, and a page like it waits."""
+    paths = [f"/later/{number}" for number in range(30)]
+    pages = {path: html(article(path)) for path in ["/done", "/slow", *paths]}
+    pages["/slow/twin"] = html(article("/slow", frame="twin"))
+    source = STOPPED_SPIDER.replace("interrupts = 1", f"interrupts = {interrupts}")
+    settings = {
+        "CONCURRENT_REQUESTS": 2,
+        "DOWNLOADER_MIDDLEWARES": {"script.Arrivals": 900},
+        "DOWNLOAD_DELAY": 0.1,
+        "DEDUP_CLAIM_TIMEOUT": 60,
+        **settings,
+    }
+    with Site(pages) as site:
+        running = start_script(directory, source, settings, site=site.url, paths=paths)
+        running.log()  # the site is there as long
+    return running
+
+
+def test_an_interrupted_crawl_finishes_what_it_has_begun(tmp_path: Path) -> None:
+    crawl = interrupted(tmp_path, 1).results()["walker"]
+    assert crawl.stats["finish_reason"] == "shutdown"
+    assert {"/done", "/slow"} <= set(crawl.paths())
+    assert len(crawl.items) < 2 + 30
+    assert [note["path"] for note in crawl.notes] == ["/slow/twin"]
+    assert crawl.counts("handled/")["settled"] == len(crawl.items)
+    # Nothing was left behind, and the end was no death: the grace has nothing to say.
+    assert not list((tmp_path / "index").glob("run-*"))
+    assert [verdict_later(tmp_path / "index", path) for path in crawl.paths()] == ["duplicate"] * len(crawl.items)
+
+
+@pytest.mark.parametrize(("grace", "done"), [(60, "new"), (0, "duplicate")])
+def test_what_a_crawl_that_is_cut_short_has_just_settled_counts_as_lost(tmp_path: Path, grace: int, done: str) -> None:
+    log = interrupted(tmp_path, 2, DEDUP_GRACE=grace).log()
+    assert "Received SIGINT twice, forcing unclean shutdown" in log
+    assert not (tmp_path / "result.json").exists()
+    assert [verdict_later(tmp_path / "index", path) for path in ("/done", "/slow")] == [done, "new"]
+
+
+IMPATIENT_SPIDER = """
+import asyncio, os, signal
+from pathlib import Path
+from crawling import Walker
+
+class Store:
+    def process_item(self, item):
+        return item
+
+    async def close_spider(self):
+        asyncio.get_running_loop().call_later(0.2, os.kill, os.getpid(), signal.SIGINT)
+        await asyncio.sleep(2)
+        Path("stored").touch()
+
+class Spider(Walker):
+    pass
+"""
+
+
+@pytest.mark.parametrize("reactor", [True, False])
+def test_an_interrupt_while_items_are_being_stored_is_no_goodbye(tmp_path: Path, reactor: bool) -> None:
+    settings = {"ITEM_PIPELINES": {"script.Store": 1}, "TWISTED_REACTOR_ENABLED": reactor}
+    with Site({"/a": html(article("a"))}) as site:
+        start_script(tmp_path, IMPATIENT_SPIDER, settings, site=site.url, paths=["/a"]).log()
+    stored = (tmp_path / "stored").exists()
+    assert verdict_later(tmp_path / "index", "a") == ("duplicate" if stored else "new")
+    assert not stored or not reactor
+
+
+CLOSED_SPIDER = """
+import asyncio
+from crawling import Walker, seen
+from scrapy import signals
+from scrapy.extensions.closespider import CloseSpider
+
+class CloseSpiderLater(CloseSpider):
+    # The time runs from the third item: on a busy machine it could be over before the first.
+    items = 0
+
+    def spider_opened(self, spider):
+        self.crawler.signals.connect(self.wait_for_items, signal=signals.item_scraped)
+
+    def wait_for_items(self, spider):
+        self.items += 1
+        if self.items == 3:
+            super().spider_opened(spider)
+
+class Spider(Walker):
+    async def parse(self, response):
+        await asyncio.sleep(0.2)
+        yield seen(response)
+"""
+
+
+@pytest.mark.parametrize(("setting", "value"), [("CLOSESPIDER_ITEMCOUNT", 3), ("CLOSESPIDER_TIMEOUT", 1)])
+def test_a_crawl_that_closes_early_stands_for_what_it_has_stored(tmp_path: Path, setting: str, value: int) -> None:
+    pages = {f"/{number}": html(article(number)) for number in range(40)}
+    with Site(pages) as site:
+        extensions = {"scrapy.extensions.closespider.CloseSpider": None, "script.CloseSpiderLater": 0}
+        settings = {setting: value, "CONCURRENT_REQUESTS": 2, "DOWNLOAD_DELAY": 0.1, "EXTENSIONS": extensions}
+        crawl = run_script(tmp_path, CLOSED_SPIDER, settings, site=site.url, paths=list(pages))
+    assert crawl.stats["finish_reason"] == setting.lower()
+    assert 3 <= len(crawl.items) < 40
+    assert crawl.counts("handled/")["settled"] == len(crawl.items) == crawl.counts()["kept"]
+    with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as deduplicator:
+        for path in pages:
+            body = article(path[1:], frame="later").encode()
+            verdict = deduplicator.check(f"http://later{path}", body, scope=SCOPE).verdict
+            assert verdict == ("duplicate" if path in crawl.paths() else "new")
+
+
+RESUMED_SPIDER = """
+import asyncio, os, signal
+from crawling import Walker, path_of
+
+class Spider(Walker):
+    handled = 0
+
+    def request(self, path):
+        return super().request(path, errback=None)
+
+    async def parse(self, response):
+        self.handled += 1
+        if self.handled == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(0.2)
+        yield {"path": path_of(response.url), "text": response.css("h1::text").get()}
+"""
+
+
+def test_a_crawl_that_is_interrupted_and_resumed_stores_each_content_once(tmp_path: Path) -> None:
+    texts = [f"text {number}" for number in range(12)]
+    pages = {f"/{copy}/{at}": html(article(text, frame=copy)) for at, text in enumerate(texts) for copy in "abc"}
+    settings = {"CONCURRENT_REQUESTS": 6, "CONCURRENT_REQUESTS_PER_DOMAIN": 6, "JOBDIR": "job"}
+    with Site(pages) as site:
+        first = run_script(tmp_path, RESUMED_SPIDER, settings, site=site.url, paths=list(pages))
+        again = RESUMED_SPIDER.replace("== 5", "== -1")
+        second = run_script(tmp_path, again, settings, site=site.url, paths=[])
+        assert sorted(site.paths()) == sorted(pages)
+    assert first.stats["finish_reason"] == "shutdown"
+    assert second.stats["finish_reason"] == "finished"
+    assert 5 <= len(first.items) < 12
+    assert sorted(item["text"] for item in first.items + second.items) == sorted(f"Article {text}" for text in texts)
+    for crawl in (first, second):
+        assert not crawl.counts("unchecked/")

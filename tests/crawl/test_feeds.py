@@ -1,0 +1,341 @@
+"""What no feed holds counts as not stored: a second crawl on the same index, with a working feed, stores it."""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.index import test_environment
+from tests.support.crawling import Answer, Crawl, Site, article, html, run_script, start_script
+
+small_disk = test_environment.small_disk
+
+SCRIPT = """
+import asyncio, bz2, os, signal
+from pathlib import Path
+from scrapy import signals
+from scrapy.exporters import BaseItemExporter, JsonLinesItemExporter
+from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage
+from tempfile import TemporaryFile
+from crawling import Walker, path_of
+
+class Fails:
+    def __init__(self, uri, *, feed_options=None):
+        pass
+
+    def open(self, spider):
+        return TemporaryFile()
+
+    def store(self, file):
+        raise ConnectionError("the other end is closed")
+
+class Sealed:
+    __slots__ = ()
+
+    def __init__(self, uri, *, feed_options=None):
+        pass
+
+    def open(self, spider):
+        return TemporaryFile()
+
+    def store(self, file):
+        file.close()
+
+class Moves(FileFeedStorage):
+    '''Writes elsewhere, and moves the file when it is whole.'''
+
+    def open(self, spider):
+        self.wanted, self.path = self.path, self.path + ".part"
+        return super().open(spider)
+
+    def store(self, file):
+        super().store(file)
+        os.rename(self.path, self.wanted)
+
+class Bz2(FileFeedStorage):
+    def open(self, spider):
+        return bz2.open(self.path, "wb")
+
+class Late(JsonLinesItemExporter):
+    def start_exporting(self):
+        self.items = []
+
+    def export_item(self, item):
+        self.items.append(item)
+
+    def finish_exporting(self):
+        for item in self.items:
+            super().export_item(item)
+
+class WithResponse(FeedExporter):
+    def item_scraped(self, item, response, spider):
+        return super().item_scraped(item, spider)
+
+class OwnHandler(FeedExporter):
+    @classmethod
+    def from_crawler(cls, crawler):
+        exporter = cls(crawler)
+        crawler.signals.connect(exporter.open_spider, signals.spider_opened)
+        crawler.signals.connect(exporter.close_spider, signals.spider_closed)
+        crawler.signals.connect(exporter.export, signals.item_scraped)
+        return exporter
+
+    def export(self, item, spider):
+        return self.item_scraped(item, spider)
+
+class Collector(BaseItemExporter):
+    def __init__(self, file, **options):
+        super().__init__(dont_fail=True, **options)
+        self.writer, self.items = JsonLinesItemExporter(file), []
+
+    def export_item(self, item):
+        self.items.append(item)
+
+    def finish_exporting(self):
+        for item in self.items:
+            self.writer.export_item(item)
+
+def fail(params, spider):
+    raise RuntimeError("no parameters")
+
+class Spider(Walker):
+    async def parse(self, response):
+        number = int(response.url.rpartition("/")[2])
+        item = {"number": number, "text": response.text * self.times}
+        yield {**item, "bad": object()} if number == self.bad else item
+        if number == self.killed:
+            await asyncio.sleep(0.5)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def __init__(self, *args, times=0, bad=None, killed=None, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.times, self.bad, self.killed = times, bad, killed
+"""
+
+GZIP = "scrapy.extensions.postprocessing.GzipPlugin"
+PAUSE = 5
+"""The page for which the site takes so long that feeds are flushed meanwhile."""
+
+Events = dict[int, Callable[[], object]]
+
+
+def pages(visit: str, count: int, events: Events) -> dict[str, Any]:
+    """Articles 0, 1, 2 …, in another frame at each visit. Before the site answers with one of the *events*, that happens."""
+
+    def page(number: int) -> Callable[[], Answer]:
+        def answer() -> Answer:
+            events.get(number, lambda: None)()
+            return html(article(number, frame=visit))
+
+        return answer
+
+    return {f"/{visit}/{number}": page(number) for number in range(count)}
+
+
+def feed(path: Path, **options: Any) -> dict[str, Any]:
+    return {str(path): {"format": "jsonlines", **options}}
+
+
+def settings(feeds: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The feeds are flushed each second."""
+    return {"DEDUP_GRACE": 1, "FEEDS": feeds, **more}
+
+
+def crawl(directory: Path, feeds: dict[str, Any], count: int, events: Events | None = None, **more: Any) -> Crawl:
+    given = settings(feeds, **more.pop("settings", {}))
+    first = pages("first", count, events or {})
+    with Site(first) as site:
+        return run_script(directory, SCRIPT, given, site=site.url, paths=list(first), **more)
+
+
+def kill(directory: Path, feeds: dict[str, Any], count: int, events: Events | None = None, **more: Any) -> None:
+    """Crawl; the process is killed half a second after the last page."""
+    given = settings(feeds, **more.pop("settings", {}))
+    first = pages("first", count, events or {})
+    with Site(first) as site:
+        paths = list(first)
+        log = start_script(directory, SCRIPT, given, site=site.url, paths=paths, killed=count - 1, **more).log()
+    assert "Spider opened" in log
+    assert "Spider closed" not in log
+
+
+def again(directory: Path, count: int) -> set[int]:
+    """Crawl a second time, the same articles at other addresses, into a feed of its own; what that holds."""
+    second = pages("second", count, {})
+    path = directory / "second.jsonl"
+    with Site(second) as site:
+        done = run_script(directory, SCRIPT, settings(feed(path)), site=site.url, paths=list(second))
+    assert not done.lines("ERROR", "")
+    assert sum(done.counts()[verdict] for verdict in ("kept", "dropped")) == count
+    return held(path)
+
+
+def held(path: Path) -> set[int]:
+    """The numbers in a feed; torn lines do not count."""
+    content = path.read_bytes() if path.exists() else b""
+    if path.suffix == ".gz":
+        content = zlib.decompressobj(wbits=31).decompress(content)
+    return {item["number"] for item in map(item_of, content.splitlines()) if item}
+
+
+def item_of(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def pause() -> None:
+    time.sleep(2.5)
+
+
+def the_error(done: Crawl) -> str:
+    (line,) = done.lines("ERROR", "Not all feeds were stored")
+    return line
+
+
+def test_a_disk_that_is_full_for_a_while(tmp_path: Path, small_disk: Path) -> None:
+    path = small_disk / "items.jsonl"
+    events: Events = {
+        PAUSE: pause,
+        10: lambda: test_environment.fill_up(small_disk),
+        20: (small_disk / "else").unlink,
+    }
+    done = crawl(tmp_path, feed(path), 30, events, times=3)
+    stored = held(path)
+    assert stored < set(range(30))
+    assert 29 in stored
+    counted = done.stats["dedup/not_stored"]
+    assert f"{path}: OSError: [Errno 28] No space left on device. {counted} pages" in the_error(done)
+    second = again(tmp_path, 30)
+    assert stored | second == set(range(30))
+    # What was seen written before stays: it is stored once.
+    assert set(range(PAUSE - 1)).isdisjoint(second)
+    assert 20 <= counted <= len(second)
+
+
+def test_a_disk_that_is_full_when_the_feed_is_closed(tmp_path: Path, small_disk: Path) -> None:
+    # Together a little more than a page of the disk, which the feed has, and with what is flushed before less in the buffer.
+    path, count = small_disk / "items.jsonl", 152
+    events: Events = {PAUSE: pause, 7: lambda: test_environment.fill_up(small_disk)}
+    done = crawl(tmp_path, feed(path), count, events)
+    assert "Error caught on signal handler" not in done.log
+    stored = held(path)
+    assert stored < set(range(count))
+    assert f"{path}: OSError: [Errno 28] No space left on device" in the_error(done)
+    second = again(tmp_path, count)
+    assert stored | second == set(range(count))
+    assert set(range(PAUSE - 1)).isdisjoint(second)
+
+
+@pytest.mark.parametrize("reactor", [True, False])
+def test_a_storage_that_fails_at_the_end(tmp_path: Path, reactor: bool) -> None:
+    feeds = {"fails://user:secret@host/items": {"format": "jsonlines"}, **feed(tmp_path / "first.jsonl")}
+    more = {"FEED_STORAGES": {"fails": "script.Fails"}, "TWISTED_REACTOR_ENABLED": reactor}
+    done = crawl(tmp_path, feeds, 3, settings=more)
+    line = the_error(done)
+    assert "fails://host/items: ConnectionError: the other end is closed. 3 pages" in line
+    assert "first.jsonl" not in line
+    assert "secret" not in line
+    # The feed that was stored does not stand for the one that was not.
+    assert held(tmp_path / "first.jsonl") == set(range(3))
+    assert again(tmp_path, 3) == set(range(3))
+
+
+def test_a_feed_behind_one_that_fails_gets_nothing_either(tmp_path: Path, small_disk: Path) -> None:
+    test_environment.fill_up(small_disk)
+    path = tmp_path / "first.jsonl"
+    done = crawl(tmp_path, {**feed(small_disk / "items.jsonl"), **feed(path)}, 12, times=3)
+    assert held(path) < set(range(12))
+    assert "items.jsonl: OSError" in the_error(done)
+    assert held(path) | again(tmp_path, 12) == set(range(12))
+
+
+def test_feeds_that_were_not_opened_or_cannot_be_watched(tmp_path: Path) -> None:
+    feeds = {"sealed:items": {"format": "jsonlines"}, **feed(tmp_path / "first.jsonl", uri_params="script.fail")}
+    done = crawl(tmp_path, feeds, 3, settings={"FEED_STORAGES": {"sealed": "script.Sealed"}})
+    line = the_error(done)
+    assert "first.jsonl: it was not opened" in line
+    assert "sealed:items: it is not known whether it was stored. 3 pages" in line
+    assert again(tmp_path, 3) == set(range(3))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "storage"),
+    [
+        ("first.jsonl.gz", {"postprocessing": [GZIP]}, None),
+        ("first.jsonl", {"format": "collected"}, None),
+        ("first.jsonl", {"format": "late"}, None),
+        ("first.jsonl", {}, "script.Moves"),
+        ("first.jsonl", {}, "script.Bz2"),
+    ],
+    ids=["compressed", "collected", "exported late", "moved", "compressed by its storage"],
+)
+def test_a_feed_that_is_written_when_it_is_closed_is_not_when_the_crawl_is_killed(
+    tmp_path: Path, name: str, options: dict[str, Any], storage: str | None
+) -> None:
+    more: dict[str, Any] = {"FEED_EXPORTERS": {"collected": "script.Collector", "late": "script.Late"}}
+    if storage is not None:
+        more["FEED_STORAGES"] = {"": storage, "file": storage}
+    # Handled long before the grace, and once before a page that is a sign of life.
+    kill(tmp_path, feed(tmp_path / name, **options), 8, {PAUSE: pause}, settings=more)
+    assert held(tmp_path / name) == set()
+    assert again(tmp_path, 8) == set(range(8))
+
+
+def own_exporter(name: str) -> dict[str, Any]:
+    return {"EXTENSIONS": {"scrapy.extensions.feedexport.FeedExporter": None, f"script.{name}": 0}}
+
+
+@pytest.mark.parametrize("name", ["WithResponse", "OwnHandler"])
+def test_an_exporter_of_the_users_own_gets_each_item_once(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "first.jsonl"
+    done = crawl(tmp_path, feed(path), 5, settings=own_exporter(name))
+    assert len(path.read_bytes().splitlines()) == 5
+    assert "dedup/not_stored" not in done.stats
+    assert not again(tmp_path, 5)
+
+
+def test_what_an_exporter_takes_in_another_way_is_stored_when_it_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "first.jsonl"
+    kill(tmp_path, feed(path), 5, settings=own_exporter("OwnHandler"))
+    assert again(tmp_path, 5) == set(range(5))
+
+
+def test_of_batches_those_are_stored_that_were_closed_when_the_crawl_is_killed(tmp_path: Path) -> None:
+    options = {"postprocessing": [GZIP], "batch_item_count": 4}
+    kill(tmp_path, feed(tmp_path / "%(batch_id)d.jsonl.gz", **options), 7, {4: pause, 6: pause})
+    assert held(tmp_path / "1.jsonl.gz") == {0, 1, 2, 3}
+    assert held(tmp_path / "2.jsonl.gz") == set()
+    assert again(tmp_path, 7) == {4, 5, 6}
+
+
+def test_a_local_feed_that_was_flushed_is_stored_when_the_crawl_is_killed(tmp_path: Path) -> None:
+    path = tmp_path / "first.jsonl"
+    kill(tmp_path, feed(path), 8, {PAUSE: pause}, settings={"DEDUP_GRACE": 0})
+    assert held(path) >= set(range(PAUSE - 1))
+    second = again(tmp_path, 8)
+    assert held(path) | second == set(range(8))
+    assert second.isdisjoint(range(PAUSE - 1))
+
+
+def test_an_item_that_cannot_be_exported_costs_no_other_page(tmp_path: Path) -> None:
+    path = tmp_path / "first.jsonl"
+    done = crawl(tmp_path, feed(path), 5, bad=2)
+    assert done.stats["dedup/not_stored"] == 1
+    assert not done.lines("ERROR", "Not all feeds")
+    assert held(path) == {0, 1, 3, 4}
+    assert again(tmp_path, 5) == {2}
+
+
+@pytest.mark.parametrize("name", ["first.jsonl.gz", None], ids=["compressed", "no feed"])
+def test_a_crawl_that_ends_well_stands_for_all_its_pages(tmp_path: Path, name: str | None) -> None:
+    done = crawl(tmp_path, feed(tmp_path / name, postprocessing=[GZIP]) if name else {}, 5)
+    assert "dedup/not_stored" not in done.stats
+    assert again(tmp_path, 5) == set()

@@ -1,0 +1,101 @@
+"""Names of spiders as names of files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PureWindowsPath
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from crawler_dedup.crawl.filenames import safe_name
+from crawler_dedup.journal.reader import Journals
+from crawler_dedup.journal.writer import read
+from tests.crawl.test_journalfeed import STORAGES, STORING
+from tests.support.crawling import Site, article, html, run_script
+
+DEVICES = ["CON", "nul", "Aux.txt", "com1", "LPT9.log", "COM¹", "nul .x", "CONIN$"]
+OUTSIDE = [
+    "../x",
+    "..\\x",
+    "/etc/passwd",
+    "..",
+    ".",
+    "a/../b",
+    "C:x",
+    "a\0b",
+    "x\n",
+    "",
+    ".hidden",
+    "-rf",
+    "a%41",
+    "a*",
+    "\udc80",
+]
+
+
+@pytest.mark.parametrize(
+    "name", ["walker", "example.com", "news_2024-01", "my spider", "a+b=c@(d)", "новости", "新聞", "हिन्दी", "x" * 120]
+)
+def test_an_ordinary_name_stays_as_it_is(name: str) -> None:
+    assert safe_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "name", [*OUTSIDE, *DEVICES, "x" * 121, "ü" * 100, "end.", "end ", "u\u0308", "a\u202eb", "a?b#c"]
+)
+def test_every_other_name_is_changed(name: str) -> None:
+    assert safe_name(name) != name
+
+
+@example("000'" + "\U0001d400" * 25)
+@given(st.text() | st.sampled_from(OUTSIDE + DEVICES) | st.text(alphabet="./\\. :\0aA1", max_size=8))
+def test_a_name_is_one_part_of_a_path_everywhere(name: str) -> None:
+    safe = safe_name(name)
+    assert 0 < len(safe.encode()) <= 120
+    assert Path("folder", safe).name == safe == PureWindowsPath("folder", safe).name
+    assert not safe.startswith((".", "-", " "))
+    assert not safe.endswith((".", " "))
+    assert not set(safe) & set('<>:"/\\|?*%#\0\n')
+    device = safe.partition(".")[0].strip().upper()
+    assert device not in {"CON", "PRN", "AUX", "NUL"} | {
+        f"{port}{number}" for port in ("COM", "LPT") for number in "123456789¹²³"
+    }
+    assert safe_name(safe) == safe
+
+
+@given(st.lists(st.text(alphabet="./\\_:x", max_size=5), unique=True))
+def test_two_names_are_two_files(names: list[str]) -> None:
+    assert len({safe_name(name) for name in names}) == len(names)
+
+
+def test_the_journal_of_a_spider_with_such_a_name_stays_where_it_belongs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, directory = tmp_path / "stored", tmp_path / "crawl"
+    stored.mkdir()
+    monkeypatch.setenv("STORED", str(stored))
+    source = STORING.replace("self.spider.name + ", "").replace(
+        "class Spider(Walker):", "class Spider(Walker):\n    name = '../x'"
+    )
+    pages = {"/first": html(article("one")), "/copy": html(article("one", frame="copy"))}
+    own = safe_name("../x")
+    with Site(pages) as site:
+        for uri in ("%(name)s.jsonl", "keep://bucket/%(name)s.jsonl"):
+            settings = {"DEDUP_JOURNAL": uri, "FEED_STORAGES": STORAGES}
+            run_script(directory, source, settings, site=site.url, paths=list(pages))
+            if not uri.startswith("keep:"):
+                (directory / "index" / f"{own}.jsonl").rename(tmp_path / "journal.jsonl")
+    (line,) = read(tmp_path / "journal.jsonl")
+    assert line.entry is not None
+    assert (line.entry.event, line.entry.spider) == ("drop", "../x")
+    assert sorted(os.listdir(tmp_path)) == ["crawl", "journal.jsonl", "stored"]
+    assert os.listdir(stored) == [f" bucket {own}.jsonl"]
+    assert not (directory / "x.jsonl").exists()
+
+
+def test_the_commands_find_the_journal_of_a_spider_with_such_a_name(tmp_path: Path) -> None:
+    file = tmp_path / f"{safe_name('../x')}.jsonl"
+    file.touch()
+    assert Journals.beside(tmp_path, "%(name)s.jsonl").files == [file]

@@ -1,0 +1,815 @@
+"""The downloader middleware in real crawls: what it looks at, what it drops, what it says, what it never loses."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
+from tests.support.crawling import WALK, Answer, Crawl, Site, article, html, redirect, run_script, run_scripts
+
+BIGRAMS = Config(tokenizer="bigrams", max_distance=4)
+SMALLEST_MAP = 1 << 20
+
+# The gate
+
+GATE_SPIDER = """
+from crawling import Walker, seen
+from scrapy import Request
+
+class Spider(Walker):
+    async def start(self):
+        yield self.request("/original")
+        yield self.request("/asked", meta={"dedup_skip": True})
+        yield self.request("/head", method="HEAD")
+        yield self.request("/gone", meta={"handle_httpstatus_list": [404]})
+        yield self.request("/cut-off", meta={"download_fail_on_dataloss": False})
+        yield self.request("/without-end")
+        yield self.request("/data.json")
+        yield self.request("/loads-others", callback=self.load_others)
+
+    async def load_others(self, response):
+        yield seen(response)
+        for path, meta in (("/inline", {}), ("/inline-copied-meta", response.meta), ("/inline-moved", response.meta)):
+            answer = await self.crawler.engine.download_async(Request(self.site + path, meta=meta))
+            yield seen(answer)
+"""
+
+COPY = article("gate", frame="copy")
+
+
+@pytest.fixture(scope="module")
+def gate(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
+    """Behind each path stands a copy of the original: where the gate lets it through, it is dropped."""
+    pages = {
+        "/robots.txt": html(COPY),
+        "/original": html(article("gate")),
+        "/asked": html(COPY),
+        "/head": html(COPY),
+        "/gone": html(COPY, 404),
+        "/cut-off": html(COPY, Content_Length=str(len(COPY) + 100)),
+        "/without-end": html(COPY, Content_Length=""),
+        "/data.json": Answer(COPY.encode(), headers=(("Content-Type", "application/json"),)),
+        "/loads-others": html(article("gate, loads others")),
+        "/inline": html(COPY),
+        "/inline-copied-meta": html(COPY),
+        "/inline-moved": redirect("/inline"),
+    }
+    with Site(pages) as site:
+        return run_script(tmp_path_factory.mktemp("gate"), GATE_SPIDER, {"ROBOTSTXT_OBEY": True}, site=site.url)
+
+
+def test_every_page_that_the_gate_skips_is_counted_by_its_reason(gate: Crawl) -> None:
+    assert gate.counts("skipped/") == {
+        "asked": 1,
+        "no_callback": 1,
+        "inline": 3,
+        "head": 1,
+        "status": 1,
+        "incomplete": 2,
+        "not_html": 1,
+    }
+
+
+def test_skipped_pages_are_not_checked(gate: Crawl) -> None:
+    assert gate.counts()["checked"] == gate.counts()["kept"] == 2
+    assert gate.drops == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/asked", COPY),
+        ("/head", ""),
+        ("/gone", COPY),
+        ("/cut-off", COPY),
+        ("/without-end", COPY),
+        ("/data.json", COPY),
+        ("/inline-copied-meta", COPY),
+    ],
+)
+def test_a_skipped_page_passes_untouched(gate: Crawl, path: str, body: str) -> None:
+    item = gate.item(path)
+    assert item["body"] == body
+    assert item["decision"] is None
+
+
+def test_a_page_that_is_loaded_inside_a_callback_passes_untouched(gate: Crawl) -> None:
+    items = [item for item in gate.items if item["path"] == "/inline"]
+    assert [(item["body"], item["decision"]) for item in items] == [(COPY, None)] * 2  # once straight, once redirected
+
+
+def test_only_pages_with_a_decision_are_followed_to_the_end_of_their_items(gate: Crawl) -> None:
+    assert [told["path"] for told in gate.handled] == ["/original", "/loads-others"]
+
+
+RELOAD_SPIDER = """
+from crawling import Walker, seen
+from scrapy import Request
+
+class Spider(Walker):
+    def request(self, path):
+        return super().request(path, callback=self.reload if path == "/shell" else self.parse)
+
+    async def reload(self, response):
+        yield seen(response)
+        yield seen(await self.crawler.engine.download_async(Request(response.url, meta=response.meta)))
+"""
+
+
+def test_a_page_that_its_own_callback_loads_again_passes_untouched(tmp_path: Path) -> None:
+    # A shell without text that is loaded again by a browser: the answer belongs to the callback, whatever it holds.
+    answers = iter([html("<div id=app></div>"), html(COPY)])
+    with Site({"/original": html(article("gate")), "/shell": answers.__next__}) as site:
+        crawl = run_script(tmp_path, RELOAD_SPIDER, site=site.url, paths=["/original", "/shell"])
+    assert crawl.paths() == ["/original", "/shell", "/shell"]
+    assert (crawl.items[2]["body"], crawl.items[2]["decision"]) == (COPY, None)
+    assert crawl.counts("skipped/") == {"inline": 1}
+
+
+ERRBACK_SPIDER = """
+from crawling import Walker, seen
+from scrapy import Request
+
+class Spider(Walker):
+    async def failed(self, failure):
+        self.notes.append(type(failure.value).__name__)
+        yield seen(await self.crawler.engine.download_async(Request(failure.request.url, meta=failure.request.meta)))
+"""
+
+
+def test_a_page_that_its_own_errback_loads_again_passes_untouched(tmp_path: Path) -> None:
+    answers = iter([html(COPY, Content_Length=str(len(COPY) + 100)), html(COPY)])
+    with Site({"/original": html(article("gate")), "/flaky": answers.__next__}) as site:
+        crawl = run_script(tmp_path, ERRBACK_SPIDER, site=site.url, paths=["/original", "/flaky"])
+    assert crawl.notes == ["ResponseDataLossError"]
+    assert crawl.paths() == ["/original", "/flaky"]
+    assert (crawl.items[1]["body"], crawl.items[1]["decision"]) == (COPY, None)
+    assert crawl.counts("skipped/") == {"inline": 1}
+
+
+# Dropped
+
+NEAR = article("near", changed=1, count=400)
+SECOND_COPY = article(
+    "first", frame="other advertisements", links=["/behind-copy-1", "/behind-copy-2", "/behind-copy-3"]
+)
+DROP_SITE = {
+    "/first": html(article("first", links=["/behind-first"])),
+    "/copy": html(SECOND_COPY),
+    "/other": html(article("other")),
+    "/long": html(article("near", count=400)),
+    "/near": html(NEAR),
+    "/behind-first": html(article("behind first")),
+    "/behind-copy-1": html(article("behind copy 1")),
+    "/behind-copy-2": html(article("behind copy 2")),
+    "/behind-copy-3": html(article("behind copy 3")),
+}
+DROP_PATHS = ["/first", "/copy", "/other", "/long", "/near"]
+
+
+def near_distance(tmp_path: Path) -> int:
+    """How far the signatures of ``/long`` and ``/near`` are apart, by the public interface without Scrapy."""
+    with Deduplicator.open(tmp_path, BIGRAMS) as deduplicator:
+        near, long = (deduplicator.sign("http://a/", body.encode()) for body in (NEAR, article("near", count=400)))
+        match = deduplicator.compare(near, long)
+    assert match is not None
+    assert match.distance is not None
+    return match.distance
+
+
+@pytest.fixture(scope="module")
+def asked() -> list[str]:
+    """What the site of :func:`dropping` was asked for."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def dropping(tmp_path_factory: pytest.TempPathFactory, asked: list[str]) -> Crawl:
+    directory = tmp_path_factory.mktemp("dropping")
+    with Deduplicator.open(directory / "index", BIGRAMS) as deduplicator:
+        deduplicator.check("http://earlier/", article("earlier").encode())
+    with Site(DROP_SITE) as site:
+        crawl = run_script(directory, WALK, {"DEDUP_MAX_DISTANCE": 4}, site=site.url, paths=DROP_PATHS)
+        asked += site.paths()
+    return crawl
+
+
+def test_a_duplicate_never_reaches_the_spider(dropping: Crawl) -> None:
+    assert sorted(dropping.paths()) == ["/behind-first", "/first", "/long", "/other"]
+
+
+def test_the_outlinks_of_a_duplicate_are_not_followed(dropping: Crawl, asked: list[str]) -> None:
+    assert sorted(asked) == sorted([*DROP_PATHS, "/behind-first"])
+
+
+def test_the_errback_of_a_duplicate_gets_the_decision(dropping: Crawl) -> None:
+    assert [(note["path"], note["error"]) for note in dropping.notes] == [
+        ("/copy", "NearDuplicate"),
+        ("/near", "NearDuplicate"),
+    ]
+    decision = dropping.notes[0]["decision"]
+    first = dropping.item("/first")
+    assert decision["verdict"] == "duplicate"
+    assert decision["url"] == first["url"].replace("first", "copy")
+    assert decision["duplicate_of"] == first["url"]
+    assert decision["match"] == {"rule": "alike", "distance": 0, "resemblance": 1.0, "coverage": 1.0}
+
+
+def test_a_kept_page_brings_its_decision_to_the_callback(dropping: Crawl) -> None:
+    decision = dropping.item("/first")["decision"]
+    assert (decision["verdict"], decision["scope"], decision["duplicate_of"]) == ("new", "spider walker", "")
+    assert decision["url"] == dropping.item("/first")["url"]
+    assert decision["match"] is None
+
+
+def test_the_signal_of_a_drop_carries_decision_request_response_and_spider(dropping: Crawl) -> None:
+    assert len(dropping.drops) == 2
+    for told, note in zip(dropping.drops, dropping.notes, strict=True):
+        assert told == {
+            **note["decision"],
+            "request": note["decision"]["url"],
+            "response": note["decision"]["url"],
+            "spider": "walker",
+        }
+
+
+def test_the_statistics_of_a_crawl_add_up(dropping: Crawl, tmp_path: Path) -> None:
+    distance = near_distance(tmp_path)
+    assert distance > 0, "the two pages of this test must not be equal"
+    assert dropping.counts() == {
+        "checked": 6,
+        "kept": 4,
+        "dropped": 2,
+        "bytes_dropped": len(SECOND_COPY) + len(NEAR),
+        "links_dropped": 3,
+        "distance/0": 1,
+        f"distance/{distance}": 1,
+    }
+
+
+def test_each_drop_is_explained_in_one_debug_line(dropping: Crawl) -> None:
+    lines = dropping.lines("DEBUG", "Dropped duplicate")
+    assert len(lines) == 2
+    decision = dropping.notes[0]["decision"]
+    for part in (decision["url"], decision["duplicate_of"], "distance 0", "rule 'alike'", "coverage 1.00"):
+        assert part in lines[0]
+
+
+def test_the_start_of_a_crawl_says_what_is_at_work(dropping: Crawl) -> None:
+    (line,) = dropping.lines("INFO", "Near-duplicate filter: index")
+    index = Path(dropping.log.partition("Near-duplicate filter: index ")[2].partition(" holds")[0])
+    assert index.is_absolute()
+    assert (index / "data.mdb").exists()
+    assert "holds 1 pages" in line
+    assert "scheme simhash, distance 4, scope spider, action drop" in line
+    assert dropping.log.index(line) < dropping.log.index("Crawled (200)")
+
+
+def test_the_end_of_a_crawl_sums_up(dropping: Crawl) -> None:
+    (line,) = dropping.lines("INFO", "Near-duplicate filter: checked")
+    assert "checked 6 pages (at " in line
+    assert "kept 4, dropped 2 (33.3 %), unchanged 0, changed 0, unchecked 0; index of 5 pages, " in line
+
+
+def test_a_crawl_without_trouble_warns_of_nothing(dropping: Crawl) -> None:
+    assert {name for name in dropping.stats if name.startswith("log_count/")} == {"log_count/DEBUG", "log_count/INFO"}
+    assert "py.warnings" not in dropping.log
+
+
+# In flight at once
+
+
+def test_of_twelve_identical_texts_in_flight_at_once_exactly_one_is_kept(tmp_path: Path) -> None:
+    barrier = threading.Barrier(12, timeout=60)
+
+    def together(number: int) -> Answer:
+        barrier.wait()
+        return html(article("same", frame=f"number {number}"))
+
+    pages = {f"/{number}": lambda number=number: together(number) for number in range(12)}
+    settings = {"CONCURRENT_REQUESTS": 12, "CONCURRENT_REQUESTS_PER_DOMAIN": 12}
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages))
+    assert not barrier.broken
+    assert len(crawl.items) == 1
+    assert (crawl.counts()["kept"], crawl.counts()["dropped"]) == (1, 11)
+    assert {told["duplicate_of"] for told in crawl.drops} == {crawl.items[0]["url"]}
+
+
+# Marked
+
+MARK_SPIDER = """
+import dataclasses, pickle
+from crawling import Walker, seen
+from crawler_dedup import Decision
+
+class Spider(Walker):
+    def parse(self, response):
+        decision = response.meta["dedup"]
+        try:
+            decision.verdict = "new"
+        except dataclasses.FrozenInstanceError:
+            frozen = True
+        else:
+            frozen = False
+        self.notes.append([type(decision) is Decision, frozen, pickle.loads(pickle.dumps(decision)) == decision])
+        yield from super().parse(response)
+"""
+
+
+@pytest.fixture(scope="module")
+def marking(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
+    with Site(DROP_SITE) as site:
+        settings = {"DEDUP_ACTION": "mark", "DEDUP_MAX_DISTANCE": 4}
+        return run_script(tmp_path_factory.mktemp("mark"), MARK_SPIDER, settings, site=site.url, paths=DROP_PATHS)
+
+
+def test_when_marking_every_page_passes_and_its_links_are_followed(marking: Crawl) -> None:
+    assert sorted(marking.paths()) == sorted(DROP_SITE)
+    assert marking.drops == []
+    assert len(marking.notes) == len(DROP_SITE)  # one by each callback, none by an errback
+
+
+def test_when_marking_the_decision_says_which_pages_are_duplicates(marking: Crawl) -> None:
+    duplicates = [item for item in marking.items if item["verdict"] == "duplicate"]
+    assert [item["path"] for item in duplicates] == ["/copy", "/near"]
+    assert duplicates[0]["decision"]["duplicate_of"] == marking.item("/first")["url"]
+    assert duplicates[0]["decision"]["match"]["rule"] == "alike"
+
+
+def test_when_marking_duplicates_are_counted_as_marked_not_as_dropped(marking: Crawl) -> None:
+    counts = marking.counts()
+    assert (counts["checked"], counts["kept"], counts["marked"], counts["distance/0"]) == (9, 7, 2, 1)
+    assert not counts.keys() & {"dropped", "bytes_dropped", "links_dropped"}
+    (line,) = marking.lines("INFO", "Near-duplicate filter: checked")
+    assert "kept 7, marked 2 (22.2 %), unchanged 0" in line
+
+
+def test_the_decision_in_the_meta_is_frozen_and_picklable(marking: Crawl) -> None:
+    assert marking.notes == [[True, True, True]] * len(DROP_SITE)
+
+
+ACTION_SPIDERS = """
+from crawling import Walker
+
+class Drops(Walker):
+    name = "drops"
+    custom_settings = {"DEDUP_ACTION": "drop", "DEDUP_DIR": "index-of-drops"}
+    other = "mark"
+
+    async def start(self):
+        yield self.request("/original")
+        yield self.request("/copy-1")
+        yield self.request("/copy-2", meta={"dedup_action": self.other})
+
+class Marks(Drops):
+    name = "marks"
+    custom_settings = {"DEDUP_ACTION": "mark", "DEDUP_DIR": "index-of-marks"}
+    other = "drop"
+"""
+
+
+@pytest.fixture(scope="module")
+def actions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawl]:
+    pages = {path: html(article("original", frame=path)) for path in ("/original", "/copy-1", "/copy-2")}
+    with Site(pages) as site:
+        return run_scripts(tmp_path_factory.mktemp("actions"), ACTION_SPIDERS, site=site.url)
+
+
+@pytest.mark.parametrize(
+    ("spider", "marked", "dropped"), [("drops", "/copy-2", "/copy-1"), ("marks", "/copy-1", "/copy-2")]
+)
+def test_a_request_may_ask_for_the_other_action(
+    actions: dict[str, Crawl], spider: str, marked: str, dropped: str
+) -> None:
+    crawl = actions[spider]
+    assert {item["path"]: item["verdict"] for item in crawl.items} == {"/original": "new", marked: "duplicate"}
+    assert [note["path"] for note in crawl.notes] == [dropped]
+    counts = crawl.counts()
+    assert (counts["checked"], counts["kept"], counts["marked"], counts["dropped"]) == (3, 1, 1, 1)
+
+
+# A decision belongs to one page
+
+COPY_META_SPIDER = """
+from crawling import Walker, seen
+from crawler_dedup import Decision
+
+NOTES = []
+
+def note(where, request):
+    decision = request.meta.get("dedup")
+    NOTES.append([where, request.url.rpartition("/")[2], decision.url.rpartition("/")[2] if decision else None])
+
+class Before:
+    def process_request(self, request):
+        note("before", request)
+
+class After:
+    def process_request(self, request):
+        note("after", request)
+
+class Spider(Walker):
+    def parse(self, response):
+        self.notes = NOTES
+        yield seen(response)
+        if hasattr(response, "text"):
+            for link in response.css("a::attr(href)").getall():
+                request = response.follow(link, meta=response.meta)
+                note("copied", request)
+                yield request
+"""
+CHILDREN = [f"/child-{number}" for number in range(10)]
+COPY_META_SETTINGS = {
+    "DOWNLOADER_MIDDLEWARES": {"script.Before": 30, "script.After": 50},
+    "HTTPERROR_ALLOW_ALL": True,
+    "JOBDIR": "job",
+}
+
+
+@pytest.fixture(scope="module")
+def resumed(tmp_path_factory: pytest.TempPathFactory) -> list[Crawl]:
+    """A crawl that copies ``response.meta`` into its requests, stopped after four pages, and what continues it."""
+    directory = tmp_path_factory.mktemp("resumed")
+    pages = {path: html(article(path)) for path in CHILDREN}
+    pages["/parent"] = html(article("parent", links=[*CHILDREN, "/missing", "/copy"]))
+    pages["/copy"] = html(article("parent", frame="copy"))
+    with Site(pages) as site:
+        halves = [{**COPY_META_SETTINGS, "CLOSESPIDER_PAGECOUNT": 4}, COPY_META_SETTINGS]
+        return [run_script(directory, COPY_META_SPIDER, half, site=site.url, paths=["/parent"]) for half in halves]
+
+
+def test_the_decision_of_the_parent_is_gone_before_the_child_is_downloaded(resumed: list[Crawl]) -> None:
+    copied = {decided for where, _, decided in resumed[0].notes if where == "copied"}
+    assert copied == {"parent"}, "the spider of this test must copy the decision"
+    for crawl in resumed:
+        left = [decided for where, path, decided in crawl.notes if path != "parent" and where in ("before", "after")]
+        assert len(left) >= 2
+        assert set(left) == {None}
+
+
+def test_a_child_that_is_not_checked_has_no_decision_of_its_parent(resumed: list[Crawl]) -> None:
+    (missing,) = (item for crawl in resumed for item in crawl.items if item["path"] == "/missing")
+    assert missing["status"] == 404
+    assert missing["decision"] is None
+
+
+def test_a_crawl_that_was_stopped_ends_when_it_is_resumed(resumed: list[Crawl]) -> None:
+    first, second = resumed
+    assert first.stats["finish_reason"] == "closespider_pagecount"
+    assert second.stats["finish_reason"] == "finished"
+    assert "/parent" in first.paths()
+    assert {*first.paths(), *second.paths()} == {"/parent", *CHILDREN, "/missing"}
+
+
+def test_resumed_pages_are_checked_like_all_others(resumed: list[Crawl]) -> None:
+    second = resumed[1]
+    counts = second.counts()
+    assert counts["kept"] >= len(CHILDREN) - 4
+    assert counts["checked"] == counts["kept"] + counts["dropped"] + counts["unchanged"]
+    assert second.counts("skipped/") == {"status": 1}
+    assert [told["response"].rpartition("/")[2] for told in second.drops] == ["copy"]
+    assert second.drops[0]["duplicate_of"].endswith("/parent")
+
+
+def test_nothing_in_the_meta_keeps_a_request_out_of_the_disk_queue(resumed: list[Crawl]) -> None:
+    for crawl in resumed:
+        assert "scheduler/unserializable" not in crawl.stats
+        assert "scheduler/enqueued/memory" not in crawl.stats
+        assert not [line for line in crawl.lines("WARNING", "") if "scrapy.spidermiddlewares.metacopy" not in line]
+
+
+# Whatever goes wrong
+
+RAISING_EXTRACTION = """
+from crawling import Walker
+from crawler_dedup import signing
+
+def paragraphs(outline):
+    raise OSError("the extractor is out of order")
+
+signing.paragraphs = paragraphs
+
+class Spider(Walker):
+    pass
+"""
+RAISING_EXTRACTOR = """
+from crawling import Walker
+
+def extract(tree):
+    raise OSError("the extractor is out of order")
+
+class Spider(Walker):
+    pass
+"""
+RAISING_SCOPE = """
+from crawling import Walker
+
+def scope(request, response):
+    return str(1 // 0)
+
+class Spider(Walker):
+    pass
+"""
+# It goes on until the process ends: without a limit of time no page would be decided on.
+HANGING_EXTRACTOR = """
+import threading
+from crawling import Walker
+
+def extract(tree):
+    threading.Event().wait()
+
+class Spider(Walker):
+    pass
+"""
+
+
+FAILURES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "extraction raises": (RAISING_EXTRACTION, {}, "OSError"),
+    "extractor raises": (RAISING_EXTRACTOR, {"DEDUP_EXTRACTOR": "script.extract"}, "OSError"),
+    "extractor hangs": (HANGING_EXTRACTOR, {"DEDUP_EXTRACTOR": "script.extract", "DEDUP_TIMEOUT": 0.2}, "TimeoutError"),
+    "scope raises": (RAISING_SCOPE, {"DEDUP_SCOPE": "script.scope"}, "ZeroDivisionError"),
+}
+
+
+@pytest.fixture(scope="module", params=list(FAILURES))
+def failing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, str]:
+    """Three equal pages, while something in the filter is out of order; and the name of the exception."""
+    source, settings, name = FAILURES[request.param]
+    pages = {f"/{number}": html(article("same", frame=f"number {number}")) for number in range(3)}
+    with Site(pages) as site:
+        return run_script(tmp_path_factory.mktemp("failing"), source, settings, site=site.url, paths=list(pages)), name
+
+
+def test_whatever_goes_wrong_in_the_filter_no_page_is_lost(failing: tuple[Crawl, str]) -> None:
+    crawl, _ = failing
+    assert crawl.stats["finish_reason"] == "finished"
+    assert [(item["path"], item["verdict"]) for item in crawl.items] == [
+        (f"/{number}", "unchecked") for number in range(3)
+    ]
+    assert {item["decision"]["reason"] for item in crawl.items} == {"error"}
+
+
+def test_what_goes_wrong_is_counted_by_the_name_of_the_exception(failing: tuple[Crawl, str]) -> None:
+    crawl, name = failing
+    assert crawl.counts() == {"checked": 3, "unchecked": 3, "unchecked/error": 3, f"error/{name}": 3}
+
+
+def test_what_goes_wrong_for_all_pages_is_warned_about_once(failing: tuple[Crawl, str]) -> None:
+    crawl, name = failing
+    (line,) = crawl.lines("WARNING", "passes unchecked")
+    assert name in line
+    assert crawl.stats["log_count/WARNING"] == 1
+    assert "log_count/ERROR" not in crawl.stats
+    assert len(crawl.lines("DEBUG", "passes unchecked")) == 2
+
+
+def fill(index: Path) -> None:
+    """Keep pages until an index of the smallest size is full."""
+    config = Config(tokenizer="bigrams", map_size=SMALLEST_MAP)
+    with Deduplicator.open(index, config) as deduplicator:
+        page = deduplicator.sign("http://filler/", article("filler").encode())
+        for step in (100, 1):
+            pages = (replace(page, key=f"{step} {number}", scope=f"{number}") for number in count())
+            with suppress(IndexUnusable):
+                while True:
+                    deduplicator.decide(list(islice(pages, step)))
+
+
+def test_when_the_index_is_full_no_page_is_lost(tmp_path: Path) -> None:
+    fill(tmp_path / "index")
+    # Long addresses make large records: what fits into the gaps of a full index is soon used up.
+    pages = {f"/{number}?{number:01500}": html(article(f"page {number}")) for number in range(60)}
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, WALK, {"DEDUP_MAP_SIZE": SMALLEST_MAP}, site=site.url, paths=list(pages))
+    counts = crawl.counts()
+    assert crawl.paths() == list(pages)
+    assert counts["error/IndexUnusable"] == counts["unchecked"] > 0
+    assert counts["checked"] == counts["unchecked"] + counts["kept"] == 60
+    assert crawl.stats["log_count/WARNING"] == 1
+
+
+# Identity: key, scope, redirects
+
+IDENTITY_SPIDER = """
+from crawling import Walker
+
+class Spider(Walker):
+    async def start(self):
+        yield self.request("/page")
+        yield self.request("/page")
+        for number, scope in enumerate("xyx"):
+            yield self.request(f"/in-scope-{scope}-{number}", meta={"dedup_scope": scope})
+        yield self.request("/session?sid=1", meta={"dedup_key": "session"})
+        yield self.request("/session?sid=2", meta={"dedup_key": "session"})
+        yield self.request("/session?sid=3", meta={"dedup_key": "session"})
+        yield self.request("/moved")
+        yield self.request("/final")
+        yield self.request("/moved-copy")
+"""
+
+
+@pytest.fixture(scope="module")
+def identity(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
+    pages = {
+        "/page": html(article("page")),
+        **{f"/in-scope-{name}": html(article("scoped", frame=name)) for name in ("x-0", "y-1", "x-2")},
+        "/session?sid=1": html(article("session", frame="1")),
+        "/session?sid=2": html(article("session", frame="2")),
+        "/session?sid=3": html(article("session, with another text")),
+        "/moved": redirect("/final"),
+        "/final": html(article("final")),
+        "/moved-copy": redirect("/final-copy"),
+        "/final-copy": html(article("final", frame="copy")),
+    }
+    with Site(pages) as site:
+        return run_script(tmp_path_factory.mktemp("identity"), IDENTITY_SPIDER, site=site.url)
+
+
+def test_a_page_is_never_a_duplicate_of_itself(identity: Crawl) -> None:
+    twice = [item["decision"] for item in identity.items if item["path"] == "/page"]
+    assert [decision["verdict"] for decision in twice] == ["new", "unchanged"]
+    assert twice[1]["match"]["rule"] == "same bytes"
+    assert twice[1]["duplicate_of"] == ""
+
+
+def test_pages_of_two_given_scopes_are_not_compared(identity: Crawl) -> None:
+    scoped = {item["path"]: item["decision"]["scope"] for item in identity.items if "scope" in item["path"]}
+    assert scoped == {"/in-scope-x-0": "x", "/in-scope-y-1": "y"}
+    dropped = {told["url"].rpartition("/")[2]: told["duplicate_of"].rpartition("/")[2] for told in identity.drops}
+    assert dropped["in-scope-x-2"] == "in-scope-x-0"
+
+
+def test_addresses_with_one_given_key_are_one_page(identity: Crawl) -> None:
+    verdicts = {item["path"]: item["verdict"] for item in identity.items if item["path"].startswith("/session")}
+    assert verdicts == {"/session?sid=1": "new", "/session?sid=2": "unchanged", "/session?sid=3": "changed"}
+    assert identity.item("/session?sid=2")["decision"]["key"] == "session"
+
+
+def test_a_redirected_page_is_judged_under_its_final_address(identity: Crawl) -> None:
+    final = [item for item in identity.items if item["path"] == "/final"]
+    assert [item["verdict"] for item in final] == ["new", "unchanged"]  # redirected to, then asked for
+    assert final[0]["decision"]["url"] == final[0]["url"]
+    assert identity.drops[-1]["url"].endswith("/final-copy")
+    assert identity.drops[-1]["duplicate_of"].endswith("/final")
+    assert identity.drops[-1]["request"].endswith("/final-copy")
+
+
+TWO_SPIDERS = """
+from crawling import Walker
+
+class A(Walker):
+    name = "a"
+
+class B(Walker):
+    name = "b"
+
+    def request(self, path):  # other addresses than those of A: in one scope they would be the same page
+        return super().request(path + "?b")
+"""
+
+
+@pytest.mark.parametrize(("scope", "kept"), [("spider", 6), ("global", 3)])
+def test_two_spiders_share_their_pages_only_when_the_scope_says_so(tmp_path: Path, scope: str, kept: int) -> None:
+    pages = {
+        f"/{text}-{copy}": html(article(text, frame=f"copy {copy}")) for text in ("x", "y", "z") for copy in range(2)
+    }
+    with Site(pages | {f"{path}?b": page for path, page in pages.items()}) as site:
+        crawls = run_scripts(tmp_path, TWO_SPIDERS, {"DEDUP_SCOPE": scope}, site=site.url, paths=list(pages))
+    assert sum(crawl.counts()["kept"] for crawl in crawls.values()) == kept
+    assert sum(crawl.counts()["dropped"] for crawl in crawls.values()) == 12 - kept
+    for name, crawl in crawls.items():
+        expected = {"global"} if scope == "global" else {f"spider {name}"}
+        assert {told["scope"] for told in crawl.drops} == expected
+
+
+SCOPE_SPIDERS = """
+from urllib.parse import urlsplit
+from crawling import Walker
+from scrapy import Request
+
+class OfDomain(Walker):
+    name = "of_domain"
+    custom_settings = {"DEDUP_SCOPE": "domain", "DEDUP_DIR": "index-of-domain"}
+
+    def request(self, url):
+        return Request(url, meta={"proxy": self.site})
+
+class OfOwn(OfDomain):
+    name = "of_own"
+    custom_settings = {"DEDUP_SCOPE": "script.language", "DEDUP_DIR": "index-of-own"}
+
+def language(request, response):
+    return urlsplit(response.url).path.split("/")[1]
+"""
+
+
+@pytest.fixture(scope="module")
+def scopes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawl]:
+    """Equal pages on several hosts, which are reached through a proxy."""
+    urls = ["http://www.one.co.uk/de/a", "http://shop.one.co.uk/en/b", "http://www.two.co.uk/de/c"]
+    with Site({url: html(article("same", frame=url)) for url in urls}) as site:
+        return run_scripts(tmp_path_factory.mktemp("scopes"), SCOPE_SPIDERS, site=site.url, paths=urls)
+
+
+def test_the_scope_domain_is_the_registered_domain(scopes: dict[str, Crawl]) -> None:
+    crawl = scopes["of_domain"]
+    assert crawl.paths() == ["/de/a", "/de/c"]
+    assert [item["decision"]["scope"] for item in crawl.items] == ["domain one.co.uk", "domain two.co.uk"]
+    assert [told["url"] for told in crawl.drops] == ["http://shop.one.co.uk/en/b"]
+
+
+def test_the_scope_may_be_a_function_of_the_project(scopes: dict[str, Crawl]) -> None:
+    crawl = scopes["of_own"]
+    assert crawl.paths() == ["/de/a", "/en/b"]
+    assert [item["decision"]["scope"] for item in crawl.items] == ["de", "en"]
+    assert [told["url"] for told in crawl.drops] == ["http://www.two.co.uk/de/c"]
+
+
+# The project's own middlewares come first
+
+BAN_SPIDER = """
+from crawling import Walker
+
+class Retry:
+    def process_response(self, request, response):
+        return request.replace(dont_filter=True) if b"ban" in response.body[:200] else response
+
+class Spider(Walker):
+    pass
+"""
+
+
+def test_a_ban_page_that_the_project_retries_is_never_recorded(tmp_path: Path) -> None:
+    ban = article("ban: you have asked for too much")
+    answers = {path: iter([html(ban), html(article(path))]).__next__ for path in ("/one", "/two")}
+    settings = {"DOWNLOADER_MIDDLEWARES": {"script.Retry": 543}}
+    with Site(answers) as site:
+        crawl = run_script(tmp_path, BAN_SPIDER, settings, site=site.url, paths=list(answers))
+        assert site.paths() == ["/one", "/two", "/one", "/two"]
+    assert crawl.paths() == ["/one", "/two"]
+    assert crawl.counts() == {"checked": 2, "kept": 2}
+    with Deduplicator.open(tmp_path / "index", BIGRAMS) as deduplicator:
+        assert len(deduplicator) == 2
+        assert deduplicator.check("http://ban/", ban.encode(), scope="spider walker").verdict is Verdict.NEW
+
+
+# From run to run
+
+RUN_PATHS = ["/one", "/two", "/three", "/copy-of-one"]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Crawl, list[str]]]:
+    """Four crawls of one site after another, each with what the site was asked for."""
+    directory = tmp_path_factory.mktemp("runs")
+    pages = {path: html(article(path)) for path in RUN_PATHS[:3]} | {"/copy-of-one": html(article("/one", frame="2"))}
+    cached = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(directory / "cache")}
+    found = {}
+    with Site(pages) as site:
+
+        def run(name: str, settings: dict[str, Any]) -> None:
+            del site.asked[:]
+            crawl = run_script(directory, WALK, settings, site=site.url, paths=RUN_PATHS)
+            found[name] = (crawl, site.paths())
+
+        run("first", cached)
+        run("replayed", cached)
+        site.pages["/two"] = html(article("two, quite another text"))
+        run("later", {})
+        run("fresh", {"DEDUP_FRESH": True})
+    return found
+
+
+def test_pages_replayed_from_the_http_cache_are_unchanged_and_pass(runs: dict[str, tuple[Crawl, list[str]]]) -> None:
+    assert runs["first"][0].counts()["kept"] == 3
+    crawl, asked = runs["replayed"]
+    assert asked == []
+    assert [item["verdict"] for item in crawl.items] == ["unchanged"] * 3
+    assert (crawl.counts()["unchanged"], crawl.counts()["dropped"]) == (3, 1)
+
+
+def test_a_page_with_another_text_than_last_time_is_changed_and_passes(
+    runs: dict[str, tuple[Crawl, list[str]]],
+) -> None:
+    crawl, asked = runs["later"]
+    assert asked == RUN_PATHS
+    verdicts = {item["path"]: item["verdict"] for item in crawl.items}
+    assert verdicts == {"/one": "unchanged", "/two": "changed", "/three": "unchanged"}
+    counts = crawl.counts()
+    assert (counts["changed"], counts["unchanged"], counts["dropped"]) == (1, 2, 1)
+    assert "kept" not in counts
+
+
+def test_a_fresh_index_knows_no_page_of_earlier_runs(runs: dict[str, tuple[Crawl, list[str]]]) -> None:
+    crawl, _ = runs["fresh"]
+    assert "holds 0 pages" in crawl.lines("INFO", "Near-duplicate filter: index")[0]
+    assert [item["verdict"] for item in crawl.items] == ["new"] * 3
+    assert crawl.counts()["dropped"] == 1

@@ -1,0 +1,498 @@
+"""The same pages again: in a later run, from a cache, retried, redirected, insisted on, after a crawl that was killed."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator
+from tests.support.crawling import Crawl, Site, article, html, paragraphs, redirect, run_script, start_script, words
+
+BIGRAMS = Config(tokenizer="bigrams")
+SCOPE = "spider walker"
+
+SPIDER = """
+from crawling import Walker, seen
+
+class Spider(Walker):
+    def request(self, path):
+        meta = {"dedup_key": path.partition("?")[0]} if path.startswith("/keyed") else {}
+        return super().request(path, meta=meta)
+
+    def parse(self, response):
+        yield seen(response)
+"""
+"""Follows no links. Addresses that begin with ``/keyed`` are the same page, whatever their query is."""
+
+
+# A second run
+
+
+def hub(seed: object, links: list[str], frame: str = "") -> str:
+    """A page whose links are what it is about; its main text says nothing of them."""
+    listed = "".join(f'<li><a href="{link}">{" ".join(words(link, 8))}</a></li>' for link in links)
+    return (
+        f"<!doctype html><html lang='en'><head><title>Hub {seed}</title></head><body><nav>{frame}</nav>"
+        f"<main><h1>Hub {seed}</h1>{paragraphs(words(seed, 60))}<ul>{listed}</ul></main></body></html>"
+    )
+
+
+def links(name: str, count: int = 30) -> list[str]:
+    return [f"/{name}/{number}" for number in range(count)]
+
+
+FIRST_VISIT = {
+    "/same": html(article("same")),
+    "/changed": html(article("changed")),
+    "/hub": html(hub("hub", links("entry"))),
+    "/one-of-two": html(hub("two", links("left"))),
+    "/other-of-two": html(hub("two", links("right"))),
+    "/moves": redirect("/final?sid=1"),
+    "/keyed?sid=1": html(article("keyed", frame="1")),
+}
+SECOND_VISIT = {
+    "/same": FIRST_VISIT["/same"],
+    "/changed": html(article("changed, quite another text")),
+    "/hub": html(hub("hub", links("entry", 31))),
+    "/one-of-two": html(article("no hub any more")),
+    "/moves": redirect("/final?sid=2"),
+    "/keyed?sid=2": html(article("keyed", frame="2")),
+    "/old-text-of-changed": html(article("changed", frame="old")),
+    "/new-text-of-changed": html(article("changed, quite another text", frame="new")),
+    "/old-text-of-two": html(hub("two", links("right"), frame="old")),
+}
+FINALS = {f"/final?sid={sid}": html(article("final", frame=str(sid))) for sid in (1, 2)}
+
+
+@pytest.fixture(scope="module")
+def second_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawl]:
+    """What a second run finds, for each ``DEDUP_REVISIT``."""
+    directory = tmp_path_factory.mktemp("second")
+    with Site(FIRST_VISIT | FINALS) as site:
+        first = run_script(directory, SPIDER, site=site.url, paths=list(FIRST_VISIT))
+        assert {item["verdict"] for item in first.items} == {"new"}
+        assert len(first.items) == len(FIRST_VISIT)
+        site.pages |= SECOND_VISIT
+        found = {}
+        for revisit in ("pass", "drop"):
+            shutil.copytree(directory / "index", directory / revisit / "index")
+            settings = {"DEDUP_REVISIT": revisit}
+            found[revisit] = run_script(directory / revisit, SPIDER, settings, site=site.url, paths=list(SECOND_VISIT))
+    return found
+
+
+def verdicts(crawl: Crawl) -> dict[str, str]:
+    return {item["path"]: item["verdict"] for item in crawl.items}
+
+
+def test_unchanged_pages_pass_unless_that_is_asked_for(second_runs: dict[str, Crawl]) -> None:
+    found = verdicts(second_runs["pass"])
+    unchanged = {path for path, verdict in found.items() if verdict == "unchanged"}
+    # The key of a redirected page is that of where it leads to, which is another address now.
+    assert unchanged == {"/same", "/final?sid=2", "/keyed?sid=2"}
+    counts = second_runs["pass"].counts()
+    assert (counts["unchanged"], counts["unchanged_dropped"]) == (3, 0)
+
+
+def test_unchanged_pages_are_dropped_where_that_is_asked_for(second_runs: dict[str, Crawl]) -> None:
+    crawl = second_runs["drop"]
+    dropped = {note["path"]: note["decision"] for note in crawl.notes if note["decision"]["verdict"] == "unchanged"}
+    assert set(dropped) == {"/same", "/final?sid=2", "/keyed?sid=2"}
+    assert not dropped.keys() & set(crawl.paths())
+    assert {note["error"] for note in crawl.notes} == {"NearDuplicate"}
+    assert [told["verdict"] for told in crawl.drops].count("unchanged") == 3
+    counts = crawl.counts()
+    assert (counts["unchanged"], counts["unchanged_dropped"], counts["dropped"]) == (3, 3, 2)
+    assert counts["checked"] == len(SECOND_VISIT)
+
+
+@pytest.mark.parametrize("revisit", ["pass", "drop"])
+def test_a_changed_page_passes_and_takes_the_place_of_what_it_was(second_runs: dict[str, Crawl], revisit: str) -> None:
+    crawl = second_runs[revisit]
+    found = verdicts(crawl)
+    assert {path for path, verdict in found.items() if verdict == "changed"} == {"/changed", "/hub", "/one-of-two"}
+    assert crawl.counts()["changed"] == 3
+    assert found["/old-text-of-changed"] == "new"
+    duplicates = {note["path"]: note["decision"]["duplicate_of"] for note in crawl.notes}
+    assert duplicates["/new-text-of-changed"] == crawl.item("/changed")["url"]
+
+
+@pytest.mark.parametrize("revisit", ["pass", "drop"])
+def test_what_a_changed_page_was_still_stands_where_another_page_is_like_it(
+    second_runs: dict[str, Crawl], revisit: str
+) -> None:
+    crawl = second_runs[revisit]
+    duplicates = {note["path"]: note["decision"]["duplicate_of"] for note in crawl.notes}
+    assert duplicates["/old-text-of-two"].endswith("/other-of-two")
+
+
+def test_many_small_changes_are_measured_against_what_is_kept(tmp_path: Path) -> None:
+    pages = {f"/keyed?{changed}": article("drift", count=400, changed=changed) for changed in range(0, 120, 10)}
+    expected, kept = [], None
+    with Deduplicator.open(tmp_path / "scratch", BIGRAMS) as deduplicator:
+        for body in pages.values():
+            page = deduplicator.sign("http://drift/", body.encode())
+            if kept is None or deduplicator.compare(page, kept) is None:
+                expected.append("new" if kept is None else "changed")
+                kept = page
+            else:
+                expected.append("unchanged")
+    assert expected[:4] == ["new", "unchanged", "unchanged", "unchanged"]
+    assert 1 <= expected.count("changed") < 4
+    with Site({path: html(body) for path, body in pages.items()}) as site:
+        crawl = run_script(tmp_path, SPIDER, site=site.url, paths=list(pages))
+    assert [item["verdict"] for item in crawl.items] == expected
+
+
+# The same answer again
+
+
+def test_what_a_cache_replays_is_no_visit(tmp_path: Path) -> None:
+    pages = {f"/{number}": html(article(number)) for number in range(3)}
+    settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path / "cache"), "DEDUP_REVISIT": "drop"}
+    with Site(pages) as site:
+        first = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(pages))
+        replayed = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(pages))
+        assert site.paths() == list(pages)
+        assert first.counts() == {"checked": 3, "kept": 3}
+        assert set(verdicts(replayed).values()) == {"unchanged"}
+        assert replayed.paths() == list(pages)
+        # The very same pages from the network are dropped.
+        visited = run_script(tmp_path, SPIDER, {"DEDUP_REVISIT": "drop"}, site=site.url, paths=list(pages))
+    assert visited.paths() == []
+    assert visited.counts()["unchanged_dropped"] == 3
+
+
+RETRIES_SPIDER = """
+from crawling import Walker, path_of, seen
+from scrapy.downloadermiddlewares.retry import get_retry_request
+from crawler_dedup import release
+
+class Spider(Walker):
+    def parse(self, response):
+        yield seen(response)
+        times = response.meta.get("retry_times", 0)
+        if path_of(response.url) == "/asked-for-twice" and not times:
+            yield get_retry_request(response.request, spider=self, reason="as told")
+        if path_of(response.url) == "/captcha" and not times:
+            release(response)
+            yield get_retry_request(response.request, spider=self, reason="a captcha")
+"""
+
+
+@pytest.mark.parametrize("revisit", ["pass", "drop"])
+def test_a_page_that_is_retried_is_never_dropped(tmp_path: Path, revisit: str) -> None:
+    pages: dict[str, Any] = {
+        "/flaky": iter([html(article("flaky"), 503), html(article("flaky"))]).__next__,
+        "/asked-for-twice": html(article("asked for twice")),
+        "/captcha": iter([html(article("captcha")), html(article("behind it"))]).__next__,
+        "/captcha-of-another": html(article("captcha", frame="another")),
+    }
+    settings = {
+        "RETRY_ENABLED": True,
+        "DEDUP_REVISIT": revisit,
+        "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.LifoMemoryQueue",  # a retry comes at once
+    }
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, RETRIES_SPIDER, settings, site=site.url, paths=list(pages))
+    assert crawl.notes == []
+    assert sorted((item["path"], item["verdict"]) for item in crawl.items) == [
+        ("/asked-for-twice", "new"),
+        ("/asked-for-twice", "unchanged"),
+        ("/captcha", "new"),
+        ("/captcha", "new"),
+        ("/captcha-of-another", "new"),
+        ("/flaky", "new"),
+    ]
+    assert crawl.counts("skipped/") == {}
+
+
+INSISTS_SPIDER = """
+from crawling import Walker, path_of, seen
+from scrapy import Request
+
+class Spider(Walker):
+    def parse(self, response):
+        yield seen(response)
+
+    def failed(self, failure):
+        super().failed(failure)
+        if path_of(failure.request.url).endswith("anew"):
+            return Request(failure.request.url, errback=self.failed, dont_filter=True)
+        return failure.request.replace(dont_filter=True)
+"""
+
+
+def test_an_errback_that_repeats_what_was_dropped_gets_the_page_in_the_end(tmp_path: Path) -> None:
+    originals = {path: html(article(path)) for path in ("/unchanged", "/unchanged-anew")}
+    copies = {f"/copy-of{path}": html(article(path, frame="copy")) for path in originals}
+    originals = {path.replace("/copy-of", ""): page for path, page in originals.items()}
+    with Site(originals | copies) as site:
+        run_script(tmp_path, SPIDER, site=site.url, paths=list(originals))
+        del site.asked[:]
+        settings = {"DEDUP_REVISIT": "drop"}
+        crawl = run_script(tmp_path, INSISTS_SPIDER, settings, site=site.url, paths=[*originals, *copies])
+        assert set(Counter(site.paths()).values()) == {6}
+    assert crawl.stats["finish_reason"] == "finished"
+    assert sorted(crawl.paths()) == sorted([*originals, *copies])
+    assert {(item["verdict"], item["decision"]["reason"]) for item in crawl.items} == {
+        ("unchecked", "asked for again and again")
+    }
+    assert set(Counter(note["path"] for note in crawl.notes).values()) == {5}
+    counts = crawl.counts()
+    assert (counts["dropped"], counts["unchanged_dropped"]) == (10, 10)
+    assert counts["unchecked/asked_for_again_and_again"] == counts["unchecked"] == 4
+
+
+# Expired
+
+
+def test_pages_that_were_not_visited_for_long_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    ages = {"old": 20, "old, not met again": 11, "young": 9}
+    for text, age in ages.items():
+        monkeypatch.setattr("crawler_dedup.index.runs.time", lambda age=age: now - age * 86_400)
+        with Deduplicator.open(tmp_path / "index", BIGRAMS) as deduplicator:
+            key = "/keyed" if text == "old" else None
+            assert deduplicator.check(f"http://{text}/", article(text).encode(), key=key, scope=SCOPE).verdict == "new"
+    monkeypatch.undo()
+    pages = {
+        "/keyed": html(article("old")),
+        "/copy-of-old": html(article("old", frame="copy")),
+        "/copy-of-young": html(article("young", frame="copy")),
+    }
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, SPIDER, {"DEDUP_EXPIRE_DAYS": 10}, site=site.url, paths=list(pages))
+    assert "holds 3 pages" in crawl.lines("INFO", "Near-duplicate filter: index")[0]
+    assert verdicts(crawl) == {"/keyed": "new"}
+    assert {note["path"]: note["decision"]["duplicate_of"] for note in crawl.notes} == {
+        "/copy-of-old": crawl.item("/keyed")["url"],
+        "/copy-of-young": "http://young/",
+    }
+    assert len(crawl.lines("INFO", "pages that expired")) == 1
+    with Deduplicator.open(tmp_path / "index", BIGRAMS) as deduplicator:
+        assert len(deduplicator) == 2  # the young page, and the old one that was met again
+        later = deduplicator.check("http://later/", article("old, not met again").encode(), scope=SCOPE)
+    assert later.verdict == "new"
+
+
+def test_an_expired_page_stands_for_nothing_before_it_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time()
+    monkeypatch.setattr("crawler_dedup.index.runs.time", lambda: now - 11 * 86_400)
+    with Deduplicator.open(tmp_path, BIGRAMS) as deduplicator:
+        deduplicator.check("http://old/", article("old").encode())
+    monkeypatch.undo()
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", expire_days=10)) as deduplicator:
+        assert deduplicator.check("http://copy/", article("old", frame="copy").encode()).verdict == "new"
+
+
+# Killed
+
+KILLED_SPIDER = """
+import asyncio, os, signal
+from pathlib import Path
+from crawling import Walker, path_of, seen
+
+class Buffered:
+    # As feeds are: what is not on disk when the process dies is lost.
+    def open_spider(self):
+        self.items = []
+
+    def process_item(self, item):
+        self.items.append(item["text"] + "\\n")
+        return item
+
+    def close_spider(self):
+        Path("stored").write_text("".join(self.items))
+
+class Spider(Walker):
+    handled = 0
+
+    def __init__(self, *args, dies_at=None, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.dies_at = dies_at
+
+    async def parse(self, response):
+        self.handled += 1
+        if self.handled == self.dies_at:
+            await asyncio.sleep(0.3)  # what was settled is written
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.handled % 2:
+            await asyncio.sleep(0.2)
+        yield {"path": path_of(response.url), "text": response.css("h1::text").get()}
+"""
+
+
+def test_what_a_killed_crawl_has_not_stored_is_stored_by_the_next_one(tmp_path: Path) -> None:
+    texts = [f"text {number}" for number in range(16)]
+    # Each run meets the pages at other addresses: that a page is known by its own address does not help.
+    pages = {f"/{at}?{run}": html(article(text, frame=str(run))) for run in (1, 2) for at, text in enumerate(texts)}
+    settings = {"CONCURRENT_REQUESTS": 4, "ITEM_PIPELINES": {"script.Buffered": 100}}
+    with Site(pages) as site:
+        killed = start_script(
+            tmp_path, KILLED_SPIDER, settings, site=site.url, paths=list(pages)[: len(texts)], dies_at=10
+        )
+        assert "Spider closed" not in killed.log()
+        assert len(site.paths()) >= 10
+        assert not (tmp_path / "stored").exists()
+        crawl = run_script(tmp_path, KILLED_SPIDER, settings, site=site.url, paths=list(pages)[len(texts) :])
+    assert sorted((tmp_path / "stored").read_text().splitlines()) == sorted(f"Article {text}" for text in texts)
+    assert crawl.counts()["dropped"] == 0
+    assert len(crawl.lines("INFO", "may not have stored")) == 1
+
+
+# Several at once
+
+SEVERAL_SPIDERS = """
+from crawling import Walker
+
+class A(Walker):
+    name = "a"
+
+    def request(self, path):
+        return super().request(f"{path}/{self.name}")
+
+class B(A):
+    name = "b"
+"""
+
+
+def test_several_spiders_in_several_processes_keep_each_content_once_between_them(tmp_path: Path) -> None:
+    texts = [f"text {number}" for number in range(25)]
+    pages = {
+        f"/{process}/{at}/{spider}": html(article(text, frame=f"{process}{spider}"))
+        for process in "xy"
+        for spider in "ab"
+        for at, text in enumerate(texts)
+    }
+    settings = {
+        "DEDUP_DIR": str(tmp_path / "shared"),
+        "DEDUP_SCOPE": "global",
+        # A quarter of the pages that may be in flight may wait long: here those are all that are.
+        "CONCURRENT_REQUESTS": 16,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 4,
+    }
+    with Site(pages) as site:
+        running = [
+            start_script(
+                tmp_path / process,
+                SEVERAL_SPIDERS,
+                settings,
+                site=site.url,
+                paths=[f"/{process}/{at}" for at in range(len(texts))],
+            )
+            for process in "xy"
+        ]
+        crawls = [crawl for one in running for crawl in one.results().values()]
+    assert len(crawls) == 4
+    assert not [crawl.counts("unchecked/") for crawl in crawls if crawl.counts("unchecked/")]
+    kept = [item["body"].partition("<h1>Article ")[2].partition("<")[0] for crawl in crawls for item in crawl.items]
+    assert sorted(kept) == sorted(texts)
+    assert sum(crawl.counts()["dropped"] for crawl in crawls) == 3 * len(texts)
+    with Deduplicator.open(tmp_path / "shared", BIGRAMS) as deduplicator:
+        assert len(deduplicator) == len(texts)
+    assert not list((tmp_path / "shared").glob("run-*"))
+
+
+# Crawls that do not come to their end
+
+
+def test_pages_of_a_crawl_that_was_interrupted_pass_until_one_comes_to_its_end(tmp_path: Path) -> None:
+    """Its links may not have been followed: what stands behind them must not be lost."""
+    pages = {path: html(article(path)) for path in ("/a", "/b", "/c")}
+    drop = {"DEDUP_REVISIT": "drop"}
+    with Site(pages) as site:
+        crawls = [
+            run_script(tmp_path, SPIDER, {**drop, **more}, site=site.url, paths=list(pages))
+            for more in ({"CLOSESPIDER_PAGECOUNT": 2}, {}, {})
+        ]
+    interrupted, finished, incremental = crawls
+    assert interrupted.stats["finish_reason"] == "closespider_pagecount"
+    assert finished.paths() == ["/a", "/b", "/c"]
+    assert finished.counts()["unchanged"] == len(interrupted.paths()) > 0
+    assert incremental.paths() == []
+    assert incremental.counts()["unchanged_dropped"] == 3
+
+
+def test_a_job_that_is_stopped_and_resumed_comes_to_its_end(tmp_path: Path) -> None:
+    pages = {path: html(article(path)) for path in ("/a", "/b", "/c")}
+    drop = {"DEDUP_REVISIT": "drop"}
+    with Site(pages) as site:
+        stopped = {**drop, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_PAGECOUNT": 1}
+        first = run_script(tmp_path, SPIDER, stopped, site=site.url, paths=list(pages))
+        again = run_script(tmp_path, SPIDER, drop, site=site.url, paths=first.paths())
+    assert first.paths()
+    assert again.counts()["unchanged_dropped"] == len(first.paths())
+
+
+SLOW_SPIDER = """
+import asyncio
+from crawling import Walker
+
+class Spider(Walker):
+    async def parse(self, response):
+        if response.url.endswith("/late"):
+            await asyncio.sleep(2)
+            yield response.follow("/look")
+        yield {"path": response.url}
+"""
+
+
+def test_a_local_feed_is_written_within_the_grace(tmp_path: Path) -> None:
+    """Scrapy itself writes it when its buffer is full, which with small items takes for ever."""
+    feed, sizes = tmp_path / "items.jsonl", []
+
+    def look() -> Any:
+        sizes.append(feed.stat().st_size)
+        return html(article("look"))
+
+    pages: dict[str, Any] = {path: html(article(path)) for path in ("/a", "/late")}
+    settings = {"DEDUP_GRACE": 4, "FEEDS": {str(feed): {"format": "jsonlines"}}}
+    with Site({**pages, "/look": look}) as site:
+        run_script(tmp_path, SLOW_SPIDER, settings, site=site.url, paths=list(pages))
+    assert sizes[0] > 0
+
+
+# Redirections
+
+
+def test_a_page_whose_first_address_led_elsewhere_before_is_no_duplicate_of_itself(tmp_path: Path) -> None:
+    targets = iter(["/x?1", "/y?1", "/y?2", "/y?3"])
+    pages = {"/x?1": html(article("x")), **{f"/y?{visit}": html(article("y", frame=str(visit))) for visit in (1, 2, 3)}}
+    with Site({**pages, "/first": lambda: redirect(next(targets))}) as site:
+        verdicts = [run_script(tmp_path, SPIDER, site=site.url, paths=["/first"]).items[0]["verdict"] for _ in range(4)]
+    assert verdicts == ["new", "new", "unchanged", "unchanged"]
+
+
+COPYING_SPIDER = """
+from crawling import Walker, seen
+
+class Spider(Walker):
+    def parse(self, response):
+        yield seen(response)
+        for link in response.css("a::attr(href)").getall():
+            yield response.follow(link, meta=response.meta, errback=self.failed)
+"""
+
+
+def test_redirections_that_a_spider_copies_from_the_parent_mean_nothing(tmp_path: Path) -> None:
+    pages = {
+        "/from": redirect("/to"),
+        "/to": html(article("same", links=["/copy", "/moved"])),
+        "/copy": html(article("same", links=["/copy", "/moved"], frame="copy")),
+        "/moved": redirect("/there"),
+        "/there": html(article("another")),
+    }
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, COPYING_SPIDER, site=site.url, paths=["/from"])
+        again = run_script(tmp_path, SPIDER, site=site.url, paths=["/moved"])
+    assert crawl.paths() == ["/to", "/there"]
+    assert [note["path"] for note in crawl.notes] == ["/copy"]
+    assert again.items[0]["verdict"] == "unchanged"

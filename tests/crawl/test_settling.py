@@ -1,0 +1,320 @@
+"""How the handling of a page ended: its callback and its items, told once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler_dedup.settling import Outcome
+from tests.support.crawling import Crawl, Site, article, html, run_script
+
+SPIDER = """
+import asyncio
+from crawling import Walker, path_of, seen
+from scrapy import Request, signals
+from scrapy.exceptions import DropItem
+
+from crawler_dedup import page_handled
+
+
+class Pipeline:
+    async def process_item(self, item):
+        if item["fate"] == "dropped":
+            raise DropItem("as told")
+        if item["fate"] == "failed":
+            raise OSError("as told")
+        if item["fate"] == "waits for another page":
+            await item.pop("event").wait()
+        return item
+
+
+class Refuses:
+    # Stands nearer to the spider than the filter's own middleware, as those of projects do.
+    def process_spider_input(self, response):
+        if "refused" in response.url:
+            raise KeyError("refused")
+
+
+class Rescues:
+    def process_spider_exception(self, response, exception):
+        if "rescued" not in response.url:
+            return None
+        fate = "failed" if "item-fails" in response.url else "scraped"
+        return [] if "without-items" in response.url else [{"path": path_of(response.url), "fate": fate}]
+
+
+class Breaks:
+    async def process_spider_output(self, response, result):
+        async for one in result:
+            yield one
+        if "broken-by-another-middleware" in response.url:
+            raise ValueError("as told")
+
+
+class Spider(Walker):
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.told, signal=page_handled)
+        crawler.signals.connect(spider.scraped, signal=signals.item_scraped)
+        spider.ends = {}
+        return spider
+
+    async def start(self):
+        yield {"path": "none", "fate": "scraped"}
+        async for request in super().start():
+            yield request
+
+    def told(self, response):
+        self.notes.append("told " + path_of(response.url))
+
+    def scraped(self, item):
+        if item["path"] in self.ends:
+            self.ends[item["path"]].set()
+
+    def request(self, path, **arguments):
+        name = path.strip("/").replace("-", "_")
+        return super().request(path, callback=getattr(self, name.removesuffix("_copy"), self.one_item), **arguments)
+
+    def item(self, response, fate="scraped", **others):
+        return {"path": path_of(response.url), "fate": fate, **others}
+
+    def one_item(self, response):
+        yield self.item(response)
+
+    def two_items_and_a_request(self, response):
+        yield self.item(response)
+        yield response.follow("/requested", callback=self.one_item)
+        yield None
+        yield self.item(response)
+
+    async def async_generator(self, response):
+        yield self.item(response)
+        await asyncio.sleep(0)
+        yield self.item(response)
+
+    def list_of_items(self, response):
+        return [self.item(response), self.item(response)]
+
+    async def awaited_list(self, response):
+        return [self.item(response)]
+
+    def one_item_returned(self, response):
+        return self.item(response)
+
+    def no_items(self, response):
+        self.notes.append("called " + path_of(response.url))
+
+    def raises_at_once(self, response):
+        raise ValueError("as told")
+
+    def raises_before_the_first_item(self, response):
+        raise ValueError("as told")
+        yield
+
+    def raises_after_an_item(self, response):
+        yield self.item(response)
+        raise ValueError("as told")
+
+    async def raises_after_an_item_async(self, response):
+        yield self.item(response)
+        raise ValueError("as told")
+
+    def raises_after_a_request(self, response):
+        yield response.follow("/requested-2", callback=self.one_item)
+        raise ValueError("as told")
+
+    def one_of_three_comes_out(self, response):
+        for fate in ("dropped", "scraped", "failed"):
+            yield self.item(response, fate)
+
+    def all_dropped(self, response):
+        yield self.item(response, "dropped")
+        yield self.item(response, "dropped")
+
+    def all_failed(self, response):
+        yield self.item(response, "failed")
+
+    def slow_item(self, response):
+        event = asyncio.Event()
+        yield self.item(response, "waits for another page", event=event)
+        yield response.follow("/after-slow-item", callback=self.after_slow_item, cb_kwargs={"event": event})
+
+    async def waits_for_its_item(self, response):
+        end = self.ends[path_of(response.url)] = asyncio.Event()
+        yield self.item(response)
+        await end.wait()
+        yield self.item(response)
+
+    def after_slow_item(self, response, event):
+        # The callback of the other page has ended: its request could not be here otherwise.
+        self.notes.append("called " + path_of(response.url))
+        event.set()
+
+    def rescued_raises_at_once(self, response):
+        raise ValueError("as told")
+
+    def rescued_without_items(self, response):
+        raise ValueError("as told")
+        yield
+
+    def rescued_generator(self, response):
+        raise ValueError("as told")
+        yield
+
+    def rescued_generator_item_fails(self, response):
+        raise ValueError("as told")
+        yield
+
+    def rescued_after_an_item(self, response):
+        yield self.item(response)
+        raise ValueError("as told")
+
+    async def rescued_after_an_item_that_has_ended(self, response):
+        end = self.ends[path_of(response.url)] = asyncio.Event()
+        yield self.item(response)
+        await end.wait()
+        raise ValueError("as told")
+
+    def refused_handled_by_errback(self, response):
+        raise AssertionError("the middleware refuses this page")
+
+    refused = refused_handled_by_errback
+
+    def failed(self, failure):
+        path = path_of(failure.request.url)
+        self.notes.append("errback " + path)
+        if path == "/refused-handled-by-errback":
+            return [{"path": path, "fate": "scraped"}]
+        if path.endswith("copy"):
+            return [{"path": path, "fate": "scraped", "from": "errback"}]
+        return failure
+"""
+SETTINGS = {
+    "ITEM_PIPELINES": {"script.Pipeline": 100},
+    "SPIDER_MIDDLEWARES": {"script.Rescues": 550, "script.Refuses": 560, "script.Breaks": 570},
+}
+
+WELL = Outcome()
+OUTCOMES = {
+    "/two-items-and-a-request": Outcome(scraped=2),
+    "/requested": Outcome(scraped=1),
+    "/async-generator": Outcome(scraped=2),
+    "/list-of-items": Outcome(scraped=2),
+    "/awaited-list": Outcome(scraped=1),
+    "/one-item-returned": Outcome(scraped=1),
+    "/no-items": WELL,
+    "/raises-at-once": Outcome(callback=False),
+    "/raises-before-the-first-item": Outcome(callback=False),
+    "/raises-after-an-item": Outcome(callback=False, scraped=1),
+    "/raises-after-an-item-async": Outcome(callback=False, scraped=1),
+    "/raises-after-a-request": Outcome(callback=False),
+    "/requested-2": Outcome(scraped=1),
+    "/one-of-three-comes-out": Outcome(scraped=1, dropped=1, failed=1),
+    "/all-dropped": Outcome(dropped=2),
+    "/all-failed": Outcome(failed=1),
+    "/slow-item": Outcome(scraped=1),
+    "/after-slow-item": WELL,
+    "/waits-for-its-item": Outcome(scraped=2),
+    "/broken-by-another-middleware": Outcome(callback=False, scraped=1),
+    "/rescued-raises-at-once": Outcome(scraped=1),
+    "/rescued-without-items": WELL,
+    "/rescued-generator": Outcome(scraped=1),
+    "/rescued-generator-item-fails": Outcome(failed=1),
+    "/rescued-after-an-item": Outcome(scraped=2),
+    "/rescued-after-an-item-that-has-ended": Outcome(scraped=2),
+    "/refused": Outcome(callback=False),
+    "/refused-handled-by-errback": Outcome(scraped=1),
+}
+REQUESTED_BY_OTHERS = {"/requested", "/requested-2", "/after-slow-item"}
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
+    """One page for each way in which a callback and its items can end."""
+    pages = {path: html(article(path)) for path in OUTCOMES}
+    pages["/no-items-copy"] = html(article("/no-items", frame="copy"))
+    pages["/not-checked"] = html("<p>No such page.</p>", 404)
+    paths = [path for path in pages if path not in REQUESTED_BY_OTHERS]
+    settings = {**SETTINGS, "HTTPERROR_ALLOWED_CODES": [404]}
+    with Site(pages) as site:
+        return run_script(tmp_path_factory.mktemp("settling"), SPIDER, settings, site=site.url, paths=paths)
+
+
+def told(outcome: Outcome, path: str) -> dict[str, Any]:
+    return {
+        "callback": outcome.callback,
+        "scraped": outcome.scraped,
+        "dropped": outcome.dropped,
+        "failed": outcome.failed,
+        "well": outcome.well,
+        "path": path,
+        "spider": "walker",
+    }
+
+
+@pytest.mark.parametrize("path", list(OUTCOMES))
+def test_each_page_is_told_once_with_what_became_of_it(crawl: Crawl, path: str) -> None:
+    assert [one for one in crawl.handled if one["path"] == path] == [told(OUTCOMES[path], path)]
+
+
+def test_a_page_is_over_when_its_last_item_is_not_when_its_callback_is(crawl: Crawl) -> None:
+    notes = [note for note in crawl.notes if "slow-item" in note]
+    assert notes[0] == "called /after-slow-item"
+    assert sorted(notes[1:]) == ["told /after-slow-item", "told /slow-item"]
+
+
+def test_pages_without_a_decision_are_not_told(crawl: Crawl) -> None:
+    assert "/not-checked" in crawl.paths()
+    assert "/not-checked" not in {one["path"] for one in crawl.handled}
+
+
+def test_an_item_that_comes_from_no_page_passes(crawl: Crawl) -> None:
+    assert crawl.paths().count("none") == 1
+    assert "log_count/CRITICAL" not in crawl.stats
+    assert "Error caught on signal handler" not in crawl.log
+
+
+def test_a_dropped_page_is_not_told_whatever_its_errback_yields(crawl: Crawl) -> None:
+    assert [item["from"] for item in crawl.items if item["path"] == "/no-items-copy"] == ["errback"]
+    assert crawl.counts()["dropped"] == 1
+    assert "/no-items-copy" not in {one["path"] for one in crawl.handled}
+
+
+def test_the_statistics_count_pages_that_went_well_and_badly(crawl: Crawl) -> None:
+    well = sum(outcome.well for outcome in OUTCOMES.values())
+    counts = crawl.counts("handled/")
+    assert {"well": counts["well"], "badly": counts["badly"]} == {"well": well, "badly": len(OUTCOMES) - well}
+
+
+def test_the_filter_hides_no_error_of_the_project(crawl: Crawl) -> None:
+    assert crawl.stats["spider_exceptions/ValueError"] == 6
+    assert crawl.stats["item_dropped_reasons_count/DropItem"] == 3
+
+
+@pytest.mark.parametrize(
+    ("outcome", "well"),
+    [
+        (Outcome(), True),
+        (Outcome(scraped=1), True),
+        (Outcome(scraped=1, dropped=1, failed=1), True),
+        (Outcome(dropped=1), False),
+        (Outcome(failed=1), False),
+        (Outcome(callback=False), False),
+        (Outcome(callback=False, scraped=1), False),
+    ],
+)
+def test_a_page_went_well_when_its_callback_did_and_an_item_came_out_or_none_was_made(
+    outcome: Outcome, well: bool
+) -> None:
+    assert outcome.well is well
+
+
+def test_when_marking_duplicates_are_told_like_other_pages(tmp_path: Path) -> None:
+    pages = {path: html(article("same", frame=path)) for path in ("/one", "/two")}
+    settings = {**SETTINGS, "DEDUP_ACTION": "mark"}
+    with Site(pages) as site:
+        crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(pages))
+    assert crawl.handled == [told(Outcome(scraped=1), path) for path in pages]

@@ -1,0 +1,350 @@
+"""How a crawl starts: what stops it, what leaves it alone, and in which surroundings it works."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator
+from tests.support.crawling import (
+    WALK,
+    Answer,
+    Crawl,
+    Site,
+    article,
+    html,
+    run_scrapy,
+    run_script,
+    run_scripts,
+    start_script,
+)
+
+ADDON = 'ADDONS = {"crawler_dedup.Addon": 500}\n'
+DOWNLOADER = "crawler_dedup.middleware.DedupMiddleware"
+SPIDER = "crawler_dedup.settling.SettlingMiddleware"
+PAGES = {"/page": html(article("page")), "/copy": html(article("page", frame="copy"))}
+
+PROJECT_SPIDER = '''
+import scrapy
+
+class Spider(scrapy.Spider):
+    name = "project"
+    start_urls = ["{site}/page", "{site}/copy"]
+
+    def parse(self, response):
+        """
+        @url {site}/page
+        @returns items 1 1
+        @scrapes title
+        """
+        yield {{"title": response.css("h1::text").get(), "url": response.url}}
+'''
+
+
+def project(directory: Path, site: Site, settings: str) -> Path:
+    """A Scrapy project in *directory* with one spider, ``project``, and these settings."""
+    (directory / "scrapy.cfg").write_text("[settings]\ndefault = project_settings\n")
+    common = "SPIDER_MODULES = ['project_spiders']\nCONCURRENT_REQUESTS = 1\nTELNETCONSOLE_ENABLED = False\n"
+    (directory / "project_settings.py").write_text(common + settings)
+    (directory / "project_spiders.py").write_text(PROJECT_SPIDER.format(site=site.url))
+    return directory
+
+
+def index_of(directory: Path) -> Path:
+    """Where the index of a project stands by default."""
+    return directory / ".scrapy" / "dedup"
+
+
+# What is wrong stops the crawl
+
+WRONG = {
+    "a value that is not allowed": (
+        ADDON + "DEDUP_MAX_DISTANCE = 8",
+        "DEDUP_MAX_DISTANCE = 8 is not allowed; it takes 0 to 7.",
+    ),
+    "an unknown name": (
+        ADDON + "DEDUP_MAX_DISTANCES = 3",
+        "Unknown setting DEDUP_MAX_DISTANCES; there are DEDUP_ENABLED,",
+    ),
+    "only the downloader middleware": (
+        f"DOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: 40}}",
+        f"crawler-dedup needs both its middlewares, but SPIDER_MIDDLEWARES lacks {SPIDER}.",
+    ),
+    "only the spider middleware": (
+        f"SPIDER_MIDDLEWARES = {{{SPIDER!r}: 10}}",
+        f"crawler-dedup needs both its middlewares, but DOWNLOADER_MIDDLEWARES lacks {DOWNLOADER}.",
+    ),
+    "the add-on without the spider middleware": (
+        f"{ADDON}SPIDER_MIDDLEWARES = {{{SPIDER!r}: None}}",
+        f"crawler-dedup needs both its middlewares, but SPIDER_MIDDLEWARES lacks {SPIDER}.",
+    ),
+    "the add-on without the downloader middleware": (
+        f"{ADDON}DOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: None}}",
+        f"crawler-dedup needs both its middlewares, but DOWNLOADER_MIDDLEWARES lacks {DOWNLOADER}.",
+    ),
+    "another reactor": (
+        ADDON + "TWISTED_REACTOR = 'twisted.internet.selectreactor.SelectReactor'",
+        "crawler-dedup needs the asyncio reactor, Scrapy's default, or TWISTED_REACTOR_ENABLED = False;"
+        " TWISTED_REACTOR is 'twisted.internet.selectreactor.SelectReactor'.",
+    ),
+    "a scope that cannot be imported": (
+        ADDON + "DEDUP_SCOPE = 'project_settings.no_such_scope'",
+        "DEDUP_SCOPE = 'project_settings.no_such_scope' cannot be imported",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", list(WRONG))
+def test_what_is_wrong_stops_the_crawl_with_a_sentence_before_the_first_page(tmp_path: Path, wrong: str) -> None:
+    settings, sentence = WRONG[wrong]
+    with Site(PAGES) as site:
+        done = run_scrapy(project(tmp_path, site, settings), "crawl", "project")
+        assert site.asked == []
+    assert sentence in done.stdout
+    assert done.returncode != 0
+    assert "Near-duplicate filter" not in done.stdout
+
+
+def test_an_index_of_another_tokenizer_stops_the_crawl_and_keeps_its_pages(tmp_path: Path) -> None:
+    with Deduplicator.open(index_of(tmp_path), Config(tokenizer="bigrams")) as deduplicator:
+        deduplicator.check("http://earlier/", article("earlier").encode())
+    with Site(PAGES) as site:
+        done = run_scrapy(project(tmp_path, site, ADDON), "crawl", "project")
+        assert site.asked == []
+    assert done.returncode != 0
+    assert "was made with another configuration" in done.stdout
+    assert "tokenizer: index has 'bigrams' / you have 'jieba'" in done.stdout
+    assert "DEDUP_DIR" in done.stdout
+    assert "DEDUP_FRESH" in done.stdout
+    with Deduplicator.open(index_of(tmp_path), Config(tokenizer="bigrams")) as deduplicator:
+        assert len(deduplicator) == 1
+
+
+def test_an_index_that_cannot_be_opened_stops_the_crawl(tmp_path: Path) -> None:
+    index_of(tmp_path).parent.mkdir()
+    index_of(tmp_path).write_text("A file stands where the directory should be.")
+    with Site(PAGES) as site:
+        done = run_scrapy(project(tmp_path, site, ADDON), "crawl", "project")
+        assert site.asked == []
+    assert done.returncode != 0
+    assert f"The index in {index_of(tmp_path)} cannot be opened" in done.stdout
+
+
+# Switched on and off
+
+
+def test_switched_off_the_filter_leaves_the_crawl_alone(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        crawl = run_script(tmp_path, WALK, {"DEDUP_ENABLED": "False"}, site=site.url, paths=list(PAGES))
+    assert crawl.paths() == list(PAGES)
+    assert not crawl.counts()
+    assert not crawl.counts("handled/")
+    assert [item["decision"] for item in crawl.items] == [None, None]
+    assert not (tmp_path / "index").exists()
+    assert "Near-duplicate filter" not in crawl.log
+
+
+def enabled(crawl: Crawl, kind: str) -> list[str]:
+    """The middlewares that Scrapy says it has enabled, in order."""
+    listed = crawl.log.partition(f"Enabled {kind} middlewares:\n[")[2].partition("]\n")[0]
+    return [one.strip().removeprefix("<class ").removesuffix(">").strip("'") for one in listed.split(",")]
+
+
+def assert_drops_the_copy(crawl: Crawl) -> None:
+    assert crawl.paths() == ["/page"]
+    assert (crawl.counts()["kept"], crawl.counts()["dropped"]) == (1, 1)
+    assert crawl.counts("handled/") == {"well": 1, "settled": 1}
+
+
+def test_the_add_on_puts_both_middlewares_outermost(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        crawl = run_script(tmp_path, WALK, site=site.url, paths=list(PAGES))
+    assert_drops_the_copy(crawl)
+    for kind, path in (("downloader", DOWNLOADER), ("spider", SPIDER)):
+        assert enabled(crawl, kind)[0] == path
+        assert enabled(crawl, kind).count(path) == 1
+
+
+def test_an_order_that_the_project_gives_wins_over_the_add_on(tmp_path: Path) -> None:
+    settings = {"DOWNLOADER_MIDDLEWARES": {DOWNLOADER: 5000}, "SPIDER_MIDDLEWARES": {SPIDER: 5000}}
+    with Site(PAGES) as site:
+        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=list(PAGES))
+    assert_drops_the_copy(crawl)
+    for kind, path in (("downloader", DOWNLOADER), ("spider", SPIDER)):
+        assert enabled(crawl, kind)[-1] == path
+        assert enabled(crawl, kind).count(path) == 1
+
+
+def test_two_lines_of_settings_do_what_the_add_on_does(tmp_path: Path) -> None:
+    settings = {"DOWNLOADER_MIDDLEWARES": {DOWNLOADER: 40}, "SPIDER_MIDDLEWARES": {SPIDER: 10}}
+    with Site(PAGES) as site:
+        crawl = run_script(tmp_path, WALK, settings, addon=False, site=site.url, paths=list(PAGES))
+    assert_drops_the_copy(crawl)
+    assert "Addon" not in crawl.log
+
+
+# Scrapy's commands
+
+INSPECTIONS = {
+    "shell": (["shell", "{url}", "-c", "response.css('h1::text').get()"], "Article page"),
+    "fetch": (["fetch", "--nolog", "{url}"], "Article page"),
+    "parse": (["parse", "--spider", "project", "-c", "parse", "{url}"], "'title': 'Article page'"),
+    "check": (["check", "project"], "Ran 2 contracts"),
+}
+
+
+@pytest.mark.parametrize("command", list(INSPECTIONS))
+def test_a_command_that_looks_at_single_pages_works_and_files_nothing(tmp_path: Path, command: str) -> None:
+    arguments, expected = INSPECTIONS[command]
+    with Site(PAGES) as site:
+        directory = project(tmp_path, site, ADDON)
+        done = run_scrapy(directory, *(one.format(url=f"{site.url}/page") for one in arguments))
+        assert "GET /page" in site.asked
+    assert expected in done.stdout
+    assert done.returncode == 0
+    assert not index_of(directory).exists()
+    assert "Near-duplicate filter" not in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["crawl", "project"], ["runspider", "project_spiders.py"]], ids=["crawl", "run"])
+def test_a_command_that_crawls_files_its_pages(tmp_path: Path, arguments: list[str]) -> None:
+    with Site(PAGES) as site:
+        directory = project(tmp_path, site, ADDON + "DEDUP_TOKENIZER = 'bigrams'\n")
+        done = run_scrapy(directory, *arguments)
+    assert done.returncode == 0
+    assert "'dedup/dropped': 1" in done.stdout
+    with Deduplicator.open(index_of(directory), Config(tokenizer="bigrams")) as deduplicator:
+        assert len(deduplicator) == 1
+
+
+# Surroundings
+
+
+def test_the_filter_works_without_a_twisted_reactor(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        settings = {"TWISTED_REACTOR_ENABLED": False}
+        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=list(PAGES))
+    assert "Not using a Twisted reactor" in crawl.log
+    assert_drops_the_copy(crawl)
+    assert [note["error"] for note in crawl.notes] == ["NearDuplicate"]
+    assert crawl.stats["finish_reason"] == "finished"
+
+
+TEXTS = [f"text {number}" for number in range(20)]
+
+
+def copies(name: str) -> dict[str, Any]:
+    return {f"/{name}/{number}": html(article(text, frame=name)) for number, text in enumerate(TEXTS)}
+
+
+def assert_each_text_is_kept_once(crawls: list[Crawl]) -> None:
+    """Two crawls have met each of the texts."""
+    kept = [item["body"].partition("<h1>Article ")[2].partition("<")[0] for crawl in crawls for item in crawl.items]
+    assert sorted(kept) == sorted(TEXTS)
+    dropped = [told for crawl in crawls for told in crawl.drops]
+    assert len(dropped) == len(TEXTS)
+    assert {told["duplicate_of"] for told in dropped} == {item["url"] for crawl in crawls for item in crawl.items}
+
+
+TWO_SPIDERS = """
+from crawling import Walker
+
+class A(Walker):
+    name = "a"
+
+    async def start(self):
+        for number in range(20):
+            yield self.request(f"/{self.name}/{number}")
+
+class B(A):
+    name = "b"
+"""
+
+
+def test_two_spiders_in_one_process_share_one_index(tmp_path: Path) -> None:
+    settings = {"DEDUP_SCOPE": "global", "CONCURRENT_REQUESTS": 4, "CONCURRENT_REQUESTS_PER_DOMAIN": 4}
+    with Site(copies("a") | copies("b")) as site:
+        crawls = run_scripts(tmp_path, TWO_SPIDERS, settings, site=site.url)
+    assert crawls.keys() == {"a", "b"}
+    assert_each_text_is_kept_once(list(crawls.values()))
+    assert "log_count/WARNING" not in crawls["a"].stats.keys() | crawls["b"].stats.keys()
+    with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as deduplicator:
+        assert len(deduplicator) == len(TEXTS)
+
+
+def test_two_processes_at_once_keep_each_text_once_between_them(tmp_path: Path) -> None:
+    # Each page is sent only when both processes have asked for it: they judge it at the same time.
+    together = [threading.Barrier(2, timeout=60) for _ in TEXTS]
+
+    def meeting(path: str, page: Answer) -> Any:
+        def answer() -> Answer:
+            together[int(path.rpartition("/")[2])].wait()
+            return page
+
+        return answer
+
+    settings = {
+        "DEDUP_DIR": str(tmp_path / "shared"),
+        "DEDUP_SCOPE": "global",
+        "CONCURRENT_REQUESTS": 4,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 4,
+    }
+    pages = {path: meeting(path, page) for name in "ab" for path, page in copies(name).items()}
+    with Site(pages) as site:
+        running = [
+            start_script(tmp_path / name, WALK, settings, site=site.url, paths=list(copies(name))) for name in "ab"
+        ]
+        crawls = [crawl for one in running for crawl in one.results().values()]
+    assert not any(barrier.broken for barrier in together)
+    assert_each_text_is_kept_once(crawls)
+    with Deduplicator.open(tmp_path / "shared", Config(tokenizer="bigrams")) as deduplicator:
+        assert len(deduplicator) == len(TEXTS)
+
+
+FAILING_START = """
+import asyncio
+from pathlib import Path
+import scrapy
+from scrapy.crawler import AsyncCrawlerRunner
+import sys
+
+class Bad:
+    def open_spider(self):
+        raise RuntimeError("no database")
+    def process_item(self, item):
+        return item
+
+class Spider(scrapy.Spider):
+    name = "walker"
+    async def start(self):
+        yield scrapy.Request(sys.argv[1])
+    def parse(self, response):
+        print(response.meta["dedup"].verdict.value, flush=True)
+
+async def main():
+    base = {"ADDONS": {"crawler_dedup.Addon": 500}, "DEDUP_DIR": "index", "DEDUP_TOKENIZER": "bigrams",
+            "TELNETCONSOLE_ENABLED": False, "TWISTED_REACTOR_ENABLED": False}
+    for more in ({"ITEM_PIPELINES": {Bad: 1}}, {"DEDUP_FRESH": True}):
+        try:
+            await AsyncCrawlerRunner({**base, **more}).crawl(Spider)
+        except RuntimeError as error:
+            print(error, flush=True)
+    print(len(list(Path("index").resolve().glob("run-*"))), flush=True)
+
+asyncio.run(main())
+"""
+
+
+def test_a_crawl_that_cannot_start_leaves_the_index_to_the_next_one(tmp_path: Path) -> None:
+    directory = (tmp_path / "index").resolve()
+    with Deduplicator.open(directory, Config(tokenizer="bigrams")) as deduplicator:
+        deduplicator.check("http://old/", article("a").encode(), scope="spider walker")
+    with Site({"/a": html(article("a", frame="again"))}) as site:
+        command = [sys.executable, "-c", FAILING_START.replace('"index"', repr(str(directory))), f"{site.url}/a"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split("\n") == ["no database", "new", "0", ""], done.stderr

@@ -1,0 +1,542 @@
+"""Schemes side by side: held against each pair by hand, against ``evaluate`` with one scheme, and as a command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from crawler_dedup import Config
+from crawler_dedup.cli import app
+from crawler_dedup.evaluation import contest
+from crawler_dedup.evaluation.contest import Contestant, OfScheme, Row, Standing
+from crawler_dedup.evaluation.counts import Counts
+from crawler_dedup.evaluation.edits import edited_sets, is_chinese
+from crawler_dedup.evaluation.labelled import LabelledPair, read_folder
+from crawler_dedup.evaluation.pairs import DocumentKey, SignedDocument, sign_documents
+from crawler_dedup.signing.schemes import NAMES, Scheme, ValueScheme, scheme_of
+from crawler_dedup.signing.schemes.shingling import SUPERSHINGLES, Shingling
+from crawler_dedup.signing.text import Text
+from tests.evaluation.test_pairs import pair, write_lines, write_set
+from tests.support.crawling import article
+from tests.support.prose import html, prose, sentences, text_of
+
+CONFIG = Config(tokenizer="bigrams")
+BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
+COMPARED = ("simhash", "exact", "minhash", "shingling lookup=minima", "pinyin")
+
+
+# The folder
+
+
+def chinese_page(seed: int, *, left_out: int = 0, frame: str = "") -> str:
+    made = sentences(seed, 30, chinese=True)
+    return html("\n".join("".join(made[at : at + 4]) for at in range(left_out, 30, 4)), frame).decode()
+
+
+def links(count: int) -> str:
+    return "<ul>" + "".join(f'<li><a href="/{one}">story {one} of the list</a></li>' for one in range(count)) + "</ul>"
+
+
+PAGES = {
+    **{f"{one}": article(one) for one in range(3)},
+    "0 copy": article(0, frame="copy"),
+    "1 changed": article(1, changed=2),
+    "2 changed": article(2, changed=40),
+    "short": article("short", count=40),
+    "short changed": article("short", count=40, changed=2),
+    "empty": "<html><body></body></html>",
+    "deep": "<div>" * 1000,
+    "list": f"<title>List</title>{links(20)}",
+    "list copy": f"<title>List</title><nav>copy</nav>{links(20)}",
+    "tea": chinese_page(0),
+    "tea copy": chinese_page(0, frame="copy"),
+    "tea excerpt": chinese_page(0, left_out=2),
+    "train": chinese_page(1),
+}
+KINDS = {"kind_a": "page", "kind_b": "page"}
+ENGLISH = [
+    pair("0", "0 copy", 1, **KINDS, min_chars=900),
+    pair("1 changed", "1", 1, **KINDS, min_chars=900),
+    pair("2", "2 changed", 0, **KINDS, min_chars=900),
+    pair("0", "1", 0, **KINDS, min_chars=900),
+    pair("short", "short changed", 1, **KINDS, min_chars=240),
+    pair("list", "list copy", 1, kind_a="archive", kind_b="archive"),
+    pair("empty", "deep", 1),
+    pair("empty", "0", 0),
+    pair("0", "2", "grey"),
+]
+CHINESE = [
+    pair("tea", "tea copy", 1),
+    pair("tea", "tea excerpt", 1),
+    pair("train", "tea", 0),
+    pair("0", "tea", 0),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("labelled")
+    write_set(folder, PAGES, ENGLISH, name="english.")
+    return write_set(folder, PAGES, CHINESE, name="chinese.")
+
+
+# What is measured
+
+
+def quiet(_: str, __: int | None) -> Callable[[int], None]:
+    return lambda _: None
+
+
+def stand(
+    folder: Path, names: Sequence[str], *, jobs: int = 1, lookups: int = 0, config: Config = CONFIG, **more: Any
+) -> list[Standing]:
+    return list(contest.stand(folder, read_folder(folder), names, config, jobs, lookups, quiet, **more))
+
+
+@pytest.fixture(scope="module")
+def standings(folder: Path) -> dict[str, Standing]:
+    found = stand(folder, COMPARED)
+    assert [one.name for one in found] == [*COMPARED]
+    return {one.name: one for one in found}
+
+
+@pytest.fixture(scope="module", params=COMPARED)
+def spec(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def standing(standings: Mapping[str, Standing], spec: str) -> Standing:
+    return standings[spec]
+
+
+# By hand
+
+
+@pytest.fixture(scope="module")
+def documents(folder: Path) -> dict[DocumentKey, SignedDocument]:
+    return sign_documents(folder, read_folder(folder), CONFIG, 1, lambda _: None)
+
+
+def is_called(scheme: Scheme, new: str, kept: str) -> bool:
+    """Whether *new* is dropped while *kept* is kept."""
+    if not text_of(new).units or not text_of(kept).units:
+        return False
+    ours, theirs = (scheme.sign(text_of(one)) for one in (new, kept))
+    found = scheme.compare(ours, theirs)
+    if found is None or (found.distance is not None and found.distance > CONFIG.max_distance):
+        return False
+    asked = scheme.least_hits(ours.value) if isinstance(scheme, ValueScheme) and ours.value else 1
+    return len(set(scheme.probes(ours)) & set(scheme.keys(theirs))) >= asked
+
+
+def outcome(label: int | str, called: bool) -> Counts:
+    if label == "grey":
+        return Counts()
+    if label == 1:
+        return Counts(found=1) if called else Counts(missed=1)
+    return Counts(false=1) if called else Counts(apart=1)
+
+
+Belongs = Callable[[str, LabelledPair, str, str], bool]
+PARTS: dict[str, Belongs] = {
+    "english": lambda name, *_: name == "english",
+    "chinese": lambda name, *_: name == "chinese",
+    "all": lambda *_: True,
+    "page–page": lambda _, one, *__: one.kind_a == one.kind_b == "page",
+    "lists": lambda _, one, *__: "archive" in (one.kind_a, one.kind_b),
+    "short (under 250 characters)": lambda _, one, *__: one.min_chars == 240,
+    "long": lambda _, one, *__: one.min_chars == 900,
+    "Chinese": lambda _, __, *texts: all(map(is_chinese, texts)),
+}
+
+
+def labelled(
+    folder: Path, documents: Mapping[DocumentKey, SignedDocument]
+) -> Iterator[tuple[str, LabelledPair, str, str]]:
+    for one in read_folder(folder):
+        for each in one.pairs:
+            yield one.name, each, documents[one.name, each.id_a].text, documents[one.name, each.id_b].text
+
+
+def test_the_scheme_alone_is_right_as_often_as_by_hand(
+    folder: Path, documents: dict[DocumentKey, SignedDocument], standing: Standing, spec: str
+) -> None:
+    scheme = scheme_of(spec, CONFIG)
+    expected = dict.fromkeys(PARTS, Counts())
+    for name, each, a, b in labelled(folder, documents):
+        called = is_called(scheme, a, b) or is_called(scheme, b, a)
+        for part, belongs in PARTS.items():
+            if belongs(name, each, a, b):
+                expected[part] += outcome(each.label, called)
+    alone = {row.name: row.alone for row in standing.rows if row.ruled is not None}
+    assert alone == expected
+    assert sorted(alone, key=list(alone).index)[:3] == ["chinese", "english", "all"]
+
+
+def test_of_edited_texts_only_the_new_one_is_looked_up(
+    documents: dict[DocumentKey, SignedDocument], standing: Standing, spec: str
+) -> None:
+    scheme = scheme_of(spec, CONFIG)
+    expected = {}
+    for name, pairs in edited_sets(one.text for one in documents.values()):
+        counts = (outcome(one.label, is_called(scheme, one.new, one.kept)) for one in pairs)
+        expected[name] = sum(counts, Counts())
+    assert {row.name: row.alone for row in standing.rows if row.ruled is None} == expected
+    assert expected["excerpt of 60 %"].apart + expected["excerpt of 60 %"].false > 0
+
+
+def test_some_schemes_are_right_where_others_are_not(standings: Mapping[str, Standing]) -> None:
+    """Else the tests above say little."""
+    counts = {name: {row.name: row.alone for row in one.rows} for name, one in standings.items()}
+    assert counts["exact"]["english"].missed > counts["simhash"]["english"].missed
+    assert counts["exact"]["homophones, 20 %"].found == 0 < counts["pinyin"]["homophones, 20 %"].found
+    assert len({tuple(one.values()) for one in counts.values()}) == len(counts)
+
+
+def test_with_the_rules_it_is_right_as_often_as_evaluate_says(folder: Path, standing: Standing, spec: str) -> None:
+    result = cli("evaluate", folder, "--jobs", 1, *BIGRAMS, "-s", f"DEDUP_SCHEME={spec}", "--json")
+    said = {
+        one["part"] or one["set"] or "all": Counts(*(one[name] for name in ("found", "missed", "false", "apart")))
+        for one in json.loads(result.stdout)["sets"]
+    }
+    ruled = {row.name: row.ruled for row in standing.rows if row.ruled is not None and row.name != "Chinese"}
+    assert ruled == said
+
+
+def test_costs_are_means_of_all_texts_with_words(
+    documents: dict[DocumentKey, SignedDocument], standing: Standing, spec: str
+) -> None:
+    texts = {one.text for one in documents.values()}
+    for _, pairs in edited_sets(texts):
+        texts |= {text for one in pairs for text in (one.new, one.kept)}
+    sizes = [8 + len(scheme_of(spec, CONFIG).sign(text_of(one)).value) for one in texts if text_of(one).units]
+    assert len(sizes) < len(texts)
+    assert standing.size == pytest.approx(sum(sizes) / len(sizes))
+    assert standing.sign_micros > 0
+    assert standing.lookup_micros is None
+
+
+def test_every_bar_of_progress_comes_to_its_end(folder: Path) -> None:
+    done: dict[str, list[int]] = {}
+
+    def start(what: str, total: int | None) -> Callable[[int], None]:
+        assert total is not None
+        done[what] = [total, 0]
+
+        def advance(number: int) -> None:
+            done[what][1] += number
+
+        return advance
+
+    sets = read_folder(folder)
+    list(contest.stand(folder, sets, ["exact"], CONFIG, 1, 1000, start))
+    assert list(done) == ["reading", "signing: exact", "looking up: exact"]
+    assert all(total == reached for total, reached in done.values())
+    assert done["looking up: exact"] == [2, 2]
+
+
+# Contestants of one's own
+
+
+class ByWords:
+    """Texts are alike that share four fifths of their words; of the new one only."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+
+    def sign(self, text: Text) -> frozenset[str]:
+        return frozenset(text.units)
+
+    def calls(self, new: Any, kept: Any) -> bool:
+        return len(new & kept) >= self.share * len(new)
+
+    def size(self, signature: Any) -> int:
+        return 10 * len(signature)
+
+
+def by_words(name: str, config: Config) -> Contestant:
+    assert config == CONFIG
+    return ByWords(float(name))
+
+
+def by_words_or_scheme(name: str, config: Config) -> Contestant:
+    return by_words(name, config) if name[0] == "0" else OfScheme(name, config)
+
+
+def costless(rows: Sequence[Standing]) -> list[tuple[str, Sequence[Row], float]]:
+    return [(one.name, one.rows, one.size) for one in rows]
+
+
+def test_another_way_to_compare_texts_stands_beside_them(
+    folder: Path, documents: dict[DocumentKey, SignedDocument]
+) -> None:
+    strict, loose = stand(folder, ["1", "0.8"], make=by_words, lookups=500)
+    assert strict.lookup_micros is loose.lookup_micros is None
+    for one, share in ((strict, 1), (loose, 0.8)):
+        assert all(row.ruled is None for row in one.rows)
+        ours = ByWords(share)
+        expected = Counts()
+        for _, each, a, b in labelled(folder, documents):
+            new, kept = (ours.sign(text_of(text)) for text in (a, b))
+            called = bool(new and kept) and (ours.calls(new, kept) or ours.calls(kept, new))
+            expected += outcome(each.label, called)
+        assert next(row.alone for row in one.rows if row.name == "all") == expected
+        assert one.sign_micros > 0
+    excerpts = [next(row.alone for row in one.rows if row.name == "excerpt of 60 %") for one in (strict, loose)]
+    assert [one.missed > 0 for one in excerpts] == [True, False]  # words are cut where the excerpt begins and ends
+
+
+def test_who_calls_everything_alike_is_wrong_about_all_others(folder: Path) -> None:
+    (everything,) = stand(folder, ["0"], make=by_words)
+    for row in everything.rows:
+        if row.name.startswith(("Traditional", "excerpt")):
+            assert row.alone.found == row.alone.false > 0
+            assert (row.alone.missed, row.alone.apart) == (0, 0)
+
+
+def test_processes_find_what_one_finds(folder: Path, standings: Mapping[str, Standing]) -> None:
+    alone = [*stand(folder, ["0.8"], make=by_words), standings["minhash"]]
+    together = stand(folder, ["0.8", "minhash"], jobs=2, lookups=500, make=by_words_or_scheme)
+    assert costless(together) == costless(alone)
+    assert [(one.lookup_micros or 0) > 0 for one in together] == [False, True]
+
+
+# Look-ups
+
+
+def test_look_ups_are_timed_where_they_are_asked_for(folder: Path) -> None:
+    for one in stand(folder, ["simhash", "shingling"], lookups=500):
+        assert one.lookup_micros is not None
+        assert one.lookup_micros > 0
+
+
+@pytest.mark.parametrize("lookups", [1, 499, 501])
+def test_look_ups_are_timed_in_an_index_of_any_size(folder: Path, lookups: int) -> None:
+    (found,) = stand(folder, ["exact"], lookups=lookups)
+    assert found.lookup_micros is not None
+
+
+@pytest.mark.parametrize("text", ["<p>too short</p>" * 30, ""], ids=["short lines", "no text"])
+def test_pages_of_which_no_index_can_be_made_time_no_look_ups(tmp_path: Path, text: str) -> None:
+    pages = {name: f"<html><body>{text}<nav>{name}</nav></body></html>" for name in "ab"}
+    write_set(tmp_path, pages, [pair("a", "b", 1)])
+    (found,) = stand(tmp_path, ["exact"], lookups=500)
+    assert found.lookup_micros is None
+
+
+# Met in the index
+
+MET = "minhash rows=128"  # one key of all numbers: only equal texts meet
+MORE = prose(0) + "\n" + "".join(sentences(1, 3))
+
+
+def test_what_is_alike_and_not_met_is_not_called_alike() -> None:
+    scheme, contestant = scheme_of(MET, CONFIG), OfScheme(MET, CONFIG)
+    new, kept = text_of(prose(0)), text_of(MORE)
+    signed = [scheme.sign(one) for one in (new, kept)]
+    assert scheme.compare(*signed) is not None
+    assert not contestant.calls(*map(contestant.sign, (new, kept)))
+    assert contestant.calls(contestant.sign(new), contestant.sign(new))
+    loose = OfScheme("minhash", CONFIG)
+    assert loose.calls(*map(loose.sign, (new, kept)))
+
+
+@pytest.mark.parametrize(("asked", "called"), [(SUPERSHINGLES, True), (SUPERSHINGLES + 1, False)])
+def test_as_many_keys_must_be_common_as_the_scheme_asks_for(
+    monkeypatch: pytest.MonkeyPatch, asked: int, called: bool
+) -> None:
+    monkeypatch.setattr(Shingling, "least_hits", lambda *_: asked)
+    contestant = OfScheme("shingling", CONFIG)
+    signature = contestant.sign(text_of(prose(0)))
+    assert contestant.calls(signature, signature) == called
+
+
+@pytest.fixture
+def nearly_alike(tmp_path: Path) -> Path:
+    pages = {"new": html(prose(0)).decode(), "kept": html(MORE).decode()}
+    return write_set(tmp_path, pages, [pair("new", "kept", 1)])
+
+
+def test_what_a_crawl_would_not_meet_is_missed_and_says_so(nearly_alike: Path) -> None:
+    judge = ("evaluate", nearly_alike, "--jobs", 1, *BIGRAMS, "--json", "--errors", 5, "-s")
+    report = json.loads(cli(*judge, f"DEDUP_SCHEME={MET}").stdout)
+    assert (report["sets"][-1]["found"], report["sets"][-1]["missed"]) == (0, 1)
+    assert [one["rule"] for one in report["errors"]] == ["not met in the index"]
+    report = json.loads(cli(*judge, "DEDUP_SCHEME=minhash").stdout)
+    assert (report["sets"][-1]["found"], report["errors"]) == (1, [])
+    (standing,) = stand(nearly_alike, [MET])
+    assert [(row.alone, row.ruled) for row in standing.rows if row.name == "all"] == [(Counts(missed=1),) * 2]
+
+
+# The command
+
+
+def cli(*arguments: object, status: int = 0) -> Result:
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(one) for one in arguments])
+    assert isinstance(result.exception, (SystemExit, type(None))), repr(result.exception)
+    assert result.exit_code == status, result.output
+    return result
+
+
+def said(result: Result) -> str:
+    return " ".join(result.output.replace("│", " ").split())
+
+
+def cells(result: Result) -> list[list[str]]:
+    lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in result.output.splitlines() if "│" in line]
+    return [line for line in lines if line]
+
+
+def side_by_side(folder: Path, *options: object, status: int = 0) -> Result:
+    return cli("evaluate", folder, "--jobs", 1, *BIGRAMS, "--lookups", 0, *options, status=status)
+
+
+@pytest.fixture(scope="module")
+def everything(folder: Path) -> Result:
+    return side_by_side(folder, "--scheme", "all")
+
+
+def test_every_scheme_and_every_set_is_printed(everything: Result, standings: Mapping[str, Standing]) -> None:
+    rows = cells(everything)
+    names = [row.name for row in standings["exact"].rows]
+    assert {"english", "chinese", "all", "Chinese", "excerpt of 60 %", "Traditional", "homophones, 20 %"} < {*names}
+    assert [row[0] for row in rows if row[0]] == [*NAMES]
+    assert [row[1] for row in rows] == names * len(NAMES)
+    at = NAMES.index("exact") * len(names)
+    for printed, row in zip(rows[at:], standings["exact"].rows, strict=False):
+        assert printed[2:5] == [shown(one) for one in figures(row.alone)]
+        assert printed[5:8] == ([""] * 3 if row.ruled is None else [shown(one) for one in figures(row.ruled)])
+    for number, printed in enumerate(rows):
+        assert [bool(cell) for cell in printed[8:]] == [number % len(names) == 0] * 3
+        assert printed[10] in ("", "–")
+    assert rows[NAMES.index("simhash") * len(names)][9] == "8"
+
+
+def figures(counts: Counts) -> tuple[float | None, float | None, float | None]:
+    called, duplicates = counts.found + counts.false, counts.found + counts.missed
+    return (
+        counts.found / called if called else None,
+        counts.found / duplicates if duplicates else None,
+        2 * counts.found / (called + duplicates) if duplicates else None,
+    )
+
+
+def shown(figure: float | None) -> str:
+    return "–" if figure is None else f"{figure:.3f}"
+
+
+def test_json_says_the_same(folder: Path, standings: Mapping[str, Standing]) -> None:
+    given = [word for name in COMPARED[:3] for word in ("--scheme", name)]
+    report = json.loads(side_by_side(folder, "--json", *given).stdout)
+    assert [one["scheme"] for one in report] == [*COMPARED[:3]]
+    for one in report:
+        expected = standings[one["scheme"]]
+        assert one["bytes"] == expected.size
+        assert one["sign_micros"] > 0
+        assert one["lookup_micros"] is None
+        for printed, row in zip(one["sets"], expected.rows, strict=True):
+            assert printed["set"] == row.name
+            assert counts_in(printed["alone"]) == row.alone
+            assert (printed["with_rules"] is None) == (row.ruled is None)
+            assert row.ruled is None or counts_in(printed["with_rules"]) == row.ruled
+            assert printed["alone"]["precision"]["value"] == figures(row.alone)[0]
+
+
+def counts_in(printed: Mapping[str, Any]) -> Counts:
+    return Counts(*(printed[name] for name in ("found", "missed", "false", "apart")))
+
+
+def test_a_scheme_that_is_named_twice_is_measured_once(folder: Path) -> None:
+    given = ("--scheme", "minhash", "--scheme", "exact", "--scheme", "minhash")
+    report = json.loads(side_by_side(folder, "--json", *given).stdout)
+    assert [one["scheme"] for one in report] == ["minhash", "exact"]
+
+
+def test_look_ups_of_the_command_are_shown(folder: Path) -> None:
+    rows = cells(cli("evaluate", folder, "--jobs", 1, *BIGRAMS, "--scheme", "exact", "--lookups", 500))
+    assert rows[0][0] == "exact"
+    assert int(rows[0][10].replace(",", "")) >= 0
+
+
+@pytest.mark.parametrize("name", ["[/b]", "[red]x", "[1]", "[bold]", "a\\"], ids=ascii)
+def test_a_set_is_shown_by_its_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / "0.html").write_text(article(0))
+    write_lines(tmp_path / f"{name}.docs.jsonl", [{"id": "0", "html": "0.html"}])
+    write_lines(tmp_path / f"{name}.pairs.jsonl", [pair("0", "0", 1)])
+    assert [one.name for one in read_folder(tmp_path)] == [name]
+    assert cells(side_by_side(tmp_path, "--scheme", "exact"))[0][1] == name
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ("nosuch", "There is no scheme 'nosuch'; there are simhash, exact,"),
+        ("", "There is no scheme ''"),
+        ("minhash threshold=7", "threshold=7 is not allowed; the scheme minhash takes threshold = 0.05 to 1."),
+        ("minhash tables=4", "The scheme minhash has no option tables=4"),
+        ("minhash threshold", "'threshold' is no option; write option=value."),
+        ("all threshold=0.5", "There is no scheme 'all'"),
+    ],
+)
+def test_a_scheme_that_there_is_not_is_refused_before_the_work(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, spec: str, sentence: str
+) -> None:
+    if spec:
+        assert sentence in said(cli("evaluate", folder, "--jobs", 1, "-s", f"DEDUP_SCHEME={spec}", status=2))
+    monkeypatch.setattr(contest, "stand", None)
+    result = side_by_side(folder, "--scheme", "exact", "--scheme", spec, status=2)
+    assert said(result).startswith("Error: ")
+    assert sentence in said(result)
+    assert result.stdout == ""
+
+
+def test_a_folder_without_pairs_is_refused(tmp_path: Path) -> None:
+    assert "holds no labelled pages" in said(side_by_side(tmp_path, "--scheme", "exact", status=2))
+    assert "--lookups" in said(cli("evaluate", tmp_path, "--scheme", "exact", "--lookups", -1, status=2))
+
+
+@pytest.mark.parametrize("options", [["--plot", "plot.svg"], ["--leave-one-out"], ["--errors", "5"]], ids=" ".join)
+def test_what_schemes_side_by_side_do_not_tell_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = said(side_by_side(folder, "--scheme", "exact", *options, status=2))
+    assert options[0] in refused
+
+
+# One scheme
+
+
+def test_without_side_by_side_pages_are_judged_by_the_scheme_that_is_set(tmp_path: Path) -> None:
+    pages = {"0": article(0), "0c": article(0, frame="copy"), "1": article(1), "1e": article(1, changed=2)}
+    write_set(tmp_path, pages, [pair("0", "0c", 1), pair("1", "1e", 1)])
+
+    def found(scheme: str) -> int:
+        result = cli("evaluate", tmp_path, "--jobs", 1, *BIGRAMS, "--json", "-s", f"DEDUP_SCHEME={scheme}")
+        report = json.loads(result.stdout)
+        assert report["settings"]["scheme"] == scheme
+        return int(report["sets"][-1]["found"])
+
+    assert found("minhash") == 2
+    assert found("simhash") == 1  # 8 bits
+    assert found("minhash threshold=1") == 1
+
+
+@pytest.mark.parametrize(
+    "command", [["calibrate"], ["evaluate", "--plot", "plot.svg"], ["evaluate", "--leave-one-out"]]
+)
+def test_what_is_about_distances_is_refused_with_other_schemes(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name, *options = command
+    result = cli(name, folder, "-s", "DEDUP_SCHEME=minhash", *options, status=2)
+    assert "of simhash" in said(result)
+    assert result.stdout == ""
+    assert not (tmp_path / "plot.svg").exists()

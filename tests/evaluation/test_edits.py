@@ -1,0 +1,242 @@
+"""Texts with known changes: what each set says of its pairs is true of them."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from pypinyin import lazy_pinyin
+from xxhash import xxh3_64_hexdigest
+
+from crawler_dedup.evaluation.edits import MOST, Edited, edited_sets, is_chinese
+from crawler_dedup.signing.features import normalise, units
+from crawler_dedup.signing.letters import letters_of
+from tests.support.crawling import words
+from tests.support.prose import prose, sentences
+
+SHORT, EXCERPT, TRADITIONAL, HOMOPHONES = (
+    "short, 2 words exchanged",
+    "excerpt of 60 %",
+    "Traditional",
+    "homophones, 20 %",
+)
+NAMES = [SHORT, EXCERPT, TRADITIONAL, HOMOPHONES]
+
+
+def short_words(seed: int, count: int) -> str:
+    source = random.Random(f"short words {seed}")
+    return " ".join("".join(map(source.choice, ("bdfgklmnprst", "aeiou", "lmnrst"))) for _ in range(count)) + "."
+
+
+CHINESE = [prose(seed, 30, chinese=True) for seed in range(29)]
+ENGLISH = [f"{short_words(seed, 30)}\n{short_words(-seed, 40)}\n{prose(seed)}" for seed in range(1, 13)]
+TEXTS = [*CHINESE, *ENGLISH, "short", " ".join(words("few but long", 16))]
+
+
+def sets_of(texts: Iterable[str]) -> dict[str, list[Edited]]:
+    return dict(edited_sets(texts))
+
+
+def changed(pairs: Iterable[Edited]) -> list[Edited]:
+    """Those with the text that was edited."""
+    return [one for one in pairs if one.label == 1]
+
+
+def others(pairs: Iterable[Edited]) -> list[Edited]:
+    return [one for one in pairs if one.label == 0]
+
+
+@pytest.fixture(scope="module")
+def edited() -> dict[str, list[Edited]]:
+    return sets_of(TEXTS)
+
+
+def test_the_sets_are_these(edited: dict[str, list[Edited]]) -> None:
+    assert list(edited) == NAMES
+    lines = [line for text in TEXTS for line in text.splitlines()]
+    lines = [line for line in lines if 100 <= len(line.strip()) <= 250 and len(units(normalise(line))) >= 25]
+    numbers = {name: (len(changed(pairs)), len(others(pairs))) for name, pairs in edited.items()}
+    assert numbers[SHORT] == (min(MOST, len(set(lines))),) * 2
+    assert numbers[EXCERPT] == (len(CHINESE) + len(ENGLISH),) * 2
+    assert numbers[TRADITIONAL] == numbers[HOMOPHONES] == (len(CHINESE),) * 2
+
+
+# The same ones each time
+
+
+def test_the_order_of_the_texts_and_their_number_do_not_matter(edited: dict[str, list[Edited]]) -> None:
+    for turn in range(3):
+        shuffled = TEXTS * (turn + 1)
+        random.Random(turn).shuffle(shuffled)
+        assert sets_of(iter(shuffled)) == edited
+
+
+def test_nor_does_the_process(edited: dict[str, list[Edited]]) -> None:
+    """Sets of strings have another order in each."""
+    code = "from tests.evaluation.test_edits import TEXTS, digest_of, sets_of; print(digest_of(sets_of(TEXTS)))"
+    other = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True
+    )
+    assert other.stdout.strip() == digest_of(edited)
+
+
+def digest_of(edited: dict[str, list[Edited]]) -> str:
+    return xxh3_64_hexdigest(repr(edited).encode())
+
+
+def test_no_more_texts_are_edited_than_so_many_of_a_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crawler_dedup.evaluation.edits.MOST", 7)
+    for pairs in sets_of(TEXTS).values():
+        assert (len(changed(pairs)), len(others(pairs))) == (7, 7)
+        assert len({one.kept for one in changed(pairs)}) == 7
+
+
+# What each set says
+
+
+def test_each_edited_text_stands_beside_its_own_and_then_beside_another_one(edited: dict[str, list[Edited]]) -> None:
+    for name, pairs in edited.items():
+        for one, other in zip(changed(pairs), others(pairs), strict=True):
+            assert one.new == other.new
+            assert one.kept != other.kept
+            common = set(units(normalise(one.kept))) & set(units(normalise(other.kept)))
+            assert len(common) < 0.7 * len(set(units(normalise(one.kept)))), name
+
+
+def test_texts_that_share_much_are_not_said_to_be_two(edited: dict[str, list[Edited]]) -> None:
+    first = words("first", 120)
+    alike = [" ".join([*first, *words(seed, 20)]) for seed in range(5)]
+    pairs = sets_of(alike)[EXCERPT]
+    assert (len(changed(pairs)), len(others(pairs))) == (5, 0)
+    pairs = sets_of([*alike, " ".join(words("other", 140))])[EXCERPT]
+    assert len(others(pairs)) == 6
+    for one in others(pairs):
+        assert (first[50] in one.kept) != (first[50] in one.new)
+
+
+def test_of_a_passage_two_words_are_others(edited: dict[str, list[Edited]]) -> None:
+    assert any(is_chinese(one.kept) for one in edited[SHORT])
+    assert not all(is_chinese(one.kept) for one in edited[SHORT])
+    for one in changed(edited[SHORT]):
+        assert 100 <= len(one.kept) <= 250
+        assert len(units(normalise(one.kept))) >= 25
+        assert_two_units_differ(one)
+
+
+def test_of_a_passage_with_numbers_two_words_are_others_too() -> None:
+    """A character beside a number is exchanged for another character; a digit there would be part of the number."""
+    source = random.Random(1)
+    texts = [
+        "".join(
+            f"{source.randint(1990, 2024)}年{source.randint(1, 12)}月{source.randint(1, 28)}日，{sentence}"
+            for sentence in sentences(seed, 30, chinese=True)[first : first + 4]
+        )
+        for seed in range(29)
+        for first in range(0, 28, 4)
+    ]
+    pairs = changed(sets_of(texts)[SHORT])
+    assert len(pairs) == MOST
+    for one in pairs:
+        assert_two_units_differ(one)
+
+
+def test_of_a_passage_with_few_words_two_are_others_too() -> None:
+    texts = [" ".join(random.Random(seed).choices(words("few", 4), k=25)) for seed in range(40)]
+    pairs = changed(sets_of(texts)[SHORT])
+    assert len(pairs) > 30
+    for one in pairs:
+        assert_two_units_differ(one)
+
+
+def assert_two_units_differ(one: Edited) -> None:
+    new, kept = units(one.new), units(normalise(one.kept))
+    assert len(new) == len(kept)
+    assert sum(left != right for left, right in zip(new, kept, strict=True)) == 2
+
+
+def test_an_excerpt_is_the_middle_of_the_text(edited: dict[str, list[Edited]]) -> None:
+    for one in changed(edited[EXCERPT]):
+        assert one.kept.count(one.new) == 1
+        before, after = map(len, one.kept.split(one.new))
+        assert abs(before - after) <= 1
+        assert len(one.new) == pytest.approx(0.6 * len(one.kept), abs=2)
+
+
+def test_a_text_in_traditional_characters_says_the_same(edited: dict[str, list[Edited]]) -> None:
+    for one in changed(edited[TRADITIONAL]):
+        assert len(one.new) == len(one.kept)
+        assert sum(left != right for left, right in zip(one.new, one.kept, strict=True)) > 0.1 * len(one.kept)
+        for traditional, simplified in ("國国", "學学", "門门", "業业"):
+            assert one.new.count(simplified) == 0
+            assert one.new.count(traditional) == one.kept.count(simplified)
+        folded = zip(normalise(one.new), normalise(one.kept), strict=True)
+        assert sum(new != kept for new, kept in folded) < 0.02 * len(one.kept)
+
+
+def test_a_fifth_of_the_characters_is_exchanged_for_homophones(edited: dict[str, list[Edited]]) -> None:
+    shares = []
+    for one in changed(edited[HOMOPHONES]):
+        assert len(one.new) == len(one.kept)
+        assert [*map(lazy_pinyin, one.new)] == [*map(lazy_pinyin, one.kept)]
+        assert letters_of(one.new).tolist() == letters_of(one.kept).tolist()
+        characters = [pair for pair in zip(one.new, one.kept, strict=True) if "\u4e00" <= pair[1] <= "\u9fff"]
+        shares.append(sum(new != kept for new, kept in characters) / len(characters))
+    # A character that has no homophone in these texts stays as it is.
+    assert 0.15 < sum(shares) / len(shares) < 0.22
+    assert min(shares) > 0.1
+    assert len({one.new for one in changed(edited[HOMOPHONES])}) == len(shares)
+
+
+# Few texts
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [[], [""], ["one line"] * 3, ["茶馆" * 40], ["\n".join(["one short line"] * 20)], [" " * 300 + "x"]],
+    ids=["none", "empty", "short", "short Chinese", "short lines", "spaces"],
+)
+def test_of_no_text_and_of_short_ones_the_sets_are_empty(texts: list[str]) -> None:
+    assert sets_of(texts) == {name: [] for name in NAMES}
+
+
+def test_of_texts_without_words_nothing_is_said_of_two() -> None:
+    for pairs in sets_of(["…" * 600, "。" * 700, "!?" * 300]).values():
+        assert others(pairs) == []
+
+
+def test_of_english_texts_there_are_no_chinese_sets() -> None:
+    found = sets_of(ENGLISH)
+    assert found[TRADITIONAL] == found[HOMOPHONES] == []
+    assert len(changed(found[EXCERPT])) == len(ENGLISH)
+    assert len(changed(found[SHORT])) >= len(ENGLISH)
+
+
+def test_one_text_has_no_other_one() -> None:
+    for pairs in sets_of([CHINESE[0].replace("\n", "")]).values():
+        assert [one.label for one in pairs] in ([1], [])
+    assert [len(pairs) for pairs in sets_of([CHINESE[0].replace("\n", "")]).values()] == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", False),
+        ("…", False),
+        ("only English words", False),
+        ("茶馆", True),
+        ("茶館", True),
+        ("茶馆 tea", True),
+        ("茶馆 teahouse", False),
+        ("茶馆门前的老人 and English", True),
+        ("чай", False),
+        ("ひらがなとカタカナ", False),
+        ("오래된 찻집이 문을 열었다", False),
+        ("🍵🍵🍵", False),
+    ],
+)
+def test_a_text_is_chinese_if_a_third_of_it_is(text: str, expected: bool) -> None:
+    assert is_chinese(text) == expected

@@ -1,0 +1,791 @@
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup import Config, SignedPage
+from crawler_dedup.cli import app
+from crawler_dedup.errors import DedupError
+from crawler_dedup.evaluation import calibration, curves
+from crawler_dedup.evaluation.calibration import Grid, build_grid, leave_one_out
+from crawler_dedup.evaluation.counts import Counts, Share
+from crawler_dedup.evaluation.labelled import LabelledPair, read_body, read_folder
+from crawler_dedup.evaluation.pairs import (
+    Judged,
+    Judgement,
+    SignedDocument,
+    count,
+    grey_shares,
+    judge,
+    judge_all,
+    macro_average,
+    sign_documents,
+)
+from crawler_dedup.rules.sites import KNOWN, Sites
+from crawler_dedup.signing.schemes import SimHash
+from crawler_dedup.signing.sketch import sketch
+from tests.support.crawling import article, paragraphs, words
+
+CONFIG = Config(tokenizer="bigrams")
+BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
+
+
+# Folders
+
+
+def write_set(
+    folder: Path, pages: Mapping[str, str], pairs: Iterable[Mapping[str, Any]], *, name: str = "", suffix: str = ""
+) -> Path:
+    """A set in *folder* of *pages* (identifier → HTML); returns *folder*."""
+    (folder / "html").mkdir(parents=True, exist_ok=True)
+    documents = []
+    for one, body in pages.items():
+        (folder / "html" / f"{one}.html").write_text(body, encoding="utf-8")
+        documents.append({"id": one, "url": f"http://a.org/{one}", "html": f"html/{one}.html"})
+    write_lines(folder / f"{name}docs.jsonl{suffix}", documents)
+    write_lines(folder / f"{name}pairs.jsonl{suffix}", pairs)
+    return folder
+
+
+def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+
+
+def test_a_folder_is_no_file_of_a_set_whatever_it_is_called(tmp_path: Path) -> None:
+    write_set(tmp_path, {"a": article("a"), "b": article("b")}, [pair("a", "b", 0)], suffix=".gz")
+    for name in ("docs.jsonl", "pairs.jsonl", "old.pairs.jsonl", "sub/pairs.jsonl"):
+        (tmp_path / name).mkdir(parents=True)
+    (labelled,) = read_folder(tmp_path)
+    assert sorted(labelled.documents) == ["a", "b"]
+
+
+def pair(a: str, b: str, label: int | str, **more: Any) -> dict[str, Any]:
+    return {"id_a": a, "id_b": b, "label": label, **more}
+
+
+def copies(count: int) -> dict[str, str]:
+    """Pages 0, 0c, 1, 1c, …: each with its copy in another frame, and different from all others."""
+    return {
+        name: article(number, frame=frame)
+        for number in range(count)
+        for name, frame in ((f"{number}", ""), (f"{number}c", "copy"))
+    }
+
+
+@pytest.fixture
+def four_outcomes(tmp_path: Path) -> Path:
+    """3 found, 2 missed, 1 false, 4 apart and 2 grey pairs, of which one is dropped."""
+    pairs = [pair(f"{number}", f"{number}c", 1) for number in range(3)]
+    pairs += [pair("0", "1", 1), pair("1", "2", 1)]
+    pairs += [pair("3", "3c", 0)]
+    pairs += [pair("0", "2", 0), pair("0", "3", 0), pair("1", "3", 0), pair("2", "3", 0)]
+    pairs += [pair("4", "4c", "grey", j_sub=0.75), pair("0", "4", "grey", j_sub=0.35)]
+    return write_set(tmp_path, copies(5), pairs)
+
+
+def judged_folder(folder: Path, config: Config = CONFIG, jobs: int = 1) -> list[Judged]:
+    sets = read_folder(folder)
+    signed = sign_documents(folder, sets, config, jobs, lambda _: None)
+    return judge_all(sets, signed, config)
+
+
+# The command
+
+
+def cli(*arguments: object, status: int = 0) -> Result:
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(one) for one in arguments])
+    assert isinstance(result.exception, (SystemExit, type(None))), result.exception
+    assert result.exit_code == status, result.output
+    return result
+
+
+def evaluated(folder: Path, *options: object) -> Result:
+    return cli("evaluate", folder, "--jobs", 1, *BIGRAMS, *options)
+
+
+def report(folder: Path, *options: object) -> Any:
+    return json.loads(evaluated(folder, "--json", *options).stdout)
+
+
+def calibrated(folder: Path, *options: object, status: int = 0) -> str:
+    return cli("calibrate", folder, "--jobs", 1, *BIGRAMS, *options, status=status).stdout
+
+
+def rows(result: Result) -> dict[str, list[str]]:
+    """The tables that were printed: first cell → the others."""
+    lines = ([cell.strip() for cell in line.split("│")[1:-1]] for line in result.output.splitlines() if "│" in line)
+    return {cells[0]: cells[1:] for cells in lines}
+
+
+def said(result: Result) -> str:
+    return " ".join(result.output.replace("│", " ").split())
+
+
+# Reading
+
+
+@pytest.mark.parametrize(
+    ("below", "name", "suffix", "expected"),
+    [
+        ("", "", "", "folder"),
+        ("", "", ".gz", "folder"),
+        ("", "news.", "", "news"),
+        ("part", "", ".gz", "part"),
+        ("part", "news.", "", "part/news"),
+    ],
+)
+def test_a_set_is_found_in_the_folder_and_one_level_below(
+    tmp_path: Path, below: str, name: str, suffix: str, expected: str
+) -> None:
+    folder = tmp_path / "folder"
+    (folder / "html").mkdir(parents=True)
+    (folder / "html/1.html").write_text("<p>x")
+    write_lines(folder / below / f"{name}docs.jsonl{suffix}", [{"id": "1", "html": "html/1.html"}])
+    write_lines(folder / below / f"{name}pairs.jsonl{suffix}", [pair("1", "1", 1)])
+    write_lines(folder / below / "summary.jsonl", [])
+    (found,) = read_folder(folder)
+    assert found.name == expected
+    assert [(one.id_a, one.label) for one in found.pairs] == [("1", 1)]
+
+
+def test_several_sets_of_a_folder_are_all_read(tmp_path: Path) -> None:
+    write_set(tmp_path, copies(1), [pair("0", "0c", 1)], name="one.")
+    write_set(tmp_path, {}, [], name="two.")
+    write_lines(tmp_path / "below/docs.jsonl", [{"id": "0", "html": "html/0.html"}])
+    write_lines(tmp_path / "below/pairs.jsonl", [])
+    assert [one.name for one in read_folder(tmp_path)] == ["one", "two", "below"]
+
+
+def test_only_documents_of_pairs_are_needed(tmp_path: Path) -> None:
+    write_set(tmp_path, copies(3), [pair("0", "1c", 0)])
+    (tmp_path / "html/2.html").unlink()
+    (found,) = read_folder(tmp_path)
+    assert set(found.documents) == {"0", "1c"}
+
+
+def test_fields_that_nobody_knows_and_empty_lines_are_ignored(tmp_path: Path) -> None:
+    write_set(tmp_path, copies(1), [pair("0", "0c", 1, method="read", lang="en")])
+    with (tmp_path / "pairs.jsonl").open("a") as file:
+        file.write("\n \n")
+    assert len(read_folder(tmp_path)[0].pairs) == 1
+
+
+def test_a_gzipped_page_and_a_plain_text_are_signed_like_the_page(tmp_path: Path) -> None:
+    text = words("x")
+    page = f"<html><body><article>{paragraphs(text)}</article></body></html>"
+    plain = paragraphs(text).replace("<p>", "").replace("</p>\n", "\n\n")
+    (tmp_path / "page.html").write_text(page)
+    (tmp_path / "packed.html.gz").write_bytes(gzip.compress(page.encode()))
+    documents = [{"id": "page", "html": "page.html"}, {"id": "packed", "html": "packed.html.gz"}]
+    write_lines(tmp_path / "docs.jsonl", [*documents, {"id": "text", "text": plain}])
+    write_lines(tmp_path / "pairs.jsonl", [pair("page", "packed", 1), pair("page", "text", 1)])
+    assert [(one.duplicate, one.a.opening == one.b.opening) for one in judged_folder(tmp_path)] == [(True, True)] * 2
+
+
+def test_a_plain_text_is_no_markup(tmp_path: Path) -> None:
+    write_lines(tmp_path / "docs.jsonl", [{"id": "1", "text": "a < b\n\n<script>c"}])
+    write_lines(tmp_path / "pairs.jsonl", [pair("1", "1", 1)])
+    (found,) = read_folder(tmp_path)
+    assert b"<p>a &lt; b</p><p>&lt;script&gt;c</p>" in read_body(tmp_path, found.documents["1"])
+
+
+DOCUMENTS = '{"id": "1", "html": "1.html"}\n{"id": "2", "html": "1.html"}\n'
+
+
+@pytest.mark.parametrize(
+    ("documents", "pairs", "sentence"),
+    [
+        (DOCUMENTS, '\n{"id_a": "1"', "pairs.jsonl, line 2: Input data was truncated"),
+        (DOCUMENTS, '{"id_a": "1", "id_b": "2"}', "pairs.jsonl, line 1: Object missing required field `label`"),
+        (DOCUMENTS, '{"id_a": "1", "id_b": "2", "label": 2}', "pairs.jsonl, line 1: Invalid enum value 2"),
+        (DOCUMENTS, '{"id_a": "1", "id_b": "2", "label": "gray"}', "pairs.jsonl, line 1: Invalid enum value 'gray'"),
+        (DOCUMENTS, '{"id_a": "1", "id_b": "3", "label": 1}', "pairs.jsonl, line 1: docs.jsonl has no document '3'"),
+        ("{}", "", "docs.jsonl, line 1: Object missing required field `id`"),
+        ('{"id": "1", "html": "\xff"}', "", "docs.jsonl, line 1: "),
+        ('{"id": "1"}', "", "docs.jsonl, line 1: A document needs either `html`, the name of a file, or `text`"),
+        ('{"id": "1", "html": "1.html", "text": "x"}', "", "docs.jsonl, line 1: A document needs either `html`"),
+        (DOCUMENTS + '{"id": "2", "html": "2.html"}', "", "docs.jsonl, line 3: '2' is the identifier of another page"),
+        (
+            '{"id": "1", "html": "../1.html"}',
+            '{"id_a": "1", "id_b": "1", "label": 1}',
+            "docs.jsonl, line 1: the HTML file ../1.html is not in ",
+        ),
+        (
+            '{"id": "1", "html": "/etc/hostname"}',
+            '{"id_a": "1", "id_b": "1", "label": 1}',
+            "docs.jsonl, line 1: the HTML file /etc/hostname is not in ",
+        ),
+        (
+            '{"id": "1", "html": "absent.html"}',
+            '{"id_a": "1", "id_b": "1", "label": 1}',
+            "docs.jsonl, line 1: there is no HTML file ",
+        ),
+    ],
+)
+def test_a_bad_line_is_named_with_file_and_number(tmp_path: Path, documents: str, pairs: str, sentence: str) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for html in (folder / "1.html", tmp_path / "1.html"):
+        html.write_text(article("x"))
+    (folder / "docs.jsonl").write_text(documents, encoding="latin-1")
+    (folder / "pairs.jsonl").write_text(pairs)
+    for command in ("evaluate", "calibrate"):
+        refused = said(cli(command, folder, "--jobs", 1, status=2))
+        assert refused.startswith("Error: ")
+        assert sentence in refused
+
+
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret.html").write_text(article("x"))
+    folder = write_set(tmp_path / "folder", copies(1), [pair("0", "0c", 1)])
+    (folder / "html/0.html").unlink()
+    (folder / "html/0.html").symlink_to(tmp_path / "secret.html")
+    with pytest.raises(DedupError, match=r"line 1: the HTML file html/0\.html is not in"):
+        read_folder(folder)
+
+
+def test_folders_without_a_whole_set_are_refused(tmp_path: Path) -> None:
+    assert "holds no labelled pages" in said(cli("evaluate", tmp_path, status=2))
+    write_lines(tmp_path / "news.pairs.jsonl", [])
+    write_lines(tmp_path / "docs.jsonl", [])
+    assert "news.pairs.jsonl has no news.docs.jsonl beside it" in said(cli("evaluate", tmp_path, status=2))
+    write_lines(tmp_path / "news.docs.jsonl", [])
+    write_lines(tmp_path / "news.pairs.jsonl.gz", [])
+    assert "the set news is there twice" in said(cli("evaluate", tmp_path, status=2))
+
+
+@pytest.mark.parametrize("name", ["pairs.jsonl.gz", "html/0.html.gz"])
+@pytest.mark.parametrize(
+    "content",
+    [b"no gzip", gzip.compress(b"x" * 10_000)[:-20], gzip.compress(b"x")[:9] + b"\xff"],
+    ids=["none", "cut", "broken"],
+)
+def test_a_damaged_gzipped_file_is_a_sentence(tmp_path: Path, name: str, content: bytes) -> None:
+    write_set(tmp_path, copies(1), [pair("0", "0c", 1)])
+    document = {"id": "0", "html": "html/0.html.gz"}
+    write_lines(tmp_path / "docs.jsonl", [document, {"id": "0c", "html": "html/0c.html"}])
+    (tmp_path / "html/0.html.gz").write_bytes(gzip.compress(b"<p>x"))
+    if name == "pairs.jsonl.gz":
+        (tmp_path / "pairs.jsonl").unlink()
+    (tmp_path / name).write_bytes(content)
+    refused = said(cli("evaluate", tmp_path, "--jobs", 1, status=2))
+    assert refused.startswith("Error: ")
+    assert f"{name} cannot be read: " in refused
+
+
+# Signing and judging
+
+
+def test_processes_sign_as_one_does(four_outcomes: Path) -> None:
+    sets = read_folder(four_outcomes)
+    done: list[int] = []
+    alone, together = (sign_documents(four_outcomes, sets, CONFIG, jobs, done.append) for jobs in (1, 2))
+    assert alone == together
+    assert sum(done) == 2 * len(alone)
+    assert {one for _, one in alone} == {"0", "0c", "1", "1c", "2", "2c", "3", "3c", "4", "4c"}
+
+
+def test_a_process_that_is_ended_from_outside_is_a_sentence(
+    four_outcomes: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path_factory.mktemp("site")
+    (site / "sitecustomize.py").write_text(  # read by every process that is started
+        "import os, sys\nif '--multiprocessing-fork' in sys.orig_argv: os._exit(9)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), str(Path(__file__).parents[2])]))
+    refused = said(cli("evaluate", four_outcomes, "--jobs", 2, status=2))
+    assert refused.startswith("Error: A process that signed pages was ended from outside")
+
+
+def test_pages_are_judged_as_compare_judges_them(tmp_path: Path) -> None:
+    pages = {"a": article("x"), "b": article("x", frame="copy"), "c": article("y"), "d": article("x", changed=60)}
+    pairs = [pair(one, other, 0) for one in pages for other in pages if one != other]
+    for one in judged_folder(write_set(tmp_path, pages, pairs)):
+        files = [tmp_path / f"html/{name}.html" for name in (one.labelled.id_a, one.labelled.id_b)]
+        urls = ["--new-url", one.a.page.url, "--kept-url", one.b.page.url]
+        result = CliRunner().invoke(app, ["compare", *map(str, files), *urls, "--set", "DEDUP_TOKENIZER=bigrams"])
+        verdict, rule = result.stdout.splitlines()[-1].split(": ")
+        assert (verdict == "duplicate", rule) == (one.forward.duplicate, one.forward.rule)
+
+
+def test_pages_are_judged_with_what_all_pages_tell_about_their_site(tmp_path: Path) -> None:
+    pages = {f"{number}": article(number, count=60) for number in range(KNOWN)}
+    pages = {name: body.replace("</title>", " | Tea House</title>") for name, body in pages.items()}
+    pages["copy"] = article(0, count=60, frame="copy")
+    apart = [pair("1", f"{number}", 0) for number in range(2, KNOWN)]
+    (alone,) = judged_folder(write_set(tmp_path / "few", pages, [pair("copy", "0", 1)]))
+    among, *_ = judged_folder(write_set(tmp_path / "many", pages, [pair("copy", "0", 1), *apart]))
+    assert (alone.duplicate, among.duplicate) == (False, True)
+
+
+def signed_page(name: str, *, flipped: int = 0, own: int = 0, features: int = 100, unsigned: str = "") -> SignedPage:
+    """A page whose signature has *flipped* bits that others have not, and of whose features *own* are its own."""
+    kept = [f"{one}" for one in range(features - own)] + [f"{name} {one}" for one in range(own)]
+    hashes = np.array(sorted(xxh3_64_intdigest(one.encode()) for one in kept), dtype=np.uint64)
+    return SignedPage(
+        name,
+        f"http://a.org/{name}",
+        "",
+        digest=name.encode(),
+        chars=1000,
+        signature=(1 << flipped) - 1,
+        features=features,
+        sketch=sketch(hashes),
+        unsigned=unsigned,
+    )
+
+
+def ask(new: SignedPage, kept: SignedPage, config: Config = CONFIG) -> Judgement:
+    """What the rules say while nothing is known of any site."""
+    return judge(new, kept, config, Sites(), SimHash(config.max_distance))
+
+
+def judged_pair(a: SignedPage, b: SignedPage, label: int, source: str = "") -> Judged:
+    labelled = LabelledPair(a.key, b.key, 1 if label else 0, source=source)
+    documents = [SignedDocument(one, one.key) for one in (a, b)]
+    return Judged("set", labelled, documents[0], documents[1], ask(a, b), ask(b, a))
+
+
+def test_either_page_may_be_the_one_that_is_dropped() -> None:
+    excerpt, whole = signed_page("excerpt", features=80), signed_page("whole", features=100)
+    for a, b in ((excerpt, whole), (whole, excerpt)):
+        one = judged_pair(a, b, 1)
+        assert one.duplicate
+        assert (one.forward.duplicate, one.backward.duplicate) == (a is excerpt, b is excerpt)
+        assert one.decisive.pair.new is excerpt
+        assert one.decisive.duplicate
+
+
+def test_of_a_pair_that_is_no_duplicate_the_better_covered_direction_is_shown() -> None:
+    smaller, larger = signed_page("smaller", features=50), signed_page("larger", features=100, flipped=20)
+    for a, b in ((smaller, larger), (larger, smaller)):
+        one = judged_pair(a, b, 1)
+        assert not one.duplicate
+        assert one.decisive.pair.new is smaller
+
+
+def test_the_direction_that_makes_a_duplicate_is_shown_whatever_the_other_covers() -> None:
+    one = judged_pair(signed_page("smaller", features=50), signed_page("larger", features=100), 1)
+    forward, backward = one.forward._replace(duplicate=False), one.backward._replace(duplicate=True)
+    assert forward.pair.coverage > backward.pair.coverage
+    assert replace(one, forward=forward, backward=backward).decisive is backward
+
+
+def test_a_page_that_cannot_be_judged_is_no_duplicate() -> None:
+    unfit, other = signed_page("x", unsigned="too many elements"), signed_page("other")
+    for new, kept in ((unfit, other), (other, unfit), (unfit, unfit)):
+        judgement = ask(new, kept)
+        assert (judgement.rule, judgement.duplicate) == ("too many elements", False)
+
+
+# Figures
+
+
+@pytest.mark.parametrize(
+    ("hits", "of", "low", "high"),
+    [  # Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17 (1998), table I
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_intervals_are_those_of_wilson(hits: int, of: int, low: float, high: float) -> None:
+    assert Share(hits, of).interval == pytest.approx((low, high), abs=5e-5)
+    assert Share(of - hits, of).interval == pytest.approx((1 - high, 1 - low), abs=5e-5)
+
+
+@given(st.integers(0, 2000), st.integers(1, 2000))
+def test_an_interval_holds_its_share_and_is_one(hits: int, of: int) -> None:
+    share = Share(min(hits, of), of)
+    low, high = share.interval
+    assert share.value is not None
+    assert 0 <= low <= share.value <= high <= 1
+    assert low < high
+
+
+def test_of_nothing_there_is_no_share() -> None:
+    assert Share(0, 0).value is None
+    assert Share(0, 0).interval == (0, 1)
+
+
+def test_381_right_answers_show_a_precision_of_99_percent() -> None:
+    assert Share(380, 380).interval[0] < 0.99 <= Share(381, 381).interval[0]
+
+
+def test_pairs_are_counted_by_label_and_answer(four_outcomes: Path) -> None:
+    judged = judged_folder(four_outcomes)
+    counts = count(judged)
+    assert counts == Counts(found=3, missed=2, false=1, apart=4)
+    assert (counts.precision, counts.recall) == (Share(3, 4), Share(3, 5))
+    assert sum(one.wrong for one in judged) == 3
+    assert grey_shares(judged) == [(".3–.4", Share(0, 1)), (".7–.8", Share(1, 1))]
+
+
+@pytest.mark.parametrize(
+    ("j_sub", "name"),
+    [
+        (0, "under .3"),
+        (0.2999, "under .3"),
+        (0.3, ".3–.4"),
+        (0.7999, ".7–.8"),
+        (0.8, ".8 and more"),
+        (None, "not given"),
+    ],
+)
+def test_grey_pairs_stand_in_the_tenth_of_their_resemblance(tmp_path: Path, j_sub: float | None, name: str) -> None:
+    write_set(tmp_path, copies(1), [pair("0", "0c", "grey", j_sub=j_sub)])
+    assert grey_shares(judged_folder(tmp_path)) == [(name, Share(1, 1))]
+
+
+def test_each_site_has_the_same_weight_in_the_mean(tmp_path: Path) -> None:
+    pairs = [pair(f"{number}", f"{number}c", 1, source="large") for number in range(4)]
+    pairs += [pair("4", "4c", 1, source="small"), pair("4", "5", 1, source="small"), pair("5", "5c", 0, source="small")]
+    pairs += [pair("0", "5", 0, source="nothing to find")]
+    precision, recall = macro_average(judged_folder(write_set(tmp_path, copies(6), pairs)))
+    assert precision == (0.75, 2)
+    assert recall == (0.75, 2)
+
+
+def test_pairs_without_a_source_have_their_set_for_one(tmp_path: Path) -> None:
+    pages = copies(2)
+    write_set(tmp_path, pages, [pair("0", "0c", 1)], name="right.")
+    write_set(tmp_path, pages, [pair("0", "1", 1)], name="wrong.")
+    assert macro_average(judged_folder(tmp_path)) == ((1.0, 1), (0.5, 2))
+
+
+# evaluate
+
+
+def test_the_table_has_a_row_for_each_set_and_category_and_for_all(tmp_path: Path) -> None:
+    pages = copies(3)
+    kinds = {"kind_a": "page", "kind_b": "page", "min_chars": 900}
+    listed = {"kind_a": "page", "kind_b": "archive", "min_chars": 249}
+    write_set(tmp_path, pages, [pair("0", "0c", 1, **kinds), pair("0", "1", 0, **listed)], name="one.")
+    more = [pair("1", "1c", 0, category="odd", min_chars=250), pair("1", "2", 1, category="even")]
+    write_set(tmp_path, pages, [*more, pair("2", "2c", 1)], name="two.")
+    table = rows(evaluated(tmp_path))
+    assert {name: " ".join(cells[:4]) for name, cells in table.items()} == {
+        "one": "1 0 0 1",
+        "two": "1 1 1 0",
+        "even": "0 1 0 0",
+        "odd": "0 0 1 0",
+        "all": "2 1 1 1",
+        "page–page": "1 0 0 0",
+        "lists": "0 0 0 1",
+        "short (under 250 characters)": "0 0 0 1",
+        "long": "1 0 1 0",
+    }
+    assert table["two"][4:] == ["0.500 (0.095–0.905)", "0.500 (0.095–0.905)"]
+    assert table["lists"][4:] == ["–", "–"]
+
+
+def test_pairs_of_which_little_is_known_have_few_rows(tmp_path: Path) -> None:
+    result = evaluated(write_set(tmp_path / "mine", copies(1), [pair("0", "0c", 1)]))
+    assert set(rows(result)) == {"mine", "all"}
+    assert "Mean over sites: precision 1.000 (of 1 sites), recall 1.000 (of 1)" in said(result)
+    assert "grey" not in result.output
+
+
+def test_a_folder_with_grey_pairs_only_is_no_error(tmp_path: Path) -> None:
+    write_set(tmp_path, copies(1), [pair("0", "0c", "grey")])
+    result = evaluated(tmp_path, "--plot", tmp_path / "plot.svg", "--leave-one-out", "--errors", 5)
+    assert rows(result)["not given"] == ["1", "1", "1.000 (0.207–1.000)"]
+    assert rows(result)["all"] == ["0", "0", "0", "0", "–", "–"]
+
+
+def test_settings_decide(four_outcomes: Path) -> None:
+    strict = report(four_outcomes, "--set", "DEDUP_MIN_FEATURES=1000")
+    assert strict["settings"]["min_features"] == 1000
+    assert strict["sets"][-1]["found"] == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("DEDUP_MAX_DISTANCE=9", "DEDUP_MAX_DISTANCE = '9' is not allowed"),
+        ("DEDUP_DISTANCE=3", "Unknown setting DEDUP_DISTANCE"),
+        ("MAX_DISTANCE=3", "'MAX_DISTANCE=3' is no setting"),
+        ("DEDUP_MAX_DISTANCE", "'DEDUP_MAX_DISTANCE' is no setting"),
+    ],
+)
+def test_a_wrong_setting_is_explained(four_outcomes: Path, setting: str, sentence: str) -> None:
+    for command in ("evaluate", "calibrate"):
+        assert sentence in said(cli(command, four_outcomes, "-s", setting, status=2))
+
+
+def test_wrong_pairs_are_listed_false_ones_first(four_outcomes: Path) -> None:
+    output = evaluated(four_outcomes, "--errors", 2).stdout
+    header, *blocks = output[output.index("3 wrong pairs") :].strip().split("\n\n")
+    assert header == "3 wrong pairs, 2 of them here:"
+    false, missed = (block.splitlines() for block in blocks)
+    assert false[0].startswith("false, label 0: alike, distance 0, resemblance 1.00, coverage 1.00")
+    assert [line.split()[0] for line in false[1:]] == ["http://a.org/3", "http://a.org/3c"]
+    opening = " ".join(words(3)[:3]).capitalize()
+    assert all(opening in line or "Article 3" in line for line in false[1:])
+    assert missed[0].startswith("missed, label 1: ")
+    assert [line.split()[0] for line in missed[1:]] == ["http://a.org/0", "http://a.org/1"]
+
+
+def test_a_wrong_pair_with_a_page_beyond_limits_says_why(tmp_path: Path) -> None:
+    pages = {"deep": "<div>" * 1000, "page": article("x")}
+    write_set(tmp_path, pages, [pair("deep", "page", 1)])
+    assert "missed, label 1: nested too deep\n" in evaluated(tmp_path, "--errors", 1).stdout
+    (error,) = report(tmp_path, "--errors", 1)["errors"]
+    assert (error["rule"], error["distance"], error["coverage"]) == ("nested too deep", None, None)
+
+
+def test_pages_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    pages = {"a": "<title>\x9b31m\x1b[2Jred</title>", "b": "<title>\u202eblue</title>"}
+    write_set(tmp_path, pages, [pair("a", "b", 1)])
+    output = evaluated(tmp_path, "--errors", 1).stdout
+    assert "red" in output
+    assert all(one.isprintable() or one == "\n" for one in output)
+
+
+def test_json_says_what_the_tables_say(four_outcomes: Path) -> None:
+    said_json = report(four_outcomes, "--errors", 10, "--leave-one-out")
+    assert [(one["set"], one["part"]) for one in said_json["sets"]] == [(four_outcomes.name, ""), ("", "")]
+    whole = said_json["sets"][-1]
+    assert [whole[name] for name in ("found", "missed", "false", "apart")] == [3, 2, 1, 4]
+    assert whole["precision"]["value"] == 0.75
+    assert (whole["recall"]["low"], whole["recall"]["high"]) == Share(3, 5).interval
+    assert said_json["mean_over_sites"]["recall"] == {"value": 0.6, "sites": 1}
+    assert [(one["j_sub"], one["hits"], one["of"]) for one in said_json["grey"]] == [(".3–.4", 0, 1), (".7–.8", 1, 1)]
+    assert [one["label"] for one in said_json["errors"]] == [0, 1, 1]
+    assert said_json["errors"][0]["a"]["id"] == "3"
+    assert [one["thresholds"] for one in said_json["leave_one_out"]["sites"]] == [None]  # there is no other site
+    assert "leave_one_out" not in report(four_outcomes)
+
+
+# Curves
+
+
+def test_a_plot_is_an_svg_and_the_same_each_time(four_outcomes: Path, tmp_path: Path) -> None:
+    for name in ("one.svg", "two.svg"):
+        evaluated(four_outcomes, "--plot", tmp_path / name)
+    root = ElementTree.parse(tmp_path / "one.svg").getroot()
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert {one.get("id") for one in root.iter()} >= {"axes_1", "axes_2", "legend_1", "legend_2"}
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_curves_count_at_each_distance() -> None:
+    first = signed_page("first")
+    judged = [judged_pair(signed_page(f"d{bits}", flipped=bits), first, 1) for bits in (0, 3, 7, 9)]
+    judged += [judged_pair(signed_page("other words", flipped=2, own=90), first, 0)]
+    judged += [judged_pair(signed_page("unsigned", unsigned="too large"), first, 1)]
+    alone, ruled = curves.counts_by_signature(judged), curves.counts_by_rules(judged, CONFIG)
+    assert [one.found for one in alone] == [1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 4, 4, 4]
+    assert [one.false for one in alone] == [0, 0] + [1] * 11
+    assert [one.found for one in ruled] == [1, 1, 1, 2, 2, 2, 2, 3]
+    assert [one.false for one in ruled] == [0] * 8
+    assert {one.found + one.missed for one in (*alone, *ruled)} == {5}
+
+
+# Calibration
+
+
+def grid_of(judged: Sequence[Judged]) -> Grid:
+    return build_grid(judged, CONFIG, lambda _: None)
+
+
+def various_pairs() -> list[Judged]:
+    """Pairs that differ in all that the thresholds look at."""
+    first = signed_page("first")
+    shapes = [(0, 0, 100), (3, 5, 100), (7, 10, 80), (2, 15, 95), (6, 2, 90), (1, 22, 100), (5, 60, 120), (0, 90, 100)]
+    return [
+        judged_pair(signed_page(f"{flipped} {own} {features}", flipped=flipped, own=own, features=features), first, 1)
+        for flipped, own, features in shapes
+    ]
+
+
+def test_the_grid_holds_what_the_rules_say_at_every_point() -> None:
+    judged = various_pairs()
+    grid = grid_of(judged)
+    for point, config in enumerate(grid.points):
+        asked = [
+            ask(one.a.page, one.b.page, config).duplicate or ask(one.b.page, one.a.page, config).duplicate
+            for one in judged
+        ]
+        assert grid.called[:, point].tolist() == asked
+    shares = grid.called.mean(axis=1)
+    assert sum(0 < share < 1 for share in shares) >= 5  # else the pairs tell nothing
+
+
+def test_the_grid_keeps_all_other_settings() -> None:
+    grid = build_grid([], Config(tokenizer="bigrams", min_features=33), lambda _: None)
+    assert {(one.tokenizer, one.min_features) for one in grid.points} == {("bigrams", 33)}
+    assert {one.max_distance for one in grid.points} == set(range(8))
+    defaults = (Config.max_distance, Config.min_resemblance, Config.min_coverage)
+    assert defaults in {(one.max_distance, one.min_resemblance, one.min_coverage) for one in grid.points}
+
+
+def hand_made(called: Sequence[Sequence[int]], duplicate: Sequence[int]) -> Grid:
+    return Grid((), (), np.array(duplicate, dtype=np.bool_), np.array(called, dtype=np.bool_))
+
+
+def test_the_greatest_recall_at_the_wanted_precision_is_chosen() -> None:
+    grid = hand_made(  # a column is a point
+        [
+            [1, 1, 1, 1],
+            [0, 1, 1, 1],
+            [0, 0, 0, 1],
+            [0, 0, 1, 1],  # no duplicate
+        ],
+        [1, 1, 1, 0],
+    )
+    assert [grid.best(precision) for precision in (1.0, 0.76, 0.75, 0.0)] == [1, 1, 3, 3]
+    assert grid.counts(3) == Counts(found=3, false=1)
+    assert grid.most_precise() == 1
+
+
+def test_of_equal_recall_the_more_precise_and_then_the_strictest_is_chosen() -> None:
+    grid = hand_made([[0, 1, 1, 1], [0, 1, 0, 0]], [1, 0])
+    assert grid.best(0.5) == 2
+
+
+def test_nothing_is_chosen_where_nothing_is_right() -> None:
+    for grid in (hand_made([[0, 0]], [1]), hand_made([[0, 1]], [0]), hand_made([], [])):
+        assert grid.called.size == 0 or grid.best(0.0) is None
+    assert hand_made([[0, 1]], [0]).most_precise() is None
+
+
+@pytest.fixture
+def alike_others(tmp_path: Path) -> Path:
+    """Copies that are duplicates, and pages that differ in a few words and are none."""
+    pages = copies(12)
+    pages |= {f"{number}e": article(number, changed=8) for number in range(12)}
+    pairs = [pair(f"{number}", f"{number}c", 1) for number in range(12)]
+    pairs += [pair(f"{number}", f"{number}e", 0) for number in range(12)]
+    return write_set(tmp_path, pages, pairs)
+
+
+def settings_in(output: str) -> dict[str, Any]:
+    """The printed lines, read as the settings module that they are."""
+    module: dict[str, Any] = {}
+    exec(output, {}, module)
+    return module
+
+
+def test_calibrate_reaches_a_precision_that_the_defaults_do_not(alike_others: Path) -> None:
+    before = report(alike_others)["sets"][-1]
+    assert before["false"] > 0
+    output = calibrated(alike_others, "--precision", 1)
+    settings = settings_in(output)
+    assert set(settings) == {
+        "DEDUP_TOKENIZER",
+        "DEDUP_MAX_DISTANCE",
+        "DEDUP_MIN_RESEMBLANCE",
+        "DEDUP_MIN_COVERAGE",
+    }
+    assert "precision 1.000 (0.758–1.000), recall 1.000 (0.758–1.000)" in output
+    chosen = [option for name, value in settings.items() for option in ("-s", f"{name}={value}")]
+    after = report(alike_others, *chosen)["sets"][-1]
+    assert (after["found"], after["false"]) == (12, 0)
+
+
+def test_calibrate_says_when_the_pairs_are_too_few(alike_others: Path) -> None:
+    output = calibrated(alike_others, "--precision", 0.9)
+    assert "too few labelled pairs to be sure of a precision of 0.9: it may be as low as 0.758" in output
+    assert "too few labelled duplicates to know the recall: it may be 0.758 or 1.000" in output
+    assert "too few labelled pairs" not in calibrated(alike_others, "--precision", 0.7)
+
+
+def test_calibrate_says_when_no_thresholds_reach_the_precision(tmp_path: Path) -> None:
+    pairs = [pair("0", "0c", 1), pair("1", "1c", 1), pair("2", "2c", 1), pair("3", "3c", 0)]
+    write_set(tmp_path, copies(4), pairs)
+    output = calibrated(tmp_path, "--precision", 0.9, status=1)
+    assert output.startswith("No thresholds reach a precision of 0.9. The greatest is 0.750 (")
+    assert "DEDUP_MAX_DISTANCE = 0, " in output
+    assert settings_in(calibrated(tmp_path, "--precision", 0.75))["DEDUP_MAX_DISTANCE"] == 0
+
+
+@pytest.mark.parametrize("label", [0, 1, "grey"])
+def test_calibrate_says_when_no_duplicate_is_found(tmp_path: Path, label: int | str) -> None:
+    write_set(tmp_path, copies(2), [pair("0", "1", label)])
+    assert calibrated(tmp_path, status=1).startswith("With no thresholds a labelled duplicate is found")
+
+
+def test_what_calibrate_chooses_cannot_be_given(alike_others: Path) -> None:
+    refused = said(cli("calibrate", alike_others, "-s", "DEDUP_MIN_COVERAGE=0.9", status=2))
+    assert "DEDUP_MIN_COVERAGE: this is what `calibrate` chooses" in refused
+
+
+# Leave one out
+
+
+def site(name: str, duplicates: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> list[Judged]:
+    """Pairs of a site by label: each of its own two pages with so many flipped bits and own features."""
+    found = []
+    for label, shapes in ((1, duplicates), (0, others)):
+        for number, (flipped, own) in enumerate(shapes):
+            one = signed_page(f"{name} {label} {number}", flipped=flipped, own=own)
+            found.append(judged_pair(one, signed_page(f"{name} {label} {number} kept"), label, name))
+    return found
+
+
+def test_a_site_is_evaluated_with_thresholds_of_the_others() -> None:
+    loose = site("loose", [(7, 0)] * 6, [(30, 90)] * 6)
+    strict = site("strict", [(0, 0)] * 6, [(4, 0)] * 6)
+    few = site("few", [(0, 0)] * 4, [(30, 90)] * 6)
+    results = {one.source: one for one in leave_one_out(grid_of([*loose, *strict, *few]), 1.0)}
+    assert set(results) == {"loose", "strict"}
+    assert results["strict"].counts == Counts(found=6, false=6)
+    assert results["loose"].counts == Counts(missed=6, apart=6)
+    chosen = {name: one.config.max_distance for name, one in results.items() if one.config}
+    assert chosen["loose"] < 4
+    assert chosen["strict"] == 7
+
+
+def test_a_site_left_out_takes_other_pairs_of_its_pages_along() -> None:
+    loose = site("loose", [(7, 0)] * 6, [(30, 90)] * 6)
+    strict = site("strict", [(0, 0)] * 6, [(4, 0)] * 6)
+    mirror = [judged_pair(one.a.page, one.b.page, int(one.labelled.label == 1), "mirror of strict") for one in strict]
+    results = {one.source: one for one in leave_one_out(grid_of([*loose, *strict, *mirror]), 1.0)}
+    assert results["strict"].counts == Counts(found=6, false=6)
+
+
+def test_leave_one_out_says_where_the_others_do_not_reach_the_precision(tmp_path: Path) -> None:
+    good = [pair(f"{number}", f"{number}c", 1, source="good") for number in range(5)]
+    good += [pair(f"{number}", f"{(number + 1) % 5}", 0, source="good") for number in range(5)]
+    bad = [pair(f"{number}", f"{number}c", number % 2, source="bad") for number in range(5, 15)]
+    write_set(tmp_path, copies(15), [*good, *bad])
+    result = evaluated(tmp_path, "--leave-one-out", "--precision", 0.9)
+    table = rows(result)
+    assert table["good"] == ["none found", "", "", "", "", "", ""]
+    assert table["bad"][1:5] == ["5", "0", "5", "0"]
+    assert table["all of these"][1:5] == ["5", "0", "5", "0"]
+    said_json = report(tmp_path, "--leave-one-out", "--precision", 0.9)["leave_one_out"]
+    assert [(one["site"], one["thresholds"] is None) for one in said_json["sites"]] == [("good", True), ("bad", False)]
+    assert set(said_json["sites"][1]["thresholds"]) == set(calibration.THRESHOLDS)
+    assert said_json["all"]["false"] == 5
+
+
+# The document
+
+
+def test_the_example_of_the_document_works(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs/evaluation.md").read_text(encoding="utf-8")
+    documents, pairs = (block.split("```")[0] for block in text.split("```json\n")[1:3])
+    (tmp_path / "docs.jsonl").write_text(documents)
+    (tmp_path / "pairs.jsonl").write_text(pairs)
+    (tmp_path / "html").mkdir()
+    for name, body in {"1": article(1), "1-print": article(1, frame="print"), "2": article(2)}.items():
+        (tmp_path / f"html/{name}.html").write_text(body)
+    assert rows(evaluated(tmp_path))["all"][:4] == ["1", "0", "0", "1"]

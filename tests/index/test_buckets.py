@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import random
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from crawler_dedup import IndexDamaged
+from crawler_dedup.index.buckets import Buckets
+from tests.support.indexing import array
+
+FIRST, FULL = 251, 510
+"""Payloads of a bucket's first chunk and of the others when they are full."""
+
+SCOPES = st.sampled_from([7, 8])
+KEYS = st.sampled_from([0, 1, 2, 0xFFFF, 0x10000, 1 << 40, (1 << 40) + 1, 2**64 - 1])
+FULL_BUCKETS = (FIRST, FIRST + FULL, FIRST + 2 * FULL)
+COUNTS = st.one_of(
+    st.integers(1, 4), st.sampled_from([count + more for count in FULL_BUCKETS for more in (-1, 0, 1)] + [2000])
+)
+
+
+def open_buckets(directory: str | Path) -> tuple[lmdb.Environment, Buckets]:
+    env = lmdb.open(str(directory), map_size=1 << 30, max_dbs=1, sync=False)
+    with env.begin(write=True) as txn:
+        return env, Buckets(env, txn, b"tables")
+
+
+class AgainstLists(RuleBasedStateMachine):
+    """Buckets, and beside them what they should be: a dictionary of lists."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.env, self.buckets = open_buckets(self.folder.name)
+        self.lists: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self.filed = 0
+
+    def teardown(self) -> None:
+        self.env.close()
+        self.folder.cleanup()
+
+    def payloads(self, count: int) -> list[int]:
+        """New ones, in no order."""
+        self.filed += count
+        return [number * 0x9E3779B97F4A7C15 % 2**64 for number in range(self.filed - count, self.filed)]
+
+    def insert(self, scope: int, keys: list[int], payloads: list[int]) -> None:
+        with self.env.begin(write=True, buffers=True) as txn:
+            self.buckets.insert_many(txn, scope, array(keys), array(payloads))
+        for key, payload in zip(keys, payloads, strict=True):
+            self.lists[scope, key].append(payload)
+
+    @rule(scope=SCOPES, key=KEYS, count=COUNTS)
+    def insert_into_one_bucket(self, scope: int, key: int, count: int) -> None:
+        self.insert(scope, [key] * count, self.payloads(count))
+
+    @rule(scope=SCOPES, keys=st.lists(KEYS, max_size=3, unique=True), count=st.sampled_from([1, 2, FIRST + 1]))
+    def insert_one_by_one(self, scope: int, keys: list[int], count: int) -> None:
+        with self.env.begin(write=True, buffers=True) as txn:
+            for payload in self.payloads(count):
+                self.buckets.insert(txn, scope, keys, payload)
+                for key in keys:
+                    self.lists[scope, key].append(payload)
+
+    @rule(scope=SCOPES, keys=st.lists(KEYS, max_size=40))
+    def insert_into_several(self, scope: int, keys: list[int]) -> None:
+        self.insert(scope, keys, self.payloads(len(keys)))
+
+    @rule(scope=SCOPES, keys=st.lists(KEYS, unique=True))
+    def query(self, scope: int, keys: list[int]) -> None:
+        with self.env.begin(buffers=True) as txn:
+            found = self.buckets.query(txn, scope, keys).tolist()
+        assert sorted(found) == sorted(payload for key in keys for payload in self.lists[scope, key])
+
+    @rule(scope=SCOPES, keys=st.lists(KEYS, unique=True), limit=st.integers(1, 5))
+    def query_some(self, scope: int, keys: list[int], limit: int) -> None:
+        with self.env.begin(buffers=True) as txn:
+            found = self.buckets.query(txn, scope, keys, limit).tolist()
+        filed = [self.lists[scope, key] for key in keys]
+        assert len(found) == sum(min(len(payloads), FIRST + (limit - 1) * FULL) for payloads in filed)
+        assert Counter(found) <= Counter(chain.from_iterable(filed))
+
+    @rule(scope=SCOPES, keys=st.lists(KEYS, min_size=1, max_size=3, unique=True), count=COUNTS, seed=st.integers())
+    def remove(self, scope: int, keys: list[int], count: int, seed: int) -> None:
+        filed = self.lists[scope, keys[0]]
+        with self.env.begin(write=True, buffers=True) as txn:
+            for payload in random.Random(seed).sample(filed, min(count, len(filed))):
+                self.buckets.remove(txn, scope, keys, payload)
+                for key in keys:
+                    if payload in self.lists[scope, key]:
+                        self.lists[scope, key].remove(payload)
+
+    @rule(scope=SCOPES, key=KEYS)
+    def remove_what_does_not_stand_there(self, scope: int, key: int) -> None:
+        (payload,) = self.payloads(1)
+        with self.env.begin(write=True, buffers=True) as txn:
+            self.buckets.remove(txn, scope, [key], payload)
+
+    @invariant()
+    def items_are_everything_in_ascending_order(self) -> None:
+        found: dict[tuple[int, int], list[int]] = defaultdict(list)
+        places = []
+        with self.env.begin(buffers=True) as txn:
+            for scope, key, payloads in self.buckets.items(txn):
+                found[scope, key] += payloads.tolist()
+                places.append((scope, key))
+        assert places == sorted(places)
+        assert {place: sorted(payloads) for place, payloads in found.items()} == {
+            place: sorted(payloads) for place, payloads in self.lists.items() if payloads
+        }
+
+
+class AgainstListsForLong(AgainstLists):
+    pass
+
+
+AgainstLists.TestCase.settings = settings(max_examples=100, stateful_step_count=25, deadline=None)
+AgainstListsForLong.TestCase.settings = settings(max_examples=300, stateful_step_count=50, deadline=None)
+TestAgainstLists = AgainstLists.TestCase
+TestAgainstListsForLong = pytest.mark.slow(AgainstListsForLong.TestCase)
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[tuple[lmdb.Environment, Buckets]]:
+    """Three buckets, with keys next to each other, of three chunks each."""
+    env, buckets = open_buckets(tmp_path)
+    with env.begin(write=True, buffers=True) as txn:
+        many = np.arange(2 * FULL + 10, dtype=np.uint64)
+        for key in (4, 5, 6):
+            buckets.insert_many(txn, 1, np.full(len(many), key, dtype=np.uint64), many)
+    yield env, buckets
+    env.close()
+
+
+def items(env: lmdb.Environment, buckets: Buckets) -> int:
+    with env.begin(buffers=True) as txn:
+        return sum(len(payloads) for _, _, payloads in buckets.items(txn))
+
+
+ONE = b"12345678"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda txn, first, second, third: txn.put(third, b"1234567"),
+        lambda txn, first, second, third: txn.put(third, b""),
+        lambda txn, first, second, third: txn.put(third, ONE * (FULL + 1)),
+        lambda txn, first, second, third: txn.put(first, ONE * (FIRST + 1)),
+        lambda txn, first, second, third: txn.put(first, ONE * FULL),
+        lambda txn, first, second, third: txn.put(second, ONE),
+        lambda txn, first, second, third: txn.delete(first),
+        lambda txn, first, second, third: txn.delete(second),
+        lambda txn, first, second, third: txn.put(third[:-1] + b"\x03", ONE),
+        lambda txn, first, second, third: txn.put(third[:-1] + b"\x04", ONE),
+        lambda txn, first, second, third: txn.put(third + b"\0", ONE),
+        lambda txn, first, second, third: txn.put(first + b"\1", ONE),
+        lambda txn, first, second, third: txn.put(first[:-1], ONE),
+        lambda txn, first, second, third: txn.put(b"\xff", ONE),
+    ],
+    ids=[
+        "odd length",
+        "empty",
+        "too long",
+        "first one too long",
+        "first one as long as others",
+        "short one in between",
+        "first one gone",
+        "second one gone",
+        "one behind a short one",
+        "one after a gap",
+        "long name",
+        "half a number",
+        "short name",
+        "strange name",
+    ],
+)
+def test_a_chunk_that_no_query_would_read_is_noticed(
+    opened: tuple[lmdb.Environment, Buckets], damage: Callable[[lmdb.Transaction, bytes, bytes, bytes], bool]
+) -> None:
+    env, buckets = opened
+    assert items(env, buckets) == 3 * (2 * FULL + 10)
+    with env.begin(write=True, db=buckets.db) as txn:
+        names = [name for name, _ in txn.cursor()]
+        assert len(names) == 9
+        assert damage(txn, *names[3:6])
+    with pytest.raises(IndexDamaged, match="chunk"):
+        items(env, buckets)
+
+
+@pytest.mark.parametrize("count", FULL_BUCKETS)
+def test_a_full_chunk_may_be_the_last(tmp_path: Path, count: int) -> None:
+    env, buckets = open_buckets(tmp_path)
+    with env:
+        with env.begin(write=True, buffers=True) as txn:
+            buckets.insert_many(txn, 1, np.full(count, 5, dtype=np.uint64), np.arange(count, dtype=np.uint64))
+        assert items(env, buckets) == count
+        with env.begin(buffers=True) as txn:
+            assert len(list(buckets.items(txn))) == FULL_BUCKETS.index(count) + 1
+            assert sorted(buckets.query(txn, 1, [5]).tolist()) == list(range(count))
+
+
+@pytest.mark.parametrize(
+    ("limit", "count"),
+    [(1, FIRST), (2, FIRST + FULL), (3, 2 * FULL + 10), (8, 2 * FULL + 10), (None, 2 * FULL + 10)],
+)
+def test_a_limit_is_of_each_bucket_and_takes_its_first_chunks(
+    opened: tuple[lmdb.Environment, Buckets], limit: int | None, count: int
+) -> None:
+    env, buckets = opened
+    with env.begin(buffers=True) as txn:
+        assert sorted(buckets.query(txn, 1, [4, 9, 6], limit).tolist()) == sorted([*range(count)] * 2)
+        assert buckets.query(txn, 1, [5], limit).tolist() == list(range(count))
+        assert not len(buckets.query(txn, 1, [9], limit))
+        assert not len(buckets.query(txn, 2, [5], limit))
+
+
+@pytest.mark.parametrize("count", FULL_BUCKETS)
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+def test_a_limit_may_end_where_the_bucket_does(tmp_path: Path, count: int, limit: int) -> None:
+    env, buckets = open_buckets(tmp_path)
+    with env:
+        with env.begin(write=True, buffers=True) as txn:
+            buckets.insert_many(txn, 1, np.full(count, 5, dtype=np.uint64), np.arange(count, dtype=np.uint64))
+        with env.begin(buffers=True) as txn:
+            found = buckets.query(txn, 1, [5], limit).tolist()
+    assert found == list(range(min(count, FIRST + (limit - 1) * FULL)))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_no_more_chunks_are_read_than_the_limit_says(opened: tuple[lmdb.Environment, Buckets], limit: int) -> None:
+    env, buckets = opened
+    read = []
+
+    class Counting:
+        def __init__(self, txn: lmdb.Transaction) -> None:
+            self._txn = txn
+
+        def get(self, name: bytes, *rest: Any) -> Any:
+            read.append(name)
+            return self._txn.get(name, *rest)
+
+    with env.begin(buffers=True) as txn:
+        counting: Any = Counting(txn)
+        buckets.query(counting, 1, [4, 5, 6], limit)
+    assert len(read) == len(set(read)) == 3 * limit
+
+
+def test_damage_beyond_the_limit_is_not_met(opened: tuple[lmdb.Environment, Buckets]) -> None:
+    env, buckets = opened
+    with env.begin(write=True, db=buckets.db) as txn:
+        names = [name for name, _ in txn.cursor()]
+        assert txn.put(names[5], b"1234567")
+    with env.begin(buffers=True) as txn:
+        assert len(buckets.query(txn, 1, [4, 5, 6], 2)) == 3 * (FIRST + FULL)
+        for limit in (3, None):
+            with pytest.raises(IndexDamaged, match="7 bytes"):
+                buckets.query(txn, 1, [4, 5, 6], limit)

@@ -1,0 +1,899 @@
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import random
+import shutil
+import subprocess
+import threading
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path, PureWindowsPath
+from typing import cast
+
+import lmdb
+import numpy as np
+import psutil
+import pytest
+
+from crawler_dedup import IndexGone, IndexMismatch, IndexUnusable, Verdict
+from crawler_dedup.index import committer as committer_module
+from crawler_dedup.index import environment as environment_module
+from crawler_dedup.index.committer import Committer
+from crawler_dedup.index.compaction import compact
+from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.header import FORMAT
+from crawler_dedup.index.locks import refuse_network
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.store import Store
+from tests.support.crawling import article
+from tests.support.indexing import (
+    SPEC,
+    ByDistance,
+    Signatures,
+    array,
+    beside,
+    brute_force,
+    clusters,
+    open_store,
+    page,
+    run,
+    uniform,
+)
+
+PAGE = 4096
+METAS = 2
+
+
+def held(directory: Path) -> set[int]:
+    """All signatures of a sound index."""
+    with PermutedIndex.open(directory) as index:
+        assert index.verify() == []
+        return {signature for block in index.blocks(1000) for signature in block.tolist()}
+
+
+def filled(directory: Path, size: int = 3000, **options: int) -> Signatures:
+    signatures = array(set(clusters(1, size)))
+    with PermutedIndex.open(directory, **options) as index:
+        index.insert(signatures)
+    return signatures
+
+
+# What is refused
+
+
+def test_an_index_that_another_process_locks_is_refused_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_store(tmp_path).close()
+    monkeypatch.setattr(environment_module, "_OPEN_TIMEOUT", 0.2)
+    monkeypatch.setattr(environment_module, "_CLOSE_TIMEOUT", 0.2)
+    hold = """
+        import lmdb, sys
+        txn = lmdb.open(sys.argv[1], max_dbs=8).begin(write=True)
+        print("held", flush=True)
+        input()
+    """
+    with beside(hold, tmp_path), pytest.raises(IndexUnusable, match="locked by another process"):
+        open_store(tmp_path)
+
+
+def test_a_forked_child_is_refused_instead_of_hanging(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.offer([page(1, 5)], ByDistance()).result()
+    child = os.fork()
+    if not child:
+        try:
+            open_store(tmp_path)
+        except IndexUnusable:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert store.offer([page(3, 5)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
+    store.close()
+
+
+def test_another_configuration_is_refused_with_what_differs(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    with pytest.raises(IndexMismatch, match="scheme: index has 'test' / you have 'other'") as caught:
+        open_store(tmp_path, spec={"scheme": "other"})
+    assert "DEDUP_FRESH" in str(caught.value)
+    open_store(tmp_path).close()
+
+
+def test_other_library_versions_are_only_warned_about(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    Store.open(tmp_path, SPEC, {"jieba": "0.1"}, map_size=1 << 30, fresh=False).close()
+    Store.open(tmp_path, SPEC, {"jieba": "0.2"}, map_size=1 << 30, fresh=False).close()
+    assert "made with jieba 0.1, this is 0.2" in caplog.text
+
+
+@pytest.mark.parametrize("content", [b"", b"not lmdb" * 1000])
+def test_a_file_that_is_no_index_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "data.mdb").write_bytes(content)
+    if content:
+        with pytest.raises(IndexUnusable, match=str(tmp_path)):
+            open_store(tmp_path)
+    else:  # an empty file is a new index
+        open_store(tmp_path).close()
+
+
+def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(IndexUnusable, match="file/index"):
+        open_store(tmp_path / "file" / "index")
+
+
+Mount = namedtuple("Mount", "device mountpoint fstype opts")  # as psutil has it
+
+
+@pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "fuse.glusterfs", "NFS"])
+@pytest.mark.parametrize("below", [".", "not/there/yet"])
+def test_a_network_file_system_is_refused_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, below: str
+) -> None:
+    mounts = [Mount("/dev/a", "/", "ext4", "rw"), Mount("host:/x", str(tmp_path), kind, "rw")]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda all: mounts)
+    for opening in (PermutedIndex.open, open_store):
+        with pytest.raises(IndexUnusable, match="stands on a network file system") as caught:
+            opening(tmp_path / below)
+        assert f"({kind} at {tmp_path})" in str(caught.value)
+        assert "DEDUP_DIR" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mapped_network_drive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounts = [Mount("Z:", str(tmp_path), "NTFS", "rw,remote")]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda all: mounts)
+    with pytest.raises(IndexUnusable, match="network file system"):
+        PermutedIndex.open(tmp_path)
+
+
+@pytest.mark.parametrize("path", [r"\\host\share", r"\\host\share\crawl\index", r"\\?\UNC\host\share\index"])
+def test_a_share_without_a_drive_is_refused(path: str) -> None:
+    class OnWindows:
+        def resolve(self) -> PureWindowsPath:
+            return PureWindowsPath(path)
+
+    with pytest.raises(IndexUnusable, match="network file system"):
+        refuse_network(cast(Path, OnWindows()))
+
+
+def test_the_nearest_mount_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def mounted(outer: str, inner: str) -> None:
+        mounts = [
+            Mount("a", str(tmp_path / "a" / "b"), inner, "rw"),
+            Mount("b", str(tmp_path / "a" / "b" / "index beside"), "nfs", "rw"),
+            Mount("c", str(tmp_path / "a"), outer, "rw"),
+            Mount("d", "/", "ext4", "rw"),
+        ]
+        monkeypatch.setattr(psutil, "disk_partitions", lambda all: mounts)
+
+    directory = tmp_path / "a" / "b" / "index"
+    mounted("nfs", "ext4")
+    PermutedIndex.open(directory).close()
+    mounted("ext4", "nfs")
+    with pytest.raises(IndexUnusable, match="network file system"):
+        PermutedIndex.open(directory)
+    (tmp_path / "link").symlink_to(directory)
+    with pytest.raises(IndexUnusable, match="network file system"):
+        PermutedIndex.open(tmp_path / "link")
+
+
+def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    if not hasattr(os, "geteuid") or os.geteuid():
+        pytest.skip("only root can become somebody else")
+    with_modes = {"closed": 0o700, "read-only": 0o755}
+    for name, mode in with_modes.items():
+        filled(tmp_path / name, 10)
+        (tmp_path / name).chmod(mode)
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):  # pytest's own, closed to others
+        folder.chmod(folder.stat().st_mode | 0o055)
+    for name in with_modes:
+        status, output, errors = run(
+            """
+            import os, sys
+            from crawler_dedup import IndexUnusable
+            from crawler_dedup.index.permuted import PermutedIndex
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            try:
+                PermutedIndex.open(sys.argv[1])
+            except IndexUnusable as error:
+                print(error)
+            """,
+            tmp_path / name,
+        )
+        assert (status, errors) == (0, "")
+        assert output.startswith(f"The index in {tmp_path / name} cannot be opened: ")
+        assert "ermission denied" in output
+
+
+FOREIGN = {"named": b"users", "unnamed": None, "of the same name": b"meta"}
+
+
+@pytest.mark.parametrize("where", FOREIGN)
+@pytest.mark.parametrize(
+    "opening",
+    [
+        lambda folder: open_store(folder).close(),
+        lambda folder: open_store(folder, fresh=True).close(),
+        lambda folder: PermutedIndex.open(folder).close(),
+        lambda folder: Store.attach(folder).close(),
+        compact,
+    ],
+    ids=["pages", "fresh", "signatures", "attach", "compact"],
+)
+def test_the_database_of_another_application_is_refused_and_left_as_it_is(
+    tmp_path: Path, where: str, opening: Callable[[Path], object]
+) -> None:
+    with lmdb.open(str(tmp_path), max_dbs=8) as env:
+        database = env.open_db(FOREIGN[where])
+        with env.begin(write=True, db=database) as txn:
+            for number in range(300):
+                txn.put(f"user {number}".encode(), b"somebody")
+    before = (tmp_path / "data.mdb").read_bytes()
+    with pytest.raises(IndexUnusable, match=str(tmp_path)):
+        opening(tmp_path)
+    assert (tmp_path / "data.mdb").read_bytes() == before
+
+
+def write_header(directory: Path, header: object) -> None:
+    """By hand, with LMDB alone."""
+    directory.mkdir(exist_ok=True)
+    with lmdb.open(str(directory), max_dbs=8) as env:
+        meta = env.open_db(b"meta")
+        with env.begin(write=True, db=meta) as txn:
+            txn.put(b"header", header if isinstance(header, bytes) else json.dumps(header).encode())
+
+
+@pytest.mark.parametrize("format", [1, 99])
+def test_an_index_of_another_format_is_refused_with_both(tmp_path: Path, format: int) -> None:
+    write_header(tmp_path, {"format": format, "spec": SPEC, "libraries": {}})
+    with pytest.raises(IndexMismatch, match=f"format: index has '{format}' / you have '{FORMAT}'"):
+        open_store(tmp_path)
+    write_header(tmp_path, {"format": format, "spec": {"tables": "4"}, "libraries": {}, "kind": "signatures"})
+    with pytest.raises(IndexMismatch, match=f"format: index has '{format}' / you have '{FORMAT}'"):
+        PermutedIndex.open(tmp_path)
+    open_store(tmp_path, fresh=True).close()
+    open_store(tmp_path).close()
+
+
+@pytest.mark.parametrize("format", [1, 99])
+def test_an_index_of_another_format_is_not_compacted(tmp_path: Path, format: int) -> None:
+    write_header(tmp_path, {"format": format, "spec": SPEC, "libraries": {}})
+    before = (tmp_path / "data.mdb").read_bytes()
+    with pytest.raises(IndexUnusable, match=f"has the format {format}, this version has {FORMAT}"):
+        compact(tmp_path)
+    assert (tmp_path / "data.mdb").read_bytes() == before
+
+
+NO_UTF_8 = b'{"format": 2, "spec": {"tables": "\xff"}, "libraries": {}, "kind": "signatures"}'
+
+
+@pytest.mark.parametrize("header", [b"", b"{", b"[]", b"\xff\x00", b'{"format": "x"}', NO_UTF_8])
+def test_a_header_that_cannot_be_read_is_refused(tmp_path: Path, header: bytes) -> None:
+    write_header(tmp_path, header)
+    for opening in (open_store, PermutedIndex.open, Store.attach, compact):
+        with pytest.raises(IndexUnusable, match="is damaged"):
+            opening(tmp_path)
+
+
+@pytest.mark.parametrize("spec", [{"tables": "7"}, {"tables": "many"}, {}])
+def test_a_design_that_this_version_does_not_have_is_refused(tmp_path: Path, spec: dict[str, str]) -> None:
+    write_header(tmp_path, {"format": FORMAT, "spec": spec, "libraries": {}, "kind": "signatures"})
+    with pytest.raises((IndexMismatch, IndexUnusable), match="tables"):
+        PermutedIndex.open(tmp_path)
+    assert not Environment._open
+
+
+def test_an_index_of_pages_and_one_of_signatures_are_not_mixed(tmp_path: Path) -> None:
+    open_store(tmp_path / "pages").close()
+    filled(tmp_path / "signatures", 10)
+    with pytest.raises(IndexMismatch, match="kind: index has 'pages' / you have 'signatures'"):
+        PermutedIndex.open(tmp_path / "pages")
+    with pytest.raises(IndexMismatch, match="kind: index has 'signatures' / you have 'pages'"):
+        open_store(tmp_path / "signatures")
+    with pytest.raises(IndexMismatch, match="kind: index has 'signatures' / you have 'pages'"):
+        Store.attach(tmp_path / "signatures")
+
+
+def test_an_index_has_one_design(tmp_path: Path) -> None:
+    filled(tmp_path, 10, tables=10)
+    with pytest.raises(IndexMismatch, match="tables: index has '10' / you have '4'"):
+        PermutedIndex.open(tmp_path, tables=4)
+    with PermutedIndex.open(tmp_path) as index, PermutedIndex.open(tmp_path, tables=10) as same:
+        assert (index.tables, same.tables, len(index)) == (10, 10, len(same))
+        with pytest.raises(IndexMismatch):
+            PermutedIndex.open(tmp_path, tables=20)
+        assert index.insert(5) == 1
+
+
+# Other file systems
+
+
+@pytest.mark.parametrize("code", [errno.EOPNOTSUPP, errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.ENODEV])
+def test_an_index_opens_where_room_cannot_be_reserved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse, raising=False)
+    for _ in range(2):
+        filled(tmp_path, 100)
+    monkeypatch.delattr(os, "posix_fallocate")
+    assert held(tmp_path) == set(filled(tmp_path, 100).tolist())
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_disk_without_room_is_refused_when_the_index_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "posix_fallocate", refuse, raising=False)
+        for opening in (open_store, PermutedIndex.open):
+            with pytest.raises(IndexUnusable, match=os.strerror(code)):
+                opening(tmp_path)
+    assert held(tmp_path) == set()
+
+
+# Damaged files
+
+_USE = """
+    import sys
+    from crawler_dedup import IndexUnusable
+    from crawler_dedup.index.permuted import PermutedIndex
+
+    def attempt(what):
+        try:
+            print(what.__name__, what())
+        except IndexUnusable as error:
+            print(what.__name__, "unusable", error)
+
+    try:
+        index = PermutedIndex.open(sys.argv[1])
+    except IndexUnusable as error:
+        print("open unusable", error)
+        sys.exit()
+
+    def query():
+        for signature in map(int, sys.argv[2:]):
+            index.query(signature, 7)
+
+    def verify():
+        return index.verify() or "sound"
+
+    attempt(query)
+    attempt(verify)
+    index.close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "keep"),
+    [(20_000, 0.5), (20_000, 0.9), (20_000, 2 * PAGE), (300, 0.5), (300, 3 * PAGE), (300, 2 * PAGE), (300, 100)],
+)
+def test_a_truncated_file_is_an_error_and_never_a_crash(tmp_path: Path, size: int, keep: float) -> None:
+    signatures = filled(tmp_path, size)
+    file = tmp_path / "data.mdb"
+    length = file.stat().st_size
+    os.truncate(file, int(length * keep) if keep < 1 else int(keep))
+    for _ in range(2):  # and when it is opened once more
+        status, output, errors = run(_USE, tmp_path, *signatures[:300].tolist())
+        assert (status, errors) == (0, "")
+        assert "open unusable" in output or "verify" in output
+        assert "sound" not in output
+
+
+# A cut off power
+
+
+def snapshots(directory: Path, commits: int) -> Iterator[tuple[bytes, set[int]]]:
+    """The file after each of many commits, and what the index held then."""
+    source = random.Random(1)
+    signatures: set[int] = set()
+    with PermutedIndex.open(directory) as index:
+        for number in range(commits):
+            if number % 5 == 4:
+                gone = set(source.sample(sorted(signatures), len(signatures) // 4))
+                index.remove(array(gone))
+                signatures -= gone
+            else:
+                new = set(uniform(number, source.choice([1, 20, 200])))
+                index.insert(array(new))
+                signatures |= new
+            yield (directory / "data.mdb").read_bytes(), set(signatures)
+
+
+def changed_pages(before: bytes, after: bytes) -> list[int]:
+    return [
+        number
+        for number in range(max(len(before), len(after)) // PAGE)
+        if before[number * PAGE : (number + 1) * PAGE] != after[number * PAGE : (number + 1) * PAGE]
+    ]
+
+
+def cut(before: bytes, after: bytes, written: list[int]) -> bytes:
+    """The file when of all that the commit wrote only the pages *written* reached the disk."""
+    file = bytearray(before)
+    for number in written:
+        file.extend(bytes(max(0, (number + 1) * PAGE - len(file))))
+        file[number * PAGE : (number + 1) * PAGE] = after[number * PAGE : (number + 1) * PAGE]
+    return bytes(file)
+
+
+def opened_copy(folder: Path, name: str, file: bytes) -> Path:
+    directory = folder / name
+    directory.mkdir()
+    (directory / "data.mdb").write_bytes(file)
+    return directory
+
+
+def commits(folder: Path, number: int) -> Iterator[tuple[tuple[bytes, set[int]], tuple[bytes, set[int]], list[int]]]:
+    """State before and after each commit, and the pages that it wrote, the meta page not among them."""
+    states = list(snapshots(folder / "index", number))
+    for before, after in pairwise(states):
+        changed = changed_pages(before[0], after[0])
+        metas = [page for page in changed if page < METAS]
+        assert len(metas) == 1
+        yield before, after, [page for page in changed if page >= METAS]
+
+
+def test_a_power_cut_leaves_the_commit_before_or_the_one_after(tmp_path: Path) -> None:
+    """LMDB never writes over a page that one of the last two states uses, and a commit is two steps: all its data
+    pages are written and fsync'ed, and only then one of the two meta pages (0 and 1, in turn), which is one sector.
+    The disk may reorder what one fsync covers, so a cut in the first step leaves any part of the data pages, but the
+    old meta pages; a cut after it leaves all of them, and the new meta page or not."""
+    for number, (before, after, pages) in enumerate(commits(tmp_path, 21)):
+        source = random.Random(number)
+        for attempt, share in enumerate((0.5, 1)):
+            written = source.sample(pages, int(len(pages) * share))
+            file = cut(before[0], after[0], written)
+            assert held(opened_copy(tmp_path, f"{number}.{attempt}", file)) == before[1]
+        meta = next(page for page in changed_pages(before[0], after[0]) if page < METAS)
+        file = cut(before[0], after[0], [*pages, meta])
+        assert held(opened_copy(tmp_path, f"{number}.after", file)) == after[1]
+
+
+def test_what_a_power_cut_leaves_can_be_written_to(tmp_path: Path) -> None:
+    for number, (before, after, pages) in enumerate(commits(tmp_path, 8)):
+        file = cut(before[0], after[0], random.Random(number).sample(pages, len(pages) // 2))
+        directory = opened_copy(tmp_path, str(number), file)
+        with PermutedIndex.open(directory) as index:
+            more = set(uniform(100 + number, 300))
+            assert index.insert(array(more)) == 300
+        assert held(directory) == before[1] | more
+
+
+def test_a_meta_page_before_its_data_pages_would_be_noticed(tmp_path: Path) -> None:
+    (before, _), (after, _), pages = max(commits(tmp_path, 12), key=lambda commit: len(commit[2]))
+    meta = next(page for page in changed_pages(before, after) if page < METAS)
+    for seed in range(3):
+        written = [meta, *random.Random(seed).sample(pages, len(pages) // 2)]
+        directory = opened_copy(tmp_path, f"cut {seed}", cut(before, after, written))
+        status, output, _ = run(_USE, directory, 1)
+        assert status != 0 or "sound" not in output
+
+
+# A full disk
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """4 MB, mounted."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    try:
+        mounting = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+        subprocess.run(mounting, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"a file system cannot be mounted here: {error}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True, capture_output=True)
+        folder.rmdir()
+
+
+def fill_up(disk: Path) -> None:
+    with (disk / "else").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(PAGE))
+
+
+def test_a_full_disk_is_an_error_and_keeps_what_was_acknowledged(small_disk: Path) -> None:
+    directory = small_disk / "index"
+    signatures: set[int] = set()
+    with PermutedIndex.open(directory) as index:
+        for seed in range(10_000):
+            new = set(uniform(seed, 100))
+            try:
+                index.insert(array(new))
+            except IndexUnusable as caught:
+                error = caught
+                break
+            signatures |= new
+        assert "cannot be written: the disk is full" in str(error)
+        assert len(signatures) > 3000
+        with pytest.raises(IndexUnusable, match="the disk is full"):
+            index.insert(array(uniform(0, 30_000)))
+        everything = array(signatures)
+        assert len(index) == len(everything)
+        for signature in everything[:100].tolist():
+            assert index.query(signature ^ 0b11, 3) == brute_force(everything, signature ^ 0b11, 3)
+    assert held(directory) == signatures
+
+
+def test_pages_offered_to_a_full_disk_get_an_error_and_no_answer(small_disk: Path) -> None:
+    store = open_store(small_disk / "index")
+    filed = 0
+    error: BaseException | None = None
+    for number, signature in enumerate(uniform(1, 100_000)):
+        offer = store.offer([page(number, signature)], ByDistance(0))
+        error = offer.exception()
+        if error:
+            break
+        assert offer.result()[0].verdict is Verdict.NEW
+        filed += 1
+    assert isinstance(error, IndexUnusable)
+    assert "the disk is full" in str(error)
+    assert len(store) == filed > 1000
+    known = store.offer([page(-1, uniform(1, 1)[0])], ByDistance(0)).result()[0]
+    assert (known.verdict, known.duplicate_of) == (Verdict.DUPLICATE, "http://example.com/0")
+    store.close()
+    store = open_store(small_disk / "index")
+    assert store.verify(ByDistance()) == []
+    assert len(store) == filed
+    store.close()
+
+
+def test_a_new_index_on_a_disk_that_is_full_already_is_refused(small_disk: Path) -> None:
+    fill_up(small_disk)
+    status, output, errors = run(_USE, small_disk / "index", 1)
+    assert (status, errors) == (0, "")
+    assert "open unusable" in output
+
+
+# Readers
+
+_READ = """
+    import sys
+    from crawler_dedup.index.permuted import PermutedIndex
+
+    index = PermutedIndex.open(sys.argv[1])
+    with index.environment.read() as txn:
+        print("reading", flush=True)
+        input()
+"""
+_HOLD = """
+    import sys
+    from crawler_dedup.index.permuted import PermutedIndex
+
+    index = PermutedIndex.open(sys.argv[1])
+    print("open", flush=True)
+    input()
+"""
+
+
+def reading(index: PermutedIndex) -> list[int]:
+    """The processes that have a slot as readers."""
+    lines = index.environment._lmdb.readers().splitlines()[1:]
+    return [int(line.split()[0]) for line in lines]
+
+
+def test_opening_clears_the_slot_of_a_killed_reader(tmp_path: Path) -> None:
+    filled(tmp_path, 100)
+    with beside(_HOLD, tmp_path):
+        with beside(_READ, tmp_path) as reader:
+            with PermutedIndex.open(tmp_path) as index:
+                assert reader.pid in reading(index)
+                assert index.environment.figures()["readers"] == len(reading(index))
+            reader.kill()
+            reader.wait()
+        with PermutedIndex.open(tmp_path) as index:
+            assert reader.pid not in reading(index)
+            assert index.environment.figures()["readers"] == len(reading(index))
+
+
+def test_so_does_a_long_open_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committer_module, "_READERS_INTERVAL", 0.0)
+    with PermutedIndex.open(tmp_path) as index:
+        with beside(_READ, tmp_path) as reader:
+            assert reader.pid in reading(index)
+            reader.kill()
+            reader.wait()
+        index.insert(1)
+        index.insert(2)  # the first one's clearing is done
+        assert reader.pid not in reading(index)
+
+
+def test_a_reader_sees_one_state_while_others_write(tmp_path: Path) -> None:
+    with PermutedIndex.open(tmp_path) as index:
+        index.insert(array(uniform(1, 1000)))
+        blocks = index.blocks(100)
+        first = next(blocks)
+        index.remove(array(uniform(1, 1000)))
+        index.insert(array(uniform(2, 1000)))
+        assert np.concatenate([first, *blocks]).tolist() == sorted(uniform(1, 1000))
+        assert len(index) == 1000
+
+
+# Compaction
+
+
+def test_compaction_gives_room_back_and_loses_nothing(tmp_path: Path) -> None:
+    signatures = filled(tmp_path, 20_000)
+    kept = signatures[::10]
+    with PermutedIndex.open(tmp_path) as index:
+        index.remove(np.setdiff1d(signatures, kept))
+    before, after = compact(tmp_path)
+    assert after < before / 2
+    assert (tmp_path / "data.mdb").stat().st_size == after
+    assert not (tmp_path / "compacting").exists()
+    assert held(tmp_path) == set(kept.tolist())
+    with PermutedIndex.open(tmp_path) as index:
+        for signature in kept[:100].tolist():
+            assert index.query(signature ^ 1, 7) == brute_force(kept, signature ^ 1, 7)
+        assert index.insert(array(uniform(3, 2000))) == 2000
+        assert index.verify() == []
+
+
+def test_compaction_is_refused_while_another_process_has_the_index_open(tmp_path: Path) -> None:
+    signatures = filled(tmp_path, 300)
+    file = (tmp_path / "data.mdb").read_bytes()
+    with beside(_HOLD, tmp_path) as holder:
+        with pytest.raises(IndexUnusable, match="open in another process"):
+            compact(tmp_path)
+        assert (tmp_path / "data.mdb").read_bytes() == file
+        assert held(tmp_path) == set(signatures.tolist())
+        holder.kill()
+        holder.wait()
+        compact(tmp_path)  # its lock has gone with it
+    assert held(tmp_path) == set(signatures.tolist())
+
+
+def test_compaction_is_refused_while_this_process_has_the_index_open(tmp_path: Path) -> None:
+    with PermutedIndex.open(tmp_path) as index:
+        with pytest.raises(IndexUnusable, match="open elsewhere in this process"):
+            compact(tmp_path)
+        assert index.insert(5) == 1
+    compact(tmp_path)
+    assert held(tmp_path) == {5}
+
+
+def test_a_refused_compaction_keeps_others_out_of_nothing(tmp_path: Path) -> None:
+    filled(tmp_path, 10)
+    with beside(_HOLD, tmp_path):
+        with pytest.raises(IndexUnusable, match="open in another process"):
+            compact(tmp_path)
+        assert run(_USE, tmp_path, 1)[0] == 0
+
+
+def test_what_a_killed_compaction_left_does_no_harm(tmp_path: Path) -> None:
+    signatures = filled(tmp_path, 300)
+    left = tmp_path / "compacting"
+    left.mkdir()
+    (left / "data.mdb").write_bytes((tmp_path / "data.mdb").read_bytes()[: 5 * PAGE])
+    assert held(tmp_path) == set(signatures.tolist())
+    assert not left.exists()
+    left.mkdir()
+    (left / "data.mdb").write_bytes(b"half")
+    compact(tmp_path)
+    assert not left.exists()
+    assert held(tmp_path) == set(signatures.tolist())
+
+
+def test_a_compaction_that_fails_leaves_the_index_as_it_was(small_disk: Path) -> None:
+    signatures = filled(small_disk / "index", 4000)
+    fill_up(small_disk)
+    with pytest.raises(IndexUnusable, match="cannot be compacted"):
+        compact(small_disk / "index")
+    assert not (small_disk / "index" / "compacting").exists()
+    assert held(small_disk / "index") == set(signatures.tolist())
+
+
+def test_compaction_keeps_who_may_use_the_file(tmp_path: Path) -> None:
+    signatures = filled(tmp_path, 100)
+    file = tmp_path / "data.mdb"
+    if os.geteuid() == 0:
+        os.chown(file, 12345, 54321)
+    for mode in (0o664, 0o600):
+        file.chmod(mode)
+        before = file.stat()
+        compact(tmp_path)
+        after = file.stat()
+        assert (after.st_mode & 0o777, after.st_uid, after.st_gid) == (mode, before.st_uid, before.st_gid)
+        assert after.st_ino != before.st_ino
+    assert held(tmp_path) == set(signatures.tolist())
+
+
+# Forks
+
+_FORK = """
+    import os, signal, sys, traceback
+    from crawler_dedup import Config, Deduplicator, IndexUnusable
+    from crawler_dedup.index.permuted import PermutedIndex
+
+    index = PermutedIndex.open(sys.argv[1] + "/signatures")
+    index.insert(5)
+    pages = Deduplicator.open(sys.argv[1] + "/pages", Config(tokenizer="bigrams"))
+    first, second = (pages.sign(url, text.encode()) for url, text in zip("ab", sys.argv[2:]))
+    (decision,) = pages.decide([first])
+    calls = {
+        "insert": lambda: index.insert(6),
+        "submit": lambda: index.submit(6),
+        "remove": lambda: index.remove(5),
+        "query": lambda: index.query(5),
+        "query_many": lambda: index.query_many([5]),
+        "blocks": lambda: next(index.blocks(9)),
+        "len": lambda: len(index),
+        "repair": index.repair,
+        "decide": lambda: pages.decide([second]),
+        "offer": lambda: pages.submit([second]),
+        "settle": lambda: pages.settle(decision),
+        "len of pages": lambda: len(pages),
+    }
+    child = os.fork()
+    if not child:
+        signal.alarm(10)
+        try:
+            for name, call in calls.items():
+                try:
+                    print(name, call(), file=sys.stderr, flush=True)
+                except IndexUnusable:
+                    pass
+            assert "fork" in index.verify()[0]
+            index.close()
+            pages.close()
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert index.insert(6) == 1 and len(index) == 2 and index.query(6, 0) and index.verify() == []
+    assert pages.decide([first, second])[0].verdict == "unchanged" and len(pages) == 2
+    index.close()
+    pages.close()
+    sys.exit(status)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_forked_child_cannot_use_what_its_parent_has_open_and_does_it_no_harm(tmp_path: Path) -> None:
+    assert run(_FORK, tmp_path, article("a"), article("b")) == (0, "", "")
+    assert held(tmp_path / "signatures") == {5, 6}
+
+
+# The writing thread
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> Iterator[lmdb.Environment]:
+    with lmdb.open(str(tmp_path / "env")) as opened:
+        yield opened
+
+
+def put(name: bytes) -> Callable[[lmdb.Transaction], bytes]:
+    def job(txn: lmdb.Transaction) -> bytes:
+        txn.put(name, b"1")
+        return name
+
+    return job
+
+
+def fail(txn: lmdb.Transaction) -> None:
+    txn.put(b"half", b"done")
+    raise ValueError("bad job")
+
+
+def test_all_that_waits_shares_one_transaction(env: lmdb.Environment) -> None:
+    committer = Committer(env)
+    with env.begin(write=True):  # as another process would, for a while
+        futures = [committer.submit(put(str(number).encode())) for number in range(50)]
+    assert [future.result() for future in futures] == [str(number).encode() for number in range(50)]
+    transactions = env.info()["last_txnid"]
+    # One for each half at the most: jobs may come after the thread has asked for the lock, but not after it has it.
+    assert transactions <= 2
+    assert committer.close(10)
+
+
+def test_a_bad_job_fails_alone_and_leaves_nothing(env: lmdb.Environment) -> None:
+    committer = Committer(env)
+    with env.begin(write=True):
+        before, bad, after = committer.submit(put(b"a")), committer.submit(fail), committer.submit(put(b"b"))
+    assert (before.result(), after.result()) == (b"a", b"b")
+    with pytest.raises(ValueError, match="bad job"):
+        bad.result()
+    with env.begin() as txn:
+        assert [key for key, _ in txn.cursor()] == [b"a", b"b"]
+    assert committer.close(10)
+
+
+def test_jobs_that_were_withdrawn_are_not_kept_while_a_disk_hangs(env: lmdb.Environment) -> None:
+    committer, hangs, continues = Committer(env), threading.Event(), threading.Event()
+
+    def hang(txn: lmdb.Transaction) -> None:
+        hangs.set()
+        continues.wait()
+
+    hanging = committer.submit(hang)
+    hangs.wait()
+    wanted = [committer.submit(put(str(number).encode())) for number in range(100)]
+    for number in range(20_000):
+        committer.submit(put(f"withdrawn {number}".encode())).cancel()
+    assert len(committer._waiting) < 2_000
+    continues.set()
+    hanging.result()
+    assert [future.result() for future in wanted] == [str(number).encode() for number in range(100)]
+    assert env.stat()["entries"] == 100
+    assert committer.close(10)
+
+
+def test_a_job_withdrawn_in_time_is_not_done(env: lmdb.Environment) -> None:
+    committer = Committer(env)
+    with env.begin(write=True):
+        withdrawn, other = committer.submit(put(b"a")), committer.submit(put(b"b"))
+        assert withdrawn.cancel()
+    assert other.result() == b"b"
+    with env.begin() as txn:
+        assert txn.get(b"a") is None
+    assert committer.close(10)
+
+
+def test_an_error_that_cannot_be_explained_does_not_end_the_thread(env: lmdb.Environment) -> None:
+    def explain(error: Exception) -> Exception:
+        raise RuntimeError("no words")
+
+    committer = Committer(env, explain)
+    with env.begin(write=True):
+        bad, good = committer.submit(fail), committer.submit(put(b"a"))
+    assert bad.exception(10) is not None
+    assert good.result(10) == b"a"
+    assert committer.submit(put(b"b")).result(10) == b"b"
+    assert committer.close(10)
+
+
+def broken(txn: lmdb.Transaction) -> None:
+    raise lmdb.Error("broken")
+
+
+def test_an_index_whose_directory_is_removed_takes_nothing_more_and_answers_that(tmp_path: Path) -> None:
+    with PermutedIndex.open(tmp_path / "index") as index:
+        shutil.rmtree(tmp_path / "index")
+        for number in range(3):
+            assert isinstance(index.environment.submit(broken).exception(10), IndexGone)
+            assert isinstance(index.submit(number).exception(10), IndexGone)
+            with pytest.raises(IndexGone, match="was deleted"):
+                index.query(number)
+
+
+@pytest.mark.parametrize("error", [OSError("gone"), PermissionError("not yours")], ids=repr)
+def test_an_error_in_looking_for_its_cause_is_no_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def refuse(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(shutil, "disk_usage", refuse)
+    with PermutedIndex.open(tmp_path) as index:
+        for number in range(3):
+            assert index.environment.submit(broken).exception(10) is not None
+            assert index.submit(number).result(10) == 1
+
+
+def test_a_locked_index_does_not_keep_it_from_closing(env: lmdb.Environment) -> None:
+    committer = Committer(env)
+    with env.begin(write=True):
+        late = committer.submit(put(b"a"))
+        assert not committer.close(0.01)
+        with pytest.raises(IndexUnusable, match="closed"):
+            committer.submit(put(b"b"))
+    assert late.result() == b"a"

@@ -1,0 +1,501 @@
+from __future__ import annotations
+
+import random
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup import ExportUnreadable, IndexMismatch, SignedPage
+from crawler_dedup.errors import DedupError
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.export import FORMAT, Block, Export, write
+from crawler_dedup.index.header import Header
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.records import Record, encode
+from crawler_dedup.index.store import Store
+from crawler_dedup.index.verdicts import Visit
+from crawler_dedup.signing.lookup import lookup_of
+from crawler_dedup.signing.schemes import SimHash
+from tests.support.indexing import SPREADS, ByDistance, array, clusters, page
+
+KINDS = ["signatures", "pages"]
+MAGIC = b"crawler-dedup export\n"
+HEAD = struct.Struct("<cIQ")
+SIZE = 400
+
+
+def frame(kind: bytes, content: bytes) -> bytes:
+    return HEAD.pack(kind, len(content), xxh3_64_intdigest(kind + content)) + content
+
+
+def frames(export: bytes) -> list[bytes]:
+    """The parts of an export, without what stands before them."""
+    found, at = [], len(MAGIC)
+    while at < len(export):
+        end = at + HEAD.size + HEAD.unpack_from(export, at)[1]
+        found.append(export[at:end])
+        at = end
+    return found
+
+
+def make(directory: Path, kind: str, signatures: list[int]) -> None:
+    if kind == "signatures":
+        with PermutedIndex.open(directory, tables=10) as index:
+            index.insert(array(signatures))
+        return
+    store = Store.open(directory, {"scheme": SimHash().spec}, {"xxhash": "1"}, map_size=1 << 30, fresh=False)
+    pages = [page(signature, signature, f"scope {signature % 3}") for signature in signatures]
+    store.offer(pages, ByDistance(0), Visit(run=7)).result()
+    store.close()
+
+
+def contents(directory: Path) -> dict[str, object]:
+    """All of a sound index, by name."""
+    index = maintenance.open_index(directory)
+    try:
+        assert maintenance.verify(index, lookup_of, lambda _: None) == []
+        found: dict[str, object]
+        if isinstance(index, PermutedIndex):
+            found = {str(signature): signature for block in index.blocks(100) for signature in block.tolist()}
+        else:
+            found = {record.page.key: record for block in index.records(100) for record in block}
+        assert len(index) == len(found)
+    finally:
+        index.close()
+    return found
+
+
+def exported(directory: Path, file: Path) -> int:
+    index = maintenance.open_index(directory)
+    try:
+        return maintenance.export_index(index, file, lambda _: None)
+    finally:
+        index.close()
+
+
+def imported(file: Path, directory: Path) -> tuple[int, int]:
+    return maintenance.import_index(Export(file), directory, lookup_of, lambda _: None, lambda _: None)
+
+
+def in_blocks(file: Path, size: int) -> None:
+    """Write an export again, in blocks of *size*."""
+    export = Export(file)
+    small = [
+        Block(block.signatures[at : at + size], block.rows[at : at + size])
+        for block in export.blocks()
+        for at in range(0, len(block.signatures), size)
+    ]
+    write(file, export.header, small)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory, kind: str) -> Path:
+    """An index."""
+    directory = tmp_path_factory.mktemp(kind) / "index"
+    make(directory, kind, clusters(1, SIZE))
+    return directory
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory, kind: str) -> Path:
+    """Another one, that has some of the same."""
+    directory = tmp_path_factory.mktemp(kind) / "target"
+    make(directory, kind, [*clusters(1, SIZE)[::3], *clusters(2, 100)])
+    return directory
+
+
+@pytest.fixture(scope="module")
+def export(source: Path) -> Path:
+    """The export of the index, in five blocks or more."""
+    file = source.with_name("export")
+    exported(source, file)
+    in_blocks(file, 60)
+    return file
+
+
+def test_what_is_exported_and_imported_is_the_same(source: Path, export: Path, tmp_path: Path) -> None:
+    total = len(contents(source))
+    assert imported(export, tmp_path / "new") == (total, total)
+    assert contents(tmp_path / "new") == contents(source)
+    assert imported(export, tmp_path / "new") == (total, 0)
+    assert exported(tmp_path / "new", tmp_path / "again") == total
+    assert imported(tmp_path / "again", source) == (total, 0)
+
+
+def test_what_was_there_stays(source: Path, target: Path, export: Path, tmp_path: Path) -> None:
+    merged = shutil.copytree(target, tmp_path / "merged")
+    expected = {**contents(source), **contents(target)}
+    assert imported(export, merged) == (len(contents(source)), len(expected) - len(contents(target)))
+    assert contents(merged) == expected
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("size", [0, 1, 2, 1500])
+def test_signatures_of_every_spread_come_back(tmp_path: Path, spread: str, size: int) -> None:
+    make(tmp_path / "index", "signatures", SPREADS[spread](1, size))
+    exported(tmp_path / "index", tmp_path / "file")
+    imported(tmp_path / "file", tmp_path / "new")
+    assert contents(tmp_path / "new") == {str(one): one for one in SPREADS[spread](1, size)}
+
+
+def test_an_export_replaces_a_file_only_when_all_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"before")
+
+    def broken() -> object:
+        yield Block(array([1, 2]), ())
+        raise OSError("the index is gone")
+
+    with pytest.raises(OSError, match="gone"):
+        write(file, Header(2, {}, {}), broken())  # type: ignore[arg-type]
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert file.read_bytes() == b"before"
+
+
+def test_long_rows_are_cut_into_blocks_and_come_back_the_same(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crawler_dedup.index.export._ROWS_BYTES", 1000)
+    total = exported(source, tmp_path / "file")
+    blocks = list(Export(tmp_path / "file").blocks())
+    assert all(sum(map(len, block.rows)) <= 1000 for block in blocks)
+    assert (len(blocks) > 10) == any(block.rows for block in blocks)
+    assert imported(tmp_path / "file", tmp_path / "new") == (total, total)
+    assert contents(tmp_path / "new") == contents(source)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "blocks"),
+    [
+        ([], [[]]),
+        ([10], [[10]]),
+        ([10, 90, 0, 0], [[10, 90, 0, 0]]),
+        ([10, 91], [[10], [91]]),
+        ([500, 1, 500, 0, 500], [[500], [1], [500], [0], [500]]),
+        ([60] * 5, [[60]] * 5),
+        ([0] * 300, [[0] * 300]),
+    ],
+)
+def test_no_block_has_longer_rows_than_fit_but_for_a_single_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lengths: list[int], blocks: list[list[int]]
+) -> None:
+    monkeypatch.setattr("crawler_dedup.index.export._ROWS_BYTES", 100)
+    signatures = np.arange(len(lengths), dtype=np.uint64) * np.uint64(2**50)
+    rows = [random.Random(number).randbytes(length) for number, length in enumerate(lengths)]
+    assert write(tmp_path / "file", Header(2, {}, {}), [Block(signatures, rows)]) == len(lengths)
+    found = list(Export(tmp_path / "file").blocks())
+    assert [[len(row) for row in block.rows] for block in found] == blocks
+    assert [row for block in found for row in block.rows] == rows
+    assert [one for block in found for one in block.signatures.tolist()] == signatures.tolist()
+
+
+def test_an_export_says_at_once_how_many_it_has(source: Path, export: Path) -> None:
+    assert len(Export(export)) == len(contents(source))
+
+
+def test_an_export_whose_end_is_damaged_says_nothing(export: Path, tmp_path: Path) -> None:
+    whole, file = export.read_bytes(), tmp_path / "file"
+    size = HEAD.size + 8
+    digest_and_total = range(len(whole) - 16, len(whole))
+    for at in (len(whole) - size, *digest_and_total):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+        assert len(Export(file)) == 0
+    for content in (whole[:-1], whole[:-size], whole + b"x", MAGIC + frames(whole)[0]):
+        file.write_bytes(content)
+        assert len(Export(file)) == 0
+
+
+# Damage
+
+
+def damaged(export: bytes, data: st.DataObject) -> bytes:
+    """An export to which something has happened."""
+    source = random.Random(data.draw(st.integers(0, 2**32), label="seed"))
+    parts = frames(export)
+
+    def flip() -> bytes:
+        at = source.randrange(len(export))
+        return export[:at] + bytes([export[at] ^ source.randint(1, 255)]) + export[at + 1 :]
+
+    def end() -> bytes:
+        return export[: source.randrange(len(export))]
+
+    def drop() -> bytes:
+        del parts[source.randrange(len(parts))]
+        return MAGIC + b"".join(parts)
+
+    def swap() -> bytes:
+        one, other = source.sample(range(len(parts)), 2)
+        parts[one], parts[other] = parts[other], parts[one]
+        return MAGIC + b"".join(parts)
+
+    def repeat() -> bytes:
+        parts.insert(source.randrange(len(parts)), source.choice(parts))
+        return MAGIC + b"".join(parts)
+
+    def append() -> bytes:
+        return export + source.randbytes(source.randint(1, 100))
+
+    def overwrite() -> bytes:
+        at = source.randrange(len(export))
+        length = source.randint(1, 300)
+        return export[:at] + source.randbytes(length) + export[at + length :]
+
+    def cut_out() -> bytes:
+        at = source.randrange(len(export))
+        return export[:at] + export[at + source.randint(1, 300) :]
+
+    def noise() -> bytes:
+        return source.choice([b"", MAGIC]) + source.randbytes(source.randint(0, 1000))
+
+    happened = [flip, end, drop, swap, repeat, append, overwrite, cut_out, noise]
+    return data.draw(st.sampled_from(happened), label="what")()
+
+
+def only_reordered(export: bytes, whole: bytes) -> bool:
+    """Whether it has the same parts, the first and the last in their places: then it is the same set."""
+    expected = frames(whole)
+    if len(export) != len(whole) or not export.startswith(MAGIC + expected[0]) or not export.endswith(expected[-1]):
+        return False
+    return all(part in export for part in expected)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_damaged_export_changes_nothing(
+    source: Path, target: Path, export: Path, tmp_path: Path, data: st.DataObject
+) -> None:
+    whole = export.read_bytes()
+    file = tmp_path / "file"
+    file.write_bytes(damaged(whole, data))
+    before = (target / "data.mdb").read_bytes()
+    if only_reordered(file.read_bytes(), whole):
+        shutil.rmtree(tmp_path / "new", ignore_errors=True)
+        imported(file, tmp_path / "new")
+        assert contents(tmp_path / "new") == contents(source)
+        return
+    for directory in (target, tmp_path / "none"):
+        with pytest.raises(ExportUnreadable, match=str(file)):
+            imported(file, directory)
+    assert not (tmp_path / "none").exists()
+    assert (target / "data.mdb").read_bytes() == before
+
+
+def header_of(export: bytes) -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = msgspec.json.decode(frames(export)[0][HEAD.size :])
+    return found
+
+
+def with_header(export: bytes, header: object) -> bytes:
+    return MAGIC + b"".join([frame(b"H", msgspec.json.encode(header)), *frames(export)[1:]])
+
+
+def refused(file: Path, content: bytes, target: Path) -> str:
+    """The error that an import raises, which changes nothing."""
+    file.write_bytes(content)
+    before = (target / "data.mdb").read_bytes()
+    with pytest.raises(DedupError) as caught:
+        imported(file, target)
+    assert (target / "data.mdb").read_bytes() == before
+    with pytest.raises(DedupError):
+        imported(file, file.with_name("none"))
+    return str(caught.value)
+
+
+def test_another_format_is_named(export: Path, target: Path, tmp_path: Path) -> None:
+    whole = export.read_bytes()
+    other = with_header(whole, {**header_of(whole), "export": FORMAT + 1})
+    sentence = refused(tmp_path / "file", other, target)
+    assert f"its format is {FORMAT + 1}, this version reads {FORMAT}" in sentence
+
+
+@pytest.mark.parametrize("spec", [{}, {"tables": "5"}, {"tables": "x"}, {"scheme": "other"}])
+def test_a_configuration_that_this_version_does_not_have_is_refused(
+    export: Path, target: Path, tmp_path: Path, spec: dict[str, str]
+) -> None:
+    header = header_of(export.read_bytes())
+    header["index"]["spec"] = spec
+    refused(tmp_path / "file", with_header(export.read_bytes(), header), target)
+
+
+def test_an_export_of_another_configuration_is_not_mixed_in(tmp_path: Path) -> None:
+    for tables in (4, 20):
+        with PermutedIndex.open(tmp_path / str(tables), tables=tables) as index:
+            index.insert(array(clusters(1, 50)))
+    make(tmp_path / "pages", "pages", clusters(1, 50))
+    for name in ("4", "pages"):
+        exported(tmp_path / name, tmp_path / f"{name} file")
+    for name, other in (("4", "20"), ("4", "pages"), ("pages", "4")):
+        before = contents(tmp_path / other)
+        with pytest.raises(IndexMismatch):
+            imported(tmp_path / f"{name} file", tmp_path / other)
+        assert contents(tmp_path / other) == before
+
+
+@pytest.mark.parametrize("name", ["", "other", "Pages", 5])
+def test_another_kind_is_named_and_refused(export: Path, target: Path, tmp_path: Path, name: object) -> None:
+    header = header_of(export.read_bytes())
+    header["index"]["kind"] = name
+    sentence = refused(tmp_path / "file", with_header(export.read_bytes(), header), target)
+    assert "cannot be imported: " in sentence
+    assert repr(name) in sentence or "its header is damaged" in sentence
+    with pytest.raises(ExportUnreadable):
+        Export(tmp_path / "file")
+
+
+def test_a_header_that_is_no_utf_8_is_refused(export: Path, target: Path, tmp_path: Path) -> None:
+    first, *rest = frames(export.read_bytes())
+    content = first[HEAD.size :].replace(b'"spec":{', b'"spec":{"\xff":"x",')
+    assert content != first[HEAD.size :]
+    assert "its header is damaged" in refused(
+        tmp_path / "file", MAGIC + b"".join([frame(b"H", content), *rest]), target
+    )
+
+
+def test_an_end_that_lies_is_refused(export: Path, target: Path, tmp_path: Path) -> None:
+    for total in (0, 2**63, 2**64 - 1):
+        content = MAGIC + b"".join([*frames(export.read_bytes())[:-1], frame(b"E", total.to_bytes(8, "little"))])
+        assert "its end does not fit" in refused(tmp_path / "file", content, target)
+        assert len(Export(tmp_path / "file")) >= 0
+
+
+Packed = tuple[int, bytes, list[bytes]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda count, signatures, rows: (count + 1, signatures, rows),
+        lambda count, signatures, rows: (-1, signatures, rows),
+        lambda count, signatures, rows: (count, signatures[:-1], rows),
+        lambda count, signatures, rows: (count, signatures[:-8], rows),
+        lambda count, signatures, rows: (count, signatures, [*rows, b"\x90"]),
+        lambda count, signatures, rows: (count, signatures, [b"\x90"] * count),
+        lambda count, signatures, rows: (count, signatures, [b"garbage"] * count),
+        lambda count, signatures, rows: (count, signatures, rows[:-1] if rows else [b""]),
+        lambda count, signatures, rows: (count, "text", rows),
+    ],
+)
+def test_a_block_that_does_not_fit_is_refused_although_its_digest_is_right(
+    export: Path, target: Path, tmp_path: Path, change: Callable[[int, bytes, list[bytes]], Packed]
+) -> None:
+    parts = frames(export.read_bytes())
+    packed = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(parts[1][HEAD.size :]))
+    parts[1] = frame(b"B", zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(change(*packed))))
+    refused(tmp_path / "file", MAGIC + b"".join(parts), target)
+
+
+def test_a_block_that_is_not_sorted_is_refused_although_its_digest_is_right(
+    export: Path, target: Path, tmp_path: Path
+) -> None:
+    one, *others = Export(export).blocks()
+    for order in (slice(None, None, -1), [*range(1, len(one.signatures)), 0]):
+        unsorted = Block(one.signatures[order], one.rows)
+        write(tmp_path / "unsorted", Export(export).header, [unsorted, *others])
+        assert "a block is not sorted" in refused(tmp_path / "file", (tmp_path / "unsorted").read_bytes(), target)
+
+
+def row(*changed: tuple[int, object], **fields: object) -> bytes:
+    """A record, with *changed* parts, and other *fields* of the page."""
+    page = {**msgspec.structs.asdict(SignedPage("k", "u", "")), **fields}
+    record: list[object] = [list(page.values()), 0, 0, 0, 0, 1, True, []]
+    for at, value in changed:
+        record[at] = value
+    return msgspec.msgpack.encode(record)
+
+
+def nested(depth: int) -> bytes:
+    """A record with a part more, in so many brackets."""
+    return b"\x99" + row()[1:] + b"\x91" * depth + b"\0"
+
+
+def test_a_row_is_what_a_record_is() -> None:
+    assert row() == encode(Record(SignedPage("k", "u", ""), settled=1))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        row(url="####").replace(b"####", b"\xff\xfe\xc3\x28"),
+        row(key="####").replace(b"####", b"abc\xc3"),
+        row(title="####").replace(b"####", b"\xed\xa0\x80x"),
+        row(unsigned="####").replace(b"####", b"\xf8\x88\x80\x80"),
+        row(key=5),
+        row(url=None),
+        row(scope=b"bytes"),
+        row(size="large"),
+        row(chars=1.5),
+        row(sketch="text"),
+        row(features=[]),
+        row(kind=3),
+        row(kind="list"),
+        row(links="text"),
+        row(numbers=0),
+        row(sketch=b"x" * 195),
+        row(sketch=b"1234"),
+        row(numbers=b"12"),
+        row(links=b"12345"),
+        row(partly_hidden=[1, b"1234"]),
+        row(partly_hidden=[1, b"123", b"", b"12"]),
+        row(partly_hidden=5),
+        row(signature=-5),
+        row(signature="5"),
+        row((0, [])),
+        row((0, {})),
+        row((1, "one")),
+        row((2, None)),
+        row((3, "yesterday")),
+        row((3, float("nan"))),
+        row((5, "settled")),
+        row((6, 1)),
+        row((7, ["0123456789ab"])),
+        row((7, [b"0123456789abc"])),
+        row()[:-5],
+        row() + b"\0",
+        b"",
+        b"\xc1",
+        nested(100_000),
+    ],
+    ids=lambda wrong: ascii(wrong[:60]),
+)
+def test_a_row_that_is_no_record_is_refused_and_nothing_is_changed(tmp_path: Path, wrong: bytes) -> None:
+    make(tmp_path / "index", "pages", clusters(1, 30))
+    make(tmp_path / "target", "pages", clusters(2, 30))
+    exported(tmp_path / "index", tmp_path / "whole")
+    export = Export(tmp_path / "whole")
+    (block,) = export.blocks()
+    rows = [*block.rows[:20], wrong, *block.rows[21:]]
+    write(tmp_path / "written", export.header, [block, Block(block.signatures, rows)])
+    sentence = refused(tmp_path / "file", (tmp_path / "written").read_bytes(), tmp_path / "target")
+    assert "a record is damaged" in sentence
+    with pytest.raises(ExportUnreadable):
+        imported(tmp_path / "file", tmp_path / "target")
+    assert len(contents(tmp_path / "target")) == len(set(clusters(2, 30)))
+
+
+@pytest.mark.parametrize("content", [b"", b"no zstd", b"\x28\xb5\x2f\xfd" + b"\xff" * 20], ids=repr)
+def test_a_block_that_cannot_be_unpacked_is_refused(export: Path, target: Path, tmp_path: Path, content: bytes) -> None:
+    parts = frames(export.read_bytes())
+    parts[1] = frame(b"B", content)
+    refused(tmp_path / "file", MAGIC + b"".join(parts), target)
+
+
+def test_an_export_is_much_smaller_than_its_signatures_where_they_are_dense(tmp_path: Path) -> None:
+    with PermutedIndex.open(tmp_path / "index") as index:
+        index.insert(np.arange(100_000, dtype=np.uint64))
+    exported(tmp_path / "index", tmp_path / "file")
+    assert (tmp_path / "file").stat().st_size < 100_000 * 8 / 100

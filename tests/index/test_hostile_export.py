@@ -1,0 +1,221 @@
+"""Exports that were made to harm: small files that ask for much memory. What they cost is measured in a child process."""
+
+from __future__ import annotations
+
+import random
+import re
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+import zstandard
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup import SignedPage
+from crawler_dedup.index.export import _MAX_UNPACKED, BLOCK, FORMAT, Block, Export, write
+from crawler_dedup.index.header import Header
+from crawler_dedup.index.records import Record, encode
+from tests.support.indexing import array
+from tests.support.noting import invoke
+
+ROOT = Path(__file__).parents[2]
+SPEC = {"scheme": "simhash"}
+HEADER = msgspec.json.encode({"export": FORMAT, "index": Header(5, SPEC, {}, "pages")})
+MEGABYTE = 1 << 20
+
+
+def frame(kind: bytes, content: bytes, length: int | None = None) -> bytes:
+    size = len(content) if length is None else length
+    return struct.pack("<cIQ", kind, size, xxh3_64_intdigest(kind + content)) + content
+
+
+def export(*frames: bytes, total: int) -> bytes:
+    return b"".join([b"crawler-dedup export\n", *frames, frame(b"E", total.to_bytes(8, "little"))])
+
+
+Part = bytes | tuple[bytes, int]
+"""Bytes, and how often they stand there."""
+
+
+def block(*parts: Part, size: int | None = None) -> bytes:
+    """A block of msgpack *parts*, packed bit by bit; *size* is what it says it is, where that is a lie."""
+    repeated = [part if isinstance(part, tuple) else (part, 1) for part in parts]
+    packer = zstandard.ZstdCompressor(level=3).compressobj(size=sum(len(part) * times for part, times in repeated))
+    packed = b""
+    for part, times in repeated:
+        at_once = max(1, MEGABYTE // max(1, len(part)))
+        for left in range(times, 0, -at_once):
+            packed += packer.compress(part * min(left, at_once))
+    packed += packer.flush()
+    return frame(b"B", packed if size is None else _with_content_size(packed, size))
+
+
+def _with_content_size(packed: bytes, size: int) -> bytes:
+    """A Zstandard frame with another content size in its header (RFC 8878, section 3.1.1)."""
+    descriptor = packed[4]
+    is_single_segment = bool(descriptor & 0b0010_0000)
+    width = {0: int(is_single_segment), 1: 2, 2: 4, 3: 8}[descriptor >> 6]
+    rest = packed[5 + (not is_single_segment) + width :]
+    return packed[:4] + bytes([0b1110_0000 | descriptor & 0b100]) + size.to_bytes(8, "little") + rest
+
+
+def array_head(count: int) -> bytes:
+    return b"\xdd" + count.to_bytes(4, "big")
+
+
+def binary_head(length: int) -> bytes:
+    return b"\xc6" + length.to_bytes(4, "big")
+
+
+def number(value: int) -> bytes:
+    return b"\xce" + value.to_bytes(4, "big")
+
+
+def one_row(*parts: Part) -> bytes:
+    length = sum(len(part[0]) * part[1] if isinstance(part, tuple) else len(part) for part in parts)
+    return block(b"\x93\x01", binary_head(8), bytes(8), array_head(1), binary_head(length), *parts)
+
+
+def columns(count: int, rows: int) -> bytes:
+    """A block of *count* signatures and *rows* empty rows."""
+    return block(
+        b"\x93", number(count), binary_head(8 * count), (bytes(8), count), array_head(rows), (b"\xc4\x00", rows)
+    )
+
+
+def _exports() -> dict[str, bytes]:
+    head = frame(b"H", HEADER)
+    record = encode(Record(SignedPage("k", "u", "s"), settled=1))
+    without_aliases = record.removesuffix(b"\x90")
+    aliases = 30 * MEGABYTE
+    return {
+        "rows without end": export(head, columns(80_000_000, 80_000_000), total=80_000_000),
+        "more rows than a block has": export(head, columns(1 << 20, 1 << 20), total=1 << 20),
+        "signatures without end": export(head, columns(80_000_000, 0), total=80_000_000),
+        "more signatures than a block has": export(head, columns(1 << 20, 0), total=1 << 20),
+        "a count without rows": export(
+            head, block(b"\x93\x01", binary_head(8), bytes(8), array_head(2**32 - 1)), total=1
+        ),
+        "a size that is too small": export(head, block((bytes(1), 1 << 30), size=1000), total=1),
+        "a size that is too large": export(head, block(b"\x93\x00\xc4\x00\x90", size=60 * MEGABYTE), total=0),
+        "a size beyond all bounds": export(head, block(b"\x93\x00\xc4\x00\x90", size=2**63), total=0),
+        "two frames in one": export(head, frame(b"B", 2 * block(b"\x93\x00\xc4\x00\x90")[13:]), total=0),
+        "brackets": export(head, block(b"\x94\x00\xc4\x00\x90", (b"\x91", 60 * MEGABYTE)), total=0),
+        "brackets in a row": export(head, one_row((b"\x91", 60 * MEGABYTE)), total=1),
+        "aliases without end": export(
+            head, one_row(without_aliases, array_head(aliases), (b"\xc4\x00", aliases)), total=1
+        ),
+        "a part that is not there": export(head, frame(b"B", b"x", length=1 << 28), total=0),
+        "a header that is not there": export(frame(b"H", HEADER, length=1 << 28), total=0),
+        "a header without end": export(frame(b"H", HEADER.ljust(2 * MEGABYTE)), total=0),
+        "brackets in the header": export(frame(b"H", b'{"x":' + b"[" * 500_000), total=0),
+        "a number without end": export(frame(b"H", b'{"export":%s}' % (b"9" * 4000)), total=0),
+        "more rows than the end says": export(head, *[one_row(record)] * 9, total=1),
+    }
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """Each file, by what is wrong with it."""
+    directory = tmp_path_factory.mktemp("hostile")
+    files = {}
+    for name, content in _exports().items():
+        files[name] = directory / name
+        files[name].write_bytes(content)
+    return files
+
+
+READ_THEM = """
+import resource, sys
+from pathlib import Path
+from crawler_dedup import ExportUnreadable, maintenance
+from crawler_dedup.index.export import Export
+
+def peak():
+    (line,) = (line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    return int(line.split()[1]) >> 10
+
+resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))  # a test that fails takes no other process with it
+before = peak()
+for file in map(Path, sys.argv[1:]):
+    try:
+        maintenance.import_index(Export(file), file.with_name("index"), lookup_of, lambda _: None, lambda _: None)
+    except ExportUnreadable as error:
+        print(f"{file.name}: {error}")
+    print(f"{file.name} takes {peak() - before}")
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of the memory is read from /proc")
+def test_a_hostile_export_is_refused_and_takes_little_memory(hostile: Mapping[str, Path]) -> None:
+    command = [sys.executable, "-c", READ_THEM, *map(str, hostile.values())]
+    child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    assert child.returncode == 0, child.stderr
+    for name in hostile:
+        assert f"{name}: {hostile[name]} cannot be imported: " in child.stdout
+    takes = {name: int(megabytes) for name, megabytes in re.findall(r"^(.+) takes (\d+)$", child.stdout, re.MULTILINE)}
+    assert takes.keys() == hostile.keys()
+    assert max(takes.values()) < 256, takes
+    assert not (hostile["brackets"].with_name("index")).exists()
+
+
+def test_a_file_of_kilobytes_that_asks_for_gigabytes_is_a_sentence_on_the_command_line(
+    hostile: Mapping[str, Path], tmp_path: Path
+) -> None:
+    file = hostile["rows without end"]
+    assert file.stat().st_size < 100_000
+    result = invoke("index", "import", tmp_path / "index", file, status=2)
+    assert result.output == f"Error: {file} cannot be imported: a block is too large.\n"
+
+
+LITTLE_MEMORY = """
+import resource, sys
+from crawler_dedup.cli import app
+
+(line,) = (line for line in open("/proc/self/status") if line.startswith("VmSize"))
+limit = (int(line.split()[1]) << 10) + (40 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+app(sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="what the process takes is read from /proc")
+def test_a_command_for_which_there_is_not_enough_memory_says_so(hostile: Mapping[str, Path], tmp_path: Path) -> None:
+    # A block within the limits, which takes 60 megabytes.
+    arguments = ["index", "import", str(tmp_path / "index"), str(hostile["brackets in a row"])]
+    command = [sys.executable, "-c", LITTLE_MEMORY, *arguments]
+    child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    assert (child.returncode, child.stdout) == (2, "")
+    assert child.stderr == "Error: There is not enough memory for this.\n"
+
+
+def test_more_signatures_than_a_block_has_are_written_as_several(tmp_path: Path) -> None:
+    signatures = np.arange(2 * BLOCK + 1, dtype=np.uint64)
+    header = Header(5, SPEC, {}, "signatures")
+    assert write(tmp_path / "file", header, [Block(signatures, ())]) == len(signatures)
+    blocks = list(Export(tmp_path / "file").blocks())
+    assert [len(block.signatures) for block in blocks] == [BLOCK, BLOCK, 1]
+    assert np.array_equal(np.concatenate([block.signatures for block in blocks]), signatures)
+
+
+def test_a_row_longer_than_a_block_may_be_comes_back(tmp_path: Path) -> None:
+    row = random.Random(1).randbytes(_MAX_UNPACKED + 1)
+    write(tmp_path / "file", Header(5, SPEC, {}, "pages"), [Block(array([7]), [row])])
+    (block,) = Export(tmp_path / "file").blocks()
+    assert block.rows == [row]
+
+
+def test_the_document_names_the_format_and_the_limits() -> None:
+    document = " ".join((ROOT / "docs" / "export.md").read_text(encoding="utf-8").split())
+    assert f"Version {FORMAT}." in document
+    assert f'{{"export": {FORMAT}, "index": header}}' in document
+    assert f"at most {BLOCK:,} rows" in document
+    assert f"{_MAX_UNPACKED:,} bytes" in document
+    fields = ", ".join("0" if name == "signature" else name for name in SignedPage.__struct_fields__)
+    assert f"`[{fields}]`" in document
+    assert f"`[{', '.join(Record.__struct_fields__)}]`" in document

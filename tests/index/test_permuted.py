@@ -1,0 +1,499 @@
+from __future__ import annotations
+
+import os
+import random
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler_dedup import IndexUnusable
+from crawler_dedup.hamming import DESIGNS
+from crawler_dedup.index import maintenance, permuted
+from crawler_dedup.index.compaction import compact
+from crawler_dedup.index.export import Export
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.signing.lookup import lookup_of
+from tests.support.indexing import SPREADS, array, brute_force, crowded, flipped, program, run
+
+SEEDS = st.integers(0, 2**32)
+every_design = pytest.mark.parametrize("tables", DESIGNS)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[PermutedIndex]:
+    with PermutedIndex.open(tmp_path / "index") as opened:
+        yield opened
+
+
+class Trial:
+    """An index, and the set that it should be."""
+
+    def __init__(self, folder: Path, tables: int, seed: int) -> None:
+        self.folder = folder
+        self.directory = folder / "index"
+        self.source = random.Random(seed)
+        self.index = PermutedIndex.open(self.directory, tables=tables)
+        self.held: set[int] = set()
+
+    def insert(self, signatures: list[int]) -> None:
+        """One by one and in arrays of all sizes, some of them again."""
+        at = 0
+        for size in (1, 1, 2, 30, len(signatures)):
+            part = signatures[max(0, at - size // 3) : at + size]
+            at += size
+            new = len({*part} - self.held)
+            self.held.update(part)
+            assert self.index.insert(part[0] if len(part) == 1 else array(part)) == new
+            assert len(self.index) == len(self.held)
+        assert self.index.insert(array(signatures)) == 0
+
+    def remove(self, signatures: set[int]) -> None:
+        there = signatures & self.held
+        assert self.index.remove(array(signatures)) == len(there)
+        assert self.index.remove(array(signatures)) == 0
+        self.held -= signatures
+
+    def reopen(self) -> None:
+        self.index.close()
+        self.index = PermutedIndex.open(self.directory)
+
+    def asked(self, number: int) -> list[int]:
+        """Some that it has, some near them, some that are anywhere."""
+        near = self.source.sample(sorted(self.held), min(number, len(self.held)))
+        return [
+            *(flipped(self.source, signature, self.source.randint(0, 9)) for signature in near),
+            *(self.source.getrandbits(64) for _ in range(number // 4)),
+        ]
+
+    def check(self, number: int = 12) -> None:
+        held = array(self.held)
+        assert self.index.verify() == []
+        assert len(self.index) == len(held)
+        blocks = list(self.index.blocks(100))
+        assert np.array_equal(np.concatenate([array([]), *blocks]), held)
+        assert {len(block) for block in blocks[:-1]} <= {100}
+        asked = self.asked(number)
+        for max_distance in range(DESIGNS[self.index.tables].max_distance + 1):
+            expected = [brute_force(held, signature, max_distance) for signature in asked]
+            assert self.index.query_many(array(asked), max_distance) == expected
+            assert [self.index.query(signature, max_distance) for signature in asked] == expected
+
+
+@contextmanager
+def trial(tables: int, seed: int) -> Iterator[Trial]:
+    with tempfile.TemporaryDirectory() as folder:
+        one = Trial(Path(folder), tables, seed)
+        try:
+            yield one
+        finally:
+            one.index.close()
+
+
+@every_design
+@pytest.mark.parametrize("spread", SPREADS)
+@settings(max_examples=2, deadline=None)
+@given(seed=SEEDS, size=st.integers(1, 500))
+def test_a_query_finds_what_brute_force_finds(tables: int, spread: str, seed: int, size: int) -> None:
+    with trial(tables, seed) as one:
+        one.check()
+        one.insert(SPREADS[spread](seed, size))
+        one.check()
+
+
+@every_design
+def test_buckets_of_several_chunks_are_read_to_the_end(tables: int) -> None:
+    with trial(tables, 1) as one:
+        one.insert(crowded(1, 2000))
+        one.remove(set(one.source.sample(sorted(one.held), 1100)))
+        one.check()
+
+
+# Whatever happened to an index, it answers as brute force does.
+
+
+def closed_and_opened(one: Trial) -> None:
+    one.reopen()
+
+
+def thinned(one: Trial) -> None:
+    one.remove({*one.source.sample(sorted(one.held), len(one.held) // 2), *one.asked(10)})
+
+
+def emptied(one: Trial) -> None:
+    one.remove(set(one.held))
+    assert len(one.index) == 0
+    assert one.index.verify() == []
+    one.insert(crowded(2, 600))
+
+
+def compacted(one: Trial) -> None:
+    one.index.close()
+    compact(one.directory)
+    one.index = PermutedIndex.open(one.directory)
+
+
+def repaired(one: Trial) -> None:
+    one.index.repair()
+
+
+def export_import(one: Trial, target: Path) -> tuple[int, int]:
+    file = one.folder / "file"
+    maintenance.export_index(one.index, file, lambda _: None)
+    return maintenance.import_index(Export(file), target, lookup_of, lambda _: None, lambda _: None)
+
+
+def carried(one: Trial) -> None:
+    tables = one.index.tables
+    assert export_import(one, one.folder / "other") == (len(one.held), len(one.held))
+    one.index.close()
+    one.index = PermutedIndex.open(one.folder / "other")
+    assert one.index.tables == tables
+
+
+def merged(one: Trial) -> None:
+    """Into one that has other signatures and some of the same."""
+    have = {*one.source.sample(sorted(one.held), len(one.held) // 3), *one.asked(40)}
+    other = PermutedIndex.open(one.folder / "other", tables=one.index.tables)
+    other.insert(array(have))
+    assert export_import(one, one.folder / "other") == (len(one.held), len(one.held - have))
+    one.index.close()
+    one.index = other
+    one.held |= have
+
+
+CHANGES: list[Callable[[Trial], None]] = [
+    closed_and_opened,
+    thinned,
+    emptied,
+    compacted,
+    repaired,
+    carried,
+    merged,
+]
+
+
+def mixture(seed: int, size: int) -> list[int]:
+    """Of every spread; *size* of the crowded ones."""
+    found = [signature for spread in SPREADS.values() for signature in spread(seed, size // 8)]
+    found += crowded(seed, size)
+    random.Random(seed).shuffle(found)
+    return found
+
+
+@every_design
+@pytest.mark.parametrize("change", CHANGES)
+@settings(max_examples=1, deadline=None)
+@given(seed=SEEDS)
+def test_a_changed_index_answers_as_brute_force(tables: int, change: Callable[[Trial], None], seed: int) -> None:
+    with trial(tables, seed) as one:
+        one.insert(mixture(seed, 520))
+        change(one)
+        one.check(8)
+        one.insert(mixture(seed + 1, 20))
+
+
+@pytest.mark.slow
+@every_design
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, size=st.integers(1, 3000), changes=st.lists(st.sampled_from(CHANGES[:5]), max_size=6))
+def test_many_changes_one_after_the_other(
+    tables: int, seed: int, size: int, changes: list[Callable[[Trial], None]]
+) -> None:
+    with trial(tables, seed) as one:
+        one.insert(mixture(seed, size))
+        for change in changes:
+            change(one)
+            one.check(40)
+
+
+# What can be given
+
+
+def test_signatures_may_be_given_in_every_form(index: PermutedIndex) -> None:
+    assert index.insert(2**64 - 1) == 1
+    assert index.insert([1, 2, 2, 1]) == 2
+    assert index.insert(number for number in (2, 3)) == 1
+    assert index.insert(np.array([4, 3], dtype=np.uint64)) == 1
+    assert index.insert(np.uint64(4)) == 0  # type: ignore[arg-type]
+    assert index.insert([]) == index.remove([]) == index.insert(array([])) == 0
+    assert index.query_many([]) == []
+    assert index.remove([4, 4, 5]) == 1
+    assert [found.signature for found in index.query(0, 7)] == [1, 2, 3]
+    assert len(index) == 4
+    assert index.verify() == []
+
+
+@pytest.mark.parametrize("wrong", [-1, 2**64, 2**80])
+def test_what_is_no_64_bit_signature_is_refused(index: PermutedIndex, wrong: int) -> None:
+    for call in (index.insert, index.remove, index.query, index.query_many, lambda one: index.insert([1, one])):
+        with pytest.raises(ValueError, match=r"between 0 and 2\^64 - 1"):
+            call(wrong)
+    assert len(index) == 0
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.uint32])
+def test_arrays_of_another_type_or_shape_are_refused(index: PermutedIndex, dtype: type[np.generic]) -> None:
+    for wrong in (np.zeros(3, dtype=dtype), np.zeros((2, 2), dtype=np.uint64)):
+        with pytest.raises(TypeError, match="they take uint64"):
+            index.insert(wrong)
+    assert len(index) == 0
+
+
+@pytest.mark.parametrize("wrong", [[1.9], ["7"], "12", 1.7, [None], np.float64(7), [np.float64(7)], [[1]], None])
+def test_what_is_no_integer_is_refused(index: PermutedIndex, wrong: Any) -> None:
+    for call in (index.insert, index.submit, index.remove, index.query, index.query_many):
+        with pytest.raises(TypeError):
+            call(wrong)
+    assert len(index) == 0
+
+
+@pytest.mark.parametrize("wrong", [-1, 2**64, 1.5, "x"])
+def test_a_wrong_signature_among_many_is_refused_before_anything_is_submitted(
+    index: PermutedIndex, monkeypatch: pytest.MonkeyPatch, wrong: Any
+) -> None:
+    monkeypatch.setattr(permuted, "_SLICE", 2)
+    monkeypatch.setattr(index.environment, "submit", lambda job: pytest.fail("something was submitted"))
+    for call in (index.insert, index.remove, index.submit):
+        with pytest.raises((TypeError, ValueError)):
+            call(iter([1, 2, 3, 4, 5, wrong]))
+
+
+def test_what_is_longer_than_a_transaction_is_done_in_several(
+    index: PermutedIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(permuted, "_SLICE", 3)
+    assert index.insert(iter([*range(10), 3])) == 10
+    assert index.remove(iter([*range(2, 20), 2])) == 8
+    assert [found.signature for found in index.query(0)] == [0, 1]
+    assert index.verify() == []
+
+
+@every_design
+def test_a_distance_that_the_tables_do_not_find_is_refused(tmp_path: Path, tables: int) -> None:
+    with PermutedIndex.open(tmp_path, tables=tables) as index:
+        for wrong in (-1, DESIGNS[tables].max_distance + 1):
+            for call in (index.query, index.query_many):
+                with pytest.raises(ValueError, match=f"{tables} tables find 0 to"):
+                    call(1, wrong)
+
+
+def test_there_are_four_designs(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"tables = 5 is not allowed; there are 4, 10, 16, 20\."):
+        PermutedIndex.open(tmp_path / "index", tables=5)
+    assert not (tmp_path / "index").exists()
+
+
+def test_an_empty_index_is_true_and_may_be_closed_twice(tmp_path: Path) -> None:
+    one, other = PermutedIndex.open(tmp_path), PermutedIndex.open(tmp_path)
+    assert one
+    one.close()
+    one.close()
+    assert other.insert(5) == 1
+    other.close()
+
+
+# Threads, processes, accidents
+
+
+def test_threads_insert_each_signature_once(index: PermutedIndex) -> None:
+    signatures = mixture(3, 400)
+    new: list[int] = []
+
+    def work(number: int) -> None:
+        mine = signatures[:]
+        random.Random(number).shuffle(mine)
+        new.extend(index.insert(array(mine[at : at + 40])) for at in range(0, len(mine), 40))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(new) == len(index) == len(set(signatures))
+    assert index.verify() == []
+
+
+@contextmanager
+def busy(index: PermutedIndex) -> Iterator[None]:
+    """The writing thread is in a transaction: all that is submitted meanwhile shares the next one."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def wait(txn: lmdb.Transaction) -> None:
+        begun.set()
+        assert ended.wait(10)
+
+    waiting = index.environment.submit(wait)
+    try:
+        assert begun.wait(10)
+        yield
+    finally:
+        ended.set()
+        waiting.result(10)
+
+
+def fail(txn: lmdb.Transaction) -> None:
+    raise ValueError("bad job")
+
+
+def test_a_failure_beside_it_does_not_change_what_is_removed(index: PermutedIndex) -> None:
+    index.insert([1, 2, 3])
+    with ThreadPoolExecutor(1) as thread:
+        with busy(index):
+            before = index.environment.submit(fail)
+            removed = thread.submit(index.remove, iter([3, 2, 9]))
+            while len(index.environment._committer._waiting) < 2 and not removed.done():
+                time.sleep(0.001)
+            after = index.environment.submit(fail)
+        assert removed.result(10) == 2
+    assert isinstance(before.exception(10), ValueError)
+    assert isinstance(after.exception(10), ValueError)
+    assert len(index) == 1
+    assert index.verify() == []
+
+
+def test_what_an_array_held_when_it_was_submitted_is_filed(index: PermutedIndex) -> None:
+    signatures = array([1, 2, 3])
+    with busy(index):
+        submitted = index.submit(signatures)
+        signatures[:] = 7
+    assert submitted.result(10) == 3
+    assert [found.signature for found in index.query(0)] == [1, 2, 3]
+    assert index.verify() == []
+
+
+_INSERTER = """
+    import sys, threading
+    from pathlib import Path
+    from crawler_dedup.index.permuted import PermutedIndex
+    from tests.index.test_permuted import batch
+
+    index, life = PermutedIndex.open(sys.argv[1]), int(sys.argv[2])
+
+    def work(thread):
+        for number in range(100_000):
+            index.insert(batch(life, thread, number))
+            sys.stdout.write(f"{thread} {number}\\n")
+            sys.stdout.flush()
+
+    threads = [threading.Thread(target=work, args=(thread,)) for thread in range(4)]
+    for thread in threads:
+        thread.start()
+"""
+
+
+def batch(life: int, thread: int, number: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
+    """What a thread of the inserter inserts at one time; the first thread is a slow one."""
+    source = np.random.default_rng([life, thread, number])
+    return source.integers(0, 2**64, 100 if thread == 0 else source.integers(1, 20), dtype=np.uint64)
+
+
+def test_what_was_acknowledged_survives_eight_kills(tmp_path: Path) -> None:
+    acknowledged: dict[tuple[int, int], int] = {}
+    for life in range(8):
+        process = program(_INSERTER, tmp_path, life)
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(random.Random(life).randint(1, 25))]
+        os.kill(process.pid, signal.SIGKILL)
+        rest, errors = process.communicate()
+        assert not errors
+        for line in [*lines, *rest.splitlines()]:
+            thread, number = map(int, line.split())
+            assert number == acknowledged.get((life, thread), -1) + 1
+            acknowledged[life, thread] = number
+        with PermutedIndex.open(tmp_path) as index:
+            assert index.verify() == []
+            held = np.concatenate([array([]), *index.blocks(1 << 16)])
+        of_all = [batch(*place, number) for place, last in acknowledged.items() for number in range(last + 1)]
+        assert np.isin(np.concatenate(of_all), held).all()
+        for thread in range(4):  # what was under way is there or not, but not in part
+            under_way = np.isin(batch(life, thread, acknowledged.get((life, thread), -1) + 1), held)
+            assert under_way.all() or not under_way.any()
+            if under_way.all():
+                acknowledged[life, thread] = acknowledged.get((life, thread), -1) + 1
+        assert sum(last + 1 for last in acknowledged.values()) > 0
+
+
+def fill(index: PermutedIndex, source: np.random.Generator, size: int) -> tuple[set[int], IndexUnusable]:
+    """Insert until it fails; returns what was acknowledged, and the error."""
+    acknowledged: set[int] = set()
+    while True:
+        signatures = source.integers(0, 2**64, size, dtype=np.uint64)
+        try:
+            assert index.insert(signatures) == size
+        except IndexUnusable as error:
+            return acknowledged, error
+        acknowledged.update(signatures.tolist())
+
+
+@pytest.mark.parametrize("size", [10, 3000])
+def test_a_full_map_is_an_error_that_names_it_and_queries_go_on(tmp_path: Path, size: int) -> None:
+    with PermutedIndex.open(tmp_path, map_size=1 << 20) as index:
+        acknowledged, error = fill(index, np.random.default_rng(1), size)
+        assert "is full: its map has 1048576 bytes (DEDUP_MAP_SIZE, map_size)" in str(error)
+        held = array(acknowledged)
+        assert len(index) == len(held) > 2000
+        assert index.verify() == []
+        for signature in held[:200].tolist():
+            assert index.query(signature ^ 0b10001, 3) == brute_force(held, signature ^ 0b10001, 3)
+    with PermutedIndex.open(tmp_path) as index:  # with a larger map it goes on
+        assert index.insert(np.arange(3000, dtype=np.uint64)) == 3000
+
+
+_QUERY_DURING_INSERTS = """
+    import sys
+    import numpy as np
+    from crawler_dedup.index.permuted import PermutedIndex
+
+    with PermutedIndex.open(sys.argv[1]) as index:
+        for number in range(300):
+            index.insert(np.arange(number * 10, number * 10 + 10, dtype=np.uint64) << np.uint64(20))
+"""
+
+
+def test_other_processes_see_what_is_committed_and_nothing_by_halves(tmp_path: Path) -> None:
+    with PermutedIndex.open(tmp_path) as index:
+        process = program(_QUERY_DURING_INSERTS, tmp_path)
+        seen = [0]
+        while process.poll() is None or seen[-1] < 3000:
+            assert process.poll() in (None, 0)
+            signatures = np.concatenate([array([]), *index.blocks(1000)])
+            assert signatures.tolist() == [number << 20 for number in range(len(signatures))]
+            assert len(signatures) % 10 == 0
+            seen.append(len(signatures))
+        process.communicate()
+        assert seen == sorted(seen)
+        assert len(index) == seen[-1] == 3000
+
+
+def test_a_forked_child_is_refused_instead_of_hanging(index: PermutedIndex, tmp_path: Path) -> None:
+    status, _, errors = run(
+        """
+        import os, sys
+        from crawler_dedup import IndexUnusable
+        from crawler_dedup.index.permuted import PermutedIndex
+
+        with PermutedIndex.open(sys.argv[1]) as index:
+            child = os.fork()
+            if not child:
+                try:
+                    PermutedIndex.open(sys.argv[1])
+                except IndexUnusable:
+                    os._exit(0)
+                os._exit(1)
+            sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """,
+        tmp_path / "index",
+    )
+    assert (status, errors) == (0, "")

@@ -1,0 +1,739 @@
+"""Runs of an index: who lives, who has died, who said goodbye, and what becomes of their pages."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import lmdb
+import msgspec
+import pytest
+import zstandard
+
+from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from crawler_dedup.decision import BEING_HANDLED
+from crawler_dedup.index import maintenance, runs
+from crawler_dedup.index.export import Export
+from crawler_dedup.index.locks import HeldFile, is_held
+from crawler_dedup.index.records import MAX_ALIASES, Record
+from crawler_dedup.index.runs import Run, Runs
+from crawler_dedup.index.store import Store
+from crawler_dedup.index.verdicts import Visit
+from crawler_dedup.signing.lookup import lookup_of
+from tests.support.crawling import article
+from tests.support.indexing import FILING, ByDistance, beside, open_store, page, program, settle
+
+CONFIG = Config(tokenizer="bigrams")
+
+
+class Clock:
+    """The time as the index sees it: it passes, and the system's clock is set."""
+
+    def __init__(self) -> None:
+        self._passed = 1000.0
+        self._set = 1_700_000_000.0
+
+    def passes(self, seconds: float) -> None:
+        self._passed += seconds
+
+    def is_set(self, seconds: float) -> None:
+        self._set += seconds
+
+    def time(self) -> float:
+        return self._set + self._passed
+
+    def monotonic(self) -> float:
+        return self._passed
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(runs, "time", made.time)
+    monkeypatch.setattr(runs, "monotonic", made.monotonic)
+    return made
+
+
+Open = Callable[..., Deduplicator]
+
+
+@pytest.fixture
+def opening(tmp_path: Path) -> Iterator[Open]:
+    """Opens the same index again and again, each time as a run of its own; closed at the end."""
+    opened: list[Deduplicator] = []
+
+    def again(**settings: object) -> Deduplicator:
+        opened.append(Deduplicator.open(tmp_path, Config(tokenizer="bigrams", **settings)))  # type: ignore[arg-type]
+        return opened[-1]
+
+    yield again
+    for one in opened:
+        one.close()
+
+
+def offer(run: Deduplicator, url: str, text: object, *, alias: str = "", claim: bool = True) -> Decision:
+    signed = run.sign_with_text(f"http://a.example/{url}", article(text).encode(), alias=alias)[0]
+    return run.submit([signed], claim=claim).result()[0]
+
+
+def answer(run: Deduplicator, url: str, text: object, *, alias: str = "") -> str:
+    """What is said of a page, which is handled well at once if it passes."""
+    decision = offer(run, url, text, alias=alias)
+    if decision.claim:
+        assert run.settle(decision)
+    return decision.reason or str(decision.verdict)
+
+
+def die(run: Deduplicator) -> None:
+    run.close(goodbye=False)
+
+
+def kept(directory: Path) -> list[Record]:
+    opened = Store.attach(directory)
+    try:
+        assert opened.verify(FILING) == []
+        return [record for block in opened.records(100) for record in block]
+    finally:
+        opened.close()
+
+
+def lock_files(directory: Path) -> list[Path]:
+    return list(directory.glob("run-*.lock"))
+
+
+# Life and death
+
+_ELSEWHERE = """
+    import sys
+    from pathlib import Path
+    from crawler_dedup import Config, Deduplicator
+    from tests.support.crawling import article
+
+    run = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
+    page = run.sign("http://a.example/1", article("x").encode())
+    (decision,) = run.submit([page], claim=True).result()
+    print(decision.verdict, flush=True)
+    for line in sys.stdin:
+        print(run.settle(decision), flush=True)
+"""
+
+
+def test_a_run_that_lives_in_another_process_holds_its_claim_until_it_is_killed(tmp_path: Path, opening: Open) -> None:
+    with beside(_ELSEWHERE, tmp_path) as other:
+        run = opening()
+        assert answer(run, "2", "x") == BEING_HANDLED
+        assert len(lock_files(tmp_path)) == 2
+        assert run.tidy() == 0
+        other.kill()
+        other.wait()
+        assert answer(run, "2", "x") == "new"
+        assert [record.run for record in kept(tmp_path)] == [run.run]
+
+
+def test_what_another_process_settled_stands_while_it_lives_and_not_when_it_dies_at_once(
+    tmp_path: Path, opening: Open
+) -> None:
+    with beside(_ELSEWHERE, tmp_path) as other:
+        run = opening()
+        assert other.stdin is not None
+        assert other.stdout is not None
+        other.stdin.write("settle\n")
+        other.stdin.flush()
+        assert other.stdout.readline() == "True\n"
+        assert answer(run, "2", "x") == "duplicate"
+        other.kill()
+        other.wait()
+        assert answer(run, "2", "x") == "new"
+
+
+@contextmanager
+def no_more_files() -> Iterator[None]:
+    """This process can open none while the context lasts."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_while_nobody_can_find_out_whether_a_run_has_died_what_it_just_settled_stands_for_nothing(
+    tmp_path: Path, opening: Open
+) -> None:
+    dead = opening()
+    assert answer(dead, "1", "x") == "new"
+    die(dead)
+    run = opening()
+    with no_more_files():
+        assert answer(run, "2", "x") == BEING_HANDLED
+        assert offer(run, "1", "x").verdict == "unchanged"  # and this run answers for it from here on
+        assert run.tidy() == 0
+    assert answer(run, "2", "x") == BEING_HANDLED
+    assert [record.run for record in kept(tmp_path)] == [run.run]
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0, "new"), (60, "new"), (61, "duplicate")])
+def test_of_a_run_that_died_stands_what_it_settled_before_the_grace(
+    opening: Open, clock: Clock, seconds: int, said: str
+) -> None:
+    dead = opening(grace=60)
+    assert answer(dead, "1", "x") == "new"
+    clock.passes(seconds)
+    assert answer(dead, "other", "y") == "new"
+    die(dead)
+    clock.passes(1000)  # how long ago it died says nothing
+    run = opening()
+    assert answer(run, "2", "x") == said
+    assert answer(run, "3", "y") == "new"
+
+
+def test_without_grace_all_stands_that_a_dead_run_settled_and_nothing_else(opening: Open) -> None:
+    dead = opening(grace=0)
+    assert answer(dead, "1", "x") == "new"
+    offer(dead, "2", "y")
+    die(dead)
+    run = opening()
+    assert answer(run, "3", "x") == "duplicate"
+    assert answer(run, "4", "y") == "new"
+
+
+def test_pages_that_were_not_claimed_stand_at_once_and_have_the_same_grace(opening: Open) -> None:
+    dead, run = opening(), opening()
+    offer(dead, "1", "x", claim=False)
+    assert answer(run, "2", "x") == "duplicate"
+    die(dead)
+    assert answer(run, "2", "x") == "new"
+
+
+def test_pages_of_no_run_stand_whatever_happens(tmp_path: Path) -> None:
+    kept_store = open_store(tmp_path)
+    kept_store.offer([page(1, 5)], ByDistance()).result()
+    kept_store.close()
+    kept_store = open_store(tmp_path)
+    assert kept_store.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
+    kept_store.close()
+
+
+@pytest.mark.parametrize("seconds", [-100, 100])
+def test_a_clock_that_is_set_makes_nothing_older_or_younger(opening: Open, clock: Clock, seconds: int) -> None:
+    dead = opening(grace=5)
+    assert answer(dead, "1", "x") == "new"
+    clock.passes(6)
+    assert answer(dead, "2", "y") == "new"
+    clock.is_set(seconds)
+    assert answer(dead, "3", "z") == "new"
+    die(dead)
+    run = opening()
+    assert [answer(run, f"again {text}", text) for text in "xyz"] == ["duplicate", "new", "new"]
+
+
+def test_a_run_with_a_clock_behind_is_judged_by_its_own_times(opening: Open, clock: Clock) -> None:
+    first = opening(grace=60)
+    assert answer(first, "1", "x") == "new"
+    clock.is_set(-1000)
+    second = opening(grace=60)
+    assert answer(second, "2", "y") == "new"
+    die(second)
+    run = opening()
+    assert (answer(run, "3", "x"), answer(run, "4", "y")) == ("duplicate", "new")
+
+
+def test_may_have_lost_is_exact_to_the_second() -> None:
+    signed = page(1, 5)
+    assert [Run(1000, 60).may_have_lost(Record(signed, settled=settled)) for settled in (0, 939, 940, 1000)] == [
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert [Run(1000, 0).may_have_lost(Record(signed, settled=settled)) for settled in (0, 939, 1000)] == [
+        True,
+        False,
+        False,
+    ]
+    for grace, first_lost in ((60, 940), (10, 950), (0, 950)):
+        run = Run(1000, grace, stored_until=950)
+        lost = [run.may_have_lost(Record(signed, settled=settled)) for settled in (0, first_lost - 1, first_lost, 2000)]
+        assert lost == [True, False, True, True]
+
+
+# What is not stored
+
+
+@pytest.mark.parametrize("grace", [0, 5])
+@pytest.mark.parametrize("goodbye", [True, False])
+def test_what_was_settled_after_the_last_that_is_stored_stands_until_the_run_is_over(
+    tmp_path: Path, opening: Open, clock: Clock, goodbye: bool, grace: int
+) -> None:
+    first, run = opening(grace=grace), opening()
+    first.note_stored(clock.monotonic())
+    clock.passes(10)
+    assert answer(first, "1", "x") == "new"
+    clock.passes(10)
+    first.note_stored(clock.monotonic())
+    assert answer(first, "2", "y") == "new"
+    clock.passes(100)
+    assert answer(first, "3", "z") == "new"
+    assert [answer(run, f"again {text}", text) for text in "xyz"] == ["duplicate"] * 3
+    first.close(goodbye=goodbye)
+    assert [answer(run, f"later {text}", text) for text in "xyz"] == ["duplicate", "new", "new"]
+    assert run.tidy() == 0
+    assert len(kept(tmp_path)) == 3
+
+
+def test_tidying_forgets_what_is_not_stored_and_then_the_run(tmp_path: Path, opening: Open, clock: Clock) -> None:
+    first = opening()
+    first.note_stored(clock.monotonic())
+    assert answer(first, "1", "x") == "new"
+    first.close()
+    run = opening()
+    assert run.tidy() == 1
+    assert kept(tmp_path) == []
+    assert run.tidy() == 0
+
+
+def test_a_run_of_which_all_is_stored_in_the_end_leaves_nothing_behind(opening: Open, clock: Clock) -> None:
+    first = opening()
+    first.note_stored(clock.monotonic())
+    assert answer(first, "1", "x") == "new"
+    first.note_stored(None)
+    first.close()
+    run = opening()
+    assert run.tidy() == 0
+    assert answer(run, "2", "x") == "duplicate"
+
+
+def test_what_an_interrupted_run_has_stored_stays_stored_when_it_is_visited_again(opening: Open, clock: Clock) -> None:
+    first = opening()
+    assert answer(first, "1", "x") == "new"
+    first.close(finished=False)
+    clock.passes(100)
+    second = opening()
+    second.note_stored(clock.monotonic())
+    assert answer(second, "1", "x") == "unchanged"
+    die(second)
+    assert answer(opening(), "2", "x") == "duplicate"
+
+
+def test_runs_of_an_index_that_was_made_before_are_read() -> None:
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode([1000, 60]), type=Run) == Run(1000, 60)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode([1000, 60, True, True]), type=Run) == Run(1000, 60, True, True)
+
+
+# Goodbye
+
+
+def test_a_goodbye_leaves_what_was_settled_and_forgets_the_run(tmp_path: Path, opening: Open) -> None:
+    first = opening()
+    assert answer(first, "1", "x") == "new"
+    first.close()
+    run = opening()
+    assert answer(run, "2", "x") == "duplicate"
+    assert run.tidy() == 0
+    assert [path.name for path in lock_files(tmp_path)] == [f"run-{run.run:08x}.lock"]
+
+
+def test_a_goodbye_with_claims_open_leaves_them_to_the_next_who_tidies_up(tmp_path: Path, opening: Open) -> None:
+    first = opening()
+    assert answer(first, "1", "x") == "new"
+    offer(first, "2", "y")
+    first.close()
+    run = opening()
+    assert run.tidy() == 1
+    assert run.tidy() == 0
+    assert [record.page.url for record in kept(tmp_path)] == ["http://a.example/1"]
+    assert (answer(run, "3", "x"), answer(run, "4", "y")) == ("duplicate", "new")
+
+
+def test_claims_left_open_stand_for_nothing_before_they_are_tidied_up(opening: Open) -> None:
+    first = opening()
+    offer(first, "1", "x")
+    first.close()
+    assert answer(opening(), "2", "x") == "new"
+
+
+def test_tidying_forgets_what_a_dead_run_may_have_lost_and_leaves_those_that_live(
+    tmp_path: Path, opening: Open, clock: Clock
+) -> None:
+    dead, living = opening(), opening()
+    assert answer(dead, "long ago", "x") == "new"
+    clock.passes(100)
+    assert answer(dead, "just now", "y") == "new"
+    offer(dead, "under way", "z")
+    offer(living, "under way too", "w")
+    die(dead)
+    assert living.tidy() == 2
+    assert sorted(record.page.url for record in kept(tmp_path)) == [
+        "http://a.example/long ago",
+        "http://a.example/under way too",
+    ]
+    assert answer(living, "2", "x") == "duplicate"
+
+
+def test_an_exception_is_no_goodbye(tmp_path: Path) -> None:
+    def crawl(error: BaseException | None) -> None:
+        with Deduplicator.open(tmp_path, CONFIG) as run:
+            answer(run, "1", "x")
+            if error is not None:
+                raise error
+
+    with pytest.raises(KeyboardInterrupt):
+        crawl(KeyboardInterrupt())
+    with Deduplicator.open(tmp_path, CONFIG) as run:
+        assert run.tidy() == 1
+    crawl(None)
+    with Deduplicator.open(tmp_path, CONFIG) as run:
+        assert run.tidy() == 0
+        assert answer(run, "2", "x") == "duplicate"
+
+
+def test_lock_files_of_the_dead_are_removed_at_the_next_opening(tmp_path: Path) -> None:
+    with beside(_ELSEWHERE, tmp_path) as other:
+        other.kill()
+        other.wait()
+        (left,) = lock_files(tmp_path)
+    with Deduplicator.open(tmp_path, CONFIG):
+        assert left not in lock_files(tmp_path)
+    assert lock_files(tmp_path) == []
+
+
+# Claims
+
+
+def test_the_end_of_a_claim_that_was_taken_over_changes_nothing(tmp_path: Path, opening: Open) -> None:
+    first, second = opening(), opening()
+    old = offer(first, "1", "x")
+    new = offer(second, "1", "y")
+    assert (old.verdict, new.verdict) == (Verdict.NEW, Verdict.CHANGED)
+    before = kept(tmp_path)
+    for end in (first.settle, first.release):
+        assert not end(old)
+        assert kept(tmp_path) == before
+    assert second.settle(new)
+    assert answer(first, "2", "y") == "duplicate"
+
+
+def test_the_end_of_a_claim_of_a_run_says_nothing_of_one_with_the_same_number(tmp_path: Path) -> None:
+    kept_store = open_store(tmp_path)
+    (decision,) = kept_store.offer([page(1, 5)], ByDistance(), Visit(run=7, claims=True)).result()
+    assert not settle(kept_store, 1, decision.claim, Visit(run=8))
+    assert not settle(kept_store, 1, decision.claim + 1, Visit(run=7))
+    assert settle(kept_store, 1, decision.claim, Visit(run=7))
+    kept_store.close()
+
+
+def test_a_claim_that_is_settled_twice_keeps_its_first_time(tmp_path: Path, opening: Open, clock: Clock) -> None:
+    run = opening()
+    decision = offer(run, "1", "x")
+    assert run.settle(decision)
+    before = kept(tmp_path)
+    clock.passes(100)
+    assert run.settle(decision)
+    assert kept(tmp_path) == before
+
+
+def test_a_released_claim_makes_room(opening: Open) -> None:
+    run = opening()
+    decision = offer(run, "1", "x")
+    assert answer(run, "2", "x") == BEING_HANDLED
+    assert run.release(decision)
+    assert answer(run, "2", "x") == "new"
+    assert not run.settle(decision)
+
+
+def test_a_page_being_handled_is_unchanged_where_it_is_asked_for_again_and_its_place_passes_on(opening: Open) -> None:
+    first, second = opening(), opening()
+    claimed = offer(first, "1", "x")
+    again = offer(second, "1", "x")
+    assert (again.verdict, again.from_earlier_run) == (Verdict.UNCHANGED, False)
+    assert not first.settle(claimed)
+    assert answer(first, "2", "x") == BEING_HANDLED
+    assert second.settle(again)
+    assert answer(first, "2", "x") == "duplicate"
+
+
+def test_unchanged_says_whether_an_earlier_run_has_handled_the_page(opening: Open) -> None:
+    first = opening()
+    answer(first, "1", "x")
+    assert not offer(first, "1", "x").from_earlier_run
+    first.close()
+    assert offer(opening(), "1", "x").from_earlier_run
+
+
+# Files that are held
+
+
+def test_a_held_file_is_held_until_it_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "held"
+    assert not is_held(path)
+    held = HeldFile(path)
+    assert held.is_held
+    assert is_held(path)
+    with pytest.raises(FileExistsError):
+        HeldFile(path)
+    held.leave()
+    held.leave()
+    assert not held.is_held
+    assert not is_held(path)
+    assert not path.exists()
+
+
+def test_a_file_that_nobody_holds_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "held"
+    path.touch()
+    assert not is_held(path)
+    assert not path.exists()
+
+
+def test_of_a_file_that_cannot_be_opened_nobody_knows_whether_it_is_held(tmp_path: Path) -> None:
+    path = tmp_path / "held"
+    path.mkdir()
+    assert is_held(path) is None
+    assert path.exists()
+
+
+_FORK = """
+    import os, sys, time
+    from crawler_dedup import Config, Deduplicator
+    from tests.support.crawling import article
+
+    run = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
+    page = run.sign("http://a.example/1", article("x").encode())
+    run.submit([page], claim=True).result()
+    child = os.fork()
+    if not child:
+        sys.stdin.readline()  # lives on until the test ends
+        run.close()
+        os._exit(0)
+    print(child, flush=True)
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_forked_child_does_not_keep_the_run_of_its_killed_parent_alive(tmp_path: Path, opening: Open) -> None:
+    parent = program(_FORK, tmp_path)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    try:
+        run = opening()
+        assert answer(run, "2", "x") == BEING_HANDLED
+        parent.kill()
+        parent.wait()
+        os.kill(child, 0)  # it is there still
+        assert answer(run, "2", "x") == "new"
+    finally:
+        os.kill(child, signal.SIGKILL)
+        parent.communicate()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_forked_child_that_closes_does_not_end_the_run_of_its_parent(tmp_path: Path, opening: Open) -> None:
+    parent = program(_FORK, tmp_path)
+    assert parent.stdout is not None
+    parent.stdout.readline()
+    try:
+        run = opening()
+        assert parent.stdin is not None
+        (lock,) = [path for path in lock_files(tmp_path) if f"{run.run:08x}" not in path.name]
+        assert is_held(lock)
+        assert answer(run, "2", "x") == BEING_HANDLED
+    finally:
+        parent.communicate()
+
+
+# Further addresses of a page
+
+
+def test_the_first_address_of_a_redirection_leads_to_the_same_page(tmp_path: Path, opening: Open) -> None:
+    run = opening()
+    assert answer(run, "final", "x", alias="http://a.example/first") == "new"
+    assert answer(run, "final", "x", alias="http://a.example/first") == "unchanged"
+    assert answer(run, "first", "x") == "unchanged"
+    assert answer(run, "elsewhere", "x", alias="http://a.example/first") == "unchanged"
+    assert answer(run, "elsewhere", "x") == "unchanged"
+    assert answer(run, "copy", "x") == "duplicate"
+    (record,) = kept(tmp_path)
+    assert record.page.alias == ""
+    assert len(record.aliases) == 2
+
+
+def test_a_site_that_redirects_each_visit_to_another_address_is_one_page(tmp_path: Path, opening: Open) -> None:
+    run = opening()
+    said = [answer(run, f"?session={number}", "x", alias="http://a.example/") for number in range(3 * MAX_ALIASES)]
+    assert said == ["new"] + ["unchanged"] * (3 * MAX_ALIASES - 1)
+    (record,) = kept(tmp_path)
+    assert len(record.aliases) == MAX_ALIASES
+
+
+def test_another_page_at_a_further_address_is_judged_by_itself(tmp_path: Path, opening: Open) -> None:
+    run = opening()
+    assert answer(run, "final", "x", alias="http://a.example/first") == "new"
+    assert answer(run, "first", "y") == "new"
+    assert answer(run, "final", "x") == "unchanged"
+    assert answer(run, "copy", "x") == "duplicate"
+    assert answer(run, "first", "y") == "unchanged"
+    assert [record.aliases for record in kept(tmp_path)] == [(), ()]
+
+
+def test_a_redirection_that_leads_to_another_page_now_is_judged_by_itself(tmp_path: Path, opening: Open) -> None:
+    run = opening()
+    assert answer(run, "one", "x", alias="http://a.example/latest") == "new"
+    assert answer(run, "two", "y", alias="http://a.example/latest") == "new"
+    assert answer(run, "one", "x", alias="http://a.example/latest") == "unchanged"
+    assert answer(run, "two", "y", alias="http://a.example/latest") == "unchanged"
+    assert len(kept(tmp_path)) == 2
+
+
+def test_a_changed_or_released_page_takes_its_further_addresses_along(tmp_path: Path, opening: Open) -> None:
+    run = opening()
+    first = offer(run, "final", "x", alias="http://a.example/first")
+    assert run.release(first)
+    assert answer(run, "first", "x") == "new"
+    assert answer(run, "first", "y", alias="http://a.example/before") == "changed"
+    assert answer(run, "before", "y") == "unchanged"
+    assert len(kept(tmp_path)) == 1
+
+
+def test_further_addresses_survive_repair_export_and_import(tmp_path: Path) -> None:
+    directory, copy, file = tmp_path / "index", tmp_path / "copy", tmp_path / "export"
+    with Deduplicator.open(directory, CONFIG) as run:
+        for number in range(3):
+            answer(run, f"final {number}", number, alias=f"http://a.example/first {number}")
+    opened = Store.attach(directory)
+    opened.repair(FILING)
+    maintenance.export_index(opened, file, lambda _: None)
+    opened.close()
+    maintenance.import_index(Export(file), copy, lookup_of, lambda _: None, lambda _: None)
+    for each in (directory, copy):
+        assert [len(record.aliases) for record in kept(each)] == [1, 1, 1]
+        with Deduplicator.open(each, CONFIG) as run:
+            assert [answer(run, f"first {number}", number) for number in range(3)] == ["unchanged"] * 3
+
+
+def test_an_import_gives_no_further_address_away_that_leads_elsewhere(tmp_path: Path) -> None:
+    directory, other, file = tmp_path / "index", tmp_path / "other", tmp_path / "export"
+    with Deduplicator.open(directory, CONFIG) as run:
+        answer(run, "final", "x", alias="http://a.example/first")
+    with Deduplicator.open(other, CONFIG) as run:
+        answer(run, "first", "y")
+    opened = Store.attach(directory)
+    maintenance.export_index(opened, file, lambda _: None)
+    opened.close()
+    assert maintenance.import_index(Export(file), other, lookup_of, lambda _: None, lambda _: None) == (1, 1)
+    with Deduplicator.open(other, CONFIG) as run:
+        assert answer(run, "first", "y") == "unchanged"
+        assert answer(run, "final", "x") == "unchanged"
+    assert sorted(len(record.aliases) for record in kept(other)) == [0, 0]
+
+
+def test_verify_counts_page_keys(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, CONFIG) as run:
+        answer(run, "final", "x", alias="http://a.example/first")
+    with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, db=env.open_db(b"numbers")) as txn:
+        txn.put(b"\0" * 12, next(iter(txn.cursor()))[1])
+    opened = Store.attach(tmp_path)
+    assert opened.verify(FILING) == ["There are 3 page keys, 2 expected."]
+    opened.repair(FILING)
+    assert opened.verify(FILING) == []
+    opened.close()
+
+
+# Age
+
+
+def test_a_page_that_was_not_visited_for_long_neither_matches_nor_stays(
+    tmp_path: Path, opening: Open, clock: Clock
+) -> None:
+    run = opening(expire_days=2)
+    assert [answer(run, text, text) for text in ("old", "visited")] == ["new", "new"]
+    clock.passes(86_400 * 1.5)
+    assert answer(run, "visited", "visited") == "unchanged"
+    clock.passes(86_400)
+    assert answer(run, "copy", "visited") == "duplicate"
+    assert answer(run, "another copy", "old") == "new"
+    assert {record.page.url.rpartition("/")[2] for record in kept(tmp_path)} == {"visited", "another copy"}
+    clock.passes(86_400 * 3)
+    assert run.tidy() == 2
+    assert kept(tmp_path) == []
+
+
+def test_a_page_that_expired_is_new_at_its_own_address(opening: Open, clock: Clock) -> None:
+    run = opening(expire_days=1)
+    assert answer(run, "1", "x") == "new"
+    clock.passes(86_401)
+    assert answer(run, "1", "x") == "new"
+
+
+def test_without_expiry_nothing_is_too_old(opening: Open, clock: Clock) -> None:
+    run = opening()
+    assert answer(run, "1", "x") == "new"
+    clock.passes(86_400 * 10_000)
+    assert run.tidy() == 0
+    assert answer(run, "2", "x") == "duplicate"
+
+
+# What leaves the index, and what never enters it
+
+
+def test_an_export_leaves_out_what_was_not_handled(tmp_path: Path) -> None:
+    directory, file = tmp_path / "index", tmp_path / "export"
+    dead = Deduplicator.open(directory, CONFIG)
+    answer(dead, "lost", "x")
+    die(dead)
+    with Deduplicator.open(directory, CONFIG) as run:
+        answer(run, "handled", "y")
+        offer(run, "under way", "z")
+        opened = Store.attach(directory)
+        assert maintenance.export_index(opened, file, lambda _: None) == 1
+        opened.close()
+    maintenance.import_index(Export(file), tmp_path / "copy", lookup_of, lambda _: None, lambda _: None)
+    assert [record.page.url for record in kept(tmp_path / "copy")] == ["http://a.example/handled"]
+
+
+@pytest.mark.parametrize("store_text", [False, True])
+def test_the_text_is_kept_where_it_is_asked_for(tmp_path: Path, opening: Open, store_text: bool) -> None:
+    answer(opening(store_text=store_text), "1", "x")
+    (record,) = kept(tmp_path)
+    assert bool(record.page.text) == store_text
+    if store_text:
+        text = zstandard.ZstdDecompressor().decompress(record.page.text).decode()
+        first = re.search("<p>(\\w+ \\w+)", article("x"))
+        assert first is not None
+        assert first[1] in text
+
+
+def test_no_password_reaches_the_index(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, CONFIG) as run:
+        for url in ("http://user:secret@a.example/1", "https://user:secret@a.example:8080/2?x=1@2"):
+            body = article(url.partition("@")[2], links=["http://user:secret@b.example/"]).encode()
+            signed = run.sign_with_text(url, body, alias="")[0]
+            decision = run.submit([signed], claim=True).result()[0]
+            assert run.settle(decision)
+    written = (tmp_path / "data.mdb").read_bytes()
+    assert b"a.example" in written
+    assert b"secret" not in written
+    assert b"user:" not in written
+
+
+def test_a_run_that_dies_while_it_is_looked_at_keeps_its_pages(opening: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alive for one question and dead for the next, its page would pass to the run that asks, and stand there."""
+    dying, other = opening(grace=60), opening(grace=60)
+    first = offer(dying, "page", "x")
+    assert dying.settle(first)
+    lives = Runs._lives
+
+    def dies_then(self: Runs, number: int) -> bool | None:
+        it_lives = lives(self, number)
+        dying.close(goodbye=False)
+        return it_lives
+
+    monkeypatch.setattr(Runs, "_lives", dies_then)
+    assert answer(other, "page", "x") == "unchanged"
+    monkeypatch.setattr(Runs, "_lives", lives)
+    assert answer(other, "copy", "x") == "new"

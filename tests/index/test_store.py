@@ -1,0 +1,429 @@
+from __future__ import annotations
+
+import random
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
+from crawler_dedup.hamming import distance
+from crawler_dedup.index.buckets import Buckets
+from crawler_dedup.index.catalogue import MAX_REPRESENTATIVES
+from crawler_dedup.index.store import Store
+from crawler_dedup.index.verdicts import MAX_COMPARED
+from tests.support.indexing import (
+    SPEC,
+    ByDistance,
+    Signatures,
+    beside,
+    clusters,
+    first_line,
+    open_store,
+    page,
+    program,
+    release,
+    run,
+    settle,
+    uniform,
+)
+
+
+class Never(ByDistance):
+    def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
+        return None
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(tmp_path)
+    yield opened
+    opened.close()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 7), st.integers(1, 120))
+def test_every_representative_within_the_distance_is_found(seed: int, max_distance: int, reopen_at: int) -> None:
+    kept: list[int] = []
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(Path(folder))
+        for number, signature in enumerate(clusters(seed, 120)):
+            if number == reopen_at:
+                store.close()
+                store = open_store(Path(folder))
+            verdict = store.offer([page(number, signature)], ByDistance(max_distance)).result()[0].verdict
+            covered = any(distance(signature, one) <= max_distance for one in kept)
+            assert verdict is (Verdict.DUPLICATE if covered else Verdict.NEW)
+            if not covered:
+                kept.append(signature)
+        assert len(store) == len(kept)
+        store.close()
+
+
+def test_the_nearest_page_is_named_first(store: Store) -> None:
+    store.offer([page(1, 0), page(2, 0b11111 << 20)], ByDistance(3)).result()
+    decision = store.offer([page(3, 0b1111 << 20)], ByDistance(5)).result()[0]
+    assert decision.duplicate_of == "http://example.com/2"
+    assert decision.match is not None
+    assert decision.match.distance == 1
+
+
+def test_pages_of_one_batch_are_compared_with_each_other(store: Store) -> None:
+    verdicts = [one.verdict for one in store.offer([page(n, 5) for n in range(12)], ByDistance()).result()]
+    assert verdicts == [Verdict.NEW] + [Verdict.DUPLICATE] * 11
+
+
+def test_scopes_do_not_see_each_other(store: Store) -> None:
+    for scope in ("a", "b", "ab"):
+        assert store.offer([page(1, 5, scope)], ByDistance()).result()[0].verdict is Verdict.NEW
+        assert store.offer([page(2, 5, scope)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
+
+
+def test_a_page_is_never_a_duplicate_of_its_own_record(store: Store) -> None:
+    for verdict in (Verdict.NEW, Verdict.UNCHANGED, Verdict.UNCHANGED):
+        assert store.offer([page(1, 5)], ByDistance()).result()[0].verdict is verdict
+    assert len(store) == 1
+
+
+def test_a_changed_page_takes_its_old_signature_out_of_the_index(store: Store) -> None:
+    store.offer([page(1, 0)], ByDistance()).result()
+    assert store.offer([page(1, 2**64 - 1)], ByDistance()).result()[0].verdict is Verdict.CHANGED
+    assert store.offer([page(2, 0)], ByDistance()).result()[0].verdict is Verdict.NEW
+    assert store.offer([page(3, 2**64 - 1)], ByDistance()).result()[0].duplicate_of == "http://example.com/1"
+    assert len(store) == 2
+
+
+def test_a_signature_stays_while_another_page_stands_on_it(store: Store) -> None:
+    store.offer([page(1, 5), page(2, 5)], Never()).result()
+    assert release(store, 1)
+    assert store.offer([page(3, 5)], ByDistance()).result()[0].duplicate_of == "http://example.com/2"
+    assert release(store, 2)
+    assert store.offer([page(4, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
+
+
+def test_a_released_page_stands_for_nothing_and_settling_needs_a_record(store: Store) -> None:
+    store.offer([page(1, 5)], ByDistance()).result()
+    assert settle(store, 1)
+    assert release(store, 1)
+    assert not release(store, 1)
+    assert not settle(store, 1)
+    assert store.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
+
+
+def test_a_spike_is_bounded(store: Store) -> None:
+    many = MAX_REPRESENTATIVES + 10
+    decisions = store.offer([page(number, 5) for number in range(many)], Never()).result()
+    assert all(decision.verdict is Verdict.NEW for decision in decisions)
+    compared: list[str] = []
+
+    class Counting(ByDistance):
+        def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
+            compared.append(kept.key)
+            return None
+
+    store.offer([page(many, 5)], Counting()).result()
+    assert len(compared) == MAX_REPRESENTATIVES
+    assert store.offer([page(many - 1, 5)], ByDistance()).result()[0].verdict is Verdict.UNCHANGED
+
+
+SPIKE = MAX_REPRESENTATIVES + 8
+
+
+def forget(store: Store, numbers: Iterable[int]) -> None:
+    keys = set(map(str, numbers))
+    assert store.forget(lambda record: record.page.key in keys, ByDistance()) == len(keys)
+
+
+def change(store: Store, number: int) -> None:
+    assert store.offer([page(number, 2**64 - 1)], Never()).result()[0].verdict is Verdict.CHANGED
+
+
+def standing(store: Store) -> dict[int, bool]:
+    """Whether each page may stand for others, in the order of their filing."""
+    return {int(record.page.key): record.stands for block in store.records(100) for record in block}
+
+
+@pytest.mark.parametrize(
+    ("happens", "gone"),
+    [
+        (lambda store: None, []),
+        (lambda store: forget(store, [5]), [5]),
+        (lambda store: forget(store, [0, SPIKE - 1]), [0, SPIKE - 1]),
+        (lambda store: forget(store, range(MAX_REPRESENTATIVES)), range(MAX_REPRESENTATIVES)),
+        (lambda store: release(store, 5), [5]),
+        (lambda store: change(store, 5), [5]),
+        (lambda store: change(store, SPIKE - 1), [SPIKE - 1]),
+    ],
+    ids=["nothing", "forget one", "forget first and last", "forget all", "release", "change", "change one beyond"],
+)
+def test_a_spike_is_sound_whatever_happens_to_it(
+    store: Store, happens: Callable[[Store], object], gone: Sequence[int]
+) -> None:
+    store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
+    expected = {number: number < MAX_REPRESENTATIVES for number in range(SPIKE)}
+    assert standing(store) == expected
+    happens(store)
+    left = {number: stands for number, stands in expected.items() if number not in gone}
+    assert {number: stands for number, stands in standing(store).items() if number in left} == left
+    assert store.verify(ByDistance()) == []
+    store.repair(ByDistance())
+    assert store.verify(ByDistance()) == []
+    repaired = standing(store)
+    assert [repaired[number] for number in left] == [place < MAX_REPRESENTATIVES for place in range(len(left))]
+    assert all(stands for number, stands in repaired.items() if number not in left)
+
+
+def test_when_all_that_stood_are_forgotten_the_next_page_stands(store: Store) -> None:
+    store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
+    forget(store, range(MAX_REPRESENTATIVES))
+    first, second = store.offer([page(100, 5), page(101, 5)], ByDistance()).result()
+    assert (first.verdict, second.duplicate_of) == (Verdict.NEW, "http://example.com/100")
+    assert standing(store)[100]
+    assert store.verify(ByDistance()) == []
+
+
+def test_many_spikes_are_repaired_and_merged_whole(store: Store, tmp_path: Path) -> None:
+    for number, signature in enumerate(uniform(1, 10)):
+        store.offer([page(place * 10 + number, signature) for place in range(SPIKE + 10)], Never()).result()
+    forget(store, range(200))
+    before = standing(store)
+    records = [record for block in store.records(100) for record in block]
+    other = open_store(tmp_path / "other")
+    assert other.merge(records, ByDistance()) == len(records) == 10 * (SPIKE - 10)
+    store.repair(ByDistance())
+    assert False in before.values()
+    for each in (store, other):
+        assert each.verify(ByDistance()) == []
+        assert standing(each) == dict.fromkeys(before, True)
+    other.close()
+
+
+def test_after_so_many_compared_pages_nothing_more_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Everything(Never):
+        compared = 0
+
+        def near(self, page: SignedPage, filed: Signatures) -> list[int]:
+            return list(map(int, filed))
+
+        def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
+            self.compared += 1
+            return None
+
+    judge, many = Everything(), MAX_COMPARED + 200
+    store.offer([page(number, number) for number in range(many)], Never()).result()
+    queries = 0
+    query = Buckets.query
+
+    def counting(self: Buckets, txn: lmdb.Transaction, *asked: Any) -> Signatures:
+        nonlocal queries
+        queries += 1
+        return query(self, txn, *asked)
+
+    monkeypatch.setattr(Buckets, "query", counting)
+    store.offer([page(many, many)], judge).result()
+    assert judge.compared == MAX_COMPARED
+    assert queries <= MAX_COMPARED + 2  # one for the candidates, one to file the page
+
+
+def test_an_unfit_page_is_not_filed(store: Store) -> None:
+    decision = store.offer([SignedPage("1", "u", "", unsigned="too many bytes")], ByDistance()).result()[0]
+    assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too many bytes")
+    assert len(store) == 0
+
+
+def test_the_judge_learns_from_every_page_that_passes(store: Store) -> None:
+    learned: list[str] = []
+
+    class Learning(ByDistance):
+        def learn(self, page: SignedPage) -> None:
+            learned.append(page.key)
+
+    unsigned = SignedPage("unsigned", "u", "", unsigned="too many bytes")
+    batch = [page(1, 0), page(2, 0), page(1, 0), unsigned, page(1, 2**64 - 1), page(3, 2**64 - 1), page(4, 5)]
+    verdicts = [one.verdict for one in store.offer(batch, Learning()).result()]
+    assert verdicts == ["new", "duplicate", "unchanged", "unchecked", "changed", "duplicate", "new"]
+    assert learned == ["1", "unsigned", "1", "4"]
+
+
+def test_of_a_page_the_index_keeps_what_the_judge_wants_to_keep(store: Store) -> None:
+    class Sparing(ByDistance):
+        def to_keep(self, page: SignedPage) -> SignedPage:
+            return msgspec.structs.replace(page, title="")
+
+    given = [msgspec.structs.replace(page(1, signature), title="Steeping") for signature in (0, 2**64 - 1)]
+    for one, verdict in zip(given, ("new", "changed"), strict=True):
+        assert store.offer([one], Sparing()).result()[0].verdict == verdict
+        ((record,),) = store.records(10)
+        assert record.page == msgspec.structs.replace(one, title="")
+
+
+def test_two_openings_in_one_process_share_the_index(tmp_path: Path) -> None:
+    one, other = open_store(tmp_path), open_store(tmp_path / ".." / tmp_path.name)
+    one.offer([page(1, 5)], ByDistance()).result()
+    one.close()
+    assert other.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
+    other.close()
+
+
+def test_fresh_empties_also_an_index_of_another_configuration(tmp_path: Path) -> None:
+    first = open_store(tmp_path)
+    first.offer([page(1, 5)], ByDistance()).result()
+    first.close()
+    again = open_store(tmp_path, fresh=True, spec={"scheme": "other"})
+    assert len(again) == 0
+    assert again.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
+    again.close()
+    with pytest.raises(IndexMismatch):
+        open_store(tmp_path)
+
+
+def test_an_index_that_another_process_empties_for_another_configuration_is_not_mixed(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.offer([page(1, 5)], ByDistance()).result()
+    other = """
+        import sys
+        from pathlib import Path
+        from tests.support.indexing import open_store
+        open_store(Path(sys.argv[1]), fresh=True, spec={"scheme": "other"}).close()
+    """
+    assert run(other, tmp_path) == (0, "", "")
+    with pytest.raises(IndexUnusable, match="emptied for another configuration"):
+        store.offer([page(2, 6)], ByDistance()).result()
+    store.close()
+
+
+_OFFER = """
+    import random, sys
+    from pathlib import Path
+    from tests.support.indexing import ByDistance, open_store, page
+
+    store = open_store(Path(sys.argv[1]))
+    print("open", flush=True)
+    for number in range(400):
+        store.offer([page(number, random.getrandbits(64))], ByDistance()).result()
+    store.close()
+"""
+
+
+def test_fresh_takes_nothing_from_a_process_of_the_same_configuration_but_its_pages(tmp_path: Path) -> None:
+    emptied = 0
+    with beside(_OFFER, tmp_path) as other:
+        while other.poll() is None:
+            store = open_store(tmp_path, fresh=True)
+            assert store.verify(ByDistance()) == []
+            store.close()
+            emptied += 1
+        assert (other.communicate()[1], other.returncode) == ("", 0)
+    assert emptied > 3
+
+
+def test_a_full_map_fails_the_offer_and_keeps_what_was_filed(tmp_path: Path) -> None:
+    store = Store.open(tmp_path, SPEC, {}, map_size=1 << 20, fresh=False)
+    source = random.Random(1)
+    offers = (store.offer([page(number, source.getrandbits(64))], ByDistance(0)) for number in range(100_000))
+    errors = (offer.exception() for offer in offers)
+    filed, error = next((number, error) for number, error in enumerate(errors) if error)
+    assert isinstance(error, IndexUnusable)
+    assert "is full: its map has 1048576 bytes (DEDUP_MAP_SIZE, map_size)" in str(error)
+    assert len(store) == filed > 100
+    store.close()
+
+
+# Processes
+
+_FILER = """
+    import random, sys
+    from pathlib import Path
+    from tests.support.indexing import ByDistance, clusters, open_store, page
+
+    directory, process, count, size = Path(sys.argv[1]), *map(int, sys.argv[2:])
+    store = open_store(directory)
+    pages = [page(number * 10 + process, signature) for number, signature in enumerate(clusters(1, count))]
+    random.Random(process).shuffle(pages)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for at in range(0, count, size):
+        batch = pages[at : at + size]
+        decisions = store.offer(batch, ByDistance(0)).result()
+        print(*(f"{decision.verdict} {one.signature}" for decision, one in zip(decisions, batch)), sep="\\n", flush=True)
+    store.close()
+"""
+
+
+def filed_by(process: subprocess.Popen[str]) -> list[tuple[str, int]]:
+    """Verdicts and signatures that a filer has printed, to its end."""
+    output, errors = process.communicate()
+    assert errors == ""
+    return [(verdict, int(signature)) for verdict, signature in map(str.split, output.splitlines())]
+
+
+@pytest.mark.parametrize(
+    ("processes", "count", "size"), [(2, 400, 1), (2, 20_000, 50), pytest.param(4, 20_000, 50, marks=pytest.mark.slow)]
+)
+def test_processes_keep_each_content_exactly_once(tmp_path: Path, processes: int, count: int, size: int) -> None:
+    filers = [program(_FILER, tmp_path, number, count, size) for number in range(processes)]
+    for filer in filers:
+        assert first_line(filer) == "ready"
+    for filer in filers:
+        assert filer.stdin is not None
+        filer.stdin.write("go\n")
+        filer.stdin.flush()
+    with ThreadPoolExecutor(processes) as threads:
+        answers = list(threads.map(filed_by, filers))
+    assert [len(lines) for lines in answers] == [count] * processes
+    kept = [signature for lines in answers for verdict, signature in lines if verdict == "new"]
+    assert sorted(kept) == sorted(set(clusters(1, count)))
+    store = open_store(tmp_path)
+    assert len(store) == len(kept)
+    assert store.verify(ByDistance()) == []
+    store.close()
+
+
+def test_threads_with_an_opening_each_keep_each_content_exactly_once(tmp_path: Path) -> None:
+    signatures = clusters(2, 2000)
+
+    def work(number: int) -> list[int]:
+        store = open_store(tmp_path)
+        mine = [page(place * 10 + number, signature) for place, signature in enumerate(signatures)]
+        random.Random(number).shuffle(mine)
+        kept = []
+        for at in range(0, len(mine), 20):
+            decisions = store.offer(mine[at : at + 20], ByDistance(0)).result()
+            kept += [mine[at + place].signature for place, one in enumerate(decisions) if one.verdict is Verdict.NEW]
+        store.close()
+        return kept
+
+    with ThreadPoolExecutor(4) as threads:
+        kept = [signature for one in threads.map(work, range(4)) for signature in one]
+    assert sorted(kept) == sorted(set(signatures))
+
+
+def test_what_was_answered_survives_one_kill_after_the_other(tmp_path: Path) -> None:
+    answered: set[int] = set()
+    for life, lines in enumerate([1, 2, 20, 50, 90, 150, 222, 333]):
+        process = program(_FILER, tmp_path, life, 5000, 1 + life % 3)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        assert first_line(process) == "ready"
+        seen = [process.stdout.readline() for _ in range(lines)]
+        process.kill()
+        # What is in the pipe was answered too; of the last line perhaps only the first half was written.
+        seen += process.communicate()[0].splitlines(keepends=True)
+        for verdict, signature in (line.split() for line in seen if line.endswith("\n")):
+            assert verdict in ("new", "duplicate", "unchanged")
+            answered.add(int(signature))
+        store = open_store(tmp_path)
+        assert store.verify(ByDistance()) == []
+        batch = [page(-number, signature) for number, signature in enumerate(sorted(answered), start=1)]
+        assert not any(decision.passes for decision in store.offer(batch, ByDistance(0)).result())
+        store.close()

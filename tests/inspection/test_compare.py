@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler_dedup import Config, SignedPage
+from crawler_dedup.inspection.compare import Examined, examine, rows
+from crawler_dedup.rules import table
+from crawler_dedup.rules.table import Pair
+from crawler_dedup.signedpage import Kind
+from crawler_dedup.signing.schemes import NAMES, scheme_of
+from crawler_dedup.signing.signer import Signer
+from tests.rules.test_table import LIMITS, SIMHASH, kept, links, new, numbers
+from tests.rules.test_table import words as features
+from tests.support.crawling import article, paragraphs, words
+from tests.support.prose import prose
+
+SIGNER = Signer(Config(tokenizer="bigrams"))
+TITLES = ("How to steep leaves | Tea House", "How to boil water | Tea House", "", "Tea House")
+URLS = ("http://example.com/new", "http://www.example.com/other", "http://example.org/new", "file")
+
+
+def look(text: str, url: str = "http://a.org/1", *, signer: Signer = SIGNER) -> Examined:
+    return examine(signer, url, text.encode())
+
+
+def changed(page: SignedPage, source: random.Random) -> SignedPage:
+    """*page* with some of its fields changed."""
+    begin = source.choice((0, 0, 0, 20, 100))
+    chosen = {
+        "digest": source.choice((b"a", b"b")),
+        "kind": source.choice((Kind.TEXT, Kind.TEXT, Kind.TEXT, Kind.LIST, Kind.SHORT)),
+        "signature": source.choice((0, 1, 0b111, 0xFFFF)),
+        "title": source.choice(TITLES),
+        "url": source.choice(URLS),
+        "numbers": numbers(begin, begin + source.choice((0, 3, 10, 80))),
+        "link_chars": source.choice((100, 3_000)),
+        "unsigned": source.choice(("", "", "", "", "too little text", "too many bytes")),
+        **links(*source.sample(range(5), 3)),
+        **features(begin, begin + source.choice((60, 200))),
+    }
+    some = {name: value for name, value in chosen.items() if source.random() < 0.5}
+    return msgspec.structs.replace(page, **some)
+
+
+def pairs(count: int) -> list[Pair]:
+    source = random.Random("pairs")
+    return [Pair(changed(new(), source), changed(kept(), source), LIMITS, SIMHASH) for _ in range(count)]
+
+
+# The rows
+
+
+def test_the_row_that_decides_is_the_one_by_which_the_crawl_decides() -> None:
+    deciding: Counter[tuple[str, bool | None]] = Counter()
+    for pair in pairs(3_000):
+        decided = [(one.name, one.duplicate) for one in rows(pair) if one.decides]
+        assert decided == [table.decide(pair)]
+        deciding.update(decided)
+    assert {name for name, _ in deciding} == {name for name, _ in table.ROWS}, "a row never decides in this test"
+
+
+def test_every_row_says_what_it_would_say_alone_and_what_it_has_looked_at() -> None:
+    for pair in pairs(300):
+        told = rows(pair)
+        expected = table.ROWS[:1] if pair.new.unsigned or pair.kept.unsigned else table.ROWS
+        assert [(one.name, one.duplicate) for one in told] == [(name, row(pair)) for name, row in expected]
+        silent = {one.name for one in told if not one.measured}
+        assert silent <= {"too little text", "alike"}
+
+
+@pytest.mark.parametrize(("one", "other"), [("too little text", ""), ("", "nested too deep")])
+def test_of_a_page_that_could_not_be_signed_one_row_says_why(one: str, other: str) -> None:
+    (told,) = rows(Pair(new(unsigned=one), kept(unsigned=other), LIMITS, SIMHASH))
+    assert (told.name, told.duplicate, told.decides, told.measured) == ("too little text", False, True, one or other)
+
+
+@pytest.mark.parametrize(
+    ("row", "fields", "measured"),
+    [
+        ("same bytes", {}, "other bytes, the same links"),
+        ("same bytes", {"digest": b"a", **links(1, 2, 4)}, "the same bytes, other links"),
+        ("same bytes", links(1, 2), "other bytes, all links known"),
+        ("other kinds of page", {"kind": Kind.LIST}, "list and text"),
+        ("same list", {"kind": Kind.LIST}, "the same links, the same words"),
+        ("same short page", features(0, 100), "the same links, other words"),
+        ("signatures far apart", {"signature": 0b111}, "3 bits, limit 6"),
+        ("signatures far apart", {"kind": Kind.SHORT, "signature": 1}, "they do not agree"),
+        ("other titles", {}, "the same title"),
+        ("other titles", {"title": "Another"}, "other titles"),
+        ("other titles", {"title": "Another", "url": "http://example.org/"}, "renamed"),
+        ("other numbers", {}, "no two tables"),
+        ("other words", {}, "resemblance 1.00, least 0.65"),
+        ("not covered", {}, "coverage 1.00, least 0.85"),
+        ("lists with other links", {}, "no list, one host, the same links"),
+        ("lists with other links", {"link_chars": 3_000, "url": "http://b.org/"}, "a list, two hosts, the same links"),
+    ],
+)
+def test_a_row_tells_what_it_has_looked_at(row: str, fields: dict[str, object], measured: str) -> None:
+    told = {one.name: one.measured for one in rows(Pair(new(**fields), kept(), LIMITS, SIMHASH))}
+    assert told[row] == measured
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_every_scheme_the_rows_agree_with_the_crawl(name: str) -> None:
+    config = Config(tokenizer="bigrams", scheme=name)
+    signer = Signer(config)
+    one, other, third = (look(text, signer=signer).page for text in (article(1), article(1, changed=3), article(2)))
+    for left, right in ((one, one), (one, other), (other, one), (one, third)):
+        pair = Pair(left, right, config, scheme_of(name, config))
+        assert [(row.name, row.duplicate) for row in rows(pair) if row.decides] == [table.decide(pair)]
+
+
+# The pages
+
+
+@pytest.mark.parametrize("text", [article(1, links=["/1", "/2"]), "<p>short</p>", "<div>" * 1000, ""])
+def test_a_page_is_signed_as_the_crawl_signs_it(text: str) -> None:
+    signed, main_text = SIGNER.sign("http://a.org/1", text.encode(), encoding=None, key=None, scope="")
+    examined = look(text)
+    assert (examined.page, examined.text) == (signed, main_text or "")
+
+
+def test_a_page_beyond_a_limit_has_no_text() -> None:
+    examined = look("<div>" * 1000)
+    assert examined.page.unsigned == "nested too deep"
+    assert (examined.text, examined.cut_away, examined.tokens) == ("", (), Counter())
+
+
+def test_what_is_declared_by_the_transport_is_believed() -> None:
+    text = "茶馆在立春那天重新开门，住在附近的老人带着茶杯来排队。" * 9
+    assert examine(SIGNER, "http://a.org/1", f"<p>{text}</p>".encode("gbk"), "gbk").text == text
+
+
+PLACES = ("nav", "aside", "footer", "header", "main", "article", "section", "div", "menu", "dialog", "li", "td", "form")
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> tuple[str, list[str]]:
+    """HTML, and its visible paragraphs; some stand there twice."""
+    shown: list[str] = []
+    body = ""
+    for number in range(draw(st.integers(1, 8))):
+        text = " ".join(words(draw(st.integers(number, 9)), draw(st.integers(1, 60))))
+        outer, inner = draw(st.sampled_from(PLACES)), draw(st.sampled_from(PLACES))
+        inside = f'<p><a href="/{number}">{text}</a></p>' if draw(st.booleans()) else f"<p>{text}</p>"
+        body += (
+            f"<{outer}><{inner}>{inside}</{inner}></{outer}>" if draw(st.booleans()) else f"<{outer}>{inside}</{outer}>"
+        )
+        shown.append(text)
+    return f"<html><body>{body}</body></html>", shown
+
+
+@given(documents())
+def test_text_and_what_was_cut_away_are_together_all_that_is_visible(document: tuple[str, list[str]]) -> None:
+    source, shown = document
+    examined = look(source)
+    told = Counter([*examined.text.splitlines(), *examined.cut_away])
+    # A long paragraph is told once, also where it stands within a longer one of the main text.
+    assert all(text in told or text in examined.text for text in shown)
+    assert set(told) <= set(shown)
+    assert {text: count for text, count in told.items() if len(text) < 40} == Counter(
+        text for text in shown if len(text) < 40
+    )
+
+
+def test_navigation_and_footer_of_an_article_are_cut_away_in_their_order() -> None:
+    examined = look(article(1, frame="Home News", links=["/1"]))
+    assert examined.cut_away == ("Home News", "on")
+    assert "Home" not in examined.text
+
+
+def test_what_stands_behind_an_early_end_of_the_page_is_cut_away_too() -> None:
+    examined = look(f"{article(1)}<div>below the end</div><nav>Menu</nav>")
+    assert examined.cut_away == ("below the end", "Menu")
+
+
+@pytest.mark.parametrize(
+    "hidden", ["<script>var x = 1</script>", "<style>p {}</style>", "<!-- remark -->", "<template>t</template>"]
+)
+def test_what_no_reader_sees_is_not_cut_away(hidden: str) -> None:
+    assert look(article(1).replace("<nav></nav>", hidden)).cut_away == ()
+
+
+def test_what_another_extractor_takes_is_not_cut_away() -> None:
+    signer = Signer(Config(tokenizer="bigrams", extractor="trafilatura"))
+    listed = f"<ul><li>{prose(4, 2)}</li><li>{prose(5, 2)}</li></ul>"
+    source = article(1, frame="Home News").replace("</article>", f"{listed}</article>")
+    examined = look(source, signer=signer)
+    assert "Home News" in examined.cut_away
+    # Every paragraph on one side only.
+    for text in re.findall(r"<(?:p|li)>(.+?)</(?:p|li)>", source):
+        inside = " ".join(text.split()) in " ".join(examined.text.split())
+        assert inside is not (" ".join(text.split()) in examined.cut_away)
+
+
+# The tokens
+
+
+def test_the_tokens_that_differ_are_those_that_one_page_alone_has() -> None:
+    one = look(f"<p>{' '.join(words(1))} zebra zebra giraffe</p>")
+    other = look(f"<p>{' '.join(words(1))} llama</p>")
+    assert one.lacking_in(other) == [("zebra", 2), ("giraffe", 1)]
+    assert other.lacking_in(one) == [("llama", 1)]
+    assert one.lacking_in(one) == []
+
+
+def test_of_a_text_what_was_cut_away_is_not_compared() -> None:
+    one, other = (look(article(1, frame=frame)) for frame in ("zebra", "giraffe"))
+    assert one.lacking_in(other) == other.lacking_in(one) == []
+
+
+def test_of_a_short_page_and_a_list_all_is_compared() -> None:
+    menu = "".join(f'<li><a href="/{number}">story {number}</a></li>' for number in range(9))
+    short = f'<nav>zebra</nav><p>{" ".join(words(1, 12))} <a href="/">on</a></p>'
+    for source, kind in ((f"<nav>zebra</nav><ul>{menu}</ul>", Kind.LIST), (short, Kind.SHORT)):
+        examined = look(source)
+        assert examined.page.kind is kind
+        assert examined.tokens["zebra"] == 1
+
+
+def test_both_directions_together_explain_every_token() -> None:
+    one, other = look(article(1, changed=40)), look(f"<main>{paragraphs(words(1, 150))}</main>")
+    common = {token for token in one.tokens if token in other.tokens}
+    assert {token for token, _ in one.lacking_in(other)} == set(one.tokens) - common
+    assert {token for token, _ in other.lacking_in(one)} == set(other.tokens) - common

@@ -1,0 +1,397 @@
+"""``crawler-dedup lexicon build``: which texts are counted, and that the file is the one that schemes then use."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import numpy as np
+import pytest
+from msgspec.structs import replace
+from typer.testing import CliRunner, Result
+
+from crawler_dedup import Config, Deduplicator, IndexMismatch, Verdict
+from crawler_dedup.cli import app
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.records import decode, encode
+from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.letters import letters_of
+from crawler_dedup.signing.lexicon import Lexicon, lexicon_of
+from crawler_dedup.signing.schemes import scheme_of
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.text import hashes_of
+from tests.support.crawling import words
+from tests.support.prose import config, prose, text_of
+
+BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
+COMMON = "one two three four five six seven"
+"""Stands in every text: three shingles."""
+
+
+def text(seed: object) -> str:
+    return f"{' '.join(words(seed, 60))}.\n{COMMON}."
+
+
+def build(source: Path, output: Path, *options: str, status: int = 0) -> Result:
+    runner = CliRunner(env={"COLUMNS": "200"})
+    result = runner.invoke(app, ["lexicon", "build", str(source), "--output", str(output), *BIGRAMS, *options])
+    assert isinstance(result.exception, (SystemExit, type(None))), repr(result.exception)
+    assert result.exit_code == status, result.output
+    return result
+
+
+def said(result: Result) -> str:
+    return " ".join(result.output.replace("│", " ").split())
+
+
+def digest_in(output: str) -> str:
+    found = re.search(r"digest ([0-9a-f]{16})\.$", output.strip())
+    assert found is not None, output
+    return found[1]
+
+
+def built(source: Path, folder: Path) -> Lexicon:
+    """The lexicon that was written into *folder*, which is what was printed."""
+    output = folder / f"lexicon {len(list(folder.iterdir()))}"  # what was read stays as it was read
+    result = build(source, output)
+    read = lexicon_of(str(output))
+    assert said(result) == (
+        f"{output}: {read.documents:,} documents, {len(read.words):,} words,"
+        f" {len(read.shingles):,} common shingles; digest {read.digest}."
+    )
+    return read
+
+
+def write(folder: Path, files: Mapping[str, bytes]) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def page(one: str, charset: str = "utf-8") -> bytes:
+    """A page with *one* text, and around it what is none of it."""
+    paragraphs = "".join(f"<p>{line}</p>" for line in one.split("\n"))
+    head = f"<head><meta charset='{charset}'><title>title</title></head>"
+    return f"<html>{head}<body><nav>menu</nav><main>{paragraphs}</main></body></html>".encode(charset)
+
+
+def counts_by_hand(texts: Iterable[str]) -> Counter[int]:
+    """In how many of *texts* each token stands."""
+    found: Counter[int] = Counter()
+    for one in texts:
+        found.update(set(hashes_of(sorted(set(text_of(one).tokens))).tolist()))
+    return found
+
+
+def assert_counts(lexicon: Lexicon, texts: list[str]) -> None:
+    assert lexicon.documents == len(texts)
+    assert dict(zip(lexicon.words.tolist(), lexicon.counts.tolist(), strict=True)) == counts_by_hand(texts)
+
+
+CHINESE = prose(1, 8, chinese=True)
+FILES = {
+    "one.html": page(text(1)),
+    "below/two.htm": page(text(2)),
+    "below/deeper/THREE.HTML": page(text(3)),
+    "below/four.html.gz": gzip.compress(page(text(4))),
+    "five.txt": text(5).encode(),
+    "below/six.txt.gz": gzip.compress(text(6).encode()),
+    "SEVEN.TXT": text(7).encode(),
+    "gbk.html": page(CHINESE, "gbk"),
+    "latin.html": page(text(8) + " déjà vu", "iso-8859-1"),
+    "utf-16.html": page(text(9), "utf-16"),
+    # No text at all:
+    "empty.html": b"",
+    "empty.txt": b"",
+    "empty.html.gz": gzip.compress(b""),
+    "blank.txt": b" \n\t",
+    "frame.html": b"<html><body><nav>menu</nav></body></html>",
+    "deep.html": b"<div>" * 1000 + page(text(10)),
+    # None of these is a page:
+    "picture.png": random.Random(1).randbytes(1000),
+    "notes.md": text(11).encode(),
+    "page.html.bak": page(text(12)),
+    ".txt/nothing": b"",
+}
+TEXTS = [*map(text, range(1, 8)), CHINESE, text(8) + " déjà vu", text(9)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write(tmp_path / "folder", FILES)
+
+
+def fill(directory: Path, texts: Iterable[str], **settings: Any) -> Path:
+    """An index of pages with *texts*."""
+    with Deduplicator.open(directory, config("simhash", store_text=True, **settings)) as deduplicator:
+        pages = [
+            deduplicator.sign(f"http://a.org/{at}", page(one), encoding="utf-8", scope=str(at % 2))
+            for at, one in enumerate(texts)
+        ]
+        assert {decision.verdict for decision in deduplicator.decide(pages)} == {Verdict.NEW}
+    return directory
+
+
+# Folders
+
+
+def test_every_page_and_text_below_a_folder_is_counted_once(folder: Path, tmp_path: Path) -> None:
+    lexicon = built(folder, tmp_path)
+    assert_counts(lexicon, TEXTS)
+    letters = [np.bincount(letters_of(normalise(one)), minlength=26) for one in TEXTS]
+    assert lexicon.letters.tolist() == np.sum(letters, axis=0).tolist()
+
+
+def test_runs_of_words_that_many_texts_have_are_common(folder: Path, tmp_path: Path) -> None:
+    shingles = set(built(folder, tmp_path).shingles.tolist())
+    assert shingles == set(text_of(COMMON).shingles(5).tolist())
+    few = write(tmp_path / "few", {name: FILES[name] for name in ("one.html", "five.txt")})
+    assert len(built(few, tmp_path).shingles) == 0
+    write(few, {"three.txt": text(3).encode()})
+    assert set(built(few, tmp_path).shingles.tolist()) == shingles
+
+
+@pytest.mark.parametrize("name", ["page.HTML.GZ", "text.TXT.GZ", "text.txt.GZ"])
+def test_a_gzipped_file_is_gunzipped_however_its_name_is_written(tmp_path: Path, name: str) -> None:
+    content = page(text(1)) if "HTML" in name else text(1).encode()
+    write(tmp_path / "folder", {name: gzip.compress(content)})
+    assert_counts(built(tmp_path / "folder", tmp_path), [text(1)])
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.html.gz", "text.txt", "text.txt.gz"])
+def test_a_file_beyond_the_limit_is_left_out(tmp_path: Path, name: str) -> None:
+    large = " ".join(words("large", 500)).encode()
+    files = {"small.txt": text(1).encode(), name: gzip.compress(large) if name.endswith("gz") else large}
+    build(write(tmp_path / "folder", files), tmp_path / "lexicon", "-s", "DEDUP_MAX_BYTES=1000")
+    assert_counts(lexicon_of(str(tmp_path / "lexicon")), [text(1)])
+
+
+def test_a_folder_is_no_page_whatever_it_is_called(tmp_path: Path) -> None:
+    folder = write(tmp_path / "folder", {"site.html/page.html": page(text(1)), "notes.txt/sub.txt": text(2).encode()})
+    assert_counts(built(folder, tmp_path), [text(1), text(2)])
+
+
+def test_a_text_that_stands_in_two_files_is_two_documents(tmp_path: Path) -> None:
+    folder = write(tmp_path / "folder", {"1.txt": text(1).encode(), "2.txt": text(1).encode()})
+    assert_counts(built(folder, tmp_path), [text(1), text(1)])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [gzip.compress(page(text(1)))[:-20], b"no gzip", gzip.compress(b"x")[:9] + b"\xff"],
+    ids=["cut off", "no gzip", "damaged"],
+)
+def test_a_gzipped_file_that_cannot_be_read_is_named_and_nothing_is_written(
+    folder: Path, tmp_path: Path, content: bytes
+) -> None:
+    write(folder, {"below/broken.html.gz": content})
+    refused = said(build(folder, tmp_path / "lexicon", status=2))
+    assert refused.startswith(f"Error: {folder / 'below/broken.html.gz'} cannot be read: ")
+    assert not (tmp_path / "lexicon").exists()
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "utf-16"])
+def test_a_text_file_that_is_not_in_utf_8_is_not_counted_as_what_it_is_not(tmp_path: Path, encoding: str) -> None:
+    folder = write(tmp_path / "folder", {"good.txt": CHINESE.encode(), "other.txt": CHINESE.encode(encoding)})
+    result = CliRunner().invoke(app, ["lexicon", "build", str(folder), "-o", str(tmp_path / "lexicon"), *BIGRAMS])
+    if result.exit_code == 0:  # it was read all the same
+        assert_counts(lexicon_of(str(tmp_path / "lexicon")), [CHINESE, CHINESE])
+    else:
+        assert result.exit_code == 2
+        assert f"{folder / 'other.txt'}" in said(result)
+
+
+@pytest.mark.parametrize(
+    "files", [{}, {"empty.html": b"", "blank.txt": b"\n"}, {"notes.md": b"text"}], ids=["empty", "blank", "no pages"]
+)
+def test_a_folder_without_a_text_is_refused(tmp_path: Path, files: dict[str, bytes]) -> None:
+    folder = write(tmp_path / "folder", files)
+    folder.mkdir(exist_ok=True)
+    refused = said(build(folder, tmp_path / "lexicon", status=2))
+    assert refused.startswith(f"Error: {folder} holds no main text: ")
+    assert not (tmp_path / "lexicon").exists()
+
+
+def test_what_is_no_folder_is_refused(folder: Path, tmp_path: Path) -> None:
+    assert "does not exist" in said(build(tmp_path / "none", tmp_path / "lexicon", status=2))
+    assert "is a file" in said(build(folder / "five.txt", tmp_path / "lexicon", status=2))
+    assert "is a directory" in said(build(folder, folder, status=2))
+
+
+def test_a_lexicon_that_cannot_be_written_is_a_sentence(folder: Path, tmp_path: Path) -> None:
+    assert said(build(folder, tmp_path / "none" / "lexicon", status=2)).startswith("Error: ")
+
+
+def test_a_wrong_setting_is_a_sentence(folder: Path, tmp_path: Path) -> None:
+    assert "'TOKENIZER=x' is no setting" in said(build(folder, tmp_path / "x", "-s", "TOKENIZER=x", status=2))
+    assert "DEDUP_EXTRACTOR = 'x' is not allowed" in said(
+        build(folder, tmp_path / "x", "-s", "DEDUP_EXTRACTOR=x", status=2)
+    )
+
+
+# The same folder, the same lexicon
+
+
+def test_the_order_in_which_files_were_written_does_not_matter(tmp_path: Path) -> None:
+    names = list(FILES)
+    digests = set()
+    for turn in range(3):
+        random.Random(turn).shuffle(names)
+        folder = write(tmp_path / f"{turn}", {name: FILES[name] for name in names})
+        digests.add(built(folder, tmp_path).digest)
+        digests.add(built(folder, tmp_path).digest)
+    assert len(digests) == 1
+
+
+def test_nor_does_the_process(folder: Path, tmp_path: Path) -> None:
+    """Sets of strings have another order in each."""
+    program = Path(sys.executable).with_name("crawler-dedup")
+    theirs = subprocess.run(
+        [program, "lexicon", "build", folder, "-o", tmp_path / "theirs", *BIGRAMS],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert digest_in(theirs.stdout) == digest_in(build(folder, tmp_path / "ours").output)
+    assert (tmp_path / "theirs").read_bytes() == (tmp_path / "ours").read_bytes()
+
+
+def test_another_text_is_another_lexicon(folder: Path, tmp_path: Path) -> None:
+    before = built(folder, tmp_path).digest
+    write(folder, {"one.html": page(text(1) + " more")})
+    assert built(folder, tmp_path).digest != before
+
+
+# Indexes
+
+
+def test_the_texts_of_an_index_are_those_of_its_pages(folder: Path, tmp_path: Path) -> None:
+    index = fill(tmp_path / "index", TEXTS)
+    found = built(index, tmp_path)
+    assert_counts(found, TEXTS)
+    assert found.digest == built(folder, tmp_path).digest
+
+
+def test_pages_of_an_index_that_were_not_handled_are_not_counted(tmp_path: Path) -> None:
+    fill(tmp_path / "index", [text(1)])
+    with Deduplicator.open(tmp_path / "index", config("simhash", store_text=True)) as crawl:
+        pages = [crawl.sign(f"http://b.org/{one}", page(text(one)), encoding="utf-8") for one in (2, 3, 4)]
+        _, settled, released = crawl.submit(pages, claim=True).result()
+        assert crawl.settle(settled)
+        assert crawl.release(released)
+        assert_counts(built(tmp_path / "index", tmp_path), [text(1), text(3)])
+
+
+def test_files_beside_an_index_are_not_counted(tmp_path: Path) -> None:
+    index = fill(tmp_path / "index", [text(1)])
+    write(index, {"page.html": page(text(2))})
+    assert_counts(built(index, tmp_path), [text(1)])
+
+
+@pytest.mark.parametrize("pages", [0, 2])
+def test_an_index_without_texts_is_refused(tmp_path: Path, pages: int) -> None:
+    with Deduplicator.open(tmp_path / "index", config("simhash")) as deduplicator:
+        for one in range(pages):
+            deduplicator.check("http://a.org/{one}", page(text(one)))
+    refused = said(build(tmp_path / "index", tmp_path / "lexicon", status=2))
+    assert refused.startswith(f"Error: {tmp_path / 'index'} holds no main text: ")
+    assert "DEDUP_STORE_TEXT = True" in refused
+    assert not (tmp_path / "lexicon").exists()
+
+
+def test_an_index_of_signatures_is_refused(tmp_path: Path) -> None:
+    PermutedIndex.open(tmp_path / "index").close()
+    assert "kind: index has 'signatures'" in said(build(tmp_path / "index", tmp_path / "lexicon", status=2))
+
+
+def rewrite(directory: Path, text: bytes) -> None:
+    """Let *text* stand in the place of the first record's text."""
+    with lmdb.open(str(directory), max_dbs=8) as env:
+        records = env.open_db(b"records")
+        with env.begin(write=True, db=records) as txn:
+            name, content = next(iter(txn.cursor()))
+            record = decode(content)
+            txn.put(name, encode(replace(record, page=replace(record.page, text=text))))
+
+
+_HUGE = b"\x28\xb5\x2f\xfd\xe0" + b"\xff" * 7 + b"\x0f" + b"\x01\0\0"  # a frame that says it holds 2^60 bytes
+
+
+@pytest.mark.parametrize("damaged", [b"no zstd", b"\x28\xb5\x2f\xfd", _HUGE], ids=["other bytes", "cut off", "huge"])
+def test_a_stored_text_that_is_damaged_is_left_out_or_a_sentence(tmp_path: Path, damaged: bytes) -> None:
+    index = fill(tmp_path / "index", [text(1), text(2)])
+    rewrite(index, damaged)
+    result = CliRunner().invoke(app, ["lexicon", "build", str(index), "-o", str(tmp_path / "lexicon"), *BIGRAMS])
+    assert isinstance(result.exception, (SystemExit, type(None))), repr(result.exception)
+    if result.exit_code == 0:
+        assert_counts(lexicon_of(str(tmp_path / "lexicon")), [text(2)])
+    else:
+        assert result.exit_code == 2
+        assert "damaged" in said(result)
+
+
+def test_records_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
+    index = fill(tmp_path / "index", [text(1), text(2)])
+    with lmdb.open(str(index), max_dbs=8) as env:
+        records = env.open_db(b"records")
+        with env.begin(write=True, db=records) as txn:
+            txn.put(next(iter(txn.cursor()))[0], b"garbage")
+    assert_counts(built(index, tmp_path), [text(2)])
+
+
+# What it is for
+
+
+@pytest.mark.parametrize("name", ["imatch", "ddw", "pinyin", "shingling"])
+def test_schemes_use_the_lexicon_that_was_written(folder: Path, tmp_path: Path, name: str) -> None:
+    digest = digest_in(build(folder, tmp_path / "lexicon").output)
+    ours = config(name, lexicon=str(tmp_path / "lexicon"))
+    assert scheme_of(name, ours).depends_on == {"lexicon": digest}
+    assert Signer(ours).spec["lexicon"] == digest
+    with Deduplicator.open(tmp_path / "index", ours) as deduplicator:
+        assert deduplicator.check("http://a.org/1", page(TEXTS[0])).verdict is Verdict.NEW
+        assert deduplicator.check("http://b.org/1", page(TEXTS[0]) + b" ").verdict is Verdict.DUPLICATE
+    with pytest.raises(IndexMismatch, match=f"lexicon: index has '{digest}'"):
+        Deduplicator.open(tmp_path / "index", config(name))
+    write(folder, {"more.txt": text(20).encode()})
+    other = digest_in(build(folder, tmp_path / "other").output)
+    with pytest.raises(IndexMismatch, match=f"lexicon: index has '{digest}' / you have '{other}'"):
+        Deduplicator.open(tmp_path / "index", config(name, lexicon=str(tmp_path / "other")))
+    Deduplicator.open(tmp_path / "index", ours).close()
+
+
+@pytest.mark.parametrize("name", ["imatch", "ddw"])
+def test_a_text_is_weighed_by_it(tmp_path: Path, name: str) -> None:
+    """Of made-up words the general lexicon knows nothing; here some stand in each text, and some in a third of them."""
+    lists, everywhere = [words(seed, 40) for seed in range(3)], words("everywhere", 10)
+    texts = {f"{at}.txt": " ".join([*everywhere, *lists[at % 3], f"only{at}"]).encode() for at in range(9)}
+    lexicon = tmp_path / "lexicon"
+    build(write(tmp_path / "folder", texts), lexicon)
+    own, at_large = (scheme_of(name, Config(lexicon=one)) for one in (str(lexicon), "general"))
+    known, unknown = text_of(" ".join([*everywhere, *lists[0]])), text_of(" ".join(words(3, 40)))
+    assert own.sign(known).value
+    assert own.sign(known).value != at_large.sign(known).value
+    if name == "imatch":  # words that no document has are left out
+        assert at_large.sign(known).value == own.sign(unknown).value == b""
+        assert own.sign(text_of(f"{known.raw} {unknown.raw}")) == own.sign(known)
+
+
+def test_what_stands_in_every_document_weighs_nothing(tmp_path: Path) -> None:
+    ten = write(
+        tmp_path / "ten", {f"{at}.txt": f"tram {'depot' if at < 5 else ''} number{at}".encode() for at in range(10)}
+    )
+    lexicon = built(ten, tmp_path)
+    rarity = lexicon.rarity(hashes_of(["tram", "depot", "number3", "lighthouse"])).tolist()
+    assert rarity[0] == 0
+    assert rarity[1] == pytest.approx(np.log(2) / np.log(10), abs=1e-3)
+    assert rarity[2] == 1
+    assert np.isnan(rarity[3])

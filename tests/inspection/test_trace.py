@@ -1,0 +1,732 @@
+"""Where a text was copied from: ``crawler-dedup trace``, held against every window of every kept page."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from typer.testing import CliRunner, Result
+
+from crawler_dedup import Decision, Deduplicator, IndexDamaged, Verdict
+from crawler_dedup.cli import app
+from crawler_dedup.index.buckets import Buckets
+from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.records import Record, decode, encode
+from crawler_dedup.index.runs import wall_clock
+from crawler_dedup.index.verdicts import Visit
+from crawler_dedup.inspection.trace import Passage, Source, sources
+from crawler_dedup.signing import lexicon
+from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.letters import NONE, letter_of_each, letters_of, places_of
+from crawler_dedup.signing.lookup import Lookup
+from crawler_dedup.signing.schemes.pinyin import Pinyin
+from tests.support.prose import config, html, prose, sentences, text_of
+
+PINYIN = Pinyin()
+WINDOW, APART = 48, 4
+BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")  # jieba's dictionary takes seconds
+NOTHING = "No kept page shares a passage with it."
+
+
+# Texts
+
+
+def chinese(seed: int, count: int = 30) -> str:
+    return prose(seed, count, chinese=True)
+
+
+def letters(text: str) -> list[int]:
+    found: list[int] = letters_of(normalise(text)).tolist()
+    return found
+
+
+@cache
+def alike() -> dict[int, list[str]]:
+    """Letter → characters whose reading begins with it."""
+    found = defaultdict(list)
+    for character in sorted(set("".join(map(chinese, range(8))))):
+        letter = int(letter_of_each(character)[0])
+        if letter != NONE:
+            found[letter].append(character)
+    return found
+
+
+def with_homophones(text: str, share: float = 0.3) -> str:
+    """*text* with other characters of the same first letter in the place of a *share* of its own."""
+    source = random.Random(text)
+    changed = "".join(
+        source.choice(alike()[int(letter_of_each(one)[0])])
+        if one >= "\u4e00" and source.random() < share and one not in "，。"
+        else one
+        for one in text
+    )
+    assert letters(changed) == letters(text)
+    assert sum(one != other for one, other in zip(changed, text, strict=True)) > 0.2 * len(text)
+    return changed
+
+
+def with_other_letters(text: str, every: int = 25) -> str:
+    """*text* in which about one in *every* so many characters is another, read with another letter."""
+    source = random.Random(text)
+    others = [one for found in alike().values() for one in found]
+    return "".join(source.choice(others) if one >= "\u4e00" and source.randrange(every) == 0 else one for one in text)
+
+
+PAGES = {  # address → scope, text
+    "http://one.org/novel": ("one.org", chinese(0)),
+    "http://one.org/other": ("one.org", chinese(1)),
+    "http://a.org/story": ("a.org", chinese(2)),
+    "http://a.org/english": ("a.org", prose(3)),
+    "http://a.org/short": ("a.org", chinese(4)[:40]),  # no window
+}
+NOVEL, STORY = (PAGES[f"http://{name}"][1] for name in ("one.org/novel", "a.org/story"))
+
+OWN = chinese(5, 3)
+FIRST, SECOND = "".join(sentences(0, 14, chinese=True)), "".join(sentences(0, 30, chinese=True)[14:])
+INSERTED = "".join(sentences(6, 2, chinese=True))
+FROM_STORY = "".join(sentences(2, 12, chinese=True)[4:])
+COPY = "\n".join([OWN, with_homophones(FIRST), INSERTED, SECOND, FROM_STORY])
+"""The whole novel, of whose first half a third is exchanged, a line in its middle; then a part of the story."""
+
+
+# Brute force
+
+
+def windows(text: str, starts: Iterable[int] | None = None) -> list[tuple[int, list[int]]]:
+    """(start, vector) of each window, or of those that begin at *starts*."""
+    rolling = PINYIN.rolling(PINYIN.pack(PINYIN.classes_of(normalise(text))))
+    vectors = [[vector >> 4 * place & 15 for place in range(16)] for vector in rolling.vectors.tolist()]
+    return [(start, vectors[start]) for start in (range(len(vectors)) if starts is None else starts)]
+
+
+def is_match(one: list[int], other: list[int]) -> bool:
+    if one[:8] != other[:8] and one[8:] != other[8:]:
+        return False
+    return sum(abs(left - right) for left, right in zip(one, other, strict=True)) <= APART
+
+
+def by_hand(text: str, page: str) -> tuple[float, float, set[tuple[int, int]]]:
+    """Share of the text, share of the page, and the pairs (start in the text, start in the page) of windows that match.
+
+    A new text has a window at each letter, a kept one every half window, and at its end.
+    """
+    ours, theirs = letters(text), letters(page)
+    if min(len(ours), len(theirs)) < WINDOW:
+        return 0, 0, set()
+    last = len(theirs) - WINDOW
+    stored = windows(page, sorted({*range(0, last + 1, WINDOW // 2), last}))
+    matches = {(start, at) for start, one in windows(text) for at, other in stored if is_match(one, other)}
+    covered = {place for start, _ in matches for place in range(start, start + WINDOW)}
+    return len(covered) / len(ours), len({at for _, at in matches}) / len(stored), matches
+
+
+def runs_of(matches: set[tuple[int, int]]) -> set[Passage]:
+    """Matches as far apart in the text as in the page, as long as they touch."""
+    by_shift = defaultdict(list)
+    for start, at in sorted(matches):
+        by_shift[at - start].append(start)
+    found = set()
+    for shift, starts in by_shift.items():
+        begin = last = starts[0]
+        for start in [*starts[1:], len(COPY) * 2]:
+            if start > last + WINDOW:
+                found.add(Passage(begin, last + WINDOW, begin + shift))
+                begin = start
+            last = start
+    return found
+
+
+def common(one: Passage, other: Passage) -> int:
+    return max(0, min(one.end, other.end) - max(one.start, other.start))
+
+
+# Indexes
+
+
+def fill(directory: Path, pages: dict[str, tuple[str, str]] = PAGES, scheme: str = "pinyin", **settings: Any) -> Path:
+    with Deduplicator.open(directory, config(scheme, **settings)) as deduplicator:
+        signed = [
+            deduplicator.sign(url, html(text), encoding="utf-8", scope=scope) for url, (scope, text) in pages.items()
+        ]
+        assert {one.verdict for one in deduplicator.decide(signed)} <= {Verdict.NEW}
+    return directory
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fill(tmp_path_factory.mktemp("pages") / "index")
+
+
+@pytest.fixture
+def own_index(index: Path, tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    return shutil.copytree(index, tmp_path / "index")
+
+
+def traced(directory: Path, text: str) -> dict[str, Source]:
+    store = open_pages(directory)
+    try:
+        found = sources(normalise(text), PINYIN, store)
+    finally:
+        store.close()
+    assert len({one.page.url for one in found}) == len(found)
+    return {one.page.url: one for one in found}
+
+
+# The command
+
+
+def trace(file: Path | str, index: Path | str, *options: object, status: int = 0) -> Result:
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["trace", str(file), str(index), *map(str, options)])
+    assert isinstance(result.exception, (SystemExit, type(None))), repr(result.exception)
+    assert result.exit_code == status, result.output
+    return result
+
+
+def said(result: Result) -> str:
+    return " ".join(result.output.replace("│", " ").split())
+
+
+def told(result: Result) -> list[Any]:
+    found = json.loads(result.stdout)
+    assert isinstance(found, list)
+    return found
+
+
+def cells(result: Result) -> list[list[str]]:
+    """The rows of the table that was printed."""
+    lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in result.output.splitlines() if "│" in line]
+    return [line for line in lines if line]
+
+
+def text_file(folder: Path, text: str = COPY, name: str = "copy.txt") -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+# What is found
+
+
+def test_a_copy_is_traced_to_both_pages_of_both_scopes(index: Path) -> None:
+    found = traced(index, COPY)
+    assert list(found) == ["http://one.org/novel", "http://a.org/story"]
+    assert [one.page.scope for one in found.values()] == ["one.org", "a.org"]  # that with the larger share first
+    novel, story = found.values()
+    whole = len(letters(COPY))
+    # Windows on the edge of a copied part reach a little further, or lack a little.
+    assert novel.of_text == pytest.approx(len(letters(NOVEL)) / whole, abs=0.1)
+    assert story.of_text == pytest.approx(len(letters(FROM_STORY)) / whole, abs=0.1)
+    assert novel.of_page > 0.85
+    assert story.of_page == pytest.approx(len(letters(FROM_STORY)) / len(letters(STORY)), abs=0.15)
+
+
+OTHER = PAGES["http://one.org/other"][1]
+CHANGED = with_other_letters(OTHER)
+TEXTS = {
+    "copy": COPY,
+    "changed": CHANGED,
+    "changed much, but for the end": with_other_letters(OTHER, 12) + OTHER[-80:],
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_shares_are_those_of_all_windows(index: Path, text: str) -> None:
+    found = traced(index, text)
+    assert found
+    for url, (_, page) in PAGES.items():
+        of_text, of_page, matches = by_hand(text, page)
+        assert (url in found) == bool(matches)
+        if matches:
+            assert found[url].of_text == pytest.approx(of_text)
+            assert found[url].of_page == pytest.approx(of_page)
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_passages_are_the_longest_runs_of_matching_windows(index: Path, text: str) -> None:
+    for url, one in traced(index, text).items():
+        runs = runs_of(by_hand(text, PAGES[url][1])[2])
+        told = list(one.passages)
+        assert set(told) <= runs
+        assert told == sorted(told, key=lambda one: one.start)
+        for run in runs - set(told):  # windows beside one that matches are nearly like it
+            assert any(
+                2 * common(run, other) > run.end - run.start and other.end - other.start >= run.end - run.start
+                for other in told
+            )
+
+
+def test_of_many_passages_the_longest_are_told(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = traced(index, CHANGED)["http://one.org/other"].passages
+    assert len(every) > 3
+    monkeypatch.setattr("crawler_dedup.inspection.trace.MAX_PASSAGES", 3)
+    told = traced(index, CHANGED)["http://one.org/other"].passages
+    longest = sorted((one.end - one.start for one in every), reverse=True)[:3]
+    assert sorted((one.end - one.start for one in told), reverse=True) == longest
+    assert list(told) == sorted(set(told) & set(every), key=lambda one: one.start)
+
+
+def test_passages_say_where_each_part_stands_in_text_and_page(index: Path) -> None:
+    found = traced(index, COPY)
+    own, first, inserted = (len(letters(part)) for part in (OWN, FIRST, INSERTED))
+    second, story = len(letters(SECOND)), len(letters(FROM_STORY))
+    before = len(letters("".join(sentences(2, 4, chinese=True))))
+    expected = {
+        "http://one.org/novel": [(own, first, 0), (own + first + inserted, second, first)],
+        "http://a.org/story": [(own + first + inserted + second, story, before)],
+    }
+    copy = letters(COPY)
+    for url, parts in expected.items():
+        page = letters(PAGES[url][1])
+        long = [one for one in found[url].passages if one.end - one.start > 2 * WINDOW]
+        assert len(long) == len(parts)
+        for one, (start, length, at) in zip(long, parts, strict=True):
+            assert one.at - one.start == at - start
+            assert abs(one.start - start) <= WINDOW // 2
+            assert abs(one.end - start - length) <= WINDOW // 2
+            inside = slice(start, start + length)
+            assert copy[inside] == page[at : at + length]
+
+
+def test_a_whole_copy_is_covered_wholly_and_an_unknown_text_by_nothing(index: Path) -> None:
+    (whole,) = traced(index, NOVEL).values()
+    assert (whole.page.url, whole.of_text, whole.of_page) == ("http://one.org/novel", 1.0, 1.0)
+    assert whole.passages[0] == Passage(0, len(letters(NOVEL)), 0)
+    assert traced(index, chinese(7)) == {}
+
+
+def test_a_single_window_is_enough(index: Path) -> None:
+    at = 5 * WINDOW // 2
+    plain = normalise(STORY)
+    places = places_of(plain)
+    passage = plain[places[at] : places[at + WINDOW]]
+    assert len(letters(passage)) == WINDOW
+    (found,) = traced(index, passage).values()
+    assert (found.page.url, found.of_text) == ("http://a.org/story", 1.0)
+    assert Passage(0, WINDOW, at) in found.passages
+    assert traced(index, passage[1:]) == {}  # shorter than a window
+
+
+def test_a_text_of_english_words_is_traced_by_their_first_letters(index: Path) -> None:
+    (found,) = traced(index, PAGES["http://a.org/english"][1]).values()
+    assert (found.page.url, found.of_text) == ("http://a.org/english", 1.0)
+
+
+def test_pages_with_the_same_text_are_all_named(tmp_path: Path) -> None:
+    fill(tmp_path / "index", {f"http://{one}.org/": (one, NOVEL) for one in "hbgdcfea"})
+    assert list(traced(tmp_path / "index", NOVEL)) == [f"http://{one}.org/" for one in "abcdefgh"]
+
+
+def test_of_many_pages_those_with_most_in_common_are_compared(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = "\n".join([FROM_STORY, chinese(3, 2), NOVEL[:200]])
+    other = {"http://b.org/": ("a.org", f"{NOVEL[:100]}\n{chinese(7)}")}
+    with tempfile.TemporaryDirectory() as folder:
+        both = fill(Path(folder) / "index", {**PAGES, **other})
+        assert {"http://a.org/story", "http://b.org/"} < set(traced(both, part))
+        monkeypatch.setattr("crawler_dedup.inspection.trace.MAX_SIGNATURES", 1)
+        assert {one for one in traced(both, part) if "one.org" not in one} == {"http://a.org/story"}
+
+
+def test_a_copy_in_traditional_characters_is_traced_as_the_index_folds_them(tmp_path: Path) -> None:
+    """The reading of 乾, which is folded to 干, begins with another letter."""
+    page, copy = NOVEL.replace("，", "干"), NOVEL.replace("，", "乾")
+    assert letters_of("干").tolist() != letters_of("乾").tolist()
+    for fold in (True, False):
+        index = fill(tmp_path / f"{fold}", {"http://one.org/": ("", page)}, fold_han=fold)
+        options = ("--json", "-s", f"DEDUP_FOLD_HAN={not fold}")
+        (one,) = told(trace(text_file(tmp_path, page), index, *options))
+        assert one["of_text"] == 1
+        other = told(trace(text_file(tmp_path, copy), index, *options, status=0 if fold else 1))
+        assert other == ([one] if fold else [])  # not a window is left without one
+
+
+# Pages that do not stand
+
+
+def open_claim(directory: Path) -> tuple[Deduplicator, Decision]:
+    """The novel, being handled."""
+    crawl = Deduplicator.open(directory, config("pinyin"))
+    page = crawl.sign("http://one.org/novel", html(NOVEL), encoding="utf-8")
+    (decision,) = crawl.submit([page], claim=True).result()
+    assert decision.verdict is Verdict.NEW
+    return crawl, decision
+
+
+def test_a_page_is_traced_once_it_was_handled_and_no_more_when_that_failed(tmp_path: Path) -> None:
+    crawl, decision = open_claim(tmp_path)
+    with crawl:
+        assert crawl.settle(decision)
+        assert list(traced(tmp_path, COPY)) == ["http://one.org/novel"]
+        assert crawl.release(decision)
+        assert traced(tmp_path, COPY) == {}
+
+
+def test_a_page_that_is_being_handled_is_not_kept_yet(tmp_path: Path) -> None:
+    crawl, _ = open_claim(tmp_path)
+    with crawl:
+        assert traced(tmp_path, COPY) == {}
+
+
+def test_a_page_that_a_dead_run_may_have_lost_is_not_kept(tmp_path: Path) -> None:
+    crawl, decision = open_claim(tmp_path)
+    assert crawl.settle(decision)
+    crawl.close(goodbye=False)
+    assert traced(tmp_path, COPY) == {}
+
+
+def test_a_page_that_was_handled_long_before_its_run_died_is_kept(tmp_path: Path) -> None:
+    store_page(tmp_path, NOVEL, settled=wall_clock() - 10_000)
+    assert list(traced(tmp_path, COPY)) == ["http://one.org/novel"]
+
+
+def store_page(directory: Path, text: str, *, settled: int, url: str = "http://one.org/novel") -> None:
+    """Record a page of a run that has died now."""
+    with Deduplicator.open(directory, config("pinyin")) as deduplicator:
+        page = deduplicator.sign(url, html(text), encoding="utf-8")
+    store = open_pages(directory)
+    dead = Visit(run=7, grace=60)
+    store.merge([Record(page, dead.run, settled=settled)], Lookup(PINYIN))
+    store.close()
+
+
+def test_a_page_that_was_forgotten_is_not_traced(own_index: Path) -> None:
+    result = CliRunner().invoke(app, ["index", "forget", str(own_index), "--host", "one.org"])
+    assert result.output.startswith("2 pages forgotten.")
+    assert list(traced(own_index, COPY)) == ["http://a.org/story"]
+
+
+def test_of_a_page_that_changed_the_new_text_is_traced(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, config("pinyin")) as deduplicator:
+        for text in (NOVEL, STORY):
+            deduplicator.check("http://one.org/", html(text), encoding="utf-8")
+    assert list(traced(tmp_path, STORY)) == ["http://one.org/"]
+    assert traced(tmp_path, NOVEL) == {}
+
+
+# What is printed
+
+
+def test_the_table_names_shares_passages_and_pages(index: Path, tmp_path: Path) -> None:
+    found = traced(index, COPY)
+    rows = cells(trace(text_file(tmp_path), index))
+    assert rows == [
+        [f"{one.of_text:.1%}", f"{one.of_page:.1%}", str(len(one.passages)), url] for url, one in found.items()
+    ]
+
+
+def test_json_says_the_same(index: Path, tmp_path: Path) -> None:
+    found = traced(index, COPY)
+    assert told(trace(text_file(tmp_path), index, "--json")) == [
+        {
+            "url": url,
+            "scope": one.page.scope,
+            "of_text": one.of_text,
+            "of_page": one.of_page,
+            "passages": [{"start": each.start, "end": each.end, "at": each.at} for each in one.passages],
+        }
+        for url, one in found.items()
+    ]
+
+
+def test_passages_are_listed_with_how_they_begin(index: Path, tmp_path: Path) -> None:
+    output = trace(text_file(tmp_path), index, "--windows").stdout
+    plain = normalise(COPY)
+    places = places_of(plain)
+    for url, one in traced(index, COPY).items():
+        block = output.split(f"\n{url}\n")[1].split("\n\n")[0]
+        lines = [line for line in block.splitlines() if line.startswith("  letters ")]
+        assert len(lines) == len(one.passages)
+        for line, passage in zip(lines, one.passages, strict=True):
+            begins = " ".join(plain[places[passage.start] : places[passage.start] + 20].split())
+            where = f"letters {passage.start}–{passage.end} of the text, from letter {passage.at} of the page"
+            assert line == f"  {where}: {begins} …"
+    assert "letters " not in trace(text_file(tmp_path), index).stdout
+
+
+def test_a_text_that_shares_nothing_is_exit_status_1(index: Path, tmp_path: Path) -> None:
+    file = text_file(tmp_path, chinese(7))
+    assert said(trace(file, index, status=1)) == NOTHING
+    assert said(trace(file, index, "--windows", status=1)) == NOTHING
+    assert told(trace(file, index, "--json", status=1)) == []
+
+
+def test_pages_of_which_the_text_has_less_are_left_out(index: Path, tmp_path: Path) -> None:
+    novel, story = traced(index, COPY).values()
+    assert novel.of_text > story.of_text > 0
+    file = text_file(tmp_path)
+
+    def number(least: float, status: int = 0) -> int:
+        return len(told(trace(file, index, "--json", "--least", least, status=status)))
+
+    assert [number(0), number(story.of_text), number(story.of_text + 1e-6), number(novel.of_text)] == [2, 2, 1, 1]
+    assert number(1, status=1) == 0
+    for least in (-0.1, 1.1):
+        assert "--least" in said(trace(file, index, "--least", least, status=2))
+
+
+def test_a_passage_that_is_less_than_a_hundredth_is_not_named_unless_asked_for(index: Path, tmp_path: Path) -> None:
+    passage = "".join(sentences(2, 3, chinese=True))[:60]
+    file = text_file(tmp_path, "".join(chinese(seed, 300) for seed in (5, 6)) + passage)
+    (found,) = told(trace(file, index, "--json", "--least", 0))
+    assert 0 < found["of_text"] < 0.01
+    assert said(trace(file, index, status=1)) == NOTHING
+
+
+@pytest.mark.parametrize("part", ["[/b]", "[red]x[/red]", "[1]", "[link=http://c.org]", ":smile:"], ids=ascii)
+def test_an_address_is_shown_as_it_is(tmp_path: Path, part: str) -> None:
+    url = f"http://one.org/{part}"
+    fill(tmp_path / "index", {url: ("", NOVEL)})
+    assert cells(trace(text_file(tmp_path), tmp_path / "index"))[0][-1] == url
+
+
+def test_neither_text_nor_page_can_steer_the_terminal(tmp_path: Path) -> None:
+    store_page(tmp_path / "index", NOVEL, settled=1, url="http://one.org/\x1b[2J\x9b31m\u202e")
+    file = text_file(tmp_path, f"{NOVEL[:3]}\x9b1\x1b]0;\x07\u202e{NOVEL[3:]}")
+    output = trace(file, tmp_path / "index", "--windows").stdout
+    assert "letters 0–" in output
+    assert all(one.isprintable() or one == "\n" for one in output)
+
+
+# Files
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.htm", "PAGE.HTML", "page", "page.html.gz", "page.HTML.GZ"])
+def test_the_main_text_of_an_html_file_is_traced(index: Path, tmp_path: Path, name: str) -> None:
+    body = html(NOVEL, "".join(sentences(7, 1, chinese=True)))
+    (tmp_path / name).write_bytes(gzip.compress(body) if name.lower().endswith("gz") else body)
+    (found,) = told(trace(tmp_path / name, index, "--json", *BIGRAMS))
+    assert (found["url"], found["of_text"], found["of_page"]) == ("http://one.org/novel", 1, 1)
+
+
+def test_an_html_file_in_another_encoding_is_traced(index: Path, tmp_path: Path) -> None:
+    body = html(NOVEL).decode().replace("<body>", "<head><meta charset='gbk'></head><body>").encode("gbk")
+    assert b"gbk" in body
+    (tmp_path / "page.html").write_bytes(body)
+    (found,) = told(trace(tmp_path / "page.html", index, "--json", *BIGRAMS))
+    assert (found["url"], found["of_text"]) == ("http://one.org/novel", 1)
+
+
+@pytest.mark.parametrize("name", ["copy.txt", "COPY.TXT", "copy.txt.gz", "COPY.TXT.GZ"])
+def test_markup_in_a_text_file_is_text(index: Path, tmp_path: Path, name: str) -> None:
+    content = ("<p>" + NOVEL.replace("。", "<b>。")).encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.lower().endswith("gz") else content)
+    assert len(told(trace(tmp_path / name, index, "--json"))) == 1
+
+
+def test_a_byte_order_mark_is_no_part_of_a_text(index: Path, tmp_path: Path) -> None:
+    text_file(tmp_path, "\ufeff" + NOVEL)
+    (found,) = told(trace(tmp_path / "copy.txt", index, "--json"))
+    assert found["of_text"] == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n", "x" * 1000, "。" * 1000, normalise(NOVEL)[: places_of(normalise(NOVEL))[WINDOW - 1]]],
+    ids=["empty", "blank", "one word", "punctuation", "one letter too few"],
+)
+def test_a_text_shorter_than_a_window_is_refused(index: Path, tmp_path: Path, text: str) -> None:
+    assert len(letters(text)) in (0, 1, WINDOW - 1)
+    file = text_file(tmp_path, text)
+    refused = said(trace(file, index, status=2))
+    assert refused == f"Error: {file} has fewer than 48 letters, which is one window."
+
+
+def test_the_window_is_that_of_the_index(tmp_path: Path) -> None:
+    fill(tmp_path / "index", scheme="pinyin window=80")
+    text = normalise(NOVEL)[:100]
+    assert WINDOW < len(letters(text[:70])) < 80 <= len(letters(text))
+    assert "fewer than 80 letters" in said(trace(text_file(tmp_path, text[:70]), tmp_path / "index", status=2))
+    (found,) = told(trace(text_file(tmp_path, text), tmp_path / "index", "--json"))
+    assert all(one["end"] - one["start"] >= 80 for one in found["passages"])
+
+
+def test_an_html_file_without_a_main_text_is_refused(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("<html><body><nav>one</nav></body></html>")
+    assert "fewer than 48 letters" in said(trace(tmp_path / "page.html", index, *BIGRAMS, status=2))
+    (tmp_path / "page.html").write_text("<div>" * 1000 + NOVEL)
+    assert said(trace(tmp_path / "page.html", index, *BIGRAMS, status=2)).startswith("Error: ")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [gzip.compress(NOVEL.encode())[:-100], b"no gzip", gzip.compress(b"x")[:9] + b"\xff", b""],
+    ids=["cut off", "no gzip", "damaged", "empty"],
+)
+@pytest.mark.parametrize("name", ["copy.txt.gz", "page.html.gz"])
+def test_a_gzipped_file_that_cannot_be_read_is_a_sentence(
+    index: Path, tmp_path: Path, name: str, content: bytes
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert said(trace(tmp_path / name, index, status=2)).startswith(f"Error: {tmp_path / name} ")
+
+
+@pytest.mark.parametrize("name", ["copy.txt", "page.html", "copy.txt.gz"])
+def test_a_file_beyond_the_limit_is_refused_for_that(index: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(html(NOVEL)) if name.endswith("gz") else html(NOVEL))
+    assert told(trace(tmp_path / name, index, "--json", *BIGRAMS, "-s", "DEDUP_MAX_BYTES=5000"))
+    refused = said(trace(tmp_path / name, index, *BIGRAMS, "-s", "DEDUP_MAX_BYTES=1000", status=2))
+    assert refused.startswith("Error: ")
+    assert "fewer than" not in refused
+
+
+@pytest.mark.parametrize("encoding", ["gb18030", "utf-16"])
+def test_a_text_file_that_is_not_in_utf_8_is_not_said_to_share_nothing(
+    index: Path, tmp_path: Path, encoding: str
+) -> None:
+    english = PAGES["http://a.org/english"][1]
+    (tmp_path / "copy.txt").write_bytes((NOVEL + "\n" + "".join(sentences(4, 8)) + english).encode(encoding))
+    result = CliRunner().invoke(app, ["trace", str(tmp_path / "copy.txt"), str(index), "--json"])
+    if result.exit_code == 0:  # it was read all the same
+        assert {one["url"] for one in told(result)} == {"http://one.org/novel", "http://a.org/english"}
+    else:
+        assert result.exit_code == 2
+        assert "utf-8" in said(result).lower()
+
+
+def test_a_file_that_is_no_text_is_refused(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "copy.docx").write_bytes(b"PK\x03\x04" + random.Random(1).randbytes(20_000))
+    assert said(trace(tmp_path / "copy.docx", index, *BIGRAMS, status=2)).startswith("Error: ")
+
+
+def test_a_file_that_is_not_there_is_a_sentence(index: Path, tmp_path: Path) -> None:
+    assert "does not exist" in said(trace(tmp_path / "none.txt", index, status=2))
+    assert "directory" in said(trace(tmp_path, index, status=2))
+
+
+# Indexes that cannot be used
+
+
+def test_an_index_that_is_not_there_is_a_sentence_and_is_not_made(tmp_path: Path) -> None:
+    file = text_file(tmp_path)
+    assert "does not exist" in said(trace(file, tmp_path / "none", status=2))
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "folder").mkdir()
+    assert said(trace(file, tmp_path / "folder", status=2)) == f"Error: There is no index in {tmp_path / 'folder'}."
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
+@pytest.mark.parametrize("scheme", ["simhash", "exact", "imatch", "minhash rows=4"])
+def test_an_index_of_another_scheme_is_refused_by_its_name(tmp_path: Path, scheme: str) -> None:
+    fill(tmp_path / "index", {}, scheme)
+    refused = said(trace(text_file(tmp_path), tmp_path / "index", status=2))
+    assert refused.startswith(f"Error: The index in {tmp_path / 'index'} was made with '{scheme.partition(' ')[0]} ")
+    assert refused.endswith("trace needs DEDUP_SCHEME = 'pinyin'.")
+
+
+def test_an_index_of_signatures_is_refused(tmp_path: Path) -> None:
+    PermutedIndex.open(tmp_path / "index").close()
+    assert "kind: index has 'signatures'" in said(trace(text_file(tmp_path), tmp_path / "index", status=2))
+
+
+def test_options_that_are_not_filed_do_not_matter(index: Path, tmp_path: Path) -> None:
+    fill(tmp_path / "index", scheme="pinyin coverage=1 resemblance=1")
+    file = text_file(tmp_path)
+    assert told(trace(file, tmp_path / "index", "--json")) == told(trace(file, index, "--json"))
+
+
+@pytest.fixture
+def lexica(tmp_path: Path) -> tuple[Path, Path]:
+    """Two of other texts."""
+    files = tmp_path / "one lexicon", tmp_path / "other lexicon"
+    for file, seeds in zip(files, (range(4), range(4, 8)), strict=True):
+        lexicon.build([text_of(chinese(seed)) for seed in seeds]).write(file)
+    return files
+
+
+def test_an_index_made_with_a_lexicon_is_traced_with_it(tmp_path: Path, lexica: tuple[Path, Path]) -> None:
+    fill(tmp_path / "index", lexicon=str(lexica[0]))
+    file = text_file(tmp_path)
+    for options in ([], ["-s", f"DEDUP_LEXICON={lexica[1]}"]):
+        refused = said(trace(file, tmp_path / "index", *options, status=2))
+        assert refused == (
+            f"Error: The index in {tmp_path / 'index'} was made with another lexicon: name it, -s DEDUP_LEXICON=FILE."
+        )
+    found = told(trace(file, tmp_path / "index", "--json", "-s", f"DEDUP_LEXICON={lexica[0]}"))
+    assert [one["url"] for one in found] == ["http://one.org/novel", "http://a.org/story"]
+
+
+@pytest.mark.parametrize("content", [None, b"no lexicon", b"crawler-dedup lexicon 1\n" + b"garbage"])
+def test_a_lexicon_that_cannot_be_read_is_a_sentence(index: Path, tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "lexicon").write_bytes(content)
+    refused = said(trace(text_file(tmp_path), index, "-s", f"DEDUP_LEXICON={tmp_path / 'lexicon'}", status=2))
+    assert refused.startswith(f"Error: DEDUP_LEXICON = '{tmp_path / 'lexicon'}'")
+
+
+def test_a_wrong_setting_is_a_sentence(index: Path, tmp_path: Path) -> None:
+    file = text_file(tmp_path)
+    assert "'LEXICON=x' is no setting" in said(trace(file, index, "-s", "LEXICON=x", status=2))
+    assert "Unknown setting DEDUP_LEXICA" in said(trace(file, index, "-s", "DEDUP_LEXICA=x", status=2))
+
+
+def rewrite(directory: Path, database: bytes, change: Any) -> None:
+    """Let *change* make the content of every entry."""
+    with lmdb.open(str(directory), max_dbs=8) as env:
+        entries = env.open_db(database)
+        with env.begin(write=True, db=entries) as txn:
+            for name, content in list(txn.cursor()):
+                txn.put(name, change(content))
+
+
+@pytest.mark.parametrize("database", [b"records", b"tables", b"representatives"])
+def test_a_damaged_index_is_a_sentence(own_index: Path, tmp_path: Path, database: bytes) -> None:
+    rewrite(own_index, database, lambda content: content[:-1])
+    with pytest.raises(IndexDamaged):
+        traced(own_index, COPY)
+    refused = said(trace(text_file(tmp_path), own_index, status=2))
+    assert refused.startswith("Error: ")
+    assert "damaged" in refused
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda value: b"x", lambda value: b"\xff" + value[1:], lambda value: value[:20], lambda value: b"\0" * 17],
+    ids=["cut off", "another beginning", "few letters", "no letters"],
+)
+def test_a_page_whose_value_is_damaged_is_no_source_and_hides_no_other(
+    own_index: Path, tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    def with_damage(content: bytes) -> bytes:
+        record = decode(content)
+        if record.page.url != "http://one.org/novel":
+            return content
+        return encode(replace(record, page=replace(record.page, value=damage(record.page.value))))
+
+    rewrite(own_index, b"records", with_damage)
+    found = told(trace(text_file(tmp_path), own_index, "--json"))
+    assert [one["url"] for one in found] == ["http://a.org/story"]
+
+
+# The scopes of an index
+
+SCOPES = st.sampled_from([0, 1, 2, 255, 256, 2**31, 2**32 - 2, 2**32 - 1]) | st.integers(0, 2**32 - 1)
+KEYS = st.sampled_from([0, 1, 2**64 - 1]) | st.integers(0, 2**64 - 1)
+
+
+@given(st.lists(st.tuples(SCOPES, KEYS, st.sampled_from([1, 2, 252])), max_size=8))
+def test_the_scopes_are_those_in_which_something_is_filed(filed: list[tuple[int, int, int]]) -> None:
+    with tempfile.TemporaryDirectory() as folder, lmdb.open(folder, map_size=1 << 28, max_dbs=1, sync=False) as env:
+        with env.begin(write=True, buffers=True) as txn:
+            buckets = Buckets(env, txn, b"tables")
+            for at, (scope, key, count) in enumerate(filed):
+                for payload in range(count):
+                    buckets.insert(txn, scope, [key], at << 32 | payload)
+            assert list(buckets.scopes(txn)) == sorted({scope for scope, _, _ in filed})
+            for at, (scope, key, count) in enumerate(filed[:3]):
+                for payload in range(count):
+                    buckets.remove(txn, scope, [key], at << 32 | payload)
+        with env.begin(buffers=True) as txn:
+            assert list(buckets.scopes(txn)) == sorted({scope for scope, _, _ in filed[3:]})

@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from crawler_dedup.errors import DedupError
+from crawler_dedup.journal.reader import DUPLICATES, Journals, Selection, duplicates_of, sample
+from crawler_dedup.journal.writer import Entry, Event, Journal
+from tests.support.noting import FIRST, SECOND, write
+
+DEFAULT = "journal-%(time)s.jsonl"
+
+
+def entry(url: str, kept: str = "http://a.org/kept", event: Event = "drop", **fields: str) -> Entry:
+    made = Entry(1, "2026-11-21T18:00:00.000Z", "0000abcd", event, "site", "site", url, kept_url=kept, rule="alike")
+    return replace(made, **fields)
+
+
+def urls(entries: Sequence[Entry]) -> list[str]:
+    return [one.url for one in entries]
+
+
+def rotated(directory: Path, name: str, files: int) -> list[str]:
+    """Write a journal of so many files, as a crawl writes them; returns the addresses in it, in their order."""
+    written = [f"http://a.org/{number}" for number in range(files)]
+    for url in written:  # each opening finds the first file with room
+        journal = Journal(directory / name, 1)
+        journal.write(entry(url))
+        journal.close()
+    return written
+
+
+# Which files
+
+
+def test_the_journals_beside_an_index_are_those_of_the_name_in_the_settings(tmp_path: Path) -> None:
+    for name in (FIRST, SECOND, "journal.txt", "other.jsonl", "data.mdb"):
+        (tmp_path / name).touch()
+    assert [path.name for path in Journals.beside(tmp_path, DEFAULT).files] == [FIRST, SECOND]
+
+
+def test_every_file_of_a_long_journal_is_found(tmp_path: Path) -> None:
+    written = rotated(tmp_path, FIRST, 11)
+    found = Journals.beside(tmp_path, DEFAULT)
+    assert len(found.files) == 11
+    assert sorted(urls(list(found.entries()))) == sorted(written)
+
+
+def test_the_files_of_a_long_journal_are_read_in_the_order_in_which_they_were_written(tmp_path: Path) -> None:
+    written = rotated(tmp_path, FIRST, 11)
+    assert urls(list(Journals.beside(tmp_path, DEFAULT).entries())) == written
+
+
+@pytest.mark.parametrize("name", ["%(name)s.jsonl", "notes/%(name)s-%(time)s.log", "journal", "%(time)s-drops", "a.b"])
+def test_a_name_of_ones_own_is_filled_in_with_anything(tmp_path: Path, name: str) -> None:
+    filled = name % {"name": "my.spider", "time": "2026-11-21T18-00-00"}
+    written = rotated(tmp_path, filled, 3)
+    assert sorted(urls(list(Journals.beside(tmp_path, name).entries()))) == written
+
+
+def test_a_journal_may_stand_elsewhere(tmp_path: Path) -> None:
+    written = rotated(tmp_path / "elsewhere", "drops.jsonl", 2)
+    found = Journals.beside(tmp_path / "index", str(tmp_path / "elsewhere" / "drops.jsonl"))
+    assert sorted(urls(list(found.entries()))) == written
+
+
+@pytest.mark.parametrize("name", ["%(name)s/drops.jsonl", "%(time)s/%(name)s.jsonl", "drops[1].jsonl"])
+def test_every_name_that_is_allowed_is_found_again(tmp_path: Path, name: str) -> None:
+    written = rotated(tmp_path, name % {"name": "site", "time": "2026-11-21T18-00-00"}, 1)
+    assert urls(list(Journals.beside(tmp_path, name).entries())) == written
+
+
+def test_without_a_name_there_is_no_journal(tmp_path: Path) -> None:
+    rotated(tmp_path, FIRST, 2)
+    assert Journals.beside(tmp_path, "").files == []
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    written = rotated(tmp_path, FIRST, 1)
+    assert urls(list(Journals([tmp_path / FIRST, tmp_path / FIRST]).entries())) == written
+
+
+# Reading
+
+
+def test_damaged_lines_are_counted_by_file_and_the_rest_is_read(tmp_path: Path) -> None:
+    for name in (FIRST, SECOND):
+        write(tmp_path / name, [entry(f"http://a.org/{name}")])
+    whole = (tmp_path / FIRST).read_bytes()
+    (tmp_path / FIRST).write_bytes(whole[:40] + b"\n" + whole + b"[]\n\xff\n" + whole + whole[:90])
+    journals = Journals.beside(tmp_path, DEFAULT)
+    assert urls(list(journals.entries())) == [f"http://a.org/{FIRST}"] * 2 + [f"http://a.org/{SECOND}"]
+    assert journals.damaged == {tmp_path / FIRST: 4}
+
+
+def test_reading_again_does_not_count_damaged_lines_twice(tmp_path: Path) -> None:
+    (tmp_path / FIRST).write_bytes(b"half a li")
+    journals = Journals.beside(tmp_path, DEFAULT)
+    assert [list(journals.entries()) for _ in range(3)] == [[], [], []]
+    assert journals.damaged == {tmp_path / FIRST: 1}
+
+
+def test_a_file_that_is_gone_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(DedupError, match="cannot be read"):
+        list(Journals([tmp_path / "none.jsonl"]).entries())
+
+
+@pytest.mark.parametrize(
+    ("time", "seconds"),
+    [
+        ("1970-01-01T00:00:10.500Z", 10.5),
+        ("2026-11-21T18:00:00.000Z", datetime(2026, 11, 21, 18, tzinfo=timezone.utc).timestamp()),
+        ("2026-11-21T19:00:00.000+01:00", datetime(2026, 11, 21, 18, tzinfo=timezone.utc).timestamp()),
+        ("", 0),
+        ("yesterday", 0),
+    ],
+)
+def test_the_time_of_an_entry_in_seconds(time: str, seconds: float) -> None:
+    assert entry("http://a.org/1", time=time).seconds == seconds
+
+
+# Selection
+
+
+@pytest.mark.parametrize(
+    ("selection", "selected"),
+    [
+        (Selection(DUPLICATES), True),
+        (Selection(["unchecked", "unchanged", "watchdog"]), False),
+        (Selection(DUPLICATES, host="a.org"), True),
+        (Selection(DUPLICATES, host="b.org"), False),
+        (Selection(DUPLICATES, rule="alike"), True),
+        (Selection(DUPLICATES, rule="same bytes"), False),
+        (Selection(DUPLICATES, since="2026-11-21T18:00:00"), True),
+        (Selection(DUPLICATES, since="2026-11-21T18:00:01"), False),
+        (Selection(DUPLICATES, run="0000abcd"), True),
+        (Selection(DUPLICATES, run="0000abce"), False),
+        (Selection(DUPLICATES, "a.org", "alike", "2026-11-21", "0000abcd"), True),
+        (Selection(DUPLICATES, "a.org", "alike", "2026-11-21", "00000001"), False),
+    ],
+)
+def test_all_that_is_asked_for_must_hold(selection: Selection, selected: bool) -> None:
+    assert (entry("http://www.a.org/1") in selection) is selected
+
+
+# A sample
+
+
+def test_every_entry_is_drawn_equally_often() -> None:
+    entries = [entry(str(number)) for number in range(10)]
+    times = Counter(one.url for seed in range(4_000) for one in sample(entries, 3, random.Random(seed)))
+    # 4,000 draws of 3 in 10: 1,200 each, standard deviation 29.
+    assert set(times) == set(urls(entries))
+    assert all(abs(count - 1_200) < 150 for count in times.values()), times
+
+
+def test_every_pair_is_drawn_equally_often() -> None:
+    entries = [entry(str(number)) for number in range(5)]
+    times = Counter(tuple(urls(sample(entries, 2, random.Random(seed)))) for seed in range(4_000))
+    # 400 each, standard deviation 19; in their order, so that each pair occurs in one.
+    assert len(times) == 10
+    assert all(abs(count - 400) < 100 for count in times.values()), times
+
+
+@pytest.mark.parametrize(("size", "drawn"), [(0, 0), (1, 1), (7, 7), (50, 50), (80, 50)])
+def test_a_sample_has_its_size_and_the_order_of_the_entries(size: int, drawn: int) -> None:
+    entries = [entry(str(number)) for number in range(50)]
+    found = [int(one.url) for one in sample(iter(entries), size, random.Random(size))]
+    assert len(set(found)) == drawn
+    assert found == sorted(found)
+
+
+def test_a_seed_draws_the_same_sample_again() -> None:
+    entries = [entry(str(number)) for number in range(100)]
+    first, second, third = (urls(sample(entries, 10, random.Random(seed))) for seed in (1, 1, 2))
+    assert first == second != third
+
+
+# What a page has swallowed
+
+KEPT = "http://a.org/kept"
+OTHER = "http://a.org/other"
+
+
+def standing_for(directory: Path, kept: str, scope: str = "site") -> dict[str, Entry]:
+    """The pages for which *kept* stands in *scope*, by address."""
+    found = duplicates_of(Journals.beside(directory, DEFAULT), {(scope, kept)}.__contains__)
+    return {url: one for (_, url), one in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("events", "found"),
+    [
+        ([("drop", KEPT)], True),
+        ([("mark", KEPT)], True),
+        ([("drop", OTHER)], False),
+        ([("drop", KEPT), ("drop", OTHER)], False),
+        ([("drop", OTHER), ("drop", KEPT)], True),
+        ([("drop", KEPT), ("mark", KEPT)], True),
+        ([("drop", KEPT), ("drop", "http://a.org/1")], False),  # kept by then, and unchanged
+        ([("drop", KEPT), ("watchdog", KEPT)], True),
+        ([("watchdog", KEPT)], False),
+        ([("unchecked", KEPT)], False),
+    ],
+)
+def test_the_last_word_of_the_journals_says_what_a_page_stands_for(
+    tmp_path: Path, events: list[tuple[Event, str]], found: bool
+) -> None:
+    write(tmp_path / FIRST, [entry("http://a.org/1", kept, event) for event, kept in events])
+    duplicates = standing_for(tmp_path, KEPT)
+    assert list(duplicates) == ["http://a.org/1"] * found
+    assert all(one.event == events[-1][0] or events[-1][0] == "watchdog" for one in duplicates.values())
+
+
+def test_the_later_word_counts_in_whatever_file_it_stands(tmp_path: Path) -> None:
+    write(tmp_path / FIRST, [entry("http://a.org/1", KEPT, time="2026-11-21T20:00:00.000Z")])
+    write(tmp_path / SECOND, [entry("http://a.org/1", OTHER, time="2026-11-21T19:00:00.000Z")])
+    assert list(standing_for(tmp_path, KEPT)) == ["http://a.org/1"]
+    assert standing_for(tmp_path, OTHER) == {}
+
+
+def test_each_scope_has_words_of_its_own(tmp_path: Path) -> None:
+    in_other = entry("http://a.org/1", OTHER, scope="other", time="2026-11-21T20:00:00.000Z")
+    write(tmp_path / FIRST, [entry("http://a.org/1", KEPT), in_other])
+    assert list(standing_for(tmp_path, KEPT)) == ["http://a.org/1"]
+    assert standing_for(tmp_path, OTHER) == {}
+    assert list(standing_for(tmp_path, OTHER, "other")) == ["http://a.org/1"]
+
+
+def test_a_page_that_is_unchanged_is_no_duplicate_of_itself(tmp_path: Path) -> None:
+    write(tmp_path / FIRST, [entry(KEPT, KEPT, "unchanged_dropped"), entry(KEPT, KEPT, "unchanged")])
+    assert standing_for(tmp_path, KEPT) == {}
+
+
+def test_two_pages_of_one_address_can_be_duplicates(tmp_path: Path) -> None:
+    write(tmp_path / FIRST, [entry(KEPT, KEPT)])
+    assert list(standing_for(tmp_path, KEPT)) == [KEPT]
+
+
+def test_a_journal_without_damage_has_none_counted(tmp_path: Path) -> None:
+    write(tmp_path / FIRST, [entry("http://a.org/1")])
+    journals = Journals.beside(tmp_path, DEFAULT)
+    assert len(list(journals.entries())) == 1
+    assert not journals.damaged

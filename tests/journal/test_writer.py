@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from crawler_dedup import Config, ConfigError
+from crawler_dedup.decision import Decision, Match, Verdict
+from crawler_dedup.errors import DedupError
+from crawler_dedup.journal import writer
+from crawler_dedup.journal.writer import Entry, Journal, entry_of, read
+from crawler_dedup.signedpage import SignedPage
+from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
+
+PAGE = SignedPage("http://a/2", "http://a/2", "site", title="A title, ein Titel, 标题", size=1234, link_count=7)
+
+
+def entry(number: int = 0, event: writer.Event = "drop") -> Entry:
+    match = Match("alike", 3, 0.91, 0.95)
+    decision = Decision(Verdict.DUPLICATE, f"http://a/{number}", "k", "site", duplicate_of="http://a/1", match=match)
+    return entry_of(event, decision, PAGE, run=0xABC, spider="site")
+
+
+def entries(path: Path) -> list[Entry | None]:
+    return [line.entry for line in read(path)]
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    written = [entry(number) for number in range(100)]
+    opened = Journal(tmp_path / "new" / "journal.jsonl", 1 << 20)
+    for one in written:
+        opened.write(one)
+    opened.close()
+    assert entries(tmp_path / "new" / "journal.jsonl") == written
+
+
+def test_a_line_is_an_object_with_these_fields(tmp_path: Path) -> None:
+    opened = Journal(tmp_path / "journal.jsonl", 1 << 20)
+    opened.write(entry(2))
+    opened.close()
+    (line,) = (tmp_path / "journal.jsonl").read_text(encoding="utf-8").splitlines()
+    found = json.loads(line)
+    assert found.pop("time").endswith("Z")
+    assert found == {
+        "version": 1,
+        "run": "00000abc",
+        "event": "drop",
+        "spider": "site",
+        "scope": "site",
+        "url": "http://a/2",
+        "kept_url": "http://a/1",
+        "rule": "alike",
+        "distance": 3,
+        "resemblance": 0.91,
+        "coverage": 0.95,
+        "title": "A title, ein Titel, 标题",
+        "bytes": 1234,
+        "links": 7,
+        "reason": "",
+        "text": "",
+    }
+
+
+def test_a_long_file_is_followed_by_the_next_one_and_no_line_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "FLUSH_SECONDS", 0.01)
+    opened = Journal(tmp_path / "journal.jsonl", 2_000)
+    for number in range(40):
+        opened.write(entry(number))
+        time.sleep(0.01)
+    opened.close()
+    files = sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    assert len(files) > 2
+    assert {"journal.jsonl", "journal.2.jsonl"} <= {path.name for path in files}
+    urls = {one.url for path in files for one in entries(path) if one is not None}
+    assert urls == {f"http://a/{number}" for number in range(40)}
+
+
+def test_half_a_line_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    opened = Journal(path, 1 << 20)
+    opened.write(entry(1))
+    opened.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:50] + b"\n[]\n\xff\n" + whole + whole[:20])
+    assert [one is None for one in entries(path)] == [False, True, True, True, False, True]
+
+
+@pytest.mark.parametrize(("version", "age"), [(0, "an older"), (2, "a later")])
+def test_another_schema_is_refused(tmp_path: Path, version: int, age: str) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text(f'{{"version":{version},"time":"","run":"","event":"drop","spider":"","scope":"","url":""}}\n')
+    with pytest.raises(DedupError, match=f"line 1, was written by {age} version .* schema {version}; this one reads 1"):
+        entries(path)
+
+
+@pytest.mark.parametrize("line", ['{"version":0,"when":"then"}', '{"version":2,"event":"seen","url":1}'])
+def test_of_another_schema_no_other_field_is_looked_at(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text(f"{line}\n")
+    with pytest.raises(DedupError, match=r"line 1, was written by an? \w+ version"):
+        entries(path)
+
+
+def test_what_follows_half_a_line_of_a_run_that_died_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text('{"version":1,"time":"2026')
+    opened = Journal(path, 1 << 20)
+    opened.write(entry(1))
+    opened.write(entry(2))
+    opened.close()
+    assert [one and one.url for one in entries(path)] == [None, "http://a/1", "http://a/2"]
+
+
+def test_a_journal_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(DedupError, match="cannot be read"):
+        entries(tmp_path / "none.jsonl")
+
+
+def test_two_runs_may_write_to_one_file(tmp_path: Path) -> None:
+    both = [Journal(tmp_path / "journal.jsonl", 1 << 20) for _ in range(2)]
+    for number in range(500):
+        both[number % 2].write(entry(number))
+    for one in both:
+        one.close()
+    found = entries(tmp_path / "journal.jsonl")
+    assert {one.url for one in found if one is not None} == {f"http://a/{number}" for number in range(500)}
+    assert None not in found
+
+
+def test_what_a_disk_does_not_take_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(writer, "FLUSH_SECONDS", 0.01)
+    (tmp_path / "full").write_text("a file in the place of a directory")
+    opened = Journal(tmp_path / "full" / "journal.jsonl", 1 << 20)
+    opened.write(entry(1))
+    while "cannot be written" not in caplog.text:
+        time.sleep(0.01)
+    (tmp_path / "full").unlink()
+    time.sleep(0.1)  # some more attempts
+    assert not (tmp_path / "full").exists(), "a directory that is gone is not made again"
+    (tmp_path / "full").mkdir()
+    opened.write(entry(2))
+    opened.close()
+    assert [one and one.url for one in entries(tmp_path / "full" / "journal.jsonl")] == ["http://a/1", "http://a/2"]
+    assert caplog.text.count("cannot be written") == 1
+
+
+def test_lines_that_wait_for_a_disk_take_a_limited_number_of_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(writer, "FLUSH_SECONDS", 0.01)
+    (tmp_path / "full").write_text("a file in the place of a directory")
+    opened = Journal(tmp_path / "full" / "journal.jsonl", 1 << 30)
+    long = replace(entry(), text=b"t" * (1 << 20))  # 1.33 MB of JSON
+    for _ in range(40):
+        opened.write(long)
+    (tmp_path / "full").unlink()
+    (tmp_path / "full").mkdir()
+    file = tmp_path / "full" / "journal.jsonl"
+    while opened._bytes_written < opened._bytes_taken_in:
+        time.sleep(0.01)
+    size = file.stat().st_size
+    assert writer.MAX_WAITING_BYTES - (3 << 20) < size <= writer.MAX_WAITING_BYTES
+    opened.write(entry(41))  # there is room again
+    opened.close()
+    written = entries(file)
+    assert (written[-1] and written[-1].url) == "http://a/41"
+    assert f"{41 - len(written)} lines of the journal" in caplog.text
+
+
+def test_a_name_that_is_no_utf_8_costs_a_line_and_no_page(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    opened = Journal(tmp_path / "journal.jsonl", 1 << 20)
+    opened.write(replace(entry(1), spider="\ud800"))
+    opened.write(entry(2))
+    opened.close()
+    assert [one and one.url for one in entries(tmp_path / "journal.jsonl")] == ["http://a/2"]
+    assert "1 lines of the journal" in caplog.text
+
+
+def test_a_kill_loses_no_line_older_than_a_second(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    code = f"""
+import time
+from pathlib import Path
+from tests.journal.test_writer import Journal, entry
+opened = Journal(Path({str(path)!r}), 1 << 30)
+for number in range(10_000):
+    opened.write(entry(number))
+    print(number, time.time(), flush=True)
+    time.sleep(0.005)
+"""
+    root = str(Path(__file__).parents[2])
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    told = [next(process.stdout).split() for _ in range(400)]
+    killed = time.time()
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    old = [int(number) for number, at in told if float(at) < killed - 1]
+    found = {one.url for one in entries(path) if one is not None}
+    assert len(old) > 20
+    assert {f"http://a/{number}" for number in old} <= found
+
+
+PAGES = {
+    "/first": html(article("one", count=200)),
+    "/copy": html(article("one", count=200)),
+    "/other": html(article("two", count=200)),
+}
+
+
+def crawl(tmp_path: Path, **settings: object) -> Crawl:
+    with Site(PAGES) as site:
+        every = {"CONCURRENT_REQUESTS": 1, "DEDUP_DIR": str(tmp_path / "index"), **settings}
+        return run_script(tmp_path, WALK, every, site=site.url, paths=list(PAGES))
+
+
+def journals(index: Path) -> list[Path]:
+    return sorted(index.glob("journal-*.jsonl"))
+
+
+def test_a_crawl_writes_a_line_for_each_drop(tmp_path: Path) -> None:
+    done = crawl(tmp_path)
+    (path,) = journals(tmp_path / "index")
+    (found,) = entries(path)
+    (told,) = done.drops
+    assert found is not None
+    assert (found.event, found.spider, found.url, found.kept_url) == (
+        "drop",
+        "walker",
+        told["url"],
+        told["duplicate_of"],
+    )
+    assert (found.rule, found.distance) == (told["match"]["rule"], told["match"]["distance"])
+    assert found.bytes == done.counts()["bytes_dropped"]
+
+
+def test_marks_are_told_from_drops(tmp_path: Path) -> None:
+    crawl(tmp_path, DEDUP_ACTION="mark")
+    (path,) = journals(tmp_path / "index")
+    assert [one and one.event for one in entries(path)] == ["mark"]
+
+
+def test_without_a_name_no_journal_is_written(tmp_path: Path) -> None:
+    crawl(tmp_path, DEDUP_JOURNAL="")
+    assert journals(tmp_path / "index") == []
+
+
+def test_the_name_may_say_the_spider_and_stand_elsewhere(tmp_path: Path) -> None:
+    crawl(tmp_path, DEDUP_JOURNAL=str(tmp_path / "elsewhere" / "%(name)s.jsonl"))
+    assert len(entries(tmp_path / "elsewhere" / "walker.jsonl")) == 1
+
+
+def test_a_watchdog_event_is_a_line(tmp_path: Path) -> None:
+    pages = {f"/{number}": html(article("one", count=200)) for number in range(3)}
+    settings = {"CONCURRENT_REQUESTS": 1, "DEDUP_DIR": str(tmp_path / "index"), "DEDUP_MAX_DUPLICATES": 1}
+    with Site(pages) as site:
+        run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages))
+    (path,) = journals(tmp_path / "index")
+    assert [one and one.event for one in entries(path)] == ["drop", "watchdog", "drop"]
+
+
+@pytest.mark.parametrize("name", ["%(date)s.jsonl", "100%.jsonl"])
+def test_a_name_that_cannot_be_filled_in_is_told(name: str) -> None:
+    with pytest.raises(ConfigError, match="DEDUP_JOURNAL"):
+        Config(journal=name)

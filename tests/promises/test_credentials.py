@@ -1,0 +1,308 @@
+"""No user name and no password of an address leaves a crawl or a command, whatever goes wrong in them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+import pytest
+
+from crawler_dedup import Config, ConfigError, Decision, Deduplicator, Verdict
+from crawler_dedup.errors import DedupError
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.export import Export
+from crawler_dedup.index.records import Record, decode, encode
+from crawler_dedup.journal.writer import Entry
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.system.logs import logger_of
+from tests.support.crawling import Crawl, Site, article, html, redirect, run_script
+from tests.support.noting import entries_of, invoke, said
+
+USER, PASSWORD = "Us3rName4711", "S3cretWord0815"
+LOGIN = f"{USER}:{PASSWORD}@"
+NESTED = f"http://{LOGIN}inner.example/x"
+
+EXTRACTOR = """
+import time
+
+def extract(tree):
+    text = tree.text_content()
+    if "BREAKS" in text:
+        try:
+            raise KeyError("http://LOGINinner.example/cause")
+        except KeyError as error:
+            raise ValueError("cannot read http://LOGINinner.example/x and LOGINinner.example") from error
+    if "SLOW" in text:
+        time.sleep(3)
+    return "\\n".join(one.text_content() for one in tree.iter("p"))
+""".replace("LOGIN", LOGIN)
+SPIDER = """
+import re, shutil
+from crawling import Walker
+from crawler_dedup import release
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+
+class Handler(HTTP11DownloadHandler):
+    # Twisted refuses credentials in addresses; the handlers of other libraries (httpx, browsers) take them.
+    async def download_request(self, request):
+        bare = request.replace(url=re.sub("//.*@(?=127)", "//", request.url))
+        return (await super().download_request(bare)).replace(url=request.url)
+
+class Spider(Walker):
+    async def start(self):
+        for url, meta in self.paths:
+            yield self.request(url, meta=meta)
+
+    def parse(self, response):
+        if "RAISES" in response.text:
+            raise RuntimeError("the callback fails")
+        if "RELEASED" in response.text:
+            release(response)
+        if "DELETES" in response.text:
+            shutil.rmtree(self.settings["DEDUP_DIR"])
+        yield {"url": response.url}
+        for link in response.css("footer a::attr(href)").getall():
+            yield response.follow(link, errback=self.failed)
+"""
+
+
+@dataclass(frozen=True)
+class Crawled:
+    """Two crawls of a site.
+
+    Attributes:
+        second: in the middle of it the directory of the index is deleted.
+        index: as the first one has left it.
+    """
+
+    site: Site
+    directory: Path
+    first: Crawl
+    second: Crawl
+    index: Path
+
+    @property
+    def own(self) -> str:
+        """The address of the page that is kept, as the crawl was given it."""
+        return f"http://{LOGIN}{self.site.host}/kept"
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> object:
+    directory = tmp_path_factory.mktemp("credentials")
+    (directory / "failing_extractor.py").write_text(EXTRACTOR)
+    queries = [f"/query?next={NESTED}", f"/query?next={quote(NESTED, safe='')}&n=2"]
+    queries.append(f"/query?next={quote(quote(NESTED, safe=''), safe='')}&n=3")
+    copies = {path: html(article("kept", frame=path)) for path in ("/a", "/b", "/c", "/d", "/target", *queries)}
+    pages = {
+        "/kept": html(article("kept")),
+        **copies,
+        **{f"/{name}": html(article(name)) for name in ("key", "scope", "netloc", "action", "other", "later", "last")},
+        **{
+            f"/{name.lower()}": html(article(name) + name)
+            for name in ("BREAKS", "SLOW", "RAISES", "RELEASED", "DELETES")
+        },
+        "/short": html("<p>short</p>"),
+    }
+    with Site(pages) as site:
+        site.pages["/links"] = html(article("links", links=[f"http://{LOGIN}{site.host}/d"]))
+        site.pages["/redirects"] = redirect(f"http://{LOGIN}{site.host}/target")
+        own = f"http://{LOGIN}{site.host}"
+        starts: list[tuple[str, dict[str, str]]] = [
+            (f"{own}/kept", {}),
+            (f"http:\\\\{LOGIN}{site.host}\\a", {}),
+            (f"HTTP://{PASSWORD}@{site.host}/b", {}),
+            (f"ht\ntp://{USER}:{PASSWORD}%40x%2F@{site.host}/c", {}),
+            *((f"{own}{query}", {}) for query in queries),
+            (f"{own}/redirects", {}),
+            (f"{own}/links", {}),
+            (f"{own}/key", {"dedup_key": f"http:/{LOGIN}key.example/"}),
+            (f"{own}/scope", {"dedup_scope": f"http://{LOGIN}scope.example/"}),
+            (f"{own}/netloc", {"dedup_scope": f"{LOGIN}scope.example:80"}),
+            (f"{own}/action", {"dedup_action": f"http://{LOGIN}action.example/"}),
+            *((f"{own}/{name}", {}) for name in ("breaks", "slow", "raises", "released", "short")),
+        ]
+        settings = {
+            "DOWNLOAD_HANDLERS": {"http": "script.Handler"},
+            "DEDUP_EXTRACTOR": "failing_extractor.extract",
+            "DEDUP_JOURNAL": str(directory / "journal-%(time)s.jsonl"),
+            "DEDUP_MAX_DUPLICATES": 2,
+            "DEDUP_TIMEOUT": 1,
+            "LOG_LEVEL": "DEBUG",
+        }
+        first = run_script(directory, SPIDER, settings, site="", paths=starts)
+        shutil.copytree(directory / "index", directory / "first")
+        again = [*starts[:2], (f"{own}/deletes", {}), (f"{own}/other", {}), (f"{own}/later", {}), (f"{own}/last", {})]
+        second = run_script(directory, SPIDER, settings, site="", paths=again)
+        yield Crawled(site, directory, first, second, directory / "first")
+
+
+def assert_clean(content: str | bytes) -> None:
+    """Neither user name nor password stands in *content*."""
+    text = content if isinstance(content, str) else content.decode("latin-1")
+    for secret in (USER, PASSWORD):
+        for shown in (secret, secret.lower()):
+            assert shown not in text, text[max(0, text.find(shown) - 300) :][:600]
+
+
+def own_lines(log: str) -> str:
+    """What the package's loggers have written, with tracebacks."""
+    records = re.split(r"^(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[)", log, flags=re.MULTILINE)
+    return "".join(one for one in records if re.match(r"\S+ \S+ \[crawler_dedup\b", one))
+
+
+def test_the_crawls_met_all_that_they_were_to_meet(crawled: Crawled) -> None:
+    """Otherwise the other tests would look for secrets where none could be."""
+    counts = crawled.first.counts()
+    assert {"kept", "dropped", "unchecked", "watchdog"} <= {*counts}
+    assert counts["dropped"] >= 8
+    assert {"ValueError", "TimeoutError", "ConfigError"} <= {*crawled.first.counts("error/")}
+    assert crawled.first.stats["dedup/handled/released"] >= 1
+    events = {entry.event for path in crawled.directory.glob("journal-*") for entry in entries_of(path)}
+    assert events == {"drop", "unchanged", "unchecked", "released", "watchdog"}
+    assert "IndexGone" in crawled.second.counts("error/")
+    assert PASSWORD in crawled.first.log  # Scrapy's own lines
+    own = own_lines(crawled.first.log)
+    for text in ("Dropped duplicate", "Traceback", "KeyError", "stands for more than", "passes unchecked: ConfigError"):
+        assert text in own
+    assert "passes unchecked: IndexGone" in own_lines(crawled.second.log)
+
+
+def test_log_journal_and_statistics_hold_no_credentials(crawled: Crawled) -> None:
+    for crawl in (crawled.first, crawled.second):
+        assert_clean(own_lines(crawl.log))
+        assert_clean(repr({name: value for name, value in crawl.stats.items() if name.startswith("dedup/")}))
+        for drop in crawl.drops:
+            assert_clean("".join(str(drop[name]) for name in ("url", "key", "scope", "duplicate_of", "reason")))
+        for note in crawl.notes:
+            assert_clean(json.dumps(note.get("decision")))
+    for path in crawled.directory.glob("journal-*"):
+        assert_clean(path.read_bytes())
+
+
+def test_the_index_holds_no_credentials(crawled: Crawled) -> None:
+    for path in crawled.index.iterdir():
+        assert_clean(path.read_bytes())
+    assert b"scope.example" in (crawled.index / "data.mdb").read_bytes()
+
+
+def test_an_export_holds_no_credentials(crawled: Crawled, tmp_path: Path) -> None:
+    invoke("index", "export", crawled.index, tmp_path / "export")
+    assert_clean((tmp_path / "export").read_bytes())
+    rows = [row for block in Export(tmp_path / "export").blocks() for row in block.rows]
+    assert rows
+    assert_clean(b"".join(rows))
+
+
+def test_the_commands_print_no_credentials(crawled: Crawled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(crawled.directory))
+    index = tmp_path / "index"
+    shutil.copytree(crawled.index, index)
+    journals = [word for path in crawled.directory.glob("journal-*") for word in ("--journal", path)]
+    wrong = f"DEDUP_JOURNAL=ftp://{LOGIN}h/%(wrong)s"
+    calls = [
+        (0, ("why", crawled.own, index, *journals)),
+        (0, ("why", f"http://{LOGIN}{crawled.site.host}/a", index, *journals, "--fetch")),
+        (1, ("why", f"http://{LOGIN}{crawled.site.host}/none", index, *journals)),
+        (0, ("drops", index, *journals)),
+        (0, ("drops", index, *journals, "--json")),
+        (0, ("drops", index, *journals, "--host", f"http://{LOGIN}{crawled.site.host}")),
+        (2, ("drops", index, *journals, "-s", wrong)),
+        (2, ("drops", index, *journals, "-s", wrong.removeprefix("DEDUP_"))),
+        (0, ("judge", index, *journals)),
+        (0, ("judge", index, *journals, "--fetch")),
+        (0, ("report", index, *journals, "-o", "report.html")),
+        (0, ("index", "stats", index)),
+        (0, ("compare", crawled.own, f"http://{LOGIN}{crawled.site.host}/a")),
+        (2, ("compare", f"http://{LOGIN}{crawled.site.host}/none", crawled.own)),
+        (2, ("compare", f"http://{LOGIN}127.0.0.1:1/", crawled.own)),
+        (2, ("compare", f"ftp://{LOGIN}h/", crawled.own)),
+        (0, ("forget", index, *journals, "--url", crawled.own, "--export", "urls.txt")),
+        (1, ("forget", index, "--url", f"http://{LOGIN}h/none")),
+    ]
+    for status, words in calls:
+        result = invoke(*words, status=status, typed="y\nn\n")
+        assert_clean(result.output)
+        assert_clean(result.stderr)
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert_clean(path.read_bytes())
+    assert f"http://{crawled.site.host}/a\n" in (tmp_path / "urls.txt").read_text()
+
+
+def test_an_address_is_found_with_and_without_its_credentials(crawled: Crawled) -> None:
+    for url in (crawled.own, f"http://{crawled.site.host}/kept", f"HTTP://{USER}@{crawled.site.host}/kept"):
+        assert f"http://{crawled.site.host}/kept is kept" in said(invoke("why", url, crawled.index))
+
+
+# Without a crawl
+
+
+def test_an_old_journal_and_an_old_index_are_read_without_credentials(tmp_path: Path) -> None:
+    entry = msgspec.json.encode(
+        {"version": 1, "time": "", "run": "", "event": "unchecked", "spider": "s", "scope": NESTED, "url": NESTED}
+    )
+    assert_clean(repr(msgspec.json.decode(entry, type=Entry)))
+    page = SignedPage(key=NESTED, url=NESTED, scope=f"{LOGIN}h")
+    assert_clean(decode(encode(Record(page))).page.url)
+
+
+def test_an_old_export_is_imported_without_credentials(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path / "old", Config(tokenizer="bigrams")) as deduplicator:
+        signed = deduplicator.sign("http://h/1", article(1).encode())
+        own = deduplicator.sign("http://h/2", article(2).encode())
+        pages = [
+            msgspec.structs.replace(signed, key=f"http://{LOGIN}h/key", url=f"http://{LOGIN}h/1", scope=NESTED),
+            msgspec.structs.replace(own, key=f"http:/{LOGIN}h/2", url=f"http:/{LOGIN}h/2"),
+        ]
+        deduplicator.decide(pages)
+    for word in (("export", tmp_path / "old", tmp_path / "file"), ("import", tmp_path / "new", tmp_path / "file")):
+        invoke("index", *word)
+    assert PASSWORD.encode() in (tmp_path / "old/data.mdb").read_bytes()
+    assert_clean((tmp_path / "new/data.mdb").read_bytes())
+    index = maintenance.open_pages(tmp_path / "new")
+    keys = {record.page.url: record.page.key for record in maintenance.each(index, lambda _: None)}
+    index.close()
+    assert keys["http:/h/2"] == "http:/h/2"
+    assert re.fullmatch("http://h/key [0-9a-f]{16}", keys["http://h/1"])
+
+
+def test_decisions_settings_and_errors_hold_no_credentials() -> None:
+    assert_clean(repr(Decision(Verdict.UNCHECKED, NESTED, "", "", NESTED, NESTED)))
+    config = Config(journal=f"ftp://{LOGIN}h/%(time)s.jsonl")
+    assert PASSWORD in config.journal
+    assert_clean(repr(config))
+    with pytest.raises(ConfigError) as raised:
+        Config(journal=f"ftp://{LOGIN}h/%(wrong)s")
+    assert_clean(str(raised.value))
+    assert_clean(str(DedupError(f"no {NESTED}")))
+
+
+def test_a_log_record_that_cannot_be_shown_shows_nothing_of_its_arguments(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken:
+        def __str__(self) -> str:
+            raise ValueError(NESTED)
+
+    logger_of("crawler_dedup.test").warning("%s of %s", Broken(), NESTED)
+    assert caplog.messages == ["'%s of %s' (its arguments raise ValueError)"]
+
+
+def test_a_log_record_without_credentials_stays_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    logger = logger_of("crawler_dedup.test")
+    try:
+        raise ValueError("http://h/@user")
+    except ValueError:
+        logger.warning("%s", "http://h/@user", exc_info=True)
+        with caplog.at_level(logging.WARNING):
+            logger.warning("%s", NESTED)
+    first, second = caplog.records
+    assert (first.msg, first.args) == ("%s", ("http://h/@user",))
+    assert first.exc_info is not None
+    assert second.getMessage() == "http://inner.example/x"

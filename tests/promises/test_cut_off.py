@@ -1,0 +1,422 @@
+"""A data file that becomes shorter, while the index is open and while it is not; lock files that are deleted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import lmdb
+import pytest
+
+from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexGone, IndexUnusable
+from crawler_dedup.index.compaction import compact
+from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.store import Store
+from crawler_dedup.index.usedpages import first_missing_page
+from tests.crawl.test_startup import ADDON, PAGES, index_of, project
+from tests.support.crawling import WALK, Answer, Site, article, html, run_scrapy, run_script
+from tests.support.indexing import (
+    FILING,
+    ByDistance,
+    Signatures,
+    array,
+    beside,
+    clusters,
+    open_store,
+    page,
+    run,
+    uniform,
+)
+
+PAGE = 4096
+CUTS: dict[str, Callable[[int], int]] = {
+    "to nothing": lambda size: 0,
+    "to half": lambda size: size // 2 // PAGE * PAGE,
+    "by a page": lambda size: size - PAGE,
+    "within a page": lambda size: size - 1000,
+}
+
+
+def churned(directory: Path) -> Signatures:
+    """An index out of which much was removed again: its list of free pages is long, and its last pages may be free."""
+    signatures = array(set(clusters(1, 12_000)))
+    kept = signatures[::9]
+    with PermutedIndex.open(directory) as index:
+        index.insert(signatures)
+        index.remove(signatures)
+        index.insert(kept)  # into pages at the beginning
+        for _ in range(3):
+            index.insert(1)
+            index.remove(1)
+    return kept
+
+
+def missing_page(directory: Path) -> int | None:
+    with lmdb.open(str(directory), max_dbs=8) as env:
+        return first_missing_page(env, directory / "data.mdb")
+
+
+def copied(directory: Path, name: str, size: int) -> Path:
+    """A copy whose data file is cut to *size* bytes."""
+    copy = directory.with_name(name)
+    copy.mkdir()
+    shutil.copy(directory / "data.mdb", copy)
+    os.truncate(copy / "data.mdb", size)
+    return copy
+
+
+def shortest_whole(directory: Path) -> int:
+    """The smallest size at which every used page is in the file."""
+    low, high = 2, (directory / "data.mdb").stat().st_size // PAGE
+    while low < high:
+        middle = (low + high) // 2
+        if missing_page(copied(directory, f"half {low} {high}", middle * PAGE)) is None:
+            high = middle
+        else:
+            low = middle + 1
+    return low * PAGE
+
+
+# Between two openings
+
+
+def test_a_file_that_lacks_only_free_pages_opens_and_has_lost_nothing(tmp_path: Path) -> None:
+    kept = churned(tmp_path / "index")
+    size = (tmp_path / "index" / "data.mdb").stat().st_size
+    whole = shortest_whole(tmp_path / "index")
+    assert whole < size - PAGE
+    copy = copied(tmp_path / "index", "copy", whole)
+    with PermutedIndex.open(copy) as index:
+        assert index.verify() == []
+        assert len(index) == len(kept)
+        more = array(set(uniform(5, 3000)))
+        assert index.insert(more) == len(more)
+        assert index.verify() == []
+    assert (copy / "data.mdb").stat().st_size == size
+
+
+def test_a_file_without_its_last_used_page_is_damaged_each_time_it_is_opened(tmp_path: Path) -> None:
+    churned(tmp_path / "index")
+    whole = shortest_whole(tmp_path / "index")
+    for size in (whole - 1, whole - PAGE, whole // 2, 2 * PAGE, PAGE, 5):
+        copy = copied(tmp_path / "index", f"copy {size}", size)
+        before = (copy / "data.mdb").read_bytes()
+        for opening in (PermutedIndex.open, compact, PermutedIndex.open):
+            with pytest.raises(IndexDamaged, match="is damaged") as caught:
+                opening(copy)
+            assert "Ways out" in str(caught.value)
+        assert (copy / "data.mdb").read_bytes() == before
+    assert not Environment._open
+
+
+_WALK = """
+    import sys, lmdb
+    with lmdb.open(sys.argv[1], max_dbs=8, readonly=True) as env:
+        with env.begin() as txn:
+            names = list(txn.cursor().iternext(values=False))
+        for name in names:
+            database = env.open_db(name, create=False)
+            with env.begin(db=database) as txn:
+                sum(len(value) for _, value in txn.cursor())
+"""
+
+
+def test_what_is_taken_for_whole_is_read_by_lmdb_to_the_last_page(tmp_path: Path) -> None:
+    """LMDB itself dies where a page of a database is missing. Free pages and its list of them it does not read."""
+    store = open_store(tmp_path / "index")
+    store.offer([page(number, one) for number, one in enumerate(clusters(1, 3000))], ByDistance(0)).result()
+    store.forget(lambda record: int(record.page.key) % 3 == 0, FILING)
+    store.close()
+    size = (tmp_path / "index" / "data.mdb").stat().st_size
+    whole = shortest_whole(tmp_path / "index")
+    crashes = 0
+    for cut in (*range(whole, size, 7 * PAGE), *range(max(2 * PAGE, whole - 60 * PAGE), whole, 3 * PAGE)):
+        status, _, _ = run(_WALK, copied(tmp_path / "index", f"cut {cut}", cut))
+        assert status == 0 or cut < whole
+        crashes += status != 0
+    assert crashes
+
+
+def test_a_list_of_free_pages_that_is_cut_off_is_noticed(tmp_path: Path) -> None:
+    """What LMDB would take from it are numbers of pages that are in use."""
+    with lmdb.open(str(tmp_path), map_size=1 << 28, max_dbs=8) as env:
+        database = env.open_db(b"large")
+        with env.begin(write=True, db=database) as txn:
+            for number in range(3000):
+                txn.put(str(number).encode(), bytes(PAGE))
+        with env.begin(write=True) as txn:
+            txn.drop(database, delete=False)  # 3,000 numbers take six pages, at the end of the file
+        assert first_missing_page(env, tmp_path / "data.mdb") is None
+    os.truncate(tmp_path / "data.mdb", (tmp_path / "data.mdb").stat().st_size - PAGE)
+    assert missing_page(tmp_path) is not None
+
+
+def test_an_empty_file_begins_a_new_index_and_that_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    churned(tmp_path)
+    assert not caplog.messages
+    os.truncate(tmp_path / "data.mdb", 0)
+    with PermutedIndex.open(tmp_path) as index:
+        assert len(index) == 0
+    assert [message for message in caplog.messages if "is empty" in message]
+
+
+def test_a_commit_that_leaves_the_file_too_short_makes_it_as_long_as_it_says(tmp_path: Path) -> None:
+    def take_and_give_back(txn: lmdb.Transaction) -> None:
+        txn.put(b"large", bytes(50 * PAGE), db=index.environment.meta)
+        txn.delete(b"large", db=index.environment.meta)
+
+    with PermutedIndex.open(tmp_path) as index:
+        index.insert(5)
+        before = (tmp_path / "data.mdb").stat().st_size
+        index.environment.write(take_and_give_back)
+    assert (tmp_path / "data.mdb").stat().st_size >= before + 50 * PAGE
+    with lmdb.open(str(tmp_path), max_dbs=8) as env:
+        assert (env.info()["last_pgno"] + 1) * PAGE == (tmp_path / "data.mdb").stat().st_size
+
+
+# While it is open
+
+_OPEN = """
+    import os, sys, time
+    from pathlib import Path
+    from crawler_dedup import IndexUnusable
+    from crawler_dedup.index.permuted import PermutedIndex
+
+    index = PermutedIndex.open(sys.argv[1])
+    index.insert(list(range(0, 1 << 40, 1 << 28)))
+    blocks = index.blocks(10)
+    next(blocks)
+    data, lock = Path(sys.argv[1], "data.mdb"), Path(sys.argv[1], "lock.mdb")
+    size = data.stat().st_size
+    time.sleep(0.1)  # until the writing thread has done what follows a commit
+
+    def said(call):
+        try:
+            call()
+        except IndexUnusable as error:
+            return type(error).__name__
+        return "nothing"
+
+    calls = {
+        "insert": lambda: index.insert(5),
+        "submit": lambda: index.submit(6).result(),
+        "remove": lambda: index.remove(5),
+        "query": lambda: index.query(5),
+        "query_many": lambda: index.query_many([5]),
+        "len": lambda: len(index),
+        "blocks": lambda: list(index.blocks(5)),
+        "begun": lambda: list(blocks),
+        "repair": index.repair,
+        "figures": index.environment.figures,
+        "header": index.environment.stored_header,
+        "open": lambda: PermutedIndex.open(sys.argv[1]).close(),
+    }
+"""
+_USE_CUT = (
+    _OPEN
+    + """
+    os.truncate(data, int(sys.argv[2]))
+    time.sleep(0.02)
+    print(*sorted({said(call) for call in calls.values()}))
+    print("cut off" in index.verify()[0])
+    calls.pop("begun")  # which is at its end
+    with data.open("r+b") as file:
+        file.truncate(2 * size)  # as another process would, which goes on writing
+    print(*sorted({said(call) for call in calls.values()}))
+    index.close()
+    print(said(lambda: PermutedIndex.open(sys.argv[1])))
+"""
+)
+
+
+@pytest.mark.parametrize("cut", list(CUTS))
+def test_every_use_of_a_file_that_was_cut_off_says_so(tmp_path: Path, cut: str) -> None:
+    churned(tmp_path)
+    size = (tmp_path / "data.mdb").stat().st_size
+    status, output, errors = run(_USE_CUT, tmp_path, CUTS[cut](size))
+    assert (status, errors) == (0, "")
+    assert output.split("\n")[:3] == ["IndexDamaged", "True", "IndexDamaged"]
+
+
+_USE_WITHOUT_LOCKS = (
+    _OPEN
+    + """
+    blocks.close()
+    DEED
+    calls.pop("open"), calls.pop("begun")
+    print(*sorted({said(call) for call in calls.values()}))
+    with PermutedIndex.open(sys.argv[1]) as other:  # as a crawl opens it anew
+        print(other.insert([5, 6]), other.verify())
+        print(*sorted({said(call) for call in calls.values()}))
+    index.close()
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "deed",
+    ["lock.unlink()", "lock.write_bytes(b'')", "os.truncate(lock, 100)", "lock.unlink(); lock.touch()"],
+)
+def test_without_its_lock_file_an_index_is_used_no_more_until_it_is_opened_anew(tmp_path: Path, deed: str) -> None:
+    churned(tmp_path)
+    status, output, errors = run(_USE_WITHOUT_LOCKS.replace("DEED", deed), tmp_path)
+    assert (status, errors) == (0, "")
+    assert output.splitlines() == ["IndexGone", "2 []", "IndexGone"]
+
+
+_INSERT = """
+    import sys
+    from crawler_dedup import IndexUnusable
+    from crawler_dedup.index.permuted import PermutedIndex
+
+    index = PermutedIndex.open(sys.argv[1])
+    print("open", flush=True)
+    for number in sys.stdin:
+        try:
+            print(index.insert(int(number)), flush=True)
+        except IndexUnusable as error:
+            print(type(error).__name__, flush=True)
+"""
+
+
+@pytest.mark.parametrize("names", [("lock.mdb",), ("lock.mdb", "users.lock"), ("data.mdb",)])
+def test_no_second_process_opens_an_index_whose_locks_the_first_one_does_not_share(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    kept = churned(tmp_path)
+    with beside(_INSERT, tmp_path) as first:
+        assert first.stdin is not None
+        assert first.stdout is not None
+        for name in names:
+            (tmp_path / name).unlink()
+        with pytest.raises(IndexUnusable, match=r"is open in another process, but .*\.mdb is not there"):
+            PermutedIndex.open(tmp_path)
+        first.stdin.write("5\n")
+        first.stdin.flush()
+        assert first.stdout.readline() == "IndexGone\n"
+    with PermutedIndex.open(tmp_path) as index:
+        assert index.verify() == []
+        assert len(index) == (0 if "data.mdb" in names else len(kept))
+
+
+def test_an_index_whose_users_lock_was_deleted_is_shared_all_the_same(tmp_path: Path) -> None:
+    kept = churned(tmp_path)
+    with beside(_INSERT, tmp_path) as first:
+        assert first.stdin is not None
+        assert first.stdout is not None
+        (tmp_path / "users.lock").unlink()
+        with pytest.raises(IndexUnusable, match="open in another process"):
+            compact(tmp_path)
+        with PermutedIndex.open(tmp_path) as index:
+            first.stdin.write("5\n")
+            first.stdin.flush()
+            assert first.stdout.readline() == "1\n"
+            assert index.insert(6) == 1
+            assert index.verify() == []
+            assert len(index) == len(kept) + 2
+
+
+def test_a_second_process_does_not_open_a_file_that_was_cut_off_under_the_first(tmp_path: Path) -> None:
+    churned(tmp_path)
+    size = (tmp_path / "data.mdb").stat().st_size
+    with beside(_INSERT, tmp_path) as first:
+        assert first.stdin is not None
+        assert first.stdout is not None
+        for cut in ("within a page", "by a page", "to half", "to nothing"):
+            os.truncate(tmp_path / "data.mdb", min(CUTS[cut](size), shortest_whole(tmp_path) - 1))
+            with pytest.raises(IndexUnusable):
+                PermutedIndex.open(tmp_path)
+            first.stdin.write("5\n")
+            first.stdin.flush()
+            assert first.stdout.readline() == "IndexDamaged\n"
+
+
+# In a crawl
+
+
+def cutting(index: Path, cut: Callable[[int], int]) -> Callable[[], Answer]:
+    """A page whose answer cuts off the data file."""
+
+    def answer() -> Answer:
+        file = index / "data.mdb"
+        os.truncate(file, cut(file.stat().st_size))
+        return html(article("cuts it off"))
+
+    return answer
+
+
+@pytest.mark.parametrize("cut", ["to nothing", "to half"])
+def test_a_crawl_goes_on_unchecked_and_ends_well_when_its_file_is_cut_off(tmp_path: Path, cut: str) -> None:
+    pages = {f"/{number}": html(article(number)) for number in range(8)}
+    index = tmp_path / "index"
+    with Site(pages | {"/3": cutting(index, CUTS[cut])}) as site:
+        crawl = run_script(tmp_path, WALK, site=site.url, paths=list(pages))
+        assert crawl.paths() == list(pages)
+        assert crawl.stats["finish_reason"] == "finished"
+        assert [item["verdict"] for item in crawl.items] == ["new"] * 3 + ["unchecked"] * 5
+        assert crawl.counts("error/") == {"IndexDamaged": 5}
+        assert len(crawl.lines("WARNING", "passes unchecked: IndexDamaged")) == 1
+        assert "data.mdb was cut off from" in crawl.log
+        assert not {"log_count/ERROR", "log_count/CRITICAL"} & set(crawl.stats)
+
+
+def test_a_file_that_was_cut_off_stops_a_crawl_with_a_sentence_before_the_first_page(tmp_path: Path) -> None:
+    index = index_of(tmp_path)
+    with Deduplicator.open(index) as deduplicator:
+        for number in range(20):
+            deduplicator.check(f"http://a/{number}", article(number).encode())
+    os.truncate(index / "data.mdb", CUTS["to half"]((index / "data.mdb").stat().st_size))
+    with Site(PAGES) as site:
+        done = run_scrapy(project(tmp_path, site, ADDON), "crawl", "project")
+        assert site.asked == []
+    assert done.returncode == 1
+    assert f"The index in {index} is damaged: data.mdb was cut off" in done.stdout
+
+
+def test_a_crawl_whose_lock_file_is_deleted_opens_the_index_anew_and_has_lost_nothing(tmp_path: Path) -> None:
+    pages = {f"/{number}": html(article(number)) for number in range(30)}
+    index = tmp_path / "index"
+    refused = []
+
+    def delete() -> Answer:
+        (index / "lock.mdb").unlink()
+        try:
+            Deduplicator.open(index, Config(tokenizer="bigrams"))
+        except IndexUnusable as error:
+            refused.append(str(error))
+        return html(article("deletes it"))
+
+    with Site(pages | {"/2": delete}) as site:
+        crawl = run_script(tmp_path, WALK, {"DOWNLOAD_DELAY": 0.1}, site=site.url, paths=list(pages))
+    assert len(refused) == 1
+    assert "is open in another process" in refused[0]
+    assert crawl.paths() == list(pages)
+    verdicts = [item["verdict"] for item in crawl.items]
+    assert verdicts[:3] == ["new", "new", "unchecked"]
+    assert verdicts[-1] == "new"
+    assert crawl.counts("error/").keys() == {"IndexGone"}
+    assert len(crawl.lines("INFO", "The index can be used again")) == 1
+    with Deduplicator.open(index, Config(tokenizer="bigrams")) as deduplicator:
+        for path in ("/0", "/29"):
+            body = article(path.strip("/"), frame="later").encode()
+            assert deduplicator.check("http://later/", body, scope="spider walker").verdict == "duplicate"
+    store = Store.attach(index)
+    assert store.verify(FILING) == []
+    store.close()
+
+
+def test_a_deduplicator_opens_anew_what_it_cannot_use_any_more(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
+        first = deduplicator.check("http://a/1", article("1").encode())
+        (tmp_path / "lock.mdb").unlink()
+        with pytest.raises(IndexGone):
+            deduplicator.check("http://a/2", article("2").encode())
+        with pytest.raises(IndexGone):
+            deduplicator.settle(first)
+        deduplicator.reopen()
+        assert deduplicator.check("http://a/2", article("2").encode()).verdict == "new"
+        assert deduplicator.check("http://a/3", article("2", frame="x").encode()).verdict == "duplicate"
+    assert not Environment._open

@@ -1,0 +1,368 @@
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import lmdb
+import msgspec
+import numpy as np
+import pytest
+
+from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable, SignedPage
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.buckets import Buckets
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.records import Record, decode, encode
+from crawler_dedup.index.store import Store
+from tests.support.crawling import article
+from tests.support.indexing import FILING, array, cut_chunks, put_meta, uniform
+
+DATABASES = (b"tables", b"representatives", b"records", b"numbers", b"runs")
+CONFIG = Config(tokenizer="bigrams")
+URLS = ["http://a.org/ü", "http://a.org/2", "http://b.org/3"]
+UNREADABLE = "1 records cannot be read."
+
+
+class Pages:
+    """An index of three pages that can be damaged again and again, and all that is done with one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "file"
+        self.deduplicator = Deduplicator.open(folder / "index", CONFIG)
+        self.store = Store.attach(folder / "index")
+        self.own = [self.deduplicator.sign(url, article(url).encode()) for url in URLS]
+        self.copies = [self.deduplicator.sign(f"{url}?copy", article(url, frame="x").encode()) for url in URLS]
+        self.deduplicator.decide(self.own)
+        opened = self.store.environment.databases(lambda env, txn: [env.open_db(name, txn) for name in DATABASES])
+        self._databases = dict(zip(DATABASES, opened, strict=True))
+        with self.store.environment.read() as txn:
+            self.sound = {
+                name: {bytes(key): bytes(content) for key, content in txn.cursor(db=database)}
+                for name, database in self._databases.items()
+            }
+
+    def damage(self, name: bytes, change: Callable[[bytes], bytes]) -> None:
+        """Make it sound again but for the first entry of the database *name*."""
+        key, content = next(iter(self.sound[name].items()))
+        self.put(name, key, change(content))
+
+    def put(self, name: bytes, key: bytes, content: bytes) -> None:
+        """Make it sound again, but put something into the database *name*."""
+
+        def job(txn: lmdb.Transaction) -> None:
+            for each, database in self._databases.items():
+                txn.drop(database, delete=False)
+                for sound_key, sound in self.sound[each].items():
+                    txn.put(sound_key, sound, db=database)
+            txn.put(key, content, db=self._databases[name])
+
+        self.store.environment.write(job)
+
+    def readable(self) -> int:
+        return sum(len(block) for block in self.store.records(10))
+
+    def use(self) -> None:
+        """Whatever is done with it: what is no error of the index comes through."""
+        uses: list[Callable[[], object]] = [
+            lambda: maintenance.contents(self.store, lambda _: None),
+            lambda: maintenance.export_index(self.store, self.file, lambda _: None),
+            *(partial(self.deduplicator.decide, [page]) for page in (*self.copies, *self.own)),
+            *(partial(self._claim_and_end, page) for page in self.copies),
+            *(partial(self.store.sharing, FILING.probes(page), lambda found: found.tolist()) for page in self.own),
+            lambda: self.store.merge([Record(page) for page in self.copies], FILING),
+            lambda: list(self.store.records(10, standing=True)),
+            lambda: len(self.store),
+            self.deduplicator.tidy,
+            lambda: self.store.forget(lambda record: record.page.url in URLS[:2], FILING),
+            lambda: self.store.verify(FILING),
+        ]
+        for use in uses:
+            with contextlib.suppress(IndexUnusable):
+                use()
+
+    def _claim_and_end(self, page: SignedPage) -> None:
+        (decision,) = self.deduplicator.submit([page], claim=True).result()
+        self.deduplicator.settle(decision)
+        self.deduplicator.release(decision)
+
+    def repair(self) -> None:
+        self.store.repair(FILING)
+        assert self.store.verify(FILING) == []
+
+    def close(self) -> None:
+        self.store.close()
+        self.deduplicator.close()
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Iterator[Pages]:
+    opened = Pages(tmp_path)
+    yield opened
+    opened.close()
+
+
+def flip(content: bytes, bit: int) -> bytes:
+    return (int.from_bytes(content, "little") ^ 1 << bit).to_bytes(len(content), "little")
+
+
+def bits_of(content: bytes, part: bytes) -> range:
+    at = content.index(part)
+    return range(8 * at, 8 * (at + len(part)))
+
+
+# Records
+
+
+def test_a_flipped_bit_in_a_record_is_read_or_said_and_always_repaired(pages: Pages) -> None:
+    record = next(iter(pages.sound[b"records"].values()))
+    page = decode(record).page
+    bits = {*random.Random(1).sample(range(8 * len(record)), 150), *range(0, 24)}
+    bits |= {*bits_of(record, page.url.encode()), *bits_of(record, page.title[:10].encode())}
+    unreadable = 0
+    for bit in sorted(bits):
+        pages.damage(b"records", partial(flip, bit=bit))
+        said = UNREADABLE in pages.store.verify(FILING)
+        assert pages.readable() == len(URLS) - said, bit
+        pages.use()
+        pages.repair()
+        unreadable += said
+    assert 20 < unreadable < len(bits) - 20
+
+
+def resigned(content: bytes, signature: int) -> bytes:
+    record = decode(content)
+    return encode(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, signature=signature)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: resigned(content, -5),
+        lambda content: content.replace(b"http", b"\xff\xfe\xc3\x28", 1),
+        lambda content: content.replace("ü".encode(), b"\xc3\xff"),
+        lambda content: content[:-1],
+        lambda content: content + b"\0",
+        lambda content: b"",
+    ],
+    ids=["signature below 0", "no UTF-8", "half a character", "cut off", "too long", "empty"],
+)
+def test_a_record_that_cannot_be_read_is_said_and_removed_by_a_repair(
+    pages: Pages, change: Callable[[bytes], bytes]
+) -> None:
+    pages.damage(b"records", change)
+    assert UNREADABLE in pages.store.verify(FILING)
+    assert pages.readable() == 2
+    with pytest.raises(IndexDamaged):
+        pages.deduplicator.decide(pages.own[:1])
+    with pytest.raises(IndexDamaged):
+        pages.deduplicator.decide(pages.copies[:1])
+    pages.repair()
+    assert pages.readable() == len(pages.store) == 2
+    assert [decision.verdict for decision in pages.deduplicator.decide(pages.copies)] == ["new", *["duplicate"] * 2]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"sketch": b"x" * 195},
+        {"sketch": b""},
+        {"sketch": b"x" * 64},
+        {"numbers": b"x" * 63},
+        {"sketch": b"short"},
+        {"numbers": b"short"},
+    ],
+    ids=repr,
+)
+def test_a_record_with_a_part_of_another_length_is_no_error_but_of_the_index(
+    pages: Pages, fields: dict[str, object]
+) -> None:
+    def change(content: bytes) -> bytes:
+        record: Record = decode(content)
+        return encode(msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, **fields)))
+
+    pages.damage(b"records", change)
+    pages.use()
+    pages.repair()
+
+
+# What is derived from the records
+
+
+@pytest.mark.parametrize("name", [b"tables", b"representatives", b"numbers"], ids=bytes.decode)
+def test_a_flipped_bit_in_what_is_derived_is_said_and_repaired(pages: Pages, name: bytes) -> None:
+    size = 8 * len(next(iter(pages.sound[name].values())))
+    for bit in range(0, size, 3):
+        pages.damage(name, partial(flip, bit=bit))
+        assert pages.store.verify(FILING), bit
+        pages.use()
+        pages.damage(name, partial(flip, bit=bit))
+        pages.repair()
+        assert pages.readable() == len(URLS)
+
+
+# Anything else
+
+
+def other(source: random.Random, content: bytes) -> bytes:
+    """Bytes in the place of *content*: a number that is too large, of another length, or no number at all."""
+    return source.choice(
+        [
+            b"\xff" * len(content),
+            b"\xff" * (len(content) + 1),
+            b"\0" * len(content),
+            source.randbytes(len(content)),
+            source.randbytes(source.randrange(1, 20)),
+            content[: source.randrange(len(content))] or b"\1",
+            content + source.randbytes(source.choice([1, 4, 8])),
+            msgspec.msgpack.encode([source.choice([-1, 1 << 40, (1 << 64) - 1, "a"]) for _ in range(4)]),
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", DATABASES, ids=bytes.decode)
+def test_whatever_stands_in_an_index_is_read_or_said_and_always_repaired(pages: Pages, name: bytes) -> None:
+    source = random.Random(name)
+    for _ in range(25):
+        key, content = source.choice([*pages.sound[name].items()])
+        if source.random() < 0.5:
+            pages.put(name, other(source, key), content)
+        else:
+            pages.put(name, key, other(source, content))
+        pages.use()
+        pages.repair()
+
+
+def full(chunks: int) -> dict[bytes, bytes]:
+    """A bucket of so many full chunks."""
+    return {b"\0" * 12 + (bytes([0, 0, 0, at]) if at else b""): b"\7" * (4080 if at else 2008) for at in range(chunks)}
+
+
+@pytest.mark.parametrize(
+    "number", [b"\xff" * 4, b"\xfe" * 4, b"\xfe" * 8, b"\xff" * 3, b"\0", b"\xff" * 9], ids=bytes.hex
+)
+def test_a_chunk_with_a_number_that_cannot_be_is_no_error_but_of_the_index(tmp_path: Path, number: bytes) -> None:
+    with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, buffers=True) as txn:
+        buckets = Buckets(env, txn, b"tables")
+        for name, chunk in (full(2) | {b"\0" * 12 + number: b"\7" * 8}).items():
+            txn.put(name, chunk, db=buckets.db)
+        many = np.arange(600, dtype=np.uint64)
+        uses: list[Callable[[], object]] = [
+            lambda: buckets.remove(txn, 0, [0], 0x0707070707070707),
+            lambda: buckets.insert(txn, 0, [0], 5),
+            lambda: buckets.insert_many(txn, 0, many * np.uint64(0), many),
+        ]
+        for use in uses:
+            with contextlib.suppress(IndexDamaged):
+                use()
+        with pytest.raises(IndexDamaged, match="is damaged"):
+            list(buckets.items(txn))
+
+
+@pytest.mark.parametrize("length", [1, 3])
+def test_the_scopes_end_where_a_name_is_too_short(tmp_path: Path, length: int) -> None:
+    with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True, buffers=True) as txn:
+        buckets = Buckets(env, txn, b"tables")
+        txn.put(b"\7" * length, b"\7" * 8, db=buckets.db)
+        with pytest.raises(IndexDamaged, match="is damaged"):
+            list(islice(buckets.scopes(txn), 5))
+
+
+def test_there_is_no_number_after_the_last_one(pages: Pages) -> None:
+    (_, content) = next(iter(pages.sound[b"records"].items()))
+    pages.put(b"records", b"\xff" * 5, content)
+    new = pages.deduplicator.sign("http://c.org/", article("c").encode())
+    with pytest.raises(IndexDamaged):
+        pages.deduplicator.decide([new])
+
+
+def test_a_run_that_cannot_be_read_may_have_lost_its_pages(pages: Pages) -> None:
+    (decision,) = pages.deduplicator.submit(pages.copies[:1]).result()
+    assert decision.verdict == "duplicate"
+    run = msgspec.msgpack.encode([-5, "x"])
+    number = pages.deduplicator.run.to_bytes(4, "big")
+    pages.put(b"runs", number, run)
+    assert "1 runs cannot be read." in pages.store.verify(FILING)
+    with pytest.raises(IndexDamaged):
+        pages.deduplicator.decide(pages.copies[:1])
+    pages.repair()
+    assert [decision.verdict for decision in pages.deduplicator.decide(pages.copies)] == ["duplicate"] * 3
+
+
+# The header
+
+
+def test_a_flipped_bit_in_a_header_is_an_error_of_the_index_or_none(tmp_path: Path) -> None:
+    PermutedIndex.open(tmp_path).close()
+    with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(db=env.open_db(b"meta", create=False)) as txn:
+        header = txn.get(b"header")
+    assert header is not None
+    for bit in (*range(7, 8 * len(header), 40), *bits_of(header, b"format"), *bits_of(header, b'"4"')):
+        put_meta(tmp_path, b"header", flip(header, bit))
+        with contextlib.suppress(IndexUnusable, IndexMismatch):
+            PermutedIndex.open(tmp_path).close()
+
+
+# Bare signatures
+
+
+def test_a_chunk_of_an_odd_length_is_said_by_every_reading(tmp_path: Path) -> None:
+    signatures = uniform(1, 200)
+    with PermutedIndex.open(tmp_path) as index:
+        index.insert(array(signatures))
+    cut_chunks(tmp_path, 1)
+    with PermutedIndex.open(tmp_path) as index:
+        for signature in signatures[:20]:
+            with pytest.raises(IndexDamaged, match="is damaged"):
+                index.query(signature ^ 1)
+        with pytest.raises(IndexDamaged, match="is damaged"):
+            list(index.blocks(50))
+        (problem,) = index.verify()
+        assert "is damaged" in problem
+
+
+def test_two_half_payloads_are_not_taken_for_a_whole_one(tmp_path: Path) -> None:
+    with PermutedIndex.open(tmp_path) as index:
+        index.insert(5)
+    with lmdb.open(str(tmp_path), max_dbs=8) as env:
+        tables = env.open_db(b"tables")
+        with env.begin(write=True, db=tables) as txn:
+            for name, chunk in list(txn.cursor())[:2]:
+                txn.put(name, chunk + b"half")
+    with PermutedIndex.open(tmp_path) as index, pytest.raises(IndexDamaged, match="is damaged"):
+        index.query(5, 1)
+
+
+def test_a_repair_keeps_every_whole_signature_that_stands_in_some_table(tmp_path: Path) -> None:
+    signatures = uniform(1, 400)
+    with PermutedIndex.open(tmp_path) as index:
+        index.insert(array(signatures))
+    whole = cut_chunks(tmp_path, 0.7)
+    assert 200 < len(whole) < 400
+    with PermutedIndex.open(tmp_path) as index:
+        index.repair()
+        assert index.verify() == []
+        assert {signature for block in index.blocks(100) for signature in block.tolist()} == whole
+        assert all(index.query(signature, 0) for signature in whole)
+
+
+def test_a_damaged_count_is_said_and_repaired(tmp_path: Path) -> None:
+    with PermutedIndex.open(tmp_path) as index:
+        index.insert([1, 2, 3])
+    for count in (*(flip((3).to_bytes(8, "little"), bit) for bit in (1, 8, 63)), b"\3", b"\xff" * 9, b"\xff" * 2000):
+        put_meta(tmp_path, b"count", count)
+        with PermutedIndex.open(tmp_path) as index:
+            assert index.verify()
+            with contextlib.suppress(IndexUnusable):
+                assert len(index) != 3
+            with contextlib.suppress(IndexUnusable):
+                index.insert(4)
+            with contextlib.suppress(IndexUnusable):
+                index.remove([1, 2, 3, 4])
+            index.repair()
+            assert index.verify() == []
+            index.remove(range(10))
+            assert index.insert([1, 2, 3]) == 3

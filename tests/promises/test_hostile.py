@@ -1,0 +1,286 @@
+"""Broken and hostile pages: whatever comes in, a decision comes out, in bounded time and memory."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.hostile_pages import (
+    ANY,
+    BINARY,
+    CHARSETS,
+    ENTITIES,
+    EXTERNAL,
+    LINKS,
+    PAGES,
+    SCRIPTS,
+    HostilePage,
+    chinese,
+    english,
+    traditional,
+)
+from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from crawler_dedup.signing import text
+from tests.support.crawling import Site, html
+from tests.support.hostile import Checker, answer
+
+URL = "http://example.com/"
+
+
+@pytest.fixture(scope="module")
+def checker() -> Iterator[Checker]:
+    with Checker(tokenizer="bigrams") as started:
+        yield started
+
+
+# One verdict for each
+
+
+# These take seconds.
+SLOW = ("199,000 ligatures of 18 letters", "links below a long base")
+
+
+def names(*groups: Iterable[HostilePage], without: str = "") -> list[Any]:
+    """The names of the pages in *groups*, less those with a word of *without*."""
+    found = [page.name for group in groups for page in group if not set(without.split()) & set(page.name.split())]
+    return [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in found]
+
+
+def assert_verdict(checker: Checker, name: str) -> None:
+    """A page has its verdict, and is no duplicate of itself."""
+    first, second = checker.check(name)["answers"]
+    assert PAGES[name].answer in (first, ANY)
+    assert second == ("unchanged" if first == "new" else first)
+
+
+@pytest.mark.parametrize("name", names(PAGES.values()))
+def test_every_hostile_page_has_its_verdict(checker: Checker, name: str) -> None:
+    assert_verdict(checker, name)
+
+
+@pytest.fixture(scope="module", params=["rjieba", pytest.param("jieba", marks=pytest.mark.slow)])
+def segmenting(request: pytest.FixtureRequest) -> Iterator[Checker]:
+    with Checker(tokenizer=request.param) as started:
+        yield started
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in PAGES if {"Han", "GBK", "Big5"} & set(name.replace(",", "").split())]
+)
+def test_the_other_tokenizers_give_the_same_verdicts(segmenting: Checker, name: str) -> None:
+    assert_verdict(segmenting, name)
+
+
+@pytest.fixture(scope="module")
+def extracting() -> Iterator[Checker]:
+    with Checker(tokenizer="bigrams", extractor="trafilatura") as started:
+        yield started
+
+
+# Where it has much to read, trafilatura takes longer than a test should.
+@pytest.mark.parametrize(
+    "name",
+    names(CHARSETS, BINARY, ENTITIES, LINKS, SCRIPTS, without="MB marks punycode 5,000 4,900 below queries dots"),
+)
+def test_trafilatura_too_gives_a_verdict(extracting: Checker, name: str) -> None:
+    first, second = extracting.check(name)["answers"]
+    assert second == ("unchanged" if first == "new" else first)
+
+
+# Limits act before the work
+
+
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.answer == "too many bytes"])
+def test_a_page_of_too_many_bytes_takes_no_memory(checker: Checker, name: str) -> None:
+    assert checker.check(name)["megabytes"] < 8  # the body alone has 50
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [
+        (Config(tokenizer="bigrams", max_bytes=50), "too many bytes"),
+        (Config(tokenizer="bigrams", max_nodes=50), "too many nodes"),
+        (Config(tokenizer="bigrams", max_depth=50), "nested too deep"),
+        (Config(tokenizer="bigrams", max_chars=50), "too many characters"),
+    ],
+)
+@pytest.mark.parametrize("body", ["long", "short"])
+def test_no_text_beyond_a_limit_is_cut_into_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: Config, reason: str, body: str
+) -> None:
+    # One is a text; of the other all that is visible is looked at, in blocks too small to be one.
+    content = english() if body == "long" else "<a href=/>on</a>" + "<div>short and visible</div>" * 30
+    content = "<div>" * 60 * (reason == "nested too deep") + content + "<i></i>" * 60 * (reason == "too many nodes")
+
+    def refuse(text: str, *, fold_han: bool) -> str:
+        assert len(text) <= 50
+        return text
+
+    monkeypatch.setattr(text, "normalise", refuse)
+    with Deduplicator.open(tmp_path, limit) as deduplicator:
+        assert deduplicator.check(URL, content.encode()).reason == reason
+
+
+# Charsets
+
+
+@pytest.mark.parametrize(
+    ("text", "charset"),
+    [
+        *((chinese(), name) for name in ("gbk", "gb2312", "gb18030", "hz")),
+        *((traditional(), name) for name in ("big5", "big5hkscs", "gb18030")),
+        *((english(), name) for name in ("ascii", "latin-1", "cp1252", "utf-8-sig", "utf-16", "utf-32")),
+    ],
+)
+def test_a_page_is_signed_alike_in_every_charset(deduplicator: Deduplicator, text: str, charset: str) -> None:
+    right = deduplicator.sign(URL, text.encode())
+    body, labelled = text.encode(charset), text.replace("<head>", f"<head><meta charset={charset}>").encode(charset)
+    for signed in (deduplicator.sign(URL, body, encoding=charset), deduplicator.sign(URL, labelled)):
+        assert not signed.unsigned
+        assert (signed.signature, signed.title, signed.sketch) == (right.signature, right.title, right.sketch)
+
+
+@pytest.mark.parametrize(
+    ("text", "charset"), [(chinese(), "gbk"), (traditional(), "big5"), (english(), "utf-16"), (english(), "utf-32")]
+)
+@pytest.mark.parametrize("encoding", [None, "x-klingon", "", "\ud800", "hex", "undefined", "\0", "utf-7"])
+def test_the_charset_of_a_page_without_a_label_is_found(
+    deduplicator: Deduplicator, text: str, charset: str, encoding: str | None
+) -> None:
+    assert (
+        deduplicator.sign(URL, text.encode(charset), encoding=encoding).signature
+        == deduplicator.sign(URL, text.encode()).signature
+    )
+
+
+CODECS = sorted(
+    {
+        *(
+            "base64 bz2 hex idna mbcs oem palmos punycode quopri raw_unicode_escape rot13 undefined unicode_escape".split()
+        ),
+        *("unicode_internal utf-7 utf_16 utf_32 utf_8_sig uu zlib cp037 hz iso2022_jp_2 charmap __init__".split()),
+        *("aliases encodings os x-user-defined".split()),
+    }
+)
+
+
+@pytest.mark.parametrize("declared", ["in the page", "by the transport"])
+@pytest.mark.parametrize("name", CODECS)
+def test_what_python_calls_a_codec_and_no_browser_a_charset_raises_nothing(
+    deduplicator: Deduplicator, name: str, declared: str
+) -> None:
+    inside, encoding = (f"<meta charset={name}>", None) if declared == "in the page" else ("", name)
+    body = (inside + r"<p>\ud800 \q \x00 xn--a +ADw-" + english()).encode()
+    assert isinstance(deduplicator.check(URL, body, encoding=encoding), Decision)
+
+
+def test_every_charset_that_python_has_gives_a_decision(deduplicator: Deduplicator) -> None:
+    for name in sorted(set(codecs_of_python())):
+        body = f"<meta charset={name}>{english()}".encode() + bytes(range(256))
+        for encoding in (None, name):
+            assert isinstance(deduplicator.check(URL, body, encoding=encoding), Decision), name
+
+
+def codecs_of_python() -> Iterator[str]:
+    import encodings.aliases
+
+    for name in {*encodings.aliases.aliases, *encodings.aliases.aliases.values()}:
+        try:
+            codecs.lookup(name)
+        except LookupError:
+            continue
+        yield name
+
+
+# What a caller hands over
+
+STRANGE = {
+    "a surrogate": "http://e.com/\ud800",
+    "two surrogates": "\udcff\ud800",
+    "NUL": "http://e.com/\0",
+    "a megabyte": "http://e.com/" + "x" * (1 << 20),
+    "an open bracket": "http://[",
+    "a line break": "http://e.com/\r\n\u2028",
+    "white space": "   ",
+    "an impossible port": "http://e.com:99999/",
+    "a strange host": "http://\u2100.com\ud800/",
+}
+
+
+@pytest.mark.parametrize("value", STRANGE.values(), ids=STRANGE)
+@pytest.mark.parametrize("argument", ["url", "key", "scope", "encoding"])
+def test_any_string_is_an_argument(deduplicator: Deduplicator, argument: str, value: str) -> None:
+    arguments = {"url": URL, argument: value}
+    verdicts = [
+        deduplicator.check(body=body.encode(), **arguments).verdict for body in (english(), english(), chinese())
+    ]
+    assert verdicts == [Verdict.NEW, Verdict.UNCHANGED, Verdict.CHANGED]
+
+
+def test_lone_surrogates_name_pages_and_scopes_as_other_characters_do(deduplicator: Deduplicator) -> None:
+    url, key, scope = "http://e.com/\ud800", "key \udcff", "scope \ud800"
+    decision = deduplicator.check(url, english().encode(), key=key, scope=scope)
+    assert deduplicator.settle(decision)
+    copy = deduplicator.check("http://e.com/\ud801", english().encode(), key="copy", scope=scope)
+    assert copy.verdict is Verdict.DUPLICATE
+    assert deduplicator.check("http://e.com/b", english().encode(), scope="scope ?").verdict is Verdict.NEW
+
+
+# Entities
+
+
+def test_no_file_is_read_and_no_address_is_asked_for_an_entity(deduplicator: Deduplicator, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("the password")
+    with Site({"/entity": html("the password")}) as site:
+        for system in (secret.as_uri(), f"{site.url}/entity", "file:///etc/passwd", "php://filter/resource=x"):
+            for before in ("", '<?xml version="1.0" encoding="utf-8"?>\n'):
+                body = (before + EXTERNAL.format(system) + english()).encode()
+                page, text = deduplicator.sign_with_text(URL, body)
+                assert text is not None
+                for said in (page.title, text):
+                    assert "password" not in said
+                    assert "root:" not in said
+        assert site.asked == []
+
+
+def test_entities_are_not_expanded(checker: Checker) -> None:
+    assert checker.check("billion laughs")["megabytes"] < 8
+
+
+# What is broken does not hide what is whole
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<a href='http://['></a>",
+        "<a href='http://e.com:99999999/'></a>",
+        "<a href='javascript:\0'></a>",
+        f"<a href='data:text/html,{'x' * 100_000}'></a>",
+        "<base href='http://['>",
+        "<![CDATA[ x ]]>",
+        "<?php echo 1 ?>",
+        "<!--[if IE]><p>Get a better browser than this one</p><![endif]-->",
+        "<p a\0b='c'></p>",
+        f"<p {' '.join(f'a{number}' for number in range(1000))}></p>",
+        "&#xD800;",
+    ],
+)
+def test_a_broken_piece_leaves_the_signature_alone(deduplicator: Deduplicator, inside: str) -> None:
+    whole, broken = (
+        deduplicator.sign(URL, english().replace("<article>", f"<article>{piece}").encode()) for piece in ("", inside)
+    )
+    assert broken.signature == whole.signature
+    assert broken.title == whole.title
+
+
+def test_a_page_cut_off_anywhere_has_a_decision(deduplicator: Deduplicator) -> None:
+    body = chinese().encode()
+    for end in range(0, len(body), 7):
+        first, second = (deduplicator.check(URL, body[:end], scope=str(end)) for _ in range(2))
+        assert answer(second) == ("unchanged" if first.verdict is Verdict.NEW else first.reason)

@@ -1,0 +1,243 @@
+"""What happens to the index in the middle of a crawl: deleted, moved, closed, locked, without room. No page is lost."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator
+from tests.index import test_environment
+from tests.support.crawling import WALK, Answer, Crawl, Site, article, html, run_script
+from tests.support.indexing import beside
+
+small_disk = test_environment.small_disk
+
+# One page after another: a page and its twin, those in trouble, then others until one of them is checked again.
+SPIDER = """
+import asyncio
+from crawling import Walker, path_of, seen
+
+class Spider(Walker):
+    async def parse(self, response):
+        yield seen(response)
+        path = path_of(response.url)
+        if not path.startswith("/after/"):
+            at = self.paths.index(path) + 1
+            following = self.paths[at] if at < len(self.paths) else None
+        elif response.meta["dedup"].verdict == "unchecked":
+            number = int(path.rpartition("/")[2]) + 1
+            assert number < 100, "it is not checked again"
+            await asyncio.sleep(0.2)
+            following = f"/after/{number}"
+        else:
+            following = "/last-twin-of-after"
+        if following:
+            yield self.request(following)
+
+    async def start(self):
+        yield self.request(self.paths[0])
+"""
+
+
+class Trouble:
+    """A crawl whose index is in trouble from ``/trouble`` to ``/end``, which *begin* and *end* see to."""
+
+    def __init__(
+        self,
+        directory: Path,
+        begin: Callable[[], object],
+        end: Callable[[], object],
+        *,
+        pages: int = 4,
+        **settings: Any,
+    ) -> None:
+        def deed(act: Callable[[], object]) -> Callable[[], Answer]:
+            def answer() -> Answer:
+                act()
+                return html("<p>Done.")
+
+            return answer
+
+        self.in_trouble = [f"/in-trouble/{number}" for number in range(pages)]
+        site = Site(
+            {
+                **{path: html(article(path)) for path in ("/before", *self.in_trouble)},
+                **{f"/after/{number}": html(article(f"after {number}")) for number in range(100)},
+                "/twin-of-before": html(article("/before", frame="twin")),
+                "/last-twin-of-before": html(article("/before", frame="last")),
+                "/last-twin-of-after": lambda: html(article(self.last_after(), frame="last")),
+                "/trouble": deed(begin),
+                "/end": deed(end),
+            }
+        )
+        self._site = site
+        paths = ["/before", "/twin-of-before", "/trouble", *self.in_trouble, "/end", "/after/0"]
+        ending = ["/last-twin-of-after", "/last-twin-of-before"]
+        with site:
+            settings = {"DEDUP_ACTION": "mark", **settings}
+            self.crawl: Crawl = run_script(directory, SPIDER, settings, site=site.url, paths=[*paths, *ending])
+        self.verdicts = {item["path"]: item["verdict"] for item in self.crawl.items}
+
+    def last_after(self) -> str:
+        """Seed of the first page that was checked again."""
+        return [path for path in self._site.paths() if path.startswith("/after/")][-1].strip("/").replace("/", " ")
+
+    def assert_nothing_is_lost(self) -> None:
+        crawl = self.crawl
+        assert crawl.stats["finish_reason"] == "finished"
+        assert crawl.paths() == self._site.paths()
+        assert crawl.paths()[-1] == "/last-twin-of-before"
+        assert set(self.in_trouble) <= set(crawl.paths())
+        assert not {"log_count/ERROR", "log_count/CRITICAL"} & set(crawl.stats)
+
+    def assert_pages_are_checked_before_and_after(self, twin_of_before: str = "duplicate") -> None:
+        assert (self.verdicts["/before"], self.verdicts["/twin-of-before"]) == ("new", "duplicate")
+        assert self.verdicts["/last-twin-of-after"] == "duplicate"
+        assert self.verdicts["/last-twin-of-before"] == twin_of_before
+
+    def assert_it_is_told(self, *errors: str) -> None:
+        """One warning of each of the *errors*, one line about the end of all, and they are counted."""
+        crawl = self.crawl
+        warnings, of_journal = crawl.lines("WARNING", "passes unchecked"), crawl.lines("WARNING", "The journal")
+        assert len(of_journal) <= 1
+        assert len(warnings) == len(errors) == crawl.stats["log_count/WARNING"] - len(of_journal)
+        for error in errors:
+            assert any(f"passes unchecked: {error}" in line for line in warnings)
+        assert len(crawl.lines("INFO", "The index can be used again")) == 1
+        counts = crawl.counts("error/")
+        assert counts.keys() == set(errors)
+        assert crawl.counts()["unchecked/error"] == counts.total()
+
+
+DELETED: dict[str, tuple[Callable[[Path], object], Callable[[Path], object], str]] = {
+    "deleted and made again": (shutil.rmtree, Path.mkdir, "new"),
+    "moved away and back": (
+        lambda index: index.rename(index.with_name("elsewhere")),
+        lambda index: index.with_name("elsewhere").rename(index),
+        "duplicate",
+    ),
+}
+
+
+@pytest.mark.parametrize("deed", list(DELETED))
+def test_a_crawl_outlives_an_index_that_is(tmp_path: Path, deed: str) -> None:
+    index = tmp_path / "index"
+    begin, end, twin_of_before = DELETED[deed]
+    trouble = Trouble(tmp_path, lambda: begin(index), lambda: end(index))
+    trouble.assert_nothing_is_lost()
+    trouble.assert_it_is_told("IndexGone")
+    assert {trouble.verdicts[path] for path in trouble.in_trouble} == {"unchecked"}
+    trouble.assert_pages_are_checked_before_and_after(twin_of_before)
+    # What was filed in it stands in the index that is there now.
+    after = trouble.last_after()
+    with Deduplicator.open(index, Config(tokenizer="bigrams")) as deduplicator:
+        decision = deduplicator.check("http://later/", article(after, frame="later").encode(), scope="spider walker")
+    assert decision.verdict == "duplicate"
+
+
+def test_a_crawl_without_an_index_directory_makes_none_in_its_place(tmp_path: Path) -> None:
+    pages = {f"/{number}": html(article(number)) for number in range(5)}
+    index = tmp_path / "index"
+
+    def delete() -> Answer:
+        shutil.rmtree(index)
+        return html(article("deletes it"))
+
+    with Site(pages | {"/2": delete}) as site:
+        settings = {"DOWNLOAD_DELAY": 0.1}
+        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages))
+    assert crawl.paths() == list(pages)
+    assert [item["verdict"] for item in crawl.items] == ["new"] * 2 + ["unchecked"] * 3
+    assert crawl.counts("error/") == {"IndexGone": 3}
+    warnings = [line for line in crawl.log.splitlines() if "] WARNING: " in line and "journal" not in line]
+    assert len(warnings) == 1
+    assert not index.exists()
+
+
+def test_a_crawl_outlives_an_index_that_is_made_read_only(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+
+    def change(mode: int) -> None:
+        for path in (index, *index.iterdir()):
+            path.chmod(mode | 0o111 if path.is_dir() else mode)
+
+    # Whether that keeps anybody from writing depends on who runs the test.
+    trouble = Trouble(tmp_path, lambda: change(0o444), lambda: change(0o644))
+    trouble.assert_nothing_is_lost()
+    trouble.assert_pages_are_checked_before_and_after()
+
+
+HOLD = """
+    import lmdb, os, signal, sys
+    with lmdb.open(sys.argv[1], max_dbs=8).begin(write=True) as txn:
+        print("held", flush=True)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        txn.abort()
+"""
+
+
+def test_a_crawl_outlives_a_process_that_is_stopped_while_it_writes(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+
+        def go_on() -> None:
+            (holder,) = holders
+            holder.send_signal(signal.SIGCONT)
+            holder.wait()
+
+        holders: list[Any] = []
+        trouble = Trouble(
+            tmp_path,
+            lambda: holders.append(stack.enter_context(beside(HOLD, tmp_path / "index"))),
+            go_on,
+            pages=20,
+            DEDUP_TIMEOUT=1,
+        )
+    trouble.assert_nothing_is_lost()
+    trouble.assert_it_is_told("TimeoutError", "IndexUnusable")
+    trouble.assert_pages_are_checked_before_and_after()
+    # The first ones wait for an answer. Then it is known that there will be none.
+    counts = trouble.crawl.counts("error/")
+    assert counts["TimeoutError"] < 10
+    assert counts["IndexUnusable"] >= 10
+
+
+@pytest.mark.slow
+def test_a_crawl_ends_while_a_process_is_stopped_that_writes(tmp_path: Path) -> None:
+    paths = ["/before", "/trouble", "/after/1", "/after/2"]
+    pages: dict[str, Any] = {path: html(article(path)) for path in paths}
+    with ExitStack() as stack:
+
+        def begin() -> Answer:
+            stack.enter_context(beside(HOLD, tmp_path / "index"))
+            return html(article("/trouble"))
+
+        with Site(pages | {"/trouble": begin}) as site:
+            settings = {"DEDUP_TIMEOUT": 0.5, "DOWNLOAD_DELAY": 0.3}
+            crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=paths)
+    assert crawl.paths() == paths
+    assert crawl.stats["finish_reason"] == "finished"
+    assert len(crawl.lines("WARNING", "it was left open")) == 1
+    assert len(crawl.lines("WARNING", "ends without goodbye")) == 1
+    with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as deduplicator:
+        body = article("/before", frame="later").encode()
+        assert deduplicator.check("http://later/", body, scope="spider walker").verdict == "new"
+
+
+def test_a_crawl_outlives_a_disk_that_is_full(tmp_path: Path, small_disk: Path) -> None:
+    trouble = Trouble(
+        tmp_path,
+        lambda: test_environment.fill_up(small_disk),
+        (small_disk / "else").unlink,
+        pages=40,
+        DEDUP_DIR=str(small_disk / "index"),
+    )
+    trouble.assert_nothing_is_lost()
+    trouble.assert_it_is_told("IndexUnusable")
+    assert "the disk is full" in trouble.crawl.lines("WARNING", "passes unchecked")[0]
+    trouble.assert_pages_are_checked_before_and_after()

@@ -1,0 +1,111 @@
+"""A crawl that is stopped again and again on one index loses nothing that its store would have got undisturbed."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from benchmarks import naive
+from benchmarks.data import served
+from benchmarks.killed import Job, Stored, Trial, compare, try_stops
+from crawler_dedup import Config
+from tests.support.crawling import Answer, Site, article, html
+
+BIGRAMS = {"DEDUP_TOKENIZER": "bigrams"}
+RJIEBA = {"DEDUP_TOKENIZER": "rjieba"}
+
+
+def twins(count: int, visits: int) -> dict[str, Answer]:
+    """A list of articles, each of them at two addresses in another frame, under the address of each visit."""
+    paths = {f"/{name}-{number}": (number, name) for name in ("original", "copy") for number in range(count)}
+    pages = {path: article(number, links=["/"], frame=f"{name} shelf") for path, (number, name) in paths.items()}
+    entries = "".join(f'<li><a href="{path}">{path}</a></li>' for path in paths)
+    pages["/"] = f"<!doctype html><title>All</title><ul>{entries}</ul>"
+    queries = ["", *(f"?visit={visit}" for visit in range(1, visits + 1))]
+    return {f"{path}{query}": html(page) for path, page in pages.items() for query in queries}
+
+
+def tree(path: str = "/", depth: int = 3) -> dict[str, Answer]:
+    """Pages that only their parents link to: what is lost of the queue is not met again."""
+    below = [f"{path}{number}/" for number in range(3)] if depth else []
+    pages = {path: html(article(path, links=below))}
+    for one in below:
+        pages |= tree(one, depth - 1)
+    return pages
+
+
+def stop_again_and_again(
+    url: str,
+    folder: Path,
+    settings: Mapping[str, object],
+    stops: int,
+    *,
+    new_addresses: bool = True,
+    stop: signal.Signals = signal.SIGKILL,
+) -> Trial:
+    resumes = stop == signal.SIGINT
+    undisturbed = Job(url, folder / "undisturbed", settings, new_addresses)
+    done = undisturbed.run()
+    assert done.reason == "finished"
+    job = Job(url, folder / "stopped", settings, new_addresses, resumes)
+    return try_stops(job, undisturbed, stops=stops, seconds=done.seconds, seed=stops, stop=stop)
+
+
+def test_three_kills_lose_nothing(tmp_path: Path) -> None:
+    # Every page is met at another address after a kill: what dead runs have recorded decides what is stored.
+    with Site(twins(24, visits=6)) as site:
+        done = stop_again_and_again(f"{site.url}/", tmp_path, {**BIGRAMS, "DEDUP_GRACE": 0}, 3)
+    assert done.stops == 3
+    assert done.lost == []
+
+
+def test_an_interrupt_of_a_crawl_with_jobdir_loses_nothing(tmp_path: Path) -> None:
+    with Site(tree()) as site:
+        done = stop_again_and_again(f"{site.url}/", tmp_path, BIGRAMS, 1, new_addresses=False, stop=signal.SIGINT)
+    assert done.stops == 1
+    assert done.lost == []
+
+
+def test_what_nothing_stored_covers_is_lost() -> None:
+    def stored(path: str, seed: str, frame: str = "") -> Stored:
+        return Stored(f"http://a/{path}", f"{seed} {frame}", "utf-8", article(seed, frame=frame).encode())
+
+    wanted = [stored("one", "one"), stored("two", "two"), stored("three", "three"), stored("three again", "three")]
+    kept = [stored("one", "one"), stored("other", "two", "another frame"), stored("other", "two", "another frame")]
+    found = compare(wanted, kept, Config(tokenizer="bigrams"))
+    assert (found.wanted, found.covered, found.lost) == (3, ["http://a/two"], ["http://a/three"])
+    assert (found.added, found.twice, found.equal) == (1, 1, False)
+    assert compare(wanted, wanted[::-1], Config(tokenizer="bigrams")).equal
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize("new_addresses", [True, False], ids=["new-addresses", "same-addresses"])
+@pytest.mark.parametrize("grace", [60, 1, 0])
+def test_thirty_kills_lose_nothing(tmp_path: Path, grace: int, new_addresses: bool) -> None:
+    with served("gopl-zh-2024") as origin:
+        settings = {**RJIEBA, "DEDUP_GRACE": grace}
+        done = stop_again_and_again(f"{origin}/_all.html", tmp_path, settings, 30, new_addresses=new_addresses)
+    assert done.stops == 30
+    assert done.lost == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("data")
+def test_a_filter_without_claims_loses_contents_under_the_same_kills(tmp_path: Path) -> None:
+    with served("gopl-zh-2024") as origin:
+        done = stop_again_and_again(f"{origin}/_all.html", tmp_path, {**RJIEBA, **naive.SETTINGS}, 30)
+    assert done.lost
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("data")
+def test_twenty_interrupts_of_a_crawl_with_jobdir_lose_nothing(tmp_path: Path) -> None:
+    with served("debian-faq") as origin:
+        url = f"{origin}/_all.html"
+        done = stop_again_and_again(url, tmp_path, RJIEBA, 20, new_addresses=False, stop=signal.SIGINT)
+    assert done.stops == 20
+    assert done.lost == []

@@ -1,0 +1,829 @@
+"""The promise of the index, against real processes and real ``kill -9``: a page is dropped only where one that covers it
+is stored, or its run can still say otherwise.
+
+A model says which answers are right. Where a process was killed before it answered, either outcome is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
+from crawler_dedup.decision import BEING_HANDLED
+from crawler_dedup.index import maintenance, runs, store
+from crawler_dedup.index.runs import Fate
+from crawler_dedup.rules import table
+from crawler_dedup.signing.signer import Signer
+from tests.support.crawling import article
+from tests.support.indexing import FILING, ROOT
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked and spoken to as on Linux")
+
+FAST = Path("/dev/shm")
+"""Killing a process loses nothing of what the system has, so that the disk need not be waited for."""
+
+# Pages
+
+_Page = tuple[int, str]
+"""Content and address."""
+
+_KINDS: tuple[dict[str, Any], ...] = ({}, {"frame": "an advertisement"}, {"changed": 6}, {"count": 210})
+_FAMILIES = (7, 24)  # the longer text is near enough to the others to be compared with them, and covers them
+_LONGER = len(_KINDS) - 1
+CONTENTS = range(len(_KINDS) * len(_FAMILIES))
+URLS = tuple(f"http://a.example/{number}" for number in range(3))
+
+
+def covers(kept: int, new: int) -> bool:
+    """Whether content *kept* stands for *new*. Transitive, so that what stands for what stands does too."""
+    family, kind = divmod(kept, len(_KINDS))
+    return family == new // len(_KINDS) and (kind == _LONGER or new % len(_KINDS) != _LONGER)
+
+
+@cache
+def signed(content: int, url: str) -> SignedPage:
+    family, kind = divmod(content, len(_KINDS))
+    body = article(_FAMILIES[family], **_KINDS[kind]).encode()
+    return _signer().sign(url, body, encoding=None, key=None, scope="")[0]
+
+
+@cache
+def _signer() -> Signer:
+    return Signer(Config(tokenizer="bigrams"))
+
+
+def test_the_rules_cover_what_the_model_takes_for_covered() -> None:
+    for new in CONTENTS:
+        for kept in CONTENTS:
+            pair = table.Pair(signed(new, URLS[0]), signed(kept, URLS[1]), _signer().config, _signer().scheme)
+            assert (table.compare(pair) is not None) == covers(kept, new)
+
+
+# Processes
+
+
+class _Clocks:
+    """What a process is told of the time: how much has passed, and how much its system's clock was set back."""
+
+    passed = behind = 0.0
+
+    def monotonic(self) -> float:
+        return self.passed
+
+    def time(self) -> float:
+        return self.passed - self.behind
+
+
+def _work(connection: Connection) -> None:
+    """A process: opens an index when it is told to, and does there what it is told to, at the time it is told."""
+    clocks = _Clocks()
+    opened: Deduplicator | None = None
+    runs.time, runs.monotonic = clocks.time, clocks.monotonic  # type: ignore[attr-defined]
+    while True:
+        command, (clocks.passed, clocks.behind), argument = connection.recv()
+        if command == "open":
+            directory, grace = argument
+            opened = Deduplicator.open(directory, Config(tokenizer="bigrams", grace=grace))
+            connection.send(None)
+            continue
+        assert opened is not None
+        if command == "offer":
+            connection.send(opened.submit([argument], claim=True).result()[0])
+        elif command == "settle":
+            connection.send(opened.settle(argument))
+        elif command == "release":
+            connection.send(opened.release(argument))
+        elif command == "tidy":
+            opened.tidy()
+            connection.send(None)
+        else:
+            opened.close()
+            connection.send(None)
+            return
+
+
+def zygote(control: int) -> None:
+    """Fork a process for each file descriptor that comes, and wait for the end of each that is named.
+
+    It has imported everything, but never opened an index: that must not go through a fork.
+    """
+    asked = socket.socket(fileno=control)
+    while True:
+        order, (*descriptors,), _, _ = socket.recv_fds(asked, 64, 1)
+        if not order:
+            return
+        if not descriptors:
+            asked.send(b"%d" % os.waitstatus_to_exitcode(os.waitpid(int(order), 0)[1]))
+            continue
+        (descriptor,) = descriptors
+        child = os.fork()
+        if not child:
+            asked.close()
+            with Connection(descriptor) as connection:
+                try:
+                    _work(connection)
+                except EOFError:
+                    os._exit(0)
+                except BaseException:
+                    connection.send(traceback.format_exc())
+                    os._exit(1)
+            os._exit(0)
+        os.close(descriptor)
+        asked.send(b"%d" % child)
+
+
+class Zygote:
+    """Where processes come from."""
+
+    def __enter__(self) -> Zygote:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        code = f"from tests.promises.test_nothing_lost import zygote; zygote({theirs.fileno()})"
+        # Threads of a numerical library would not survive the fork.
+        environ = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        command = [sys.executable, "-c", code]
+        self._process = subprocess.Popen(command, cwd=ROOT, env=environ, pass_fds=[theirs.fileno()])
+        theirs.close()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._control.close()
+        self._process.wait()
+
+    def start(self) -> Worker:
+        """A new process, which has no index open yet."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
+        return Worker(self, int(self._control.recv(64)), Connection(ours.detach()))
+
+    def reap(self, pid: int) -> int:
+        """Wait until a process is gone, with all that it held; returns its status."""
+        self._control.send(b"%d" % pid)
+        return int(self._control.recv(64))
+
+
+class _Nothing:
+    """No answer."""
+
+
+class Worker:
+    """A process of the zygote, seen from the test."""
+
+    def __init__(self, zygote: Zygote, pid: int, connection: Connection) -> None:
+        self._zygote = zygote
+        self._pid = pid
+        self._connection = connection
+
+    def tell(self, command: str, now: tuple[float, float], argument: object = None) -> None:
+        self._connection.send((command, now, argument))
+
+    def answer(self) -> Any:
+        assert self._connection.poll(30), "a process hangs"
+        return self._checked(self._connection.recv())
+
+    def kill(self) -> Any:
+        """Kill it, now; returns what it had answered to the last command, if that was not fetched."""
+        os.kill(self._pid, signal.SIGKILL)
+        self._zygote.reap(self._pid)
+        try:
+            return self._checked(self._connection.recv())
+        except (EOFError, ConnectionResetError):
+            return _Nothing
+        finally:
+            self._connection.close()
+
+    def leave(self) -> None:
+        """It has ended by itself."""
+        assert self._zygote.reap(self._pid) == 0
+        self._connection.close()
+
+    @staticmethod
+    def _checked(answer: Any) -> Any:
+        assert not isinstance(answer, str), answer
+        return answer
+
+
+# The model
+
+
+@dataclass
+class Life:
+    """A run, as the model sees it.
+
+    Attributes:
+        behind: how much the system's clock was behind when it began; it is not set while it lasts.
+        last: the time of its last sign of life; from the least to the most that it may have written.
+        said_goodbye: ``None``: it was killed while it said that.
+        open: decisions by which a page has passed that was not handled yet, with its content.
+        buffer: contents that it has stored, and when they will be on disk.
+        owed: contents that must be stored in the end if it ends well.
+    """
+
+    number: int
+    grace: int
+    behind: float = 0.0
+    last: tuple[int, int] = (0, 0)
+    lives: bool = True
+    said_goodbye: bool | None = False
+    open: list[tuple[Decision, int]] = field(default_factory=list)
+    buffer: list[tuple[int, float]] = field(default_factory=list)
+    owed: list[int] = field(default_factory=list)
+
+    def touch(self, now: float) -> None:
+        self.last = max(self.last[0], int(now - self.behind)), max(self.last[1], int(now - self.behind))
+
+    def may_have_touched(self, now: float) -> None:
+        self.last = self.last[0], max(self.last[1], int(now - self.behind))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A record of the index, as the model sees it."""
+
+    content: int
+    life: int
+    claim: int
+    settled: int | None = None
+
+
+_UNKNOWN = -1
+"""The claim of a page about which a killed process had no answer. Nobody can settle it."""
+
+Options = frozenset[Kept | None]
+Records = dict[str, Options]
+_NOTHING: Options = frozenset([None])
+
+
+class Model:
+    """What may stand in the index: of each address one or several records, or none."""
+
+    def __init__(self) -> None:
+        self.lives: dict[int, Life] = {}
+        self.records: Records = dict.fromkeys(URLS, _NOTHING)
+
+    def fates(self, kept: Kept) -> set[Fate]:
+        """What may have become of a record: one, unless a process was killed before it answered."""
+        life = self.lives[kept.life]
+        if life.lives:
+            return {Fate.OPEN if kept.settled is None else Fate.STANDS}
+        if kept.settled is None:
+            return {Fate.RELEASED}
+        found = set()
+        if life.said_goodbye is not True:
+            # Death came at the last sign of life or later. What was settled more than the grace before is on disk.
+            found = {
+                Fate.RELEASED if life.grace and kept.settled >= last - life.grace else Fate.STANDS for last in life.last
+            }
+        return found | ({Fate.STANDS} if life.said_goodbye is not False else set())
+
+    def after_offer(
+        self, records: Records, life: int, page: _Page, decision: Decision | type[_Nothing]
+    ) -> Records | None:
+        """What may stand after an answer, or no answer; ``None`` where the answer is wrong."""
+        content, url = page
+        if not isinstance(decision, Decision):
+            return {**records, url: records.get(url, _NOTHING) | {None, Kept(content, life, _UNKNOWN)}}
+        answer = BEING_HANDLED if decision.reason == BEING_HANDLED else str(decision.verdict)
+        if answer not in self._allowed(records, content, url):
+            return None
+        after: Options
+        if decision.verdict is Verdict.UNCHANGED:
+            wanted = Fate.OPEN if decision.claim else Fate.STANDS
+            known = [
+                kept for kept in records[url] if kept and covers(kept.content, content) and wanted in self.fates(kept)
+            ]
+            if not known:
+                return None
+            # A page that is recorded by a run which is over may pass to the run that visits it again.
+            moved = [replace(kept, life=life, claim=0) for kept in known if not self.lives[kept.life].lives]
+            after = frozenset([*known, *moved])
+        if decision.claim:
+            after = frozenset([Kept(content, life, decision.claim)])
+        elif decision.verdict is not Verdict.UNCHANGED:
+            after = _NOTHING
+            wanted = Fate.OPEN if answer == BEING_HANDLED else Fate.STANDS
+            if not any(wanted in fates for fates in self._of(records, decision.duplicate_of, content)):
+                return None
+        return {**records, url: after}
+
+    def _allowed(self, records: Records, content: int, url: str) -> set[str]:
+        """The answers that are right."""
+        found: set[str] = set()
+        for kept in records.get(url, _NOTHING):
+            for fate in self.fates(kept) if kept else [Fate.RELEASED]:
+                if fate is Fate.RELEASED:
+                    found |= self._compared(records, content, url)
+                else:
+                    found.add("unchanged" if covers(kept.content, content) else "changed")  # type: ignore[union-attr]
+        return found
+
+    def _compared(self, records: Records, content: int, url: str) -> set[str]:
+        others = [self._of(records, one, content) for one in records if one != url]
+        if any(all(fates == {Fate.STANDS} for fates in other) for other in others):
+            return {"duplicate"}
+        found = {"duplicate"} if any(Fate.STANDS in fates for other in others for fates in other) else set()
+        if any(Fate.OPEN in fates for other in others for fates in other):
+            found.add(BEING_HANDLED)
+        if not any(all(fates == {Fate.OPEN} for fates in other) for other in others):
+            found.add("new")
+        return found
+
+    def _of(self, records: Records, url: str, content: int) -> list[set[Fate]]:
+        """What each record that may stand under *url* is for a page with *content*; nothing if it does not cover it."""
+        return [
+            self.fates(kept) if kept and covers(kept.content, content) else set() for kept in records.get(url, _NOTHING)
+        ]
+
+    def end_claim(
+        self, life: Life, decision: Decision, now: float, settled: bool, answer: bool | type[_Nothing]
+    ) -> bool:
+        """Take the end of a claim into the model; whether the answer is right."""
+        options = self.records.get(decision.key, _NOTHING)
+        if not decision.claim:
+            return self._end_without_claim(decision.key, options, settled, answer)
+        claim = life.number, decision.claim
+        own = next((kept for kept in options if kept and (kept.life, kept.claim) == claim), None)
+        if not isinstance(answer, bool):
+            if own is not None:
+                life.may_have_touched(now)
+                after = replace(own, settled=life.last[1]) if settled else None
+                self.records[decision.key] = options | {after}
+            return True
+        if answer:
+            if own is None:
+                return False
+            if settled:
+                life.touch(now)
+            self.records[decision.key] = frozenset([replace(own, settled=life.last[1]) if settled else None])
+            return True
+        self.records[decision.key] = options - {own} if own is not None else options
+        return options != {own} or own is None
+
+    def _end_without_claim(self, url: str, options: Options, settled: bool, answer: bool | type[_Nothing]) -> bool:
+        if not settled:  # whatever is recorded of the page is forgotten
+            self.records[url] = _NOTHING if isinstance(answer, bool) else options | {None}
+        gone = any(kept is None or Fate.RELEASED in self.fates(kept) for kept in options)
+        return not isinstance(answer, bool) or (gone if not answer else options != _NOTHING)
+
+
+@dataclass
+class Slot:
+    """A place for a process: what runs there now, and all pages that its killed predecessors and it have on their list."""
+
+    worker: Worker | None = None
+    life: Life | None = None
+    pages: list[_Page] = field(default_factory=list)
+
+
+_Pause = tuple[float, int]
+_Visit = tuple[_Page, str, float, _Pause]
+_Answer = tuple[Life, _Page, "Decision | type[_Nothing]"]
+
+COUNTED: Counter[str] = Counter()
+"""What happened in all examples."""
+BROKEN: list[str] = []
+"""Histories of those that failed. What fails at the end of an example that grew too long, Hypothesis does not tell."""
+
+_SLOTS = st.integers(0, 2)
+_PAGES = st.tuples(st.sampled_from(CONTENTS), st.sampled_from(URLS))
+_ENDS = st.sampled_from(["well", "well", "well", "badly", "later", "later"])
+_FRACTIONS = st.sampled_from([0.01, 0.5, 1.0, 1.0])
+_PAUSES = st.sampled_from(
+    [(0.0, 0)] * 6 + [(0.4, 0), (7.5, 0), (-0.6, 1), (0.0, 1), (1.1, 1), (0.0, 2), (-3.0, 0), (-1.0, -1)]
+)
+"""Seconds and multiples of the grace that pass; negative, the clock is set back, while no time passes."""
+_VISITS = st.lists(st.tuples(_PAGES, _ENDS, _FRACTIONS, _PAUSES), min_size=1, max_size=6)
+_DELAYS = st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.5, 0.8])
+"""Milliseconds from a command to the kill: as long as it takes to do what it says."""
+_PERHAPS = st.sampled_from([None, None, None, None, 0.1, 0.3, 0.5])
+
+
+class NothingLost(RuleBasedStateMachine):
+    """Every rule can be drawn at any time, whatever has happened: what a kill prevented is not known when it is drawn."""
+
+    def __init__(self, zygote: Zygote) -> None:
+        super().__init__()
+        self._zygote = zygote
+        self._folder = tempfile.mkdtemp(dir=FAST if os.access(FAST, os.W_OK) else None)
+        self._directory = Path(self._folder) / "index"
+        self._model = Model()
+        self._slots = [Slot(), Slot(), Slot()]
+        self._grace = 60
+        self._true = 1_700_000_000.7
+        self._behind = 0.0
+        self._stored: set[int] = set()
+        self._owed: set[int] = set()
+        self._sound = True
+        self._history: list[str] = []
+        COUNTED["examples"] += 1
+
+    # What may happen
+
+    @initialize(grace=st.sampled_from([60, 5, 5, 0]))
+    def begin(self, grace: int) -> None:
+        self._grace = grace
+        for slot in self._slots[:2]:
+            self._start(slot)
+
+    @rule(slot=_SLOTS, delay=_PERHAPS)
+    def start(self, slot: int, delay: float | None) -> None:
+        free = [one for one in self._slots if one.life is None]
+        if free and delay is None:
+            self._start(free[slot % len(free)])
+        elif free and delay is not None:
+            worker = self._zygote.start()
+            worker.tell("open", self._now, (self._directory, self._grace))
+            time.sleep(delay / 50)
+            worker.kill()
+            COUNTED["kills"] += 1
+            COUNTED["kills in the middle of opening"] += 1
+
+    @rule(slot=_SLOTS, pages=_VISITS)
+    def offer(self, slot: int, pages: Sequence[_Visit]) -> None:
+        found = self._living(slot)
+        if found.life is None:
+            self._start(found)
+        for page, end, fraction, pause in pages:
+            passed = self._offer(found, page)
+            self._pass(*pause)
+            if passed and end != "later":
+                self._handle(found, -1, end == "well", fraction)
+
+    @rule(pages=st.tuples(_VISITS, _VISITS, _VISITS))
+    def offer_by_all(self, pages: Sequence[Sequence[_Visit]]) -> None:
+        for slot, some in enumerate(pages):
+            self.offer(slot, some)
+
+    @rule(slot=_SLOTS, page=_PAGES, pause=_PAUSES, fraction=_FRACTIONS, tidied=st.booleans())
+    def handle_one_before_the_death(self, slot: int, page: _Page, pause: _Pause, fraction: float, tidied: bool) -> None:
+        """Whether that is lost hangs on the time between the two, and on what was offered last."""
+        self.offer(slot, [(page, "well", fraction, (0.0, 0)), (page, "later", fraction, pause)])
+        self._pass(*pause)
+        self.offer(slot, [(page, "later", fraction, (0.0, 0))])
+        self.kill(slot, not tidied)
+        if tidied:
+            self.tidy(slot, None)
+            self.offer(slot, [(page, "later", fraction, (0.0, 0))])
+
+    @rule(slot=_SLOTS, ends=st.lists(st.tuples(st.integers(0, 5), st.booleans(), _FRACTIONS), min_size=1, max_size=4))
+    def handle(self, slot: int, ends: Sequence[tuple[int, bool, float]]) -> None:
+        found = self._living(slot)
+        for which, well, fraction in ends:
+            if found.life is not None and found.life.open:
+                self._handle(found, which % len(found.life.open), well, fraction)
+
+    @rule(slot=_SLOTS)
+    def flush(self, slot: int) -> None:
+        life = self._living(slot).life
+        if life is not None:
+            self._flush(life)
+
+    @rule(slot=_SLOTS, delay=_PERHAPS)
+    def tidy(self, slot: int, delay: float | None) -> None:
+        found = self._living(slot)
+        if found.worker is None:
+            return
+        self._note(f"run {found.life.number if found.life else None} tidies up")
+        found.worker.tell("tidy", self._now)
+        if delay is None:
+            found.worker.answer()
+        else:
+            self._kill_in_the_middle(found, found.worker, delay)
+
+    @rule(slot=_SLOTS, delay=_PERHAPS)
+    def close(self, slot: int, delay: float | None) -> None:
+        found = self._living(slot)
+        if found.worker is None or found.life is None:
+            return
+        if delay is None:
+            self._close(found)
+        else:
+            life = found.life
+            self._flush(life)
+            found.worker.tell("close", self._now)
+            answer = self._kill_in_the_middle(found, found.worker, delay)
+            life.said_goodbye = None if answer is _Nothing else True
+
+    @rule(slot=_SLOTS, restart=st.booleans())
+    def kill(self, slot: int, restart: bool) -> None:
+        found = self._living(slot)
+        if found.worker is not None:
+            self._killed(found, found.worker)
+            if restart:
+                self._start(found)
+
+    @rule(slot=_SLOTS, page=_PAGES, delay=_DELAYS)
+    def kill_while_offering(self, slot: int, page: _Page, delay: float) -> None:
+        found = self._living(slot)
+        if found.life is not None and found.worker is not None:
+            life = found.life
+            found.pages.append(page)
+            found.worker.tell("offer", self._now, signed(*page))
+            decision = self._kill_in_the_middle(found, found.worker, delay)
+            self._explain([(life, page, decision)], killed=life)
+
+    @rule(slot=_SLOTS, which=st.integers(0, 5), well=st.booleans(), fraction=_FRACTIONS, delay=_DELAYS)
+    def kill_while_handling(self, slot: int, which: int, well: bool, fraction: float, delay: float) -> None:
+        found = self._living(slot)
+        if found.life is not None and found.worker is not None and found.life.open:
+            life = found.life
+            decision, content = life.open.pop(which % len(life.open))
+            if well:
+                self._store(life, content, fraction)
+            found.worker.tell("settle" if well else "release", self._now, decision)
+            answer = self._kill_in_the_middle(found, found.worker, delay)
+            self._end_claim(life, decision, well, answer)
+
+    @rule(slots=st.permutations(range(3)), pages=st.tuples(_PAGES, _PAGES), delay=st.none() | _DELAYS)
+    def offer_two_at_once(self, slots: Sequence[int], pages: Sequence[_Page], delay: float | None) -> None:
+        """To two processes, of which the first may be killed while the other waits for its transaction."""
+        first, second = self._slots[slots[0]], self._slots[slots[1]]
+        if first.worker is None or first.life is None or second.worker is None or second.life is None:
+            return
+        lives = first.life, second.life
+        for slot, page in zip((first, second), pages, strict=True):
+            assert slot.worker is not None
+            slot.pages.append(page)
+            slot.worker.tell("offer", self._now, signed(*page))
+        answer = first.worker.answer() if delay is None else self._kill_in_the_middle(first, first.worker, delay)
+        answers = [(lives[0], pages[0], answer), (lives[1], pages[1], second.worker.answer())]
+        self._explain(answers, killed=None if delay is None else lives[0])
+
+    @rule(pause=_PAUSES)
+    def clock(self, pause: _Pause) -> None:
+        self._pass(*pause)
+
+    @rule(seconds=st.sampled_from([0.7, 3.0, 40.0, -3.0, -1000.0]))
+    def set_the_clock(self, seconds: float) -> None:
+        """Back or forward, while no time passes."""
+        self._behind += seconds
+
+    # The end
+
+    def teardown(self) -> None:
+        try:
+            if self._sound:
+                self._end()
+        finally:
+            for slot in self._slots:
+                if slot.worker is not None:
+                    slot.worker.kill()
+            shutil.rmtree(self._folder)
+
+    def _end(self) -> None:
+        for slot in self._slots:
+            if slot.life is None and slot.pages:
+                self._start(slot)
+        for slot in self._slots:
+            if slot.life is not None:
+                self._close(slot)
+        for content in self._owed:
+            self._require(self._is_stored(content), content, self._stored)
+        last = self._slots[0]
+        self._start(last)
+        for content in CONTENTS:
+            self._offer(last, (content, f"http://a.example/again/{content}"))
+            life = last.life
+            assert life is not None
+            self._require(content not in life.owed or self._is_stored(content), content, self._stored)
+        self._close(last)
+        if self._directory.exists():
+            self._look_at_the_index()
+
+    def _look_at_the_index(self) -> None:
+        with Deduplicator.open(self._directory, Config(tokenizer="bigrams")) as deduplicator:
+            deduplicator.tidy()
+        kept = store.Store.attach(self._directory)
+        try:
+            self._require(kept.verify(FILING) == [], kept.verify(FILING))
+            self._require(maintenance.contents(kept, lambda _: None).open_claims == 0, "open claims")
+        finally:
+            kept.close()
+        self._require(not list(self._directory.glob("run-*.lock")), "lock files")
+
+    def _is_stored(self, content: int) -> bool:
+        return any(covers(stored, content) for stored in self._stored)
+
+    # Steps
+
+    def _living(self, slot: int) -> Slot:
+        """That one, or another in which a process runs, if there is any."""
+        return next((one for one in (*self._slots[slot:], *self._slots[:slot]) if one.life), self._slots[slot])
+
+    @property
+    def _now(self) -> tuple[float, float]:
+        return self._true, self._behind
+
+    def _note(self, what: object) -> None:
+        """For whoever must find out what has happened: a kill cannot be repeated."""
+        self._history.append(f"{self._true:.1f} ({self._behind:.1f} behind) {what}")
+
+    def _require(self, holds: bool, *what: object) -> None:
+        if not holds:
+            self._sound = False
+            BROKEN.append("\n".join(map(str, (*self._history, *what))))
+            raise AssertionError(BROKEN[-1])
+
+    def _start(self, slot: Slot) -> None:
+        """A process begins, with all pages that those of its place that were killed have had, and handles them well."""
+        worker = self._zygote.start()
+        slot.worker = worker
+        worker.tell("open", self._now, (self._directory, self._grace))
+        worker.answer()
+        number = len(self._model.lives)
+        slot.life = self._model.lives[number] = Life(number, self._grace, self._behind)
+        self._note(f"run {number} starts")
+        COUNTED["starts"] += 1
+        pages, slot.pages = slot.pages, []
+        if pages:
+            COUNTED["restarts"] += 1
+        rest = list(dict.fromkeys(pages))
+        slot.pages = rest.copy()  # also where it is killed before it comes so far
+        for page in rest:
+            if self._offer(slot, page, listed=True):
+                self._handle(slot, -1, well=True, fraction=1.0)
+
+    def _offer(self, slot: Slot, page: _Page, *, listed: bool = False) -> bool:
+        """Offer *page*; whether it passes."""
+        assert slot.worker is not None
+        assert slot.life is not None
+        if not listed:
+            slot.pages.append(page)
+        slot.worker.tell("offer", self._now, signed(*page))
+        decision = slot.worker.answer()
+        self._explain([(slot.life, page, decision)])
+        assert isinstance(decision, Decision)
+        return decision.passes
+
+    def _explain(self, answers: Sequence[_Answer], killed: Life | None = None) -> None:
+        """Take answers into the model that came at once, and so in one order or the other.
+
+        Args:
+            killed: who was killed meanwhile; whether before another answer was made or after it is not known.
+        """
+        for life, (content, url), decision in answers:
+            self._note(
+                f"run {life.number} offers {content} at {url}: {decision}, claim {getattr(decision, 'claim', None)}"
+            )
+            if not isinstance(decision, Decision):
+                life.may_have_touched(self._true)
+                continue
+            life.touch(self._true)
+            COUNTED["answers"] += 1
+            COUNTED["drops"] += not decision.passes
+            COUNTED["pages alike to one that is being handled"] += decision.reason == BEING_HANDLED
+            if decision.passes:
+                life.open.append((decision, content))
+            else:
+                life.owed.append(content)
+        explanations = [
+            found
+            for order in (answers, answers[::-1])
+            for survived in ((True, False) if killed else (True,))
+            if (found := self._explained(order, killed, survived)) is not None
+        ]
+        self._require(bool(explanations), self._model.records, *self._model.lives.values())
+        urls = {url for found in explanations for url in found}
+        self._model.records = {
+            url: frozenset().union(*(found.get(url, _NOTHING) for found in explanations)) for url in urls
+        }
+
+    def _explained(self, order: Sequence[_Answer], killed: Life | None, survived: bool) -> Records | None:
+        """What may stand after *order*, if it is right where *killed* has *survived* the answers of others."""
+        found: Records | None = self._model.records
+        for life, page, decision in order:
+            if killed is not None:
+                killed.lives = survived or life is killed
+            found = found and self._model.after_offer(found, life.number, page, decision)
+        if killed is not None:
+            killed.lives = False
+        return found
+
+    def _handle(self, slot: Slot, which: int, well: bool, fraction: float) -> None:
+        """What the process has to do with a page that has passed: store it, then settle it; or neither."""
+        assert slot.worker is not None
+        assert slot.life is not None
+        decision, content = slot.life.open.pop(which)
+        if well:
+            self._store(slot.life, content, fraction)
+            slot.life.owed.append(content)
+        slot.worker.tell("settle" if well else "release", self._now, decision)
+        answer = slot.worker.answer()
+        self._end_claim(slot.life, decision, well, answer)
+
+    def _end_claim(self, life: Life, decision: Decision, well: bool, answer: Any) -> None:
+        self._note(f"run {life.number} ends claim {decision.claim} of {decision.url}, well: {well}: {answer}")
+        self._require(self._model.end_claim(life, decision, self._true, well, answer), self._model.records)
+
+    def _store(self, life: Life, content: int, fraction: float) -> None:
+        """*content* will be on disk after a *fraction* of the grace."""
+        life.buffer.append((content, self._true + fraction * life.grace))
+        self._write(life)
+
+    def _write(self, life: Life) -> None:
+        """What is due is on disk."""
+        self._stored.update(content for content, due in life.buffer if due <= self._true)
+        life.buffer = [(content, due) for content, due in life.buffer if due > self._true]
+
+    def _flush(self, life: Life) -> None:
+        self._stored.update(content for content, _ in life.buffer)
+        life.buffer.clear()
+
+    def _pass(self, seconds: float, graces: int) -> None:
+        passed = seconds + graces * self._grace
+        self._note(f"{passed} seconds")
+        if passed < 0 and graces <= 0:
+            self._behind -= passed
+        self._true += max(passed, 0.0)
+        for slot in self._slots:
+            if slot.life is not None:
+                self._write(slot.life)
+
+    def _close(self, slot: Slot) -> None:
+        """The process stores what it has, says goodbye and ends; its list is done."""
+        assert slot.worker is not None
+        assert slot.life is not None
+        self._flush(slot.life)
+        slot.worker.tell("close", self._now)
+        slot.worker.answer()
+        slot.worker.leave()
+        self._note(f"run {slot.life.number} has ended")
+        slot.life.lives, slot.life.said_goodbye = False, True
+        self._owed.update(slot.life.owed)
+        slot.worker, slot.life, slot.pages = None, None, []
+        COUNTED["goodbyes"] += 1
+
+    def _kill_in_the_middle(self, slot: Slot, worker: Worker, delay: float) -> Any:
+        """Kill a process that has something to do; returns its answer, if it came so far."""
+        time.sleep(delay / 1000)
+        answer = self._killed(slot, worker)
+        COUNTED["kills in the middle"] += 1
+        COUNTED["kills in the middle, after the answer"] += answer is not _Nothing
+        return answer
+
+    def _killed(self, slot: Slot, worker: Worker) -> Any:
+        answer = worker.kill()
+        assert slot.life is not None
+        slot.life.lives = False
+        COUNTED["items lost with their process"] += len(slot.life.buffer)
+        self._note(f"run {slot.life.number} was killed: {answer}")
+        slot.worker, slot.life = None, None
+        COUNTED["kills"] += 1
+        return answer
+
+
+def _run(zygote: Zygote, examples: int, steps: int) -> None:
+    COUNTED.clear()
+    BROKEN.clear()
+    bounds = settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+    )
+
+    class OfZygote(NothingLost):
+        def __init__(self) -> None:
+            super().__init__(zygote)
+
+    run_state_machine_as_test(OfZygote, settings=bounds)
+    print("\n" + ", ".join(f"{count} {what}" for what, count in COUNTED.items()))
+    assert not BROKEN, BROKEN[0]
+    assert COUNTED["kills"] > 0
+    assert COUNTED["drops"] > 0
+
+
+@pytest.fixture(scope="module")
+def zygote_process() -> Iterator[Zygote]:
+    with Zygote() as started:
+        yield started
+
+
+def test_nothing_is_lost_whoever_is_killed(zygote_process: Zygote) -> None:
+    _run(zygote_process, 60, 30)
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_whoever_is_killed_for_long(zygote_process: Zygote) -> None:
+    _run(zygote_process, 1000, 50)

@@ -1,0 +1,714 @@
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from datetime import datetime, timedelta, timezone
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import lxml.html
+import numpy as np
+import pytest
+from lxml.html import HtmlElement
+from msgspec.structs import replace
+from typer.testing import CliRunner, Result
+
+from crawler_dedup import Config, Deduplicator, PermutedIndex, SignedPage, Verdict
+from crawler_dedup.cli import app
+from crawler_dedup.hamming import distance
+from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.records import Record
+from crawler_dedup.index.store import Store
+from crawler_dedup.journal.reader import Journals
+from crawler_dedup.journal.writer import Entry, Event, Journal, entry_of
+from crawler_dedup.report import Figures, gather, render
+from crawler_dedup.report.figures import Bucket, Count, Pages
+from crawler_dedup.report.heaviest import Heaviest
+from crawler_dedup.report.page import plain
+from crawler_dedup.report.spread import Signatures, expected_leading
+from crawler_dedup.report.timeline import Timeline
+from crawler_dedup.signedpage import Kind
+from tests.support.crawling import article
+from tests.support.indexing import FILING, clusters
+
+CONFIG = Config(tokenizer="bigrams")
+BEGAN = datetime(2026, 11, 21, 18, tzinfo=timezone.utc)
+RUN, OTHER_RUN = 0xABC, 0xDEF
+
+
+def make_index(directory: Path, records: Iterable[Record] = (), config: Config = CONFIG) -> Path:
+    with Deduplicator.open(directory, config):
+        pass
+    store = Store.attach(directory)
+    store.merge(list(records), FILING)
+    store.close()
+    return directory
+
+
+def record(number: int, signature: int, *, url: str = "", run: int = RUN, **page: Any) -> Record:
+    url = url or f"http://a.org/{number}"
+    filed = int(BEGAN.timestamp()) + number
+    signed = replace(SignedPage(url, url, "site", signature=signature), **page)
+    return Record(signed, run=run, filed=filed, seen=filed, settled=filed)
+
+
+def entry(number: int = 0, event: Event = "drop", **fields: Any) -> Entry:
+    time = (BEGAN + timedelta(seconds=number)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    is_duplicate = event in ("drop", "mark")
+    made = Entry(
+        version=1,
+        time=time,
+        run=f"{RUN:08x}",
+        event=event,
+        spider="news",
+        scope="site",
+        url=f"http://b.org/{number}",
+        kept_url="http://a.org/0" if is_duplicate else "",
+        rule="alike" if is_duplicate else "",
+        distance=3 if is_duplicate else None,
+        resemblance=0.91 if is_duplicate else None,
+        coverage=0.95 if is_duplicate else None,
+        bytes=1000,
+        links=10,
+    )
+    return replace(made, **fields)
+
+
+def write_journal(directory: Path, entries: Iterable[Entry], name: str = "journal-1.jsonl") -> Path:
+    journal = Journal(directory / name, 1 << 30)
+    for one in entries:
+        journal.write(one)
+    journal.close()
+    return directory / name
+
+
+def gathered(directory: Path, run: str = "") -> Figures:
+    with closing(open_pages(directory)) as pages:
+        return gather(pages, Journals.beside(directory, CONFIG.journal), run)
+
+
+def page_of(directory: Path, config: Config = CONFIG) -> str:
+    return render(gathered(directory), config, BEGAN)
+
+
+def parsed(content: str) -> HtmlElement:
+    return lxml.html.document_fromstring(content)
+
+
+def text_of(element: HtmlElement) -> str:
+    words = " ".join(str(one) for one in element.xpath(".//text()[not(ancestor::style)]")).split()
+    return re.sub(r" ([.,;:)])", r"\1", " ".join(words))
+
+
+def charts_in(content: str) -> list[str]:
+    return [text_of(one) for one in parsed(content).xpath("//figure/figcaption")]
+
+
+def cli(*arguments: object, status: int = 0) -> Result:
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["report", *map(str, arguments)])
+    assert isinstance(result.exception, (SystemExit, type(None))), result.exception
+    assert result.exit_code == status, result.output
+    return result
+
+
+def said(result: Result) -> str:
+    return " ".join(result.output.replace("│", " ").split())
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index with a journal that has something for every section."""
+    directory = tmp_path_factory.mktemp("full") / "index"
+    make_index(directory, [record(number, one, title=f"Page {number}") for number, one in enumerate(clusters(1, 300))])
+    entries = [entry(number, "drop", distance=number % 8) for number in range(40)]
+    entries += [entry(50, "unchecked", reason="too little text"), entry(51, "unchanged", kept_url="http://b.org/51")]
+    entries += [entry(52, "watchdog", kept_url="http://a.org/0"), entry(53, "mark")]
+    write_journal(directory, entries)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def full_page(full: Path) -> str:
+    return page_of(full)
+
+
+# Figures
+
+
+def test_a_crawl_is_counted_as_its_decisions_say(tmp_path: Path) -> None:
+    verdicts: Counter[Verdict] = Counter()
+    directory = tmp_path / "index"
+    journal = Journal(directory / "journal-1.jsonl", 1 << 20)
+    with Deduplicator.open(directory, CONFIG) as deduplicator:
+        visits = [(f"http://a.org/{seed}", article(seed)) for seed in range(5)]
+        visits += [(f"http://b.org/{seed}", article(seed, frame="mirror")) for seed in range(4)]
+        visits += [(f"http://a.org/{seed}", article(seed)) for seed in range(3)]
+        visits += [("http://a.org/short", "<p>short</p>"), ("http://a.org/again", article(0, frame="print"))]
+        for url, body in visits:
+            page = deduplicator.sign(url, body.encode())
+            (decision,) = deduplicator.decide([page])
+            verdicts[decision.verdict] += 1
+            events: dict[Verdict, Event] = {
+                Verdict.DUPLICATE: "drop",
+                Verdict.UNCHANGED: "unchanged",
+                Verdict.UNCHECKED: "unchecked",
+            }
+            if event := events.get(decision.verdict):
+                journal.write(entry_of(event, decision, page, run=RUN, spider="news"))
+    journal.close()
+    assert verdicts == {Verdict.NEW: 5, Verdict.DUPLICATE: 5, Verdict.UNCHANGED: 3, Verdict.UNCHECKED: 1}
+    found = gathered(directory)
+    assert found.total == Pages(kept=5, dropped=5, unchanged=3, unchecked=1)
+    assert dict(found.hosts) == {
+        "a.org": Pages(kept=5, dropped=1, unchanged=3, unchecked=1),
+        "b.org": Pages(dropped=4),
+    }
+    assert dict(found.groups).keys() == {"http://a.org/0"}  # the others have one
+    ((_, group),) = found.groups
+    assert (group.number, group.is_kept, group.examples) == (2, True, ["http://b.org/0", "http://a.org/again"])
+    assert (found.group_count, found.several_count) == (4, 1)
+    (pair,) = found.pairs
+    assert (pair.first, pair.second, pair.by_second, pair.by_first) == ("a.org", "b.org", 0, 4)
+    assert (pair.share_of_first, pair.share_of_second) == (0, 1)
+    assert (pair.example_of_first, pair.example_of_second) == ("", "http://b.org/0")
+
+
+def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
+    source = random.Random(5)
+    hosts = [f"h{number}.org" for number in range(40)]
+    records = [
+        record(
+            number,
+            signature,
+            url=f"http://{source.choice(hosts)}/{number}",
+            run=source.choice([RUN, OTHER_RUN]),
+            kind=source.choice([Kind.TEXT, Kind.TEXT, Kind.LIST]),
+            scope=source.choice(["one", "two"]),
+        )
+        for number, signature in enumerate(clusters(3, 500))
+    ]
+    events: list[Event] = ["drop", "drop", "mark", "unchanged", "unchecked"]
+    entries = [
+        entry(
+            source.randrange(5000),
+            source.choice(events),
+            url=f"http://{source.choice(hosts)}/{source.randrange(3000)}",
+            kept_url=source.choice(records[:90]).page.url,
+            rule=source.choice(["alike", "same bytes", "same list"]),
+            reason=source.choice(["error", "too little text"]),
+            run=f"{source.choice([RUN, OTHER_RUN]):08x}",
+            distance=source.choice([None, *range(8)]),
+            resemblance=source.random(),
+            bytes=source.randrange(9000),
+            links=source.randrange(90),
+        )
+        for _ in range(2000)
+    ]
+    directory = make_index(tmp_path / "index", records)
+    write_journal(directory, entries)
+    for run in ("", f"{RUN:08x}"):
+        found = gathered(directory, run)
+        noted = [one for one in entries if run in ("", one.run)]
+        kept = [one for one in records if run in ("", f"{one.run:08x}")]
+        duplicates = [one for one in noted if one.event in ("drop", "mark")]
+        events_of = Counter(one.event for one in noted)
+        assert found.total == Pages(
+            len(kept), events_of["drop"], events_of["mark"], events_of["unchanged"], events_of["unchecked"]
+        )
+        assert found.dropped.bytes == sum(one.bytes for one in noted if one.event == "drop")
+        assert found.marked.links == sum(one.links for one in noted if one.event == "mark")
+        assert found.distances == Counter(one.distance for one in duplicates if one.distance is not None)
+        assert sum(found.resemblances.values()) == len(duplicates)
+        assert dict(found.rules) == Counter(one.rule for one in duplicates)
+        assert dict(found.reasons) == Counter(one.reason for one in noted if one.event == "unchecked")
+        by_host = Counter(urlsplit(one.url).netloc for one in noted)
+        by_host.update(urlsplit(one.page.url).netloc for one in kept)
+        assert [pages.number for _, pages in found.hosts] == [number for _, number in by_host.most_common(25)]
+        assert all(pages.number == by_host[host] for host, pages in found.hosts)
+        assert (found.host_count, found.is_cut) == (40, False)
+        assert sum((pages for _, pages in found.hosts), found.other_hosts) == found.total
+        assert sum(one.duplicates for one in found.buckets) == len(duplicates)
+        assert sum(one.kept for one in found.buckets) == len(kept)
+        swallowed = Counter(one.kept_url for one in duplicates)
+        assert [group.number for _, group in found.groups] == [number for _, number in swallowed.most_common(20)]
+        between = Counter((urlsplit(one.url).netloc, urlsplit(one.kept_url).netloc) for one in duplicates)
+        for pair in found.pairs:
+            assert pair.by_second == between[pair.first, pair.second]
+            assert pair.by_first == between[pair.second, pair.first]
+            assert pair.share_of_first == pair.by_second / by_host[pair.first]
+            assert (urlsplit(pair.example_of_first).netloc == pair.first) == bool(pair.by_second)
+        assert {number for number, _ in found.runs} == ({run} if run else {f"{RUN:08x}", f"{OTHER_RUN:08x}"})
+        assert sum((one.pages for _, one in found.runs), Pages()) == found.total
+
+
+def test_how_signatures_lie_is_what_a_plain_count_says() -> None:
+    kept = [record(number, one, scope="ab"[number % 2]).page for number, one in enumerate(clusters(2, 400))]
+    signatures = Signatures()
+    for at in range(0, 400, 150):
+        signatures.add(kept[at : at + 150])
+    found = signatures.spread()
+    assert found is not None
+    nearest = [
+        min(distance(one.signature, other.signature) for other in kept if other is not one and other.scope == one.scope)
+        for one in kept
+    ]
+    assert list(found.nearest) == [nearest.count(bits) for bits in range(65)]
+    in_order = sorted(one.signature for one in kept)
+    differing = [one ^ other for one, other in pairwise(in_order)]
+    assert list(found.leading) == [sum(64 - one.bit_length() == bit for one in differing if one) for bit in range(64)]
+    assert found.equal == differing.count(0) > 0
+    assert list(found.intervals) == [sum(one >> 57 == part for one in in_order) for part in range(128)]
+    assert (found.kept, found.drawn, found.asked) == (400, 400, 400)
+
+
+def test_of_too_many_signatures_each_is_drawn_as_likely() -> None:
+    pages = [record(0, one).page for one in range(100)]
+    drawn: Counter[int] = Counter()
+    signatures = Signatures(held=50)
+    for _ in range(400):
+        signatures.add(pages)
+    found = signatures.spread()
+    assert found is not None
+    assert (found.kept, found.drawn, sum(found.nearest)) == (40_000, 50, 50)
+    for seed in range(300):
+        signatures = Signatures(held=20)
+        signatures._source = np.random.default_rng(seed)
+        for at in range(0, 100, 30):
+            signatures.add(pages[at : at + 30])
+        drawn.update(signatures._signatures[:20].tolist())
+    assert len(drawn) == 100
+    assert 30 < min(drawn.values()) < max(drawn.values()) < 100  # 60 are expected
+
+
+@pytest.mark.parametrize("number", [2, 100, 3000])
+def test_the_line_for_random_signatures_is_what_random_signatures_give(number: int) -> None:
+    source, rounds = np.random.default_rng(1), 100
+    found = np.zeros(64)
+    for _ in range(rounds):
+        drawn = np.sort(source.integers(0, 1 << 64, number, dtype=np.uint64))
+        for one in (drawn[1:] ^ drawn[:-1]).tolist():
+            found[64 - one.bit_length()] += 1 / rounds
+    expected = expected_leading(number)
+    assert abs(expected.sum() - (number - 1)) < 0.01
+    assert np.abs(found - expected).max() < 4 * (number / rounds) ** 0.5
+
+
+def test_counting_is_bounded_and_keeps_what_is_heavy() -> None:
+    counts: Heaviest[str, Count] = Heaviest(Count, limit=100)
+    for number in range(10_000):
+        counts.of(f"light {number}").number += 1
+        if number % 3 == 0:
+            counts.of(f"heavy {number % 5}").number += 1
+    assert len(counts) <= 200
+    assert counts.has_forgotten
+    assert [(key, count.number) for key, count in counts.top(5)] == [
+        (f"heavy {number}", sum(one % 5 == number for one in range(0, 10_000, 3))) for number in (0, 1, 3, 4, 2)
+    ]
+
+
+@pytest.mark.parametrize("span", [0, 40, 3_000, 90_000, 40_000_000, 1_000_000_000])
+def test_time_is_cut_into_as_many_parts_as_a_chart_takes(span: int) -> None:
+    timeline, source = Timeline(), random.Random(span)
+    first = int(BEGAN.timestamp()) - span // 2
+    times = [first, first + span, *(first + source.randint(0, span) for _ in range(10_000))]
+    for number, time in enumerate(times):
+        timeline.add(time, kept=number % 2, duplicates=1)
+    width, buckets = timeline.shown()
+    assert sum(one.duplicates for one in buckets) == len(times)
+    assert sum(one.kept for one in buckets) == len(times) // 2
+    assert [one.start for one in buckets] == list(range(buckets[0].start, buckets[-1].start + 1, width))
+    assert buckets[0].start <= first < buckets[0].start + width
+    assert len(buckets) <= 48 or width == 28 * 86_400
+    at = source.choice(buckets)
+    assert at.duplicates == sum(at.start <= time < at.start + width for time in times)
+
+
+def test_times_that_cannot_be_are_left_out() -> None:
+    timeline = Timeline()
+    for time in (-5.0, 0.0, 1e9 - 1e8, 1e18, float("inf"), float("nan")):
+        timeline.add(time, kept=1)
+    assert timeline.shown()[1] == []
+    timeline.add(1e9, kept=1)
+    assert timeline.shown()[1] == [Bucket(1_000_000_000, 1, 0)]
+
+
+def test_an_unchanged_page_that_was_dropped_is_no_duplicate(tmp_path: Path) -> None:
+    directory = make_index(tmp_path / "index", [record(1, 1)])
+    write_journal(directory, [entry(1, "unchanged_dropped", url="http://a.org/1", kept_url="http://a.org/1"), entry(2)])
+    found = gathered(directory)
+    assert found.total == Pages(kept=1, dropped=1, unchanged=1)
+    assert found.dropped.bytes == 2000
+
+
+# The page
+
+
+def test_a_page_has_every_section_and_the_figures_in_it(full_page: str) -> None:
+    root = parsed(full_page)
+    tiles = {text_of(one.find("dt")): text_of(one.find("dd")) for one in root.xpath("//dl[@class='tiles']/div")}
+    assert {name: tiles[name] for name in ("Checked", "Kept", "Duplicates", "Unchanged", "Unchecked")} == {
+        "Checked": "343",
+        "Kept": "300",
+        "Duplicates": "41",
+        "Unchanged": "1",
+        "Unchecked": "1",
+    }
+    assert (tiles["Not stored"], tiles["Not followed"]) == ("40.0 kB", "400")
+    assert charts_in(full_page) == [
+        "Pages over time",
+        "Distance of a duplicate from its kept page",
+        "Distance of a kept page from the nearest other one",
+        "Resemblance",
+        "Coverage",
+        "Signatures in 128 equal parts of their space",
+        "First different bit of neighbours",
+    ]
+    whole = text_of(root)
+    for sentence in (
+        "Of the duplicates 40 were dropped. 1 passed",
+        "1 kept page has duplicates.",
+        "1 case of more than DEDUP_MAX_DUPLICATES pages.",
+        "too little text 1",
+        "1 case of more than",
+        "alike 41",
+        "b.org a.org 41 95.3%",
+        "44 entries in 1 file.",
+        "simhash bits=64",
+        "00000abc news",
+    ):
+        assert sentence in whole
+    assert [text_of(one) for one in root.xpath("//ol[@class='groups']//*[@class='big']")] == ["41"]
+    assert text_of(root.xpath("//*[@class='title']")[0]) == "Page 0"
+
+
+def test_a_page_needs_nothing_else(full_page: str) -> None:
+    root = parsed(full_page)
+    assert not root.xpath("//script | //link | //img | //iframe | //object | //embed | //base | //form | //image")
+    assert not root.xpath("//@*[starts-with(name(), 'on')]")
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            if name in ("src", "data", "srcset") or name.endswith("href"):
+                allowed = re.match(r"https?://" if element.tag == "a" else "#", str(value))
+                assert allowed, (element.tag, name, value)
+    assert "@import" not in full_page
+    assert set(re.findall(r"url\((.)", full_page)) <= {"#"}
+    policy = root.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
+
+
+def test_charts_say_what_they_show_take_the_colours_of_the_page_and_have_ids_of_their_own(
+    full: Path, full_page: str
+) -> None:
+    root = parsed(full_page)
+    drawings = root.xpath("//figure/svg")
+    assert len(drawings) == 7
+    assert all(one.get("role") == "img" for one in drawings)
+    labels = [one.get("aria-label") or "" for one in drawings]
+    assert all(re.search(r"\d", label) for label in labels)
+    spread = gathered(full).spread
+    assert spread is not None
+    assert labels[2] == f"{sum(spread.nearest[:8])} of 300 kept pages have another kept one within 7 bits."
+    ids = [str(one) for one in root.xpath("//@id")]
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r"#[0-9a-f]{6}\b", full_page)) <= set(re.findall(r"--[\w-]+: (#[0-9a-f]{6});", full_page))
+    assert len(root.xpath("//figure/details/table")) == 7
+
+
+def test_the_same_input_makes_the_same_page(full: Path, full_page: str) -> None:
+    assert page_of(full) == full_page
+
+
+@pytest.mark.parametrize("ground", ["--card", "--back"])
+@pytest.mark.parametrize("scheme", [0, 1])
+def test_colours_can_be_told_apart(full_page: str, ground: str, scheme: int) -> None:
+    blocks = re.findall(r":root \{(.*?)\}", full_page, flags=re.DOTALL)
+    colours = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{3,6});", blocks[scheme]))
+    for name in ("--text", "--soft", "--link"):
+        assert _contrast(colours[name], colours[ground]) >= 4.5, name
+    for name in ("--kept", "--duplicates", "--limit"):  # WCAG 2.2, 1.4.11
+        assert _contrast(colours[name], colours[ground]) >= 3, name
+
+
+def _contrast(one: str, other: str) -> float:
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * one for one in colour[1:])
+    parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    return sum(one * weight for one, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
+
+
+# What is hostile
+
+HOSTILE = [
+    "javascript:alert(1)",
+    "java\nscript:alert(1)",
+    " javascript:alert(1)",
+    "JaVaScRiPt://a.org/%0aalert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    'http://a.org/"onmouseover="alert(1)',
+    "http://a.org/<script>alert(1)</script>",
+    "http://a.org/\u202egpj.exe",
+    "http://a.org/\x00\x1b]0;title\x07",
+    "http://a.org/{{ 7 * 7 }}{% raw %}",
+    "http://a.org/' style='background:url(http://evil.example/)",
+    "http://[::1/broken",
+    "http:///no-host",
+    "http://a.org/" + "long" * 10_000,
+    "http://$a_{b}^{c}$.org/&amp;<b>",
+]
+
+
+def test_hostile_addresses_and_titles_are_text(tmp_path: Path) -> None:
+    directory = tmp_path / "index"
+    titles = [
+        "</title><script>alert(1)</script>",
+        "\u202eright to left\u2066",
+        "<img src=x onerror=alert(1)>",
+        "\x1b[31m",
+    ]
+    records = [
+        record(number, one, url=url, title=titles[number % 4])
+        for number, (url, one) in enumerate(zip(HOSTILE, clusters(1, 99), strict=False))
+    ]
+    make_index(directory, records)
+    entries = [
+        entry(number, "drop", url=f"{url}#{number}", kept_url=url, rule="<script>", scope="site", spider="<b>")
+        for number in range(3)
+        for url in HOSTILE
+    ]
+    entries += [entry(0, "watchdog", kept_url=url, url=url, time="<i>", run="<u>") for url in HOSTILE]
+    entries += [entry(0, "unchecked", url=url, reason="</style><script>alert(1)</script>") for url in HOSTILE]
+    write_journal(directory, entries, "journal-<script>.jsonl")
+    (directory / "journal-<b>.jsonl").write_text("half\n")
+    content = page_of(directory)
+    root = parsed(content)
+    assert not root.xpath("//script | //img | //main//title | //main//style | //b | //u")
+    assert not root.xpath("//@*[starts-with(name(), 'on')]")
+    assert {str(one).split(":")[0] for one in root.xpath("//a/@href")} == {"http"}
+    assert {str(one) for one in root.xpath("//a/@rel")} == {"noreferrer noopener nofollow"}
+    assert set(re.findall(r"url\((.)", "".join(map(str, root.xpath("//@style | //style/text()"))))) <= {"#"}
+    assert all(one.isprintable() or one == "\n" for one in content)
+    assert len(content) < 500_000
+    assert "{{ 7 * 7 }}" in content
+    assert "javascript:alert(1)" in text_of(root)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (" a \n b\u00a0c ", "a b c"),
+        ("\u202eabc\u2066", "\ufffdabc\ufffd"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("\x1b[31m\ud800", "\ufffd[31m\ufffd"),
+        ("x" * 200, "x" * 159 + "…"),
+    ],
+)
+def test_text_of_pages_is_shown_without_what_steers(text: str, shown: str) -> None:
+    assert plain(text) == shown
+
+
+# What is missing
+
+
+def test_an_index_that_holds_nothing(tmp_path: Path) -> None:
+    content = page_of(make_index(tmp_path / "index"))
+    assert "The index holds no page." in text_of(parsed(content))
+    assert "There is no journal beside this index" in text_of(parsed(content))
+    assert charts_in(content) == []
+
+
+def test_without_a_journal_only_the_index_is_shown(tmp_path: Path) -> None:
+    kept = [record(number, one) for number, one in enumerate(clusters(1, 50))]
+    content = page_of(make_index(tmp_path / "index", kept))
+    whole = text_of(parsed(content))
+    assert "There is no journal beside this index, so only what the index holds is shown" in whole
+    assert "Duplicates" not in [text_of(one) for one in parsed(content).xpath("//dt")]
+    assert "Hosts of which one stands for another" not in whole
+    assert charts_in(content) == [
+        "Pages over time",
+        "Distance of a kept page from the nearest other one",
+        "Signatures in 128 equal parts of their space",
+        "First different bit of neighbours",
+    ]
+
+
+def test_an_empty_journal_is_told(tmp_path: Path) -> None:
+    directory = make_index(tmp_path / "index", [record(1, 1)])
+    (directory / "journal-1.jsonl").touch()
+    assert "The journal has no entry" in text_of(parsed(page_of(directory)))
+
+
+def test_lines_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    directory = make_index(tmp_path / "index")
+    journal = write_journal(directory, [entry(number) for number in range(44)])
+    with journal.open("ab") as file:
+        file.write(b'{"version":1,"time":"20\n[]\n')
+    whole = text_of(parsed(page_of(directory)))
+    assert "could not be read, and are missing here: 2 in journal-1.jsonl." in whole
+    assert "44 entries in 1 file." in whole
+
+
+def test_a_dry_run_is_called_so(tmp_path: Path) -> None:
+    directory = make_index(tmp_path / "index", [record(0, 1)])
+    write_journal(directory, [entry(number, "mark") for number in range(3)])
+    whole = text_of(parsed(page_of(directory)))
+    assert "A dry run: no duplicate was dropped. The 3 pages" in whole
+    assert "3.0 kB of HTML, once duplicates are dropped" in whole
+
+
+NO_SHARES: dict[str, Any] = {"resemblance": None, "coverage": None}
+
+
+@pytest.mark.parametrize(
+    ("kept", "entries", "missing", "sentence"),
+    [
+        ([], [entry()], "nearest other one", ""),
+        ([record(1, 1)], [entry()], "nearest other one", ""),
+        ([record(1, 1)], [entry()], "First different bit", ""),
+        ([record(1, 1, kind=Kind.LIST)], [entry()], "Signatures in 128", "No text is kept, only short pages or lists"),
+        ([], [entry(distance=None)], "Distance of a duplicate", ""),
+        ([], [entry(**NO_SHARES)], "Resemblance", ""),
+        ([], [entry(**NO_SHARES)], "Coverage", ""),
+        ([], [entry(time="once")], "Pages over time", ""),
+        ([record(1, 1)], [entry(1, "unchecked")], "Distance of a duplicate", "The journal tells of no duplicates."),
+        ([], [entry(url="http://a.org/1")], "", "No duplicate has its kept page on another host."),
+        ([], [entry()], "", "None: no kept page stands for suspiciously many."),
+        ([], [entry()], "", "No page: all could be judged."),
+        ([], [entry()], "", "1 kept page has duplicates, none of them more than one."),
+    ],
+)
+def test_a_part_that_has_nothing_to_show_draws_nothing(
+    tmp_path: Path, kept: Sequence[Record], entries: Sequence[Entry], missing: str, sentence: str
+) -> None:
+    directory = make_index(tmp_path / "index", kept)
+    write_journal(directory, entries)
+    content = page_of(directory)
+    assert not missing or not [title for title in charts_in(content) if missing in title]
+    assert sentence in text_of(parsed(content))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"distance": 99},
+        {"distance": -1},
+        {"resemblance": 7.5, "coverage": -3.0},
+        {"resemblance": 0.0, "coverage": 1.0},
+        {"time": "9999-12-31T23:59:59Z"},
+        {"kept_url": "", "url": ""},
+    ],
+)
+def test_odd_figures_of_a_journal_do_no_harm(tmp_path: Path, odd: dict[str, Any]) -> None:
+    directory = make_index(tmp_path / "index", [replace(record(1, 1), filed=1 << 60)])
+    write_journal(directory, [entry(1, **odd), entry(2)])
+    assert "</html>" in page_of(directory)
+
+
+def test_signatures_of_other_schemes_are_hashes(tmp_path: Path) -> None:
+    directory = make_index(tmp_path / "index", config=Config(tokenizer="bigrams", scheme="exact"))
+    with Deduplicator.open(directory, Config(tokenizer="bigrams", scheme="exact")) as deduplicator:
+        for seed in range(3):
+            deduplicator.check(f"http://a.org/{seed}", article(seed).encode())
+    write_journal(directory, [entry(distance=None)])
+    content = page_of(directory)
+    assert charts_in(content) == ["Pages over time", "Resemblance", "Coverage"]
+    assert "Numbers of the scheme exact are hashes" in text_of(parsed(content))
+
+
+# The command
+
+
+def test_the_command_writes_the_page(full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert said(cli(full)).startswith("report.html: ")
+    assert len(parsed((tmp_path / "report.html").read_text(encoding="utf-8")).xpath("//figure")) == 7
+    cli(full, "-o", "other.html", "--run", f"{RUN:08X}")
+    assert "Run 00000abc on the index" in text_of(parsed((tmp_path / "other.html").read_text(encoding="utf-8")))
+
+
+def test_the_limits_that_are_drawn_are_those_of_the_settings(full: Path, tmp_path: Path) -> None:
+    cli(full, "-o", tmp_path / "report.html", "-s", "DEDUP_MAX_DISTANCE=3")
+    root = parsed((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "limit 3" in [text_of(one) for one in root.xpath("//figure//svg//text")]
+    assert "DEDUP_MAX_DISTANCE 3" in text_of(root)
+
+
+def test_journals_that_are_named_are_read(full: Path, tmp_path: Path) -> None:
+    other = write_journal(tmp_path, [entry(number) for number in range(7)], "elsewhere.jsonl")
+    cli(full, "--journal", other, "-o", tmp_path / "report.html")
+    assert "7 entries in 1 file." in text_of(parsed((tmp_path / "report.html").read_text(encoding="utf-8")))
+
+
+def _bare_signatures(directory: Path) -> None:
+    with PermutedIndex.open(directory):
+        pass
+
+
+def _later_journal(directory: Path) -> None:
+    make_index(directory)
+    write_journal(directory, [entry(version=2)])
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "sentence"),
+    [
+        (make_index, ["--run", "0000000a"], "Nothing is known of a run 0000000a"),
+        (make_index, ["--run", "news"], "'news' is no run"),
+        (make_index, ["--journal", "none.jsonl"], "none.jsonl cannot be read"),
+        (make_index, ["-o", "no/such/folder.html"], "No such file or directory"),
+        (lambda _: None, [], "no index"),
+        (_bare_signatures, [], "kind"),
+        (_later_journal, [], "a later version of crawler-dedup"),
+    ],
+)
+def test_a_call_that_cannot_be_answered_is_a_sentence(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[Path], object],
+    arguments: list[str],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "index").mkdir()
+    make(tmp_path / "index")
+    assert sentence in said(cli(tmp_path / "index", *arguments, status=2))
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_hundred_thousand_drops_on_a_thousand_hosts_are_a_small_page(tmp_path: Path) -> None:
+    source = random.Random(1)
+    hosts = [f"www.a-host-with-a-long-name-{number}.example.org" for number in range(1000)]
+    events: list[Event] = ["drop", "drop", "drop", "unchanged", "watchdog"]
+    slug = "a-rather-long-address-" * 6
+    kept = [
+        record(number, one, url=f"http://{source.choice(hosts)}/{slug}{number}", title=slug)
+        for number, one in enumerate(clusters(4, 2000))
+    ]
+    directory = make_index(tmp_path / "index", kept)
+    entries = (
+        entry(
+            number * 60,
+            source.choice(events),
+            url=f"http://{source.choice(hosts)}/print/{slug}{number}",
+            kept_url=source.choice(kept).page.url,
+            run=f"{number // 1000:08x}",
+            distance=number % 8,
+            resemblance=source.random(),
+        )
+        for number in range(100_000)
+    )
+    for part in range(4):
+        write_journal(directory, [next(entries) for _ in range(25_000)], f"journal-{part}.jsonl")
+    found = gathered(directory)
+    assert found.entries == 100_000
+    assert found.host_count == 1000
+    assert len(render(found, CONFIG, BEGAN).encode()) < 1_000_000

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lxml.html import HtmlElement
+
+from crawler_dedup import Config, Deduplicator, IndexMismatch, Verdict
+from crawler_dedup.errors import ConfigError
+from crawler_dedup.signing.extractors import extractor
+from crawler_dedup.signing.maintext import extract
+from crawler_dedup.signing.outline import outline
+from crawler_dedup.signing.paragraphs import paragraphs, text_of
+from crawler_dedup.signing.parsing import parse
+from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
+
+BODY = article("x").encode()
+
+
+def headings(tree: HtmlElement) -> str:
+    """An extractor of one's own: the headings, twenty times."""
+    return " ".join(str(one.text_content()) for one in tree.iter("h1")) * 20
+
+
+def whole(tree: HtmlElement) -> str:
+    """Another one: all that stands in the page."""
+    return str(tree.text_content())
+
+
+class Of:
+    """Where one may be kept."""
+
+    @staticmethod
+    def paragraphs(tree: HtmlElement) -> str:
+        return " ".join(str(one.text_content()) for one in tree.iter("p"))
+
+
+not_callable = "text"
+
+
+def extracted(name: str, body: bytes = BODY) -> str:
+    tree = parse(body)
+    return extractor(name).extract(tree, paragraphs(outline(tree)))
+
+
+# Names
+
+
+def test_the_filters_own_extractor_is_the_default() -> None:
+    assert Config().extractor == "paragraphs"
+    assert extracted("paragraphs") == text_of(paragraphs(outline(parse(BODY))).blocks) != ""
+
+
+def test_trafilatura_goes_by_its_name() -> None:
+    assert extracted("trafilatura") == extract(parse(BODY)) != ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (f"{__name__}.headings", "Article x" * 20),
+        (f"{__name__}:headings", "Article x" * 20),
+        (f"{__name__}:Of.paragraphs", Of.paragraphs(parse(BODY))),
+        (f"{__name__}.Of.paragraphs", Of.paragraphs(parse(BODY))),
+    ],
+)
+def test_a_function_goes_by_its_import_path(name: str, text: str) -> None:
+    assert extracted(Config(extractor=name).extractor) == text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "no_such_package.function",
+        "crawler_dedup.no_such_module",
+        "crawler_dedup.signing.maintext.no_such_function",
+        "crawler_dedup.signing.maintext:no_such_function",
+        "crawler_dedup.signing.maintext:extract:twice",
+        "crawler dedup.maintext.extract",
+        "crawler_dedup..maintext",
+        ".relative",
+        "trailing.",
+        "..",
+    ],
+)
+def test_a_path_that_leads_nowhere_is_a_configuration_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"^DEDUP_EXTRACTOR = '.*' cannot be imported: .") as caught:
+        Deduplicator.open(tmp_path / "index", Config(extractor=name))
+    assert repr(name) in str(caught.value)
+    assert not (tmp_path / "index").exists()
+
+
+@pytest.mark.parametrize("name", ["crawler_dedup.signing.maintext", f"{__name__}.not_callable", f"{__name__}:"])
+def test_a_path_that_leads_to_no_function_is_a_configuration_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"^DEDUP_EXTRACTOR = '.*' is not callable\.$"):
+        Deduplicator.open(tmp_path / "index", Config(extractor=name))
+
+
+@pytest.mark.parametrize("name", ["", "jusText", "paragraph", "extract", 5, None, extract])
+def test_what_is_no_name_at_all_is_a_configuration_error(name: object) -> None:
+    with pytest.raises(ConfigError, match="DEDUP_EXTRACTOR"):
+        Config(extractor=name)  # type: ignore[arg-type]
+
+
+# The index
+
+
+NAMES = ["paragraphs", "trafilatura", f"{__name__}.whole", f"{__name__}.Of.paragraphs"]
+
+
+@pytest.mark.parametrize("other", NAMES)
+@pytest.mark.parametrize("name", NAMES)
+def test_an_index_takes_the_extractor_it_was_made_with_and_no_other(tmp_path: Path, name: str, other: str) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", extractor=name)) as deduplicator:
+        assert deduplicator.check("http://a/1", BODY).verdict is Verdict.NEW
+    config = Config(tokenizer="bigrams", extractor=other)
+    if name == other:
+        with Deduplicator.open(tmp_path, config) as deduplicator:
+            assert deduplicator.check("http://a/2", BODY).verdict is Verdict.DUPLICATE
+        return
+    with pytest.raises(IndexMismatch, match="extractor: index has") as caught:
+        Deduplicator.open(tmp_path, config)
+    assert caught.value.differences == {"extractor": (extractor(name).spec, extractor(other).spec)}
+
+
+def test_specs_tell_every_two_extractors_apart() -> None:
+    assert len({extractor(name).spec for name in NAMES}) == len(NAMES)
+
+
+def test_pages_are_compared_by_what_the_extractor_takes(tmp_path: Path) -> None:
+    config = Config(tokenizer="bigrams", extractor=f"{__name__}.Of.paragraphs", min_features=20)
+    other = article("x", frame="<p>" + " ".join(f"advertisement{number}" for number in range(200)) + "</p>").encode()
+    for name, verdict in (("paragraphs", Verdict.DUPLICATE), (config.extractor, Verdict.NEW)):
+        with Deduplicator.open(tmp_path / name, Config(tokenizer="bigrams", extractor=name)) as deduplicator:
+            deduplicator.check("http://a/1", BODY)
+            assert deduplicator.check("http://a/2", other).verdict is verdict
+
+
+# Extractors that fail
+
+
+FAILING = """
+def raises(tree):
+    raise LookupError("no table of contents")
+
+def nothing(tree):
+    return None
+
+def number(tree):
+    return 5
+
+def raw(tree):
+    return b"raw " * 100
+
+def too_long(tree):
+    return "x" * 2000
+"""
+
+
+def crawl_with(directory: Path, function: str, **settings: object) -> Crawl:
+    directory.mkdir(exist_ok=True)
+    (directory / "own_extractor.py").write_text(FAILING)
+    with Site({"/1": html(article("x")), "/2": html(article("x"))}) as site:
+        chosen = {"DEDUP_EXTRACTOR": f"own_extractor.{function}", **settings}
+        return run_script(directory, WALK, chosen, site=site.url, paths=["/1", "/2"])
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [("raises", "LookupError"), ("nothing", "TypeError"), ("number", "TypeError"), ("raw", "TypeError")],
+)
+def test_no_page_is_lost_to_an_extractor_that_fails(tmp_path: Path, function: str, error: str) -> None:
+    crawl = crawl_with(tmp_path, function)
+    assert crawl.paths() == ["/1", "/2"]
+    assert crawl.counts() == {"checked": 2, "unchecked": 2, "unchecked/error": 2, f"error/{error}": 2}
+    assert len(crawl.lines("WARNING", "passes unchecked")) == 1
+
+
+def test_a_text_beyond_the_limit_is_unchecked(tmp_path: Path) -> None:
+    crawl = crawl_with(tmp_path, "too_long", DEDUP_MAX_CHARS=1000)
+    assert crawl.counts() == {"checked": 2, "unchecked": 2, "unchecked/too_many_characters": 2}
+
+
+def test_outside_of_a_crawl_an_extractors_error_is_raised(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", extractor=f"{__name__}.fails")) as deduplicator:
+        with pytest.raises(LookupError, match="no table of contents"):
+            deduplicator.check("http://a/1", BODY)
+        assert len(deduplicator) == 0
+
+
+def fails(tree: HtmlElement) -> str:
+    raise LookupError("no table of contents")
+
+
+MAIN_TEXT_SPIDER = """
+from crawling import Walker, seen
+from crawler_dedup import main_text
+
+class Spider(Walker):
+    async def parse(self, response):
+        yield {**seen(response), "text": await main_text(response)}
+"""
+
+
+@pytest.mark.parametrize("name", ["paragraphs", "trafilatura", "crawler_dedup.signing.maintext.extract"])
+def test_the_text_for_callbacks_is_trafilaturas_whatever_pages_are_compared_by(tmp_path: Path, name: str) -> None:
+    # trafilatura leaves tables out, the filter does not.
+    table = "".join(f"<tr><td>{cell}</td></tr>" for cell in article("table", count=40).split()[12:])
+    body = article("x").replace("</article>", f"<table>{table}</table></article>")
+    with Site({"/1": html(body)}) as site:
+        crawl = run_script(tmp_path, MAIN_TEXT_SPIDER, {"DEDUP_EXTRACTOR": name}, site=site.url, paths=["/1"])
+    assert crawl.item("/1")["text"] == extract(parse(body.encode()))

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import random
+import sys
+import unicodedata
+from collections import Counter
+from pathlib import Path
+from unicodedata import combining, normalize
+
+import jieba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.signing.features import CutHan, features, han_cutter, normalise, stop_words
+from crawler_dedup.signing.text import Text
+
+bigrams = han_cutter("bigrams", None)
+CHINESE = "停业两年之后，渡口旁边的老茶馆在立春那天重新开门。"
+
+
+def tokenize(text: str, cut_han: CutHan) -> list[str]:
+    return Text(text, cut_han).tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("Hello, World!", ["hello", "world"]),
+        ("ＡＢＣ ﬁne Straße", ["abc", "fine", "straße"]),
+        ("हिन्दी में लिखा है", ["हिन्दी", "में", "लिखा", "है"]),
+        ("مُحَمَّد", ["مُحَمَّد"]),
+        ("ひらがな", ["ひら", "らが", "がな"]),
+        ("ภาษาไทย", ["ภา", "าษ", "ษา", "าไ", "ไท", "ทย"]),
+        ("한국어 문장", ["한국어", "문장"]),
+        ("Python教程3版", ["python", "3", "教程", "版"]),
+        ("茶, かな ภา tea", ["tea", "茶", "かな", "ภา"]),
+        ("", []),
+        ("… — !", []),
+    ],
+)
+def test_each_script_is_cut_by_its_own_rule(text: str, tokens: list[str]) -> None:
+    assert tokenize(text, bigrams) == tokens
+
+
+@given(st.text(st.characters(max_codepoint=0x24FF)))
+def test_text_without_unspaced_scripts_is_cut_the_same_beside_them(text: str) -> None:
+    alone = tokenize(text, bigrams)
+    assert sorted(tokenize(text + "\n中", bigrams)) == sorted([*alone, "中"])
+
+
+@given(st.text())
+def test_compatibility_forms_are_cut_as_what_they_stand_for(text: str) -> None:
+    assert tokenize(text, bigrams) == tokenize(unicodedata.normalize("NFKC", text), bigrams)
+
+
+@pytest.mark.parametrize("mark", ["…", "\u3000", *map(chr, range(0xFF01, 0xFF65))])
+def test_full_width_characters_are_cut_as_the_narrow_ones(mark: str) -> None:
+    texts = [f"a{one}b 中{one}文 か{one}な" for one in (mark, unicodedata.normalize("NFKC", mark))]
+    assert tokenize(texts[0], bigrams) == tokenize(texts[1], bigrams)
+
+
+@pytest.fixture(scope="module")
+def jieba_cut(tmp_path_factory: pytest.TempPathFactory) -> CutHan:
+    return han_cutter("jieba", tmp_path_factory.mktemp("jieba"))
+
+
+RARE = "\u3005\u3007\u3400\u9fff\uf900\ufaff\U00020000\U0003347f"
+
+
+@given(st.text(st.sampled_from(CHINESE + RARE + "教程版本 \nab3かな")))
+def test_rjieba_cuts_as_jieba_does(jieba_cut: CutHan, text: str) -> None:
+    assert tokenize(text, jieba_cut) == tokenize(text, han_cutter("rjieba", None))
+
+
+@pytest.mark.parametrize("name", ["jieba", "rjieba", "bigrams"])
+@given(runs=st.lists(st.text(st.sampled_from(CHINESE + RARE), min_size=1)))
+def test_no_token_reaches_over_the_end_of_a_run(jieba_cut: CutHan, name: str, runs: list[str]) -> None:
+    cut = jieba_cut if name == "jieba" else han_cutter(name, None)
+    one_by_one = [token for run in runs for token in cut([run])]
+    assert list(cut(runs)) == one_by_one
+    if name != "bigrams":
+        assert "".join(one_by_one) == "".join(runs)
+
+
+def test_words_that_no_dictionary_has_are_not_guessed(jieba_cut: CutHan) -> None:
+    assert jieba_cut(["杭研"]) == ["杭", "研"]
+    assert "杭研" in jieba.lcut("他来到了网易杭研大厦")
+
+
+def test_words_added_to_the_global_jieba_change_nothing(tmp_path: Path) -> None:
+    before = tokenize(CHINESE, han_cutter("jieba", tmp_path))
+    jieba.add_word("老茶馆在立春", freq=10_000_000)
+    assert "老茶馆在立春" in jieba.lcut(CHINESE)
+    assert tokenize(CHINESE, han_cutter("jieba", tmp_path)) == before
+
+
+def test_the_compiled_dictionary_stays_in_the_data_directory(tmp_path: Path) -> None:
+    han_cutter("jieba", tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["jieba.cache"]
+
+
+def test_weights_are_the_three_quarter_powers_of_counts_in_whole_64ths() -> None:
+    counted = features(["tram"] * 16 + ["track"] * 5 + ["depot"])
+    assert sorted(counted.weights.tolist()) == [64, 214, 512]
+
+
+def test_stop_words_of_every_language_weigh_half_and_are_no_content() -> None:
+    assert {"the", "的", "und", "les"} <= stop_words()
+    counted = features(["the", "的", "und", "tram"])
+    assert sorted(counted.weights.tolist()) == [32, 32, 32, 64]
+    assert counted.weights[counted.telling].tolist() == [64]
+    assert counted.content.tolist() == [xxh3_64_intdigest(b"tram")]
+
+
+@given(st.lists(st.sampled_from(["tram", "depot", "the", "und", "lime", "茶馆", "的"])))
+def test_each_token_is_one_feature_in_ascending_order(tokens: list[str]) -> None:
+    counted = features(tokens)
+    assert counted.hashes.tolist() == sorted({xxh3_64_intdigest(token.encode()) for token in tokens})
+    assert counted.content.tolist() == sorted(
+        {xxh3_64_intdigest(token.encode()) for token in tokens if token not in stop_words()}
+    )
+    assert len(counted.weights) == len(counted.telling) == len(counted.hashes)
+
+
+def test_features_do_not_depend_on_the_order_of_the_text() -> None:
+    tokens = ["the", "und"] + [f"word{number % 50}" for number in range(200)]
+    shuffled = random.Random(1).sample(tokens, len(tokens))
+    one, other = features(tokens), features(shuffled)
+    assert np.array_equal(one.hashes, other.hashes)
+    assert np.array_equal(one.weights, other.weights)
+    assert np.array_equal(one.telling, other.telling)
+
+
+def test_lone_surrogates_do_not_stop_it() -> None:
+    assert len(features(tokenize("tram \ud800 depot\udfff", bigrams)).hashes) == 2
+
+
+NON_STARTERS = [
+    character for character in map(chr, range(sys.maxunicode + 1)) if combining(normalize("NFKD", character)[0])
+]
+"""All characters whose full decomposition begins with a combining mark."""
+
+
+def longest_row_of_marks(text: str) -> int:
+    """Of combining marks that are sorted when *text* is normalised."""
+    rows = "".join("m" if combining(character) else " " for character in normalize("NFKD", text)).split()
+    return max(map(len, rows), default=0)
+
+
+def test_every_character_that_combines_is_cut_where_it_is_repeated() -> None:
+    for character in NON_STARTERS:
+        assert longest_row_of_marks(normalise(character * 200)) < 100
+
+
+@given(st.text(st.sampled_from([*NON_STARTERS, "a", "\u00e9", "\u1eb7"]), min_size=50, max_size=300))
+def test_no_row_of_marks_is_long_enough_to_make_normalising_slow(text: str) -> None:
+    assert longest_row_of_marks(normalise(text)) < 100
+
+
+@given(st.text(st.characters(categories=["L", "M", "N", "Zs"]), max_size=200))
+def test_text_with_few_marks_in_a_row_is_normalised_and_not_cut(text: str) -> None:
+    if longest_row_of_marks(text) <= 30:
+        assert normalise(text, fold_han=False) == normalize("NFKC", text)[: 2 * len(text) + 100].lower()
+
+
+@given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=20), min_size=1, max_size=20))
+def test_a_long_text_is_normalised_as_in_one_piece(words: list[str]) -> None:
+    text = " ".join(words * (40_000 // sum(map(len, words)) + 1)) + "\u00e9"
+    assert normalise(text, fold_han=False) == normalize("NFKC", text)[: 2 * len(text) + 100].lower()
+
+
+def test_marks_without_end_are_cut_so_that_normalising_them_takes_no_time() -> None:
+    marks = "\u0301\u0327" * 100
+    assert tokenize(f"a{marks}b tram", bigrams) == tokenize(f"a{marks}{marks}b tram", bigrams)
+    assert "tram" in tokenize("e" + "\u0301" * 200_000 + "\u0327" * 200_000 + " tram", bigrams)
+
+
+@given(st.text(st.sampled_from("漢字ab1，。；：？！（）「」…　ＡＢ１ｶﾞ①ﬁ-_＿ é"), max_size=40))
+def test_punctuation_is_no_part_of_any_token_however_wide_it_is(text: str) -> None:
+    folded = unicodedata.normalize("NFKC", text)
+    assert Counter(tokenize(text, bigrams)) == Counter(tokenize(folded, bigrams))

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import opencc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.data import documents
+from crawler_dedup import Config, Decision, Deduplicator, IndexMismatch, Verdict
+from crawler_dedup.hamming import distance
+from crawler_dedup.signedpage import Kind
+from crawler_dedup.signing.features import CutHan, han_cutter, normalise
+from crawler_dedup.signing.han import simplified
+from crawler_dedup.signing.schemes import SimHash
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.text import Text
+from spiders.demo_texts import CHINESE, Article
+
+BLOCKS = (range(0x3400, 0xA000), range(0xF900, 0xFB00), range(0x20000, 0x323B0))
+"""Where Chinese characters stand."""
+EVERYTHING = "".join(map(chr, range(0x110000)))
+ANYTHING = st.text(st.one_of(st.characters(), st.sampled_from("漢龍國語門馬著乾裏麵臺薴汉龙\ufa47\U0002cd8b")))
+WRITINGS = ["s2t", "s2tw", "s2hk"]
+"""Simplified → Traditional as OpenCC's own, of Taiwan, of Hong Kong."""
+
+every_writing = pytest.mark.parametrize("writing", WRITINGS)
+
+
+def in_other_writing(text: str, writing: str = "s2t") -> str:
+    """*text* in Traditional characters, by words: what stands for several is chosen by its neighbours."""
+    converted: str = opencc.OpenCC(writing).convert(text)
+    assert converted != text
+    return converted
+
+
+# Characters
+
+
+@pytest.mark.parametrize(
+    ("traditional", "text"),
+    [
+        ("漢語", "汉语"),
+        ("龍門陣", "龙门阵"),
+        ("裏裡里", "里里里"),
+        ("頭髮發現", "头发发现"),
+        ("瞭解著名", "了解着名"),
+        ("汉语", "汉语"),
+    ],
+)
+def test_a_traditional_character_becomes_its_simplified_form(traditional: str, text: str) -> None:
+    assert simplified(traditional) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The tea house, 1924–2024: naïve Straße",
+        "чайная чай ชา 찻집 चाय",
+        "ひらがな カタカナ ー",
+        "🍵👩‍👩‍👧 ☃\u200d\ufe0f",
+        "\ud800 \udfff\udc00",
+        "\U000323b0\U0003347f\U000e0001\U0010ffff",
+        "\0\n\t\u3000，。《》",
+    ],
+    ids=["empty", "Latin", "other scripts", "kana", "emoji", "lone surrogates", "above the table", "punctuation"],
+)
+def test_everything_else_stays(text: str) -> None:
+    assert simplified(text) == text
+    assert simplified(f"{text}漢{text}") == f"{text}汉{text}"
+
+
+def test_only_chinese_characters_are_folded_and_only_to_such() -> None:
+    folded = simplified(EVERYTHING)
+    assert len(folded) == len(EVERYTHING)
+    changed = [(ord(before), ord(after)) for before, after in zip(EVERYTHING, folded, strict=True) if before != after]
+    assert len(changed) > 3000
+    assert all(any(code in block for block in BLOCKS) for pair in changed for code in pair)
+
+
+def test_what_is_folded_stays_folded_but_for_a_handful() -> None:
+    once = simplified(EVERYTHING)
+    assert sum(before != after for before, after in zip(once, simplified(once), strict=True)) <= 5
+
+
+@given(ANYTHING)
+def test_each_character_is_folded_by_itself(text: str) -> None:
+    folded = simplified(text)
+    assert len(folded) == len(text)
+    assert folded == "".join(map(simplified, text))
+
+
+# Texts
+
+
+@pytest.fixture(scope="module", params=["rjieba", "bigrams"])
+def cut_han(request: pytest.FixtureRequest) -> CutHan:
+    return han_cutter(request.param, None)
+
+
+def differing(one: Text, other: Text) -> float:
+    """The share of tokens that only one of two texts has."""
+    a, b = Counter(one.tokens), Counter(other.tokens)
+    return ((a - b).total() + (b - a).total()) / (a.total() + b.total())
+
+
+@every_writing
+@pytest.mark.parametrize("article", CHINESE, ids=lambda article: article.slug)
+def test_both_writings_of_a_text_have_nearly_the_same_tokens(article: Article, writing: str, cut_han: CutHan) -> None:
+    raw = "\n".join(article.paragraphs)
+    other = in_other_writing(raw, writing)
+    assert differing(Text(raw, cut_han), Text(other, cut_han)) < 0.02
+    assert differing(Text(raw, cut_han, fold_han=False), Text(other, cut_han, fold_han=False)) > 0.3
+
+
+@every_writing
+def test_real_texts_are_signed_alike_in_both_writings(data: Path, writing: str) -> None:
+    gold = documents(data, "gold/gold.jsonl")
+    texts = [one["text"] for one in gold if one["lang"].startswith("zh") and len(one["text"]) >= 200]
+    assert len(texts) > 20
+    cut_han, scheme = han_cutter("rjieba", None), SimHash()
+    for raw in texts:
+        new, kept = (scheme.sign(Text(one, cut_han)) for one in (in_other_writing(raw, writing), raw))
+        assert distance(new.number, kept.number) <= Config.max_distance
+
+
+@given(ANYTHING)
+def test_folding_is_all_that_the_setting_changes(raw: str) -> None:
+    assert normalise(raw) == simplified(normalise(raw, fold_han=False))
+
+
+def test_nothing_is_folded_where_that_is_turned_off() -> None:
+    chinese = "".join(map(chr, range(0x4E00, 0xA000)))
+    assert normalise(chinese, fold_han=False) == chinese
+    text = Text("茶館 TEA ＡＢ", han_cutter("bigrams", None), fold_han=False)
+    assert (text.plain, text.units) == ("茶館 tea ab", ["茶", "館", "tea", "ab"])
+    assert sorted(text.tokens) == ["ab", "tea", "茶館"]
+
+
+# Pages
+
+
+def page(article: Article, kind: Kind, title: str) -> str:
+    paragraphs = "".join(f"<p>{paragraph}</p>" for paragraph in article.paragraphs)
+    links = "".join(
+        f'<li><a href="/{article.slug}/{number}">{text[:6]}</a> {text[6:10]}'
+        for number, text in enumerate("".join(article.paragraphs).split("，"))
+    )
+    content = {
+        Kind.TEXT: f"<article>{paragraphs}</article><a href=/next>{article.title}</a>",
+        Kind.SHORT: f"<div>{article.paragraphs[0][:24]}</div><a href=/map>{article.paragraphs[1][:6]}</a>",
+        Kind.LIST: f"<ul>{links}</ul>",
+    }[kind]
+    return f"<html><head><title>{title}</title></head><body>{content}</body></html>"
+
+
+def decisions(directory: Path, kept: list[str], new: list[str], kind: Kind, *, fold_han: bool = True) -> list[Decision]:
+    with Deduplicator.open(directory, Config(tokenizer="rjieba", fold_han=fold_han)) as deduplicator:
+        for number, body in enumerate(kept):
+            assert deduplicator.sign("http://a.org/", body.encode()).kind is kind
+            assert deduplicator.check(f"http://a.org/{number}/", body.encode(), encoding="utf-8").passes
+        return [
+            deduplicator.check(f"http://b.org/{number}/", body.encode(), encoding="utf-8")
+            for number, body in enumerate(new)
+        ]
+
+
+@pytest.mark.parametrize("title", ["Tea & kites", ""], ids=["title in letters", "title in Chinese"])
+@pytest.mark.parametrize("kept_is", ["simplified", "traditional"])
+@pytest.mark.parametrize("writing", ["s2t", "s2hk"])
+@pytest.mark.parametrize("kind", Kind)
+def test_a_page_in_the_other_writing_is_decided_as_the_page_itself(
+    tmp_path: Path, kind: Kind, writing: str, kept_is: str, title: str
+) -> None:
+    simple = [page(article, kind, title or article.title) for article in CHINESE]
+    traditional = [in_other_writing(body, writing) for body in simple]
+    kept = (simple if kept_is == "simplified" else traditional)[:2]
+    found = {
+        name: decisions(tmp_path / name, kept, new, kind)
+        for name, new in (("simplified", simple), ("traditional", traditional))
+    }
+    for made in found.values():
+        assert [one.verdict for one in made] == [Verdict.DUPLICATE, Verdict.DUPLICATE, Verdict.NEW]
+        assert [one.duplicate_of for one in made] == ["http://a.org/0/", "http://a.org/1/", ""]
+
+
+@pytest.mark.parametrize("kind", [Kind.TEXT, Kind.SHORT])
+def test_without_folding_the_other_writing_is_another_page(tmp_path: Path, kind: Kind) -> None:
+    simple = [page(article, kind, "Tea & kites") for article in CHINESE]
+    made = decisions(tmp_path, simple, [in_other_writing(body) for body in simple], kind, fold_han=False)
+    assert [one.verdict for one in made] == [Verdict.NEW] * len(CHINESE)
+
+
+# The index
+
+
+@pytest.mark.parametrize("fold_han", [True, False])
+def test_an_index_that_folds_and_one_that_does_not_are_not_mixed(tmp_path: Path, fold_han: bool) -> None:
+    Deduplicator.open(tmp_path, Config(tokenizer="bigrams", fold_han=fold_han)).close()
+    theirs, ours = ("yes", "no") if fold_han else ("no", "yes")
+    with pytest.raises(IndexMismatch, match=f"fold han: index has '{theirs}' / you have '{ours}'"):
+        Deduplicator.open(tmp_path, Config(tokenizer="bigrams", fold_han=not fold_han))
+    Deduplicator.open(tmp_path, Config(tokenizer="bigrams", fold_han=fold_han)).close()
+
+
+@pytest.mark.parametrize("fold_han", [True, False])
+def test_the_version_of_the_table_is_noted_because_titles_are_always_folded(fold_han: bool) -> None:
+    assert "opencc" in Signer(Config(tokenizer="bigrams", fold_han=fold_han)).libraries

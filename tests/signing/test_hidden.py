@@ -1,0 +1,416 @@
+"""What a page hides covers nothing of another page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+from lxml.html import HtmlElement
+
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
+from crawler_dedup.index.export import Export
+from crawler_dedup.index.maintenance import export_index, import_index, open_pages
+from crawler_dedup.index.records import Record, decode, encode
+from crawler_dedup.rules.table import Pair, compare
+from crawler_dedup.signedpage import Kind
+from crawler_dedup.signing.hidden import without_hidden
+from crawler_dedup.signing.lookup import lookup_of
+from crawler_dedup.signing.outline import outline
+from crawler_dedup.signing.parsing import parse
+from crawler_dedup.signing.signer import Signer
+from tests.support.crawling import WALK, Site, html, run_script, words
+
+HIDERS = [
+    "<div hidden>{}</div>",
+    '<section hidden="until-found">{}</section>',
+    '<div style="display:none">{}</div>',
+    '<div style="visibility: hidden">{}</div>',
+    '<div style="color: red; DISPLAY : None !important ;">{}</div>',
+    '<div class="panel" style="overflow:auto;display:/* closed */none"><section>{}</section></div>',
+]
+TITLE = "Old tram depot becomes a market hall"
+
+
+def sentences(seed: object, count: int = 160) -> list[str]:
+    """Paragraphs of so many different words."""
+    text = words(seed, count)
+    return [f"<p>{' '.join(text[at : at + 20]).capitalize()}.</p>" for at in range(0, count, 20)]
+
+
+def page(*parts: str, title: str = TITLE) -> str:
+    """A page of a paper, with a menu, in which *parts* stand one below the other."""
+    return (
+        f"<!doctype html><html lang=en><head><title>{title}</title></head><body>"
+        '<nav><a href="/">Home</a> <a href="/news">News</a></nav>'
+        f"<main><h1>{title}</h1>{''.join(parts)}</main></body></html>"
+    )
+
+
+def text(seed: object, count: int = 160) -> str:
+    return "".join(sentences(seed, count))
+
+
+def check(deduplicator: Deduplicator, url: str, body: str) -> Decision:
+    return deduplicator.check(url, body.encode())
+
+
+# What stands in a block
+
+
+def shown(markup: str) -> list[str]:
+    return [block.shown for block in outline(parse(markup.encode())).blocks]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "is_shown"),
+    [
+        ("hidden", False),
+        ("HIDDEN=''", False),
+        ("hidden=until-found", False),
+        ("hidden=false", False),
+        ("aria-hidden=true", True),
+        ("class=hidden", True),
+        ("data-hidden", True),
+        ("style='display:none'", False),
+        ("style='  DISPLAY :\tNone  '", False),
+        ("style='color:red;display:none;margin:0'", False),
+        ("style='display:none!important'", False),
+        ("style='display: none ! important; display: block'", False),
+        ("style='display:none; display:block'", True),
+        ("style='display:block; display:none'", False),
+        ("style='display:block !important; display:none'", True),
+        ("style='dis/**/play:none'", True),
+        ("style='/* display:none */ color:red'", True),
+        ("style='display:/* open */none/* later'", False),
+        ("style='background:url(a;display:none)'", True),
+        ("style=\"font-family:'x;display:none'\"", True),
+        ("style='--display:none'", True),
+        ("style='display:inline-block'", True),
+        ("style='display:none;display:bogus'", False),
+        ("style='visibility:hidden;visibility:bogus'", False),
+        ("style='display:none;display:inline flex'", True),
+        ("style='visibility:hidden'", False),
+        ("style='VISIBILITY: Hidden'", False),
+        ("style='visibility:collapse'", False),
+        ("style='visibility:visible'", True),
+        ("style='content-visibility:hidden'", True),
+        ("style='backface-visibility:hidden'", True),
+        ("style='overflow:hidden'", True),
+        ("style=''", True),
+        ("style=display", True),
+    ],
+)
+def test_an_element_is_hidden_by_its_attribute_or_its_own_style(attributes: str, is_shown: bool) -> None:
+    for tag in ("div", "span"):
+        assert shown(f"<{tag} {attributes}>text</{tag}>") == (["text"] if is_shown else [""])
+
+
+@pytest.mark.parametrize(
+    ("markup", "found"),
+    [
+        ("<p>some <b hidden>hidden</b> words</p>", ["some words"]),
+        ("<p>to<span hidden>day</span>gether</p>", ["together"]),
+        ("<p><i hidden>a</i>b<i hidden>c</i>d<i hidden>e</i></p>", ["bd"]),
+        ("<div hidden>a<p>b</p>c</div>d<p>e</p>", ["", "", "", "d", "e"]),
+        ("<div>a<span hidden>b<p>c</p>d</span>e</div>", ["a", "", "e"]),
+        ("<div style='display:none'>a<p style='display:block'>b</p></div>", ["", ""]),
+        ("<div style='visibility:hidden'>a<p style='visibility:visible'>b <b style='visibility:hidden'>c</b></p>d</div>e",
+         ["", "b", "", "e"]),
+        ("<p style='visibility:hidden'>a <b style='visibility:visible'>b</b> c</p>", ["b"]),
+        ("<div style='display:none'>a<p style='visibility:visible'>b</p></div>", ["", ""]),
+        ("<div style='visibility:hidden'>a<p hidden>b<b style='visibility:visible'>c</b></p></div>", ["", ""]),
+        ("<p>a <a href=/x hidden>b</a> <a href=/y>c</a></p>", ["a c"]),
+        ("<p>a<br hidden>b <input hidden> c</p>", ["ab c"]),
+        ("<html hidden><body><p>a</p></body></html><p>b</p>", ["", ""]),
+        ("<body style='visibility:hidden'><p>a</p></body></html><p>b</p><p style='visibility:visible'>c", ["", "", "c"]),
+        ("<body style='display:none'><p>a</p></body>", [""]),
+        ("<p>a</p></html><div hidden>b</div>c", ["a", "", "c"]),
+        ("<p hidden>a<!-- x -->b</p><?y?>c", ["", "c"]),
+    ],
+)  # fmt: skip
+def test_hidden_text_is_not_shown_and_all_else_is(markup: str, found: list[str]) -> None:
+    assert shown(markup) == found
+    if "</html>" not in markup:  # what follows it is none of the tree that is copied
+        assert letters(without_hidden(parse(markup.encode()))) == "".join("".join(found).split())
+
+
+def letters(tree: HtmlElement) -> str:
+    """The text of *tree* without white space."""
+    pieces = tree.xpath("//text()")
+    assert isinstance(pieces, list)
+    return "".join("".join(map(str, pieces)).split())
+
+
+def test_nothing_else_of_a_block_changes() -> None:
+    plain = "<div>a<b>b</b> <a href=/x>c</a><ul><li>d<li>e</ul></div>"
+    for place in ("<div", "<b", "<a", "<li"):
+        hidden = plain.replace(place, f"{place} hidden", 1)
+        assert [block[:4] for block in outline(parse(hidden.encode())).blocks] == [
+            block[:4] for block in outline(parse(plain.encode())).blocks
+        ]
+
+
+MARKUP = st.recursive(
+    st.sampled_from(["a", "b ", "茶", "<br>", "<!-- x -->", " "]),
+    lambda inside: st.builds(
+        "<{0}{1}>{2}</{0}>".format,
+        st.sampled_from(["b", "div", "p", "a href='/x'", "span", "li"]).map(lambda tag: tag.split()[0]),
+        st.sampled_from(
+            ["", "", " hidden", " style='display:none'", " style='visibility:hidden'", " style='visibility:visible'"]
+        ),
+        st.lists(inside, max_size=4).map("".join),
+    ),
+    max_leaves=25,
+)
+
+
+@given(MARKUP)
+def test_blocks_show_what_is_left_of_the_tree_without_hidden_elements(markup: str) -> None:
+    tree = parse(f"<body>{markup}</body>".encode())
+    before = etree.tostring(tree)
+    blocks, left = outline(tree).blocks, without_hidden(tree)
+    assert etree.tostring(tree) == before
+    assert letters(left) == "".join("".join(block.shown for block in blocks).split())
+
+
+# Copies that nobody sees
+
+
+@pytest.mark.parametrize("hider", HIDERS)
+def test_a_hidden_copy_on_another_host_drops_nothing(deduplicator: Deduplicator, hider: str) -> None:
+    decoy = page("<p>Welcome to our shop.</p>", hider.format(text("depot")))
+    assert check(deduplicator, "http://evil.net/", decoy).reason == "mostly hidden"
+    assert check(deduplicator, "http://paper.org/depot", page(text("depot"))).verdict is Verdict.NEW
+    assert check(deduplicator, "http://mirror.org/depot", page(text("depot"))).verdict is Verdict.DUPLICATE
+
+
+@pytest.mark.parametrize("hider", HIDERS)
+def test_a_copy_half_of_which_is_hidden_drops_nothing(deduplicator: Deduplicator, hider: str) -> None:
+    parts = sentences("depot")
+    decoy = page(*parts[:5], hider.format("".join(parts[5:])))
+    assert check(deduplicator, "http://evil.net/", decoy).verdict is Verdict.NEW
+    assert check(deduplicator, "http://paper.org/depot", page(*parts)).verdict is Verdict.NEW
+
+
+def test_a_copy_in_a_hidden_part_of_each_line_drops_nothing(deduplicator: Deduplicator) -> None:
+    text = words("depot")
+    lines = [
+        f"<p>{' '.join(text[at : at + 8])} <b hidden>{' '.join(text[at + 8 : at + 16])}</b></p>"
+        for at in range(0, 160, 16)
+    ]
+    assert check(deduplicator, "http://evil.net/", page(*lines)).verdict is not Verdict.DUPLICATE
+    plain = [f"<p>{' '.join(text[at : at + 16])}</p>" for at in range(0, 160, 16)]
+    assert check(deduplicator, "http://paper.org/depot", page(*plain)).verdict is Verdict.NEW
+
+
+def test_what_a_screen_reader_leaves_out_is_shown(deduplicator: Deduplicator) -> None:
+    kept = page(f"<div aria-hidden=true>{text('depot')}</div>")
+    assert check(deduplicator, "http://a.org/", kept).verdict is Verdict.NEW
+    assert check(deduplicator, "http://b.org/", page(text("depot"))).verdict is Verdict.DUPLICATE
+
+
+def test_a_page_that_a_script_reveals_is_not_judged(deduplicator: Deduplicator) -> None:
+    for root in ("<body style='visibility:hidden'", "<body style='display:none'", "<html hidden"):
+        body = page(text("depot")).replace(root.split()[0], root)
+        for host in ("a.org", "b.org"):
+            decision = check(deduplicator, f"http://{host}/", body)
+            assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "mostly hidden")
+
+
+def test_a_dialog_and_a_menu_beside_the_text_do_not_matter(deduplicator: Deduplicator) -> None:
+    around = f"<div hidden id=consent>{text('cookies', 60)}</div>"
+    body = page(text("depot")).replace("</main>", f"</main>{around}")
+    body_elsewhere = page(text("depot")).replace("<main>", f"{around}<main>")
+    assert check(deduplicator, "http://a.org/", body).verdict is Verdict.NEW
+    assert check(deduplicator, "http://b.org/", body_elsewhere).verdict is Verdict.DUPLICATE
+
+
+PARAGRAPHS = st.integers(0, 255).map(lambda bits: [bits >> place & 1 for place in range(8)])
+
+
+@given(PARAGRAPHS, PARAGRAPHS, st.sampled_from(HIDERS), st.booleans())
+def test_a_page_is_never_covered_by_what_another_one_hides(
+    foreign: list[int], own: list[int], hider: str, separately: bool
+) -> None:
+    """Of a text stands a half at most on the kept page for all to see, with some of that page's own; the rest is hidden."""
+    parts, others = sentences("depot"), sentences("market")
+    for place in range(8):
+        if sum(foreign) > 4:
+            foreign[place] = 0
+    seen = [part for part, is_seen in zip(parts, foreign, strict=True) if is_seen]
+    unseen = [part for part, is_seen in zip(parts, foreign, strict=True) if not is_seen]
+    hidden = [hider.format(part) for part in unseen] if separately else [hider.format("".join(unseen))]
+    kept = page(*seen, *(other for other, is_own in zip(others, own, strict=True) if is_own), *hidden)
+    assert not covers(kept, page(*parts))
+
+
+SIGNER = Signer(Config(tokenizer="bigrams"))
+
+
+def signed(body: str, url: str = "http://a.org/", signer: Signer = SIGNER) -> SignedPage:
+    return signer.sign(url, body.encode(), encoding="utf-8", key=None, scope="")[0]
+
+
+def covers(kept: str, new: str, signer: Signer = SIGNER) -> bool:
+    """Whether a kept page makes a new one on another host a duplicate."""
+    pair = Pair(signed(new, "http://b.org/", signer), signed(kept, signer=signer), signer.config, signer.scheme)
+    return compare(pair) is not None
+
+
+@pytest.mark.parametrize(
+    "scheme", ["simhash", "minhash", "shingling lookup=minima threshold=0.3", "sentences", "checksums"]
+)
+@pytest.mark.parametrize("extractor", ["paragraphs", "trafilatura"])
+def test_with_every_scheme_and_extractor(scheme: str, extractor: str) -> None:
+    signer = Signer(Config(tokenizer="bigrams", scheme=scheme, extractor=extractor))
+    parts = sentences("depot")
+    decoy = page(*parts[:5], f"<div hidden>{''.join(parts[5:])}</div>")
+    assert covers(page(*parts), page(*parts), signer)
+    assert not covers(decoy, page(*parts), signer)
+    assert covers(decoy, decoy.replace("</h1>", "</h1><!-- other bytes -->"), signer)
+
+
+# Tabs and accordions
+
+
+ACCORDION = page(
+    text("depot"),
+    "<h2>Opening hours</h2>", f"<div hidden>{text('hours', 40)}</div>",
+    "<h2>How to get there</h2>", f"<div style='display: none'>{text('way', 40)}</div>",
+)  # fmt: skip
+
+
+def test_two_copies_of_a_page_with_an_accordion_are_duplicates(deduplicator: Deduplicator) -> None:
+    assert check(deduplicator, "http://a.org/depot", ACCORDION).verdict is Verdict.NEW
+    copy = ACCORDION.replace("<nav>", "<nav><a href=/shop>Shop</a> ")
+    assert check(deduplicator, "http://b.org/depot", copy).verdict is Verdict.DUPLICATE
+    assert check(deduplicator, "http://a.org/depot", copy).verdict is Verdict.UNCHANGED
+    assert len(deduplicator) == 1
+
+
+def test_the_open_page_covers_the_closed_one_and_not_the_other_way_round() -> None:
+    opened = ACCORDION.replace(" hidden", "").replace(" style='display: none'", "")
+    assert covers(opened, ACCORDION)
+    assert not covers(ACCORDION, opened)
+
+
+def test_what_a_new_page_hides_must_be_covered_too() -> None:
+    other = ACCORDION.replace(text("hours", 40), text("prices", 60))
+    assert not covers(ACCORDION, other)
+    assert not covers(page(text("depot")), ACCORDION)
+
+
+def test_numbers_of_a_hidden_table_are_not_those_of_the_page() -> None:
+    def table(first: int) -> str:
+        return "".join(f"<p>{name} {first + 7 * place}</p>" for place, name in enumerate(words("rows", 60)))
+
+    decoy = page(text("fees"), table(1000), f"<div hidden>{table(5000)}</div>")
+    new = page(text("fees"), table(5000))
+    assert covers(new, new.replace("</h1>", "</h1> "))
+    assert not covers(decoy, new)
+
+
+# Lists and short pages
+
+
+STORIES = "".join(f"<li><a href=/story/{number}>{' '.join(words(number, 4))}</a></li>" for number in range(8))
+ARCHIVE = page(f"<ul>{STORIES}</ul><p>All stories of the year, the newest one at the top</p>", title="Archive")
+NOTICE = page(
+    "<p>The harbour office stays closed on Monday because of the storm; call the pilot station.</p>"
+    '<img src="/storm.png"><p><a href="/pilots">Pilots</a></p>',
+    title="Closed",
+)
+
+
+@pytest.mark.parametrize(("whole", "kind"), [(ARCHIVE, Kind.LIST), (NOTICE, Kind.SHORT)])
+def test_a_list_and_a_short_page_are_covered_by_their_equals(whole: str, kind: Kind) -> None:
+    assert signed(whole).kind is kind
+    menu = whole.replace("<main>", "<main><div hidden>Close <a href=/news>News</a></div>")
+    assert signed(menu).partly_hidden is not None
+    assert covers(whole, whole + " ")
+    assert covers(menu, menu + " ")
+
+
+@pytest.mark.parametrize(
+    ("whole", "part"),
+    [
+        (ARCHIVE, STORIES),
+        (ARCHIVE, "<p>All stories of the year, the newest one at the top</p>"),
+        (NOTICE, "because of the storm; call the pilot station."),
+        (NOTICE, '<img src="/storm.png">'),
+    ],
+)
+def test_a_list_and_a_short_page_are_not_covered_by_what_is_hidden(whole: str, part: str) -> None:
+    assert part in whole
+    for element in ("<span hidden>{}</span>", "<span style='visibility:hidden'>{}</span>"):
+        assert not covers(whole.replace(part, element.format(part)), whole)
+
+
+def test_links_without_words_in_a_hidden_element_make_no_list() -> None:
+    gallery = page(
+        "".join(f"<a href=/photo/{number}><img src=/{number}.png></a>" for number in range(9)),
+        f"<p>{' '.join(words('gallery', 10))} <a href=/>more of this and of that and of everything</a></p>",
+        title="Photographs",
+    )
+    assert signed(gallery).kind is Kind.LIST
+    decoy = gallery.replace("<a href=/photo", "<a hidden href=/photo")
+    assert covers(gallery, gallery + " ")
+    assert covers(gallery, decoy)
+    assert not covers(decoy, gallery)
+
+
+# What is kept of it
+
+
+def test_a_page_that_hides_nothing_is_kept_as_before(deduplicator: Deduplicator) -> None:
+    plain, hiding = signed(page(text("depot"))), signed(ACCORDION)
+    assert plain.partly_hidden is None
+    assert hiding.partly_hidden is not None
+    assert hiding.partly_hidden.features < hiding.features
+    uncovered = signed(ACCORDION.replace(" hidden", "").replace(" style='display: none'", ""))
+    for name in ("signature", "features", "sketch", "feature_digest", "numbers", "chars", "link_digest", "kind"):
+        assert getattr(uncovered, name) == getattr(hiding, name)
+    repeated = page(text("depot"), f"<div hidden>{sentences('depot')[0]}</div>")
+    assert signed(repeated).partly_hidden is None  # the words stand elsewhere for all to see
+
+
+def test_a_record_of_an_older_index_is_read() -> None:
+    record = Record(signed(page(text("depot"))), settled=1)
+    parts = msgspec.msgpack.decode(encode(record))
+    assert parts[0].pop() is None
+    assert decode(msgspec.msgpack.encode(parts)) == record
+
+
+def test_an_export_keeps_what_a_page_shows(tmp_path: Path) -> None:
+    config = Config(tokenizer="bigrams")
+    with Deduplicator.open(tmp_path / "index", config) as kept:
+        check(kept, "http://evil.net/", page(*sentences("depot")[:5], f"<div hidden>{text('depot')}</div>"))
+        check(kept, "http://a.org/", ACCORDION)
+    pages = open_pages(tmp_path / "index")
+    export_index(pages, tmp_path / "export", lambda _: None)
+    pages.close()
+    import_index(Export(tmp_path / "export"), tmp_path / "copy", lookup_of, lambda _: None, lambda _: None)
+    with Deduplicator.open(tmp_path / "copy", config) as copy:
+        assert check(copy, "http://paper.org/depot", page(text("depot"))).verdict is Verdict.NEW
+        assert check(copy, "http://b.org/", ACCORDION).duplicate_of == "http://a.org/"
+
+
+# In a crawl
+
+
+def test_a_host_that_is_crawled_first_makes_no_page_of_another_disappear(tmp_path: Path) -> None:
+    decoy = page("<p>Welcome to our shop.</p>", f"<div hidden>{text('depot')}</div>")
+    half = page(*sentences("ferry")[:5], f"<div style='display:none'>{''.join(sentences('ferry')[5:])}</div>")
+    with (
+        Site({"/depot": html(decoy), "/ferry": html(half)}) as evil,
+        Site({"/depot": html(page(text("depot"))), "/ferry": html(page(text("ferry")))}) as paper,
+    ):
+        urls = [site.url + path for site in (evil, paper) for path in ("/depot", "/ferry")]
+        crawl = run_script(tmp_path, WALK, site="", paths=urls)
+    assert crawl.drops == []
+    assert crawl.counts()["unchecked/mostly_hidden"] == 1
+    assert {item["url"] for item in crawl.items} >= set(urls)

@@ -1,0 +1,484 @@
+"""Lexica: counted right, written and read, refused where they are damaged, and never mixed."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pypinyin import Style, lazy_pinyin
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup import ConfigError, Deduplicator, IndexMismatch, Verdict
+from crawler_dedup.errors import DedupError
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.export import Export
+from crawler_dedup.signing.features import normalise, units
+from crawler_dedup.signing.letters import LETTERS, NONE, letter_of_each, letters_of
+from crawler_dedup.signing.lexicon import COMMON, SHINGLE, Lexicon, build, general, lexicon_digest, lexicon_of
+from crawler_dedup.signing.lookup import lookup_of
+from crawler_dedup.signing.schemes import NAMES, scheme_of
+from crawler_dedup.signing.text import Text
+from spiders.demo_texts import CHINESE
+from tests.support.prose import ODD, SAMPLES, config, html, prose, text_of
+
+MAGIC = b"crawler-dedup lexicon 1\n"
+WORDS = "tram depot the honey lime 茶馆 老 船夫 don't 3 ชา".split()
+
+
+def hash_of(word: str) -> int:
+    return xxh3_64_intdigest(word.encode("utf-8", "replace"))
+
+
+def rarity_of(found: Lexicon, *words: str) -> list[float]:
+    rarities: list[float] = found.rarity(np.array([hash_of(word) for word in words], dtype=np.uint64)).tolist()
+    return rarities
+
+
+def assert_equal(one: Lexicon, other: Lexicon) -> None:
+    assert one.documents == other.documents
+    assert one.digest == other.digest
+    for name in ("words", "counts", "shingles", "letters"):
+        mine, theirs = getattr(one, name), getattr(other, name)
+        assert mine.dtype == theirs.dtype, name
+        assert np.array_equal(mine, theirs), name
+
+
+# Counting
+
+
+def slow(texts: list[Text]) -> tuple[dict[int, int], Counter[int], dict[str, int]]:
+    """How many texts have each token and each run of units; and how often there is each letter."""
+    tokens: Counter[int] = Counter()
+    runs: Counter[int] = Counter()
+    letters: Counter[str] = Counter()
+    for text in texts:
+        tokens.update({hash_of(token) for token in text.tokens})
+        runs.update(set(text.shingles(SHINGLE).tolist()))
+        firsts = (unit[0] for unit in text.units)
+        letters.update(first if first in LETTERS else lazy_pinyin(first, Style.FIRST_LETTER)[0] for first in firsts)
+    return dict(tokens), runs, {letter: letters[letter] for letter in LETTERS}
+
+
+def expect(texts: list[Text]) -> Lexicon:
+    found = build(iter(texts))
+    words, runs, letters = slow(texts)
+    assert found.documents == len(texts)
+    assert found.words.tolist() == sorted(words)
+    assert dict(zip(found.words.tolist(), found.counts.tolist(), strict=True)) == words
+    assert (found.shingles[1:] > found.shingles[:-1]).all()
+    common = {run for run, count in runs.items() if count > max(COMMON * len(texts), 2)}
+    nearly = {run for run, count in runs.items() if count > max(0.9 * COMMON * len(texts), 2)}
+    assert common <= set(found.shingles.tolist()) <= nearly
+    assert dict(zip(LETTERS, found.letters.tolist(), strict=True)) == letters
+    return found
+
+
+@settings(max_examples=50)
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), max_size=12))
+def test_a_collection_is_counted_as_by_a_slow_reference(raws: list[str]) -> None:
+    expect([text_of(raw) for raw in raws])
+
+
+def test_collections_of_more_than_one_slice_are_counted_whole() -> None:
+    source = random.Random(1)
+    few = [text_of(" ".join(source.choices(WORDS, k=source.randint(0, 9)))) for _ in range(150)]
+    found = expect(source.choices(few, k=2_345))
+    assert len(found.shingles) > 30
+
+
+def test_real_texts_are_counted() -> None:
+    expect([text_of(raw) for raw in SAMPLES.values()])
+
+
+def test_odd_texts_do_not_stop_it() -> None:
+    found = build(text_of(raw) for raw in ODD.values())
+    assert found.documents == len(ODD)
+    assert hash_of("茶") in found.words or hash_of("茶馆") in found.words
+
+
+def test_an_empty_collection_is_a_lexicon_that_knows_nothing() -> None:
+    found = expect([])
+    assert math.isnan(rarity_of(found, "tram")[0])
+    assert found.rarity(np.zeros(0, dtype=np.uint64)).tolist() == []
+
+
+def test_no_shingle_that_is_common_is_forgotten_wherever_its_documents_stand() -> None:
+    """More than one of 72 documents has it: evenly, at the beginning, or only at the end, as the pages of one site do."""
+    boilerplate = [text_of(f"all rights reserved by {name}") for name in ("everybody", "beginners", "latecomers")]
+    fillers = [text_of(f"a{number} b{number} c{number} d{number} e{number}") for number in range(900)]
+    seldom = text_of("one in five hundred documents")
+
+    def documents() -> Iterator[Text]:
+        for number in range(60_000):
+            if number % 70 == 7:
+                yield boilerplate[0]
+            elif number < 10_000 and number % 10 == 3:
+                yield boilerplate[1]
+            elif number >= 35_000 and number % 30 == 1:
+                yield boilerplate[2]
+            elif number % 500 == 9:
+                yield seldom
+            else:
+                yield fillers[number % 900]
+
+    found = set(build(documents()).shingles.tolist())
+    common = [int(text.shingles(SHINGLE)[0]) for text in boilerplate]
+    assert [one in found for one in common] == [True, True, True]
+    assert int(seldom.shingles(SHINGLE)[0]) not in found
+
+
+def test_a_rare_shingle_is_not_common_and_a_collection_of_three_has_common_ones() -> None:
+    text, other = text_of("five words that come again"), text_of("five words that come once")
+    assert len(expect([text] * 2 + [other]).shingles) == 0
+    assert len(expect([text] * 3 + [other]).shingles) == 1
+    filler = [text_of(f"v{number} w{number} x{number} y{number} z{number}") for number in range(396)]
+    assert len(expect([*filler, *[text] * 4]).shingles) == 0
+    assert len(expect([*filler[:-1], *[text] * 5]).shingles) == 1
+
+
+# Rarity
+
+
+def test_rarity_is_a_share_of_the_largest_idf() -> None:
+    texts = [text_of(f"the {'tram' if number < 10 else ''} w{number}") for number in range(100)]
+    found = build(texts)
+    assert rarity_of(found, "the", "tram", "w3") == [0.0, 0.5, 1.0]
+    unknown = rarity_of(found, "lime", "the", "w3000")
+    assert [math.isnan(one) for one in unknown] == [True, False, True]
+
+
+@given(
+    st.integers(2, 10**6),
+    st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(1, 10**6)), max_size=9, unique_by=lambda one: one[0]),
+)
+def test_rarity_is_that_of_a_slow_reference(documents: int, counts: list[tuple[int, int]]) -> None:
+    counts = sorted((word, min(count, documents)) for word, count in counts)
+    made = Lexicon(
+        documents,
+        np.array([word for word, _ in counts], dtype=np.uint64),
+        np.array([count for _, count in counts], dtype=np.uint32),
+        np.zeros(0, dtype=np.uint64),
+        np.zeros(26, dtype=np.uint64),
+    )
+    asked = sorted({0, 5, 2**64 - 1, *(word for word, _ in counts)}, reverse=True)
+    found = made.rarity(np.array(asked, dtype=np.uint64)).tolist()
+    known = dict(counts)
+    for word, one in zip(asked, found, strict=True):
+        if word not in known:
+            assert math.isnan(one)
+        else:
+            assert 0 <= one <= 1
+            assert one == round(1000 * one) / 1000
+            assert abs(one - math.log(documents / known[word]) / math.log(documents)) <= 0.000501
+
+
+# The file
+
+
+def made() -> Lexicon:
+    return build(
+        [text_of(raw) for raw in SAMPLES.values()] + [text_of(SAMPLES["tea-house"] + f" {n}") for n in range(3)]
+    )
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    written = made()
+    assert len(written.shingles) > 100
+    written.write(tmp_path / "a.lexicon")
+    assert_equal(lexicon_of(str(tmp_path / "a.lexicon")), written)
+    assert lexicon_digest(str(tmp_path / "a.lexicon")) == written.digest
+    assert [path.name for path in tmp_path.iterdir()] == ["a.lexicon"]
+    again = lexicon_of(str(tmp_path / "a.lexicon"))
+    again.write(tmp_path / "b.lexicon")
+    assert (tmp_path / "b.lexicon").read_bytes() == (tmp_path / "a.lexicon").read_bytes()
+
+
+def test_the_general_lexicon_and_an_empty_one_are_written_and_read_too(tmp_path: Path) -> None:
+    for name, one in (("general", general()), ("empty", build([]))):
+        one.write(tmp_path / name)
+        assert_equal(lexicon_of(str(tmp_path / name)), one)
+
+
+def test_a_digest_stands_for_all_of_the_content() -> None:
+    first = made()
+    assert first.digest == made().digest
+    assert re.fullmatch("[0-9a-f]{16}", first.digest)
+    others = [
+        replace(first, documents=first.documents + 1),
+        replace(first, words=first.words[::-1]),
+        replace(first, counts=first.counts + np.uint32(1)),
+        replace(first, shingles=first.shingles[1:]),
+        replace(first, letters=first.letters + np.uint64(1)),
+    ]
+    assert len({first.digest, *(one.digest for one in others)}) == 6
+
+
+def test_the_order_of_the_documents_does_not_tell() -> None:
+    texts = [text_of(raw) for raw in SAMPLES.values()]
+    assert_equal(build(texts), build(texts[::-1]))
+
+
+def packed(
+    documents: object = 10, words: bytes = b"", counts: bytes = b"", shingles: bytes = b"", letters: bytes = bytes(208)
+) -> bytes:
+    return MAGIC + zstandard.compress(msgspec.msgpack.encode([documents, words, counts, shingles, letters]))
+
+
+SOUND = packed(10, bytes(15) + b"\1", bytes(8))
+NO_LEXICA: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "text": lambda _: "a lexicon 词典".encode(),
+    "HTML": lambda _: html(SAMPLES["both"]),
+    "another version": lambda sound: sound.replace(b"lexicon 1", b"lexicon 2"),
+    "cut off in what it begins with": lambda sound: sound[:10],
+    "nothing else": lambda _: MAGIC,
+    "not compressed": lambda _: MAGIC + b"x" * 100,
+    "cut off": lambda sound: sound[:-1],
+    "cut in half": lambda sound: sound[: len(sound) // 2],
+    "other content": lambda _: MAGIC + zstandard.compress(b"x" * 1000),
+    "not all parts": lambda _: MAGIC + zstandard.compress(msgspec.msgpack.encode([10, b"", b""])),
+    "parts of another kind": lambda _: packed("ten"),
+    "a word cut off": lambda _: packed(words=bytes(15), counts=bytes(8)),
+    "more words than counts": lambda _: packed(words=bytes(16), counts=bytes(4)),
+    "a word twice": lambda _: packed(words=bytes(16), counts=bytes(8)),
+    "words in another order": lambda _: packed(words=b"\1" + bytes(15), counts=bytes(8)),
+    "25 letters": lambda _: packed(letters=bytes(200)),
+    "no size": lambda _: MAGIC + zstandard.ZstdCompressor(write_content_size=False).compress(SOUND[len(MAGIC) :]),
+    "said to be larger than any": lambda _: (
+        MAGIC + b"\x28\xb5\x2f\xfd\xe0" + (1 << 62).to_bytes(8, "little") + bytes(20)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", NO_LEXICA)
+def test_a_file_that_is_no_sound_lexicon_is_refused_with_a_sentence(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "words.lexicon"
+    path.write_bytes(SOUND)
+    assert lexicon_of(str(path)).documents == 10
+    broken = tmp_path / "broken.lexicon"
+    broken.write_bytes(NO_LEXICA[kind](SOUND))
+    with pytest.raises(ConfigError) as refused:
+        lexicon_of(str(broken))
+    said = str(refused.value)
+    assert said.startswith(f"DEDUP_LEXICON = {str(broken)!r}")
+    assert re.search(r"this is no lexicon; `crawler-dedup lexicon build` makes one\.$|cannot be read: .", said)
+
+
+@pytest.mark.parametrize("kind", ["missing", "a directory", "below a file", "NUL"])
+def test_a_path_that_leads_to_no_file_is_refused_with_a_sentence(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "file").write_bytes(SOUND)
+    path = {
+        "missing": tmp_path / "nothing",
+        "a directory": tmp_path,
+        "below a file": tmp_path / "file" / "words",
+        "NUL": tmp_path / "a\0b",
+    }[kind]
+    with pytest.raises(ConfigError) as refused:
+        lexicon_of(str(path))
+    assert f"DEDUP_LEXICON = {str(path)!r} cannot be read: " in str(refused.value)
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_a_damaged_file_is_refused_or_read_and_never_stops_otherwise(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    sound = bytearray(SOUND if data.draw(st.booleans()) else packed(10**5, bytes(range(160)), bytes(80)))
+    for _ in range(data.draw(st.integers(1, 3))):
+        sound[data.draw(st.integers(len(MAGIC), len(sound) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.mktemp("damaged") / "lexicon"
+    path.write_bytes(sound)
+    with suppress(ConfigError):
+        read = lexicon_of(str(path))
+        assert len(read.words) == len(read.counts)
+        assert len(read.letters) == len(LETTERS)
+
+
+@pytest.mark.parametrize("scheme", ["imatch", "ddw", "pinyin", "shingling"])
+def test_no_index_is_made_with_a_lexicon_that_cannot_be_read(tmp_path: Path, scheme: str) -> None:
+    (tmp_path / "broken").write_bytes(SOUND[:-1])
+    for name in ("missing", "broken"):
+        with pytest.raises(ConfigError, match="DEDUP_LEXICON"):
+            Deduplicator.open(tmp_path / "index", config(scheme, lexicon=str(tmp_path / name)))
+    assert not (tmp_path / "index").exists()
+
+
+# English and Chinese at large
+
+
+def test_the_general_lexicon_is_what_it_was() -> None:
+    """Another digest is another lexicon: indexes made with this one are refused."""
+    assert general().digest == "056e6d37fdfe1319"
+    assert lexicon_digest("general") == "b3b25cbf50c70ef5"
+    assert lexicon_of("general") is general()
+
+
+def test_the_general_lexicon_knows_frequent_and_rare_words_of_both_languages() -> None:
+    frequent = rarity_of(general(), "the", "of", "page", "的", "我们", "一个")
+    between = rarity_of(general(), "algorithm", "lighthouse", "algebra", "茶馆", "算法", "风筝")
+    unknown = rarity_of(general(), "", "xqzzt", "茶馆灯塔", "The", "漢語")
+    assert max(frequent) < min(between)
+    assert all(0 <= one < 0.3 for one in frequent)
+    assert all(0.2 < one < 1 for one in between)
+    assert all(map(math.isnan, unknown))
+
+
+def test_the_general_lexicon_is_well_formed() -> None:
+    found = general()
+    assert len(found.words) > 300_000
+    assert (found.words[1:] > found.words[:-1]).all()
+    assert found.counts.min() >= 1
+    assert found.counts.max() <= found.documents
+    assert len(found.shingles) == 0
+    assert {LETTERS[at] for at in np.argsort(found.letters)[:4]} == {"i", "u", "v", "o"}  # none begins with i, u or v
+
+
+# Which index depends on it
+
+DEPENDENT = ("imatch", "ddw", "pinyin", "shingling")
+OTHERS = [name for name in NAMES if name not in DEPENDENT]
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A lexicon of the samples, as ``DEDUP_LEXICON`` names it."""
+    path = tmp_path_factory.mktemp("lexica") / "own"
+    made().write(path)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def another(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("lexica") / "another"
+    build([text_of(prose(number, chinese=number % 2 == 0)) for number in range(9)]).write(path)
+    return str(path)
+
+
+@pytest.mark.parametrize("scheme", DEPENDENT)
+def test_an_index_made_with_another_lexicon_is_refused_by_name(
+    tmp_path: Path, own: str, another: str, scheme: str
+) -> None:
+    for made_with, name in ((own, another), (own, "general"), ("general", own)):
+        directory = tmp_path / f"{Path(made_with).name} {Path(name).name}"
+        Deduplicator.open(directory, config(scheme, lexicon=made_with)).close()
+        Deduplicator.open(directory, config(scheme, lexicon=made_with)).close()
+        with pytest.raises(IndexMismatch) as refused:
+            Deduplicator.open(directory, config(scheme, lexicon=name))
+        assert set(refused.value.differences) == {"lexicon"}
+        digests = [lexicon_digest(one) for one in (made_with, name) if (scheme, one) != ("shingling", "general")]
+        assert all(repr(digest) in str(refused.value) for digest in digests)
+
+
+def test_a_copy_of_a_lexicon_is_the_same_one(tmp_path: Path, own: str) -> None:
+    copy = tmp_path / "copy"
+    copy.write_bytes(Path(own).read_bytes())
+    for scheme in DEPENDENT:
+        Deduplicator.open(tmp_path / scheme, config(scheme, lexicon=own)).close()
+        Deduplicator.open(tmp_path / scheme, config(scheme, lexicon=str(copy))).close()
+
+
+@pytest.mark.parametrize("scheme", OTHERS)
+def test_other_schemes_do_not_look_at_it(tmp_path: Path, own: str, scheme: str) -> None:
+    for name in (own, "general", str(tmp_path / "missing")):
+        with Deduplicator.open(tmp_path / "index", config(scheme, lexicon=name)) as opened:
+            assert "lexicon" not in maintenance_spec(tmp_path / "index")
+            opened.sign("http://a/", html(SAMPLES["both"]))
+
+
+def maintenance_spec(directory: Path) -> dict[str, str]:
+    pages = maintenance.open_pages(directory)
+    try:
+        return dict(pages.header.spec)
+    finally:
+        pages.close()
+
+
+def test_shingles_of_another_width_than_those_of_the_lexicon_are_refused(own: str) -> None:
+    assert scheme_of("shingling shingle=3", config("shingling")).spec
+    with pytest.raises(ConfigError, match="A lexicon counts shingles of 5, so shingle=3 cannot be used with one"):
+        scheme_of("shingling shingle=3", config("shingling", lexicon=own))
+
+
+@pytest.mark.parametrize("scheme", DEPENDENT)
+def test_signatures_follow_the_lexicon(own: str, another: str, scheme: str) -> None:
+    text = text_of(SAMPLES["tea-house"])
+    schemes = [scheme_of(scheme, config(scheme, lexicon=name)) for name in (own, another)]
+    one, other = ([made_with.sign(text), made_with.keys(made_with.sign(text))] for made_with in schemes)
+    assert one != other
+
+
+# Maintenance of an index has its directory, and nothing else
+
+
+@pytest.mark.parametrize("scheme", DEPENDENT)
+def test_an_index_with_a_lexicon_is_maintained_without_harm(tmp_path: Path, own: str, scheme: str) -> None:
+    def body(name: str) -> bytes:
+        return html(SAMPLES[name], name)
+
+    kept = [name for name in SAMPLES if name != "short"]
+    settings_of_it = config(scheme, lexicon=own)
+    with Deduplicator.open(tmp_path / "index", settings_of_it) as opened:
+        for name in kept:
+            assert opened.check(f"http://kept/{name}", body(name), encoding="utf-8").verdict is Verdict.NEW
+    pages = maintenance.open_pages(tmp_path / "index")
+    try:
+        # Whoever has no lexicon may refuse, but neither take a sound index for a damaged one nor damage it.
+        with suppress(DedupError):
+            assert maintenance.verify(pages, lookup_of, lambda _: None) == []
+        with suppress(DedupError):
+            maintenance.repair(pages, lookup_of, lambda _: None)
+        maintenance.export_index(pages, tmp_path / "export", lambda _: None)
+    finally:
+        pages.close()
+    with suppress(DedupError):
+        maintenance.import_index(
+            Export(tmp_path / "export"), tmp_path / "new", lookup_of, lambda _: None, lambda _: None
+        )
+    for directory in (tmp_path / "index", tmp_path / "new"):
+        if not directory.exists():
+            continue
+        with Deduplicator.open(directory, settings_of_it) as opened:
+            for name in kept:
+                found = opened.check(f"http://new/{name}", body(name), encoding="utf-8")
+                assert found.duplicate_of == f"http://kept/{name}", directory.name
+
+
+# Letters
+
+
+def test_the_letter_of_a_common_character_is_that_of_its_reading() -> None:
+    characters = "".join(dict.fromkeys("".join(prose(seed, 40, chinese=True) for seed in range(20))))
+    common = [one for one in characters if "\u4e00" <= one <= "\u9fff"]
+    assert len(common) > 1_500
+    expected = [lazy_pinyin(one, Style.FIRST_LETTER)[0] for one in common]
+    assert [LETTERS[one] for one in letter_of_each("".join(common)).tolist()] == expected
+
+
+def test_letters_of_a_text_are_those_of_characters_and_first_ones_of_words() -> None:
+    raw = "The 茶馆 opens, 3 mal; ドア Ünder чай 龘"
+    plain = normalise(raw)
+    assert "".join(LETTERS[one] for one in letters_of(plain).tolist()) == "tcgomd"
+    for article in CHINESE:
+        plain = normalise("".join(article.paragraphs))
+        expected = [lazy_pinyin(unit, Style.FIRST_LETTER)[0][0] for unit in units(plain)]
+        found = [LETTERS[one] for one in letters_of(plain).tolist()]
+        assert found == expected
+
+
+def test_what_has_no_letter_is_left_out() -> None:
+    without = "3٣чаשかท한🍵\ud800\U00020000。"
+    assert letter_of_each(without).tolist() == [NONE] * len(without)
+    assert letters_of(without).tolist() == []
+    assert letter_of_each("").tolist() == []

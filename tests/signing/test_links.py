@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.signing.links import MAX_PACKED, Links, unpacked
+from crawler_dedup.signing.outlinks import _hash_of, comparable, find_links
+from crawler_dedup.signing.parsing import parse
+
+PAGE = "http://example.com/a/b.html"
+
+
+@pytest.mark.parametrize(
+    ("href", "target"),
+    [
+        ("c.html", "/a/c.html"),
+        ("/c.html#part", "/c.html"),
+        ("http://EXAMPLE.com", "/"),
+        ("https://example.com/c", "/c"),
+        ("//other.org/x?b=2&a=1", "other.org/x?a=1&b=2"),
+        ("?utm_source=x&page=2&fbclid=y", "/a/b.html?page=2"),
+        ("/c;jsessionid=A1B2?sid=9&PHPSESSID=8&session_id=7", "/c"),
+        ("/c?id=1&side=2", "/c?id=1&side=2"),
+        (" \n/c ", "/c"),
+        ("mailto:a@b.c", None),
+        ("javascript:void(0)", None),
+        ("JavaScript:void(0)", None),
+        ("#top", None),
+        ("ftp://example.com/x", None),
+        ("http://[broken", None),
+    ],
+)
+def test_what_names_the_visit_is_no_part_of_a_link(href: str, target: str | None) -> None:
+    assert comparable(href, PAGE, "example.com") == target
+
+
+def collect(body: str, url: str = PAGE) -> set[int]:
+    return set(find_links(parse(body.encode()), url).hashes.tolist())
+
+
+def test_a_mirror_has_the_same_links() -> None:
+    body = '<a href="/x">x</a><a href="y?sid={}">y</a><a href="http://{}/z">z</a>'
+    assert collect(body.format(1, "example.com")) == collect(
+        body.format(2, "mirror.net"), "https://mirror.net/a/b.html"
+    )
+
+
+def test_the_same_relative_link_at_another_path_is_another_link() -> None:
+    assert collect('<a href="y">y</a>') != collect('<a href="y">y</a>', "http://example.com/other/b.html")
+
+
+def test_a_base_element_is_heeded() -> None:
+    assert collect('<base href="/r/"><a href="y">y</a>') == collect('<a href="/r/y">y</a>')
+
+
+def test_links_are_a_set_whatever_they_are_called() -> None:
+    found = find_links(parse(b'<a href="/x"> one <b>two</b></a> tail <a href="/x">three</a><a>none</a>'), PAGE)
+    assert len(found) == 1
+    assert found.hashes.dtype == np.uint64
+    assert found.hashes.tolist() == [xxh3_64_intdigest(b"/x")]
+
+
+HREFS = st.sampled_from(
+    "c.html ./c.html ../c.html /c /../c //other.org //other.org/c ?page=2 # #top c?b=2&a=1 c#part ;v=1 "
+    "HTTP://EXAMPLE.COM/c https://other.org http:c.html c//d /c/./d/ .. . mailto:a c:d http://[broken \x0b/c".split(" ")
+)
+ADDRESSES = st.sampled_from(
+    [
+        *("http://example.com", "http://example.com/", "http://example.com/a/b.html", "http://example.com/a/b/?c=/d/e"),
+        *("http://example.com/a/../b", "http://user:x@example.com:8080/a;p/b;q", "https://EXAMPLE.com/a//b", "/a/b"),
+        *("", "ftp://example.com/a/b", "http://[broken/a", "file:///a/b.html"),
+    ]
+)
+
+
+@given(st.lists(HREFS), ADDRESSES)
+def test_a_page_has_the_links_that_each_of_its_anchors_has_alone(hrefs: list[str], url: str) -> None:
+    body = "".join(f'<a href="{href}">x</a>' for href in hrefs)
+    try:
+        host = urlsplit(url).netloc.lower()
+    except ValueError:
+        host = ""
+    targets = {comparable(href, url, host) for href in hrefs} - {None}
+    assert collect(body, url) == {xxh3_64_intdigest(str(target).encode()) for target in targets}
+
+
+def of_numbers(count: int) -> Links:
+    return find_links(parse("".join(f'<a href="/{number}">x</a>' for number in range(count)).encode()), PAGE)
+
+
+def test_packed_links_are_the_first_half_of_each_hash_and_none_of_too_many() -> None:
+    some, most, too_many = of_numbers(3), of_numbers(MAX_PACKED), of_numbers(MAX_PACKED + 1)
+    assert unpacked(some.packed) == [one >> 32 for one in some.hashes.tolist()]
+    assert len(unpacked(most.packed)) == MAX_PACKED
+    assert too_many.packed == of_numbers(0).packed == b""
+    assert len({one.digest for one in (some, most, too_many, of_numbers(0))}) == 4
+
+
+BASES = [
+    PAGE,
+    "http://h",
+    "http://h/",
+    "http://h.com//a/b",
+    "http://h.com//[x/y",
+    "https://h:8000/a/b/?q=/x/y#f",
+    "http://h/a;p/b;q",
+    "http://h/a/../b/c",
+    "",
+]
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize(
+    "href", ["c", "c/", "../c", "./c", "/c", "//o/c", "?q", "", "http://o/c", "HTTP://O/c", "c?a#b", "/a//b"]
+)
+def test_links_lead_where_they_lead_from_the_whole_address(base: str, href: str) -> None:
+    tree = parse(f'<a href="{href}">text</a>'.encode())
+    try:
+        host = urlsplit(base).netloc
+    except ValueError:
+        host = ""
+    target = comparable(href, base, host)
+    found = find_links(tree, base).hashes.tolist()
+    assert found == ([] if target is None else [xxh3_64_intdigest(target.encode())])
+
+
+def test_a_broken_base_is_no_error() -> None:
+    for base in ("http://h.com//[/", "http://[", "\x00", "//[x"):
+        assert len(find_links(parse(f'<base href="{base}"><a href="q">q</a>'.encode()), PAGE)) <= 1
+
+
+def test_links_that_no_crawler_follows_are_none_and_are_not_remembered() -> None:
+    long = "a/" * 2000
+    _hash_of.cache_clear()
+    assert len(find_links(parse(f'<a href="{long}">q</a><a href="/b">b</a>'.encode()), PAGE)) == 1
+    assert len(find_links(parse(f'<base href="/{long}"><a href="b">b</a>'.encode()), PAGE)) == 1
+    assert _hash_of.cache_info().currsize <= 2
+
+
+def test_long_links_are_not_remembered_and_count_all_the_same() -> None:
+    hrefs = [f"/{number}{'x' * 1_500}" for number in range(50)]
+    tree = parse("".join(f'<a href="{href}">x</a>' for href in hrefs).encode())
+    before = _hash_of.cache_info().currsize
+    numbers = set(find_links(tree, PAGE).hashes.tolist())
+    assert _hash_of.cache_info().currsize == before
+    assert numbers == {xxh3_64_intdigest(href.encode()) for href in hrefs}
+
+
+def test_a_link_of_many_parts_counts_as_it_is_written() -> None:
+    hrefs = [f"/{'a/' * 300}{number}" for number in range(2)]
+    one, both = (
+        find_links(parse("".join(f"<a href={href}>x</a>" for href in hrefs[:count]).encode()), PAGE) for count in (1, 2)
+    )
+    assert len(one) == 1
+    assert len(both) == 2

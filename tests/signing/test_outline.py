@@ -1,0 +1,325 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from lxml import etree
+from lxml.html import HtmlElement, XHTMLParser
+
+from crawler_dedup import Config
+from crawler_dedup.signing.features import size_of
+from crawler_dedup.signing.outline import Block, outline
+from crawler_dedup.signing.parsing import BeyondLimits, check_depth, parse
+
+INLINE = "abbr b bdi cite code data em font i ins kbd label mark q ruby s small span strong sub sup time u".split()
+HIDDEN = (
+    "aside audio button canvas datalist dialog embed footer iframe input menu meter nav noembed noframes noscript object"
+    " optgroup option progress script select style svg template textarea title video"
+).split()
+OWN_BLOCK = "address article dd div dt figcaption form h1 h4 header legend li main p pre section summary td th".split()
+LISTS = ["dl", "ol", "pre", "table", "ul"]
+
+
+def blocks(html: str) -> list[Block]:
+    return outline(parse(html.encode())).blocks
+
+
+def texts(html: str) -> list[str]:
+    return [block.text for block in blocks(html)]
+
+
+def exactly(markup: str) -> HtmlElement:
+    """The tree just as *markup* nests it; the parser of HTML would repair it first."""
+    root = etree.fromstring(f"<html><body>{markup}</body></html>", XHTMLParser())
+    assert isinstance(root, HtmlElement)
+    return root
+
+
+# What is one block
+
+
+@pytest.mark.parametrize("tag", INLINE)
+def test_an_element_of_the_line_does_not_break_it(tag: str) -> None:
+    assert texts(f"<p>un<{tag}>brok</{tag}>en line</p>") == ["unbroken line"]
+
+
+@pytest.mark.parametrize("tag", [*OWN_BLOCK, *LISTS, "center", "my-element", "unheardof"])
+def test_every_other_element_is_a_block_of_its_own_unknown_ones_too(tag: str) -> None:
+    assert [block.text for block in outline(exactly(f"<div>a<{tag}>b</{tag}>c</div>")).blocks] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("tag", HIDDEN)
+def test_what_is_no_text_of_the_page_is_skipped_with_all_that_it_holds(tag: str) -> None:
+    markup = f"<div>before <{tag}>hidden <b>deep</b><p>deeper</p></{tag}>after</div>"
+    assert [block.text for block in outline(exactly(markup)).blocks] == ["before after"]
+
+
+@pytest.mark.parametrize("between", ["<br>", "<br/>", "<img src=x> ", "\n", "\t \r\n", "\u00a0", "\u3000"])
+def test_white_space_and_line_breaks_are_one_space(between: str) -> None:
+    assert texts(f"<p> one{between}two </p>") == ["one two"]
+
+
+def test_an_image_does_not_break_a_word() -> None:
+    assert texts("<p>one<img src=x alt=y>two<wbr>three</p>") == ["onetwothree"]
+
+
+def test_a_comment_is_no_text_but_what_follows_is() -> None:
+    assert texts("<p>before <!-- never <b>this</b> --> after</p>") == ["before after"]
+    assert [block.text for block in outline(exactly("<p>before <?target never?> after</p>")).blocks] == ["before after"]
+
+
+def test_a_comment_does_not_break_a_word() -> None:
+    assert texts("<p>the 5<!-- -->th of 20<!-- -->%</p>") == ["the 5th of 20%"]
+
+
+def test_what_follows_a_block_in_the_same_element_is_a_block_of_its_own() -> None:
+    assert texts("<div>one<p>two</p>three<div></div>four<div>five</div></div>") == [
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+    ]
+
+
+def test_there_are_no_empty_blocks() -> None:
+    assert blocks("<div> <p>\n</p><p><b></b><!-- x --><br></p>\u00a0<ul><li></li></ul></div>") == []
+
+
+# Size
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("", 0),
+        ("tea house", 9),
+        ("été à Привет", 12),
+        ("茶馆", 6),
+        ("カタかな", 12),
+        ("찻집", 6),
+        ("ชา", 6),
+        ("ແຊ", 6),
+        ("ဆိုင်", 15),
+        ("កហ្វេ", 15),
+        ("豈", 3),
+        ("茶 tea，", 3 + 5),
+    ],
+)
+def test_a_character_of_a_dense_script_counts_as_three(text: str, size: int) -> None:
+    assert size_of(text) == size
+
+
+def test_a_rare_han_character_counts_as_three() -> None:
+    assert size_of("𠮷野家") == 9
+
+
+@settings(deadline=None)
+@given(st.text(), st.text())
+def test_two_texts_together_are_as_long_as_each(one: str, other: str) -> None:
+    assert size_of(one + other) == size_of(one) + size_of(other) >= len(one + other)
+
+
+# Links
+
+
+def linked(markup: str) -> list[tuple[str, int]]:
+    return [(block.text, block.linked) for block in outline(exactly(markup)).blocks]
+
+
+def test_what_stands_in_links_is_counted() -> None:
+    markup = '<p>go <a href="/x"> to\n the <b>inn</b> </a> or <a href="/y">茶馆</a>, now</p>'
+    assert linked(markup) == [("go to the inn or 茶馆, now", len("to the inn") + 6)]
+
+
+def test_an_anchor_that_leads_nowhere_is_no_link() -> None:
+    assert linked('<p>a <a name="x">mark</a> and <a>another</a></p>') == [("a mark and another", 0)]
+
+
+def test_a_link_inside_a_link_is_counted_once() -> None:
+    assert linked('<p>a <a href="/x">one <a href="/y">two</a> three</a> b</p>') == [("a one two three b", 13)]
+
+
+def test_blocks_inside_a_link_are_links_as_a_whole() -> None:
+    markup = '<div><a href="/x"><h3>name</h3><p>teaser <a href="/y">more</a></p>rest</a>after</div>'
+    assert linked(markup) == [("name", 4), ("teaser more", 11), ("restafter", 4)]
+
+
+def test_what_stands_behind_the_blocks_of_a_link_is_linked_up_to_its_end() -> None:
+    markup = '<div>some <b>text</b> before <a href="/x"><h3>name</h3>and the rest</a> after</div>'
+    assert linked(markup)[1:] == [("name", 4), ("and the rest after", 12)]
+
+
+def test_what_is_skipped_inside_a_link_does_not_count() -> None:
+    assert linked('<p>a <a href="/x"><svg><text>icon</text></svg>x</a><a href="/y"><!-- y --></a></p>') == [("a x", 1)]
+
+
+BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div>'
+EMPTY_BLOCK = '<ul><li> <a href="/x"><div class="icon"></div>name</a></li></ul>'
+
+
+def test_text_before_a_link_that_holds_a_block_is_not_linked() -> None:
+    assert linked(BEFORE_A_CARD) == [("running text", 0), ("card", 4), ("goes on", 0)]
+
+
+def test_an_empty_block_inside_a_link_changes_nothing() -> None:
+    assert linked(EMPTY_BLOCK) == [("name", 4)]
+
+
+# Groups
+
+
+def groups(markup: str) -> list[str]:
+    """The texts of each group, in the order of their first blocks."""
+    found: dict[int, list[str]] = {}
+    for block in outline(exactly(markup)).blocks:
+        found.setdefault(block.group, []).append(block.text)
+    return [" ".join(one) for one in found.values()]
+
+
+def test_paragraphs_and_headings_of_one_element_are_one_text() -> None:
+    assert groups("<div><h1>a</h1><p>b</p><h6>c</h6>d<p>e</p><blockquote>f</blockquote></div>") == ["a b c d e f"]
+    assert groups("<div><p>a</p></div><div><p>b</p></div><section>c</section>") == ["a", "b", "c"]
+    assert groups("<div><p>a</p><div>b</div><p>c</p></div>") == ["a c", "b"]
+
+
+@pytest.mark.parametrize("tag", LISTS)
+def test_a_list_a_table_and_a_preformatted_text_are_one_text(tag: str) -> None:
+    markup = f"<div>a<{tag}><x>b</x><x><p>c</p></x><x><div><section>d</section></div></x></{tag}>e</div>"
+    assert groups(markup) == ["a e", "b c d"]
+
+
+def test_a_table_inside_a_table_is_a_text_of_its_own() -> None:
+    markup = (
+        "<table><tr><td>a<table><tr><td>b</td><td>c</td></tr></table>d</td><td><ul><li>e</li></ul></td></tr></table>"
+    )
+    assert groups(markup) == ["a d", "b c", "e"]
+
+
+def test_a_group_is_known_by_the_number_of_its_element() -> None:
+    page = outline(exactly("<div><p>a</p></div><ul><li>b</li></ul>"))
+    # 0 html, 1 body, 2 div, 3 p, 4 ul, 5 li
+    assert page.parents == [0, 0, 1, 2, 1, 4]
+    assert [block.group for block in page.blocks] == [2, 4]
+
+
+# Pages as they are
+
+
+NESTED = ["div", "b", "ul", "my-element", "blockquote"]
+
+
+def nested(tag: str, depth: int) -> HtmlElement:
+    """A page whose elements are nested *depth* deep, ``html`` and ``body`` among them."""
+    return parse(f"{f'<{tag}>' * (depth - 2)}deep words".encode())
+
+
+@pytest.mark.parametrize("tag", NESTED)
+def test_the_deepest_page_that_is_let_in_can_be_read(tag: str) -> None:
+    tree = nested(tag, 250)
+    check_depth(tree, Config(max_depth=250))
+    assert [block.text for block in outline(tree, 250).blocks] == ["deep words"]
+
+
+@pytest.mark.parametrize("tag", NESTED)
+def test_a_much_deeper_page_is_refused_before_python_gives_up(tag: str) -> None:
+    with pytest.raises(BeyondLimits, match="nested too deep"):
+        outline(nested(tag, 5000), 250)
+
+
+@pytest.mark.parametrize("tag", [tag for tag in NESTED if tag != "b"])  # the innermost of a line holds nothing more
+def test_the_limit_of_depth_is_the_same_for_every_extractor(tag: str) -> None:
+    tree = nested(tag, 41)
+    with pytest.raises(BeyondLimits):
+        check_depth(tree, Config(max_depth=40))
+    with pytest.raises(BeyondLimits):
+        outline(tree, 40)
+
+
+@pytest.mark.parametrize(
+    ("html", "found"),
+    [
+        ("plain words", ["plain words"]),
+        ("<p>no frame around", ["no frame around"]),
+        ("<head><title>t</title></head><p>no body", ["no body"]),
+        ("<html><head><title>t</title><my-banner>early</my-banner></head><body>text</body></html>", ["early", "text"]),
+        ("<html><head><title>t</title></head></html>", []),
+        ("<title>t</title>", []),
+        ("<p>one<p>two<div>three<li>four<td>five", ["one", "two", "three", "four", "five"]),
+        ("<ul><li>one<li>two</ul><table><tr><td>three<td>four", ["one", "two", "three", "four"]),
+        ("<b><p>one</b> two</p> three", ["one two", "three"]),
+        ("</p></div></body>text", ["text"]),
+        ("</html><p>text", ["text"]),
+        ("<p>text</body><p>more", ["text", "more"]),
+        ("<p>te\x00xt</p>", ["text"]),
+        ("\x00", []),
+        ("<html><frameset cols='1,2'><frame src=a><noframes>old</noframes></frameset></html>", []),
+        ("<frameset><frame src=a></frameset><body><p>text</p></body>", ["text"]),
+        ("<body><p>one<body class=x><p>two", ["one", "two"]),
+        ("<p>a &lt;b&gt; &amp;nbsp; &#33; &unknown;</p>", ["a <b> &nbsp; ! &unknown;"]),
+        ("", []),
+    ],
+)
+def test_broken_pages_show_what_a_browser_shows(html: str, found: list[str]) -> None:
+    assert texts(html) == found
+
+
+def test_what_follows_an_early_end_of_the_page_is_read_too() -> None:
+    assert texts("<html><body><p>banner</p></body></html><div><p>text</p></div>") == ["banner", "text"]
+
+
+# All trees
+
+
+BREAKING = [*OWN_BLOCK, *LISTS, "blockquote", "tr", "my-element"]
+
+
+def markup_of(tags: list[str], text: str, *, marks: bool) -> st.SearchStrategy[str]:
+    """Markup of nested *tags*; with comments, instructions and line breaks if *marks*."""
+    leaves = st.text(text, max_size=5)
+    if marks:
+        leaves |= st.sampled_from(["<!-- never -->", "<?never never?>", "<br/>"])
+
+    def around(inside: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        return st.builds(
+            lambda tag, content: f"<{tag}>{''.join(content)}</{tag.split()[0]}>",
+            st.sampled_from(tags),
+            st.lists(inside, max_size=5),
+        )
+
+    return st.lists(st.recursive(leaves, around, max_leaves=30), max_size=6).map("".join)
+
+
+LINK = 'a href="/x"'
+
+
+@settings(deadline=None)
+@given(markup_of([*INLINE, LINK, LINK, LINK, "a", *BREAKING, *HIDDEN], "ab茶é \n\u00a0", marks=True))
+def test_every_visible_character_stands_in_exactly_one_block(markup: str) -> None:
+    tree = exactly(markup)
+    before = etree.tostring(tree)
+    page = outline(tree)
+    shown = "//text()[not(" + " or ".join(f"ancestor::{tag}" for tag in HIDDEN) + ")]"
+    found = tree.xpath(shown)
+    assert isinstance(found, list)
+    assert "".join(" ".join(block.text for block in page.blocks).split()) == "".join("".join(map(str, found)).split())
+
+    assert page.parents[0] == 0
+    assert all(parent < number for number, parent in enumerate(page.parents[1:], 1))
+    for block in page.blocks:
+        assert block.text == " ".join(block.text.split()) != ""
+        assert 0 <= block.linked <= block.size == size_of(block.text)
+        assert block.group < len(page.parents)
+    assert etree.tostring(tree) == before
+
+
+@settings(deadline=None)
+@given(markup_of([*INLINE, LINK, LINK, "a", *BREAKING], "ab茶é", marks=False))
+@example(re.sub(r"\s(?!href)", "", BEFORE_A_CARD))
+def test_what_stands_in_links_is_counted_wherever_their_borders_are(markup: str) -> None:
+    tree = exactly(markup)
+    found = tree.xpath("//text()[ancestor::a[@href]]")
+    assert isinstance(found, list)
+    assert sum(block.linked for block in outline(tree).blocks) == sum(size_of(str(one)) for one in found)

@@ -1,0 +1,70 @@
+"""The scheme of one's own that docs/schemes.md shows works as it stands there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "schemes.md").read_text(encoding="utf-8")
+
+PAGE = "<html><head><title>{title}</title></head><body><p>{text}</p></body></html>"
+WORDS = " ".join(f"word{number}" for number in range(200))
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A directory as pip would fill it: the module, and the metadata with the entry point."""
+    (module,) = re.findall(r"```python\n(from dataclasses.*?)```", DOCUMENT, re.DOTALL)
+    (entry_point,) = re.findall(r'\[project\.entry-points\."(.+?)"\]\n(\w+) = "(.+?)"', DOCUMENT)
+    group, name, target = entry_point
+    (tmp_path / "openings.py").write_text(module, encoding="utf-8")
+    metadata = tmp_path / "openings-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: openings\nVersion: 1\n", encoding="utf-8")
+    (metadata / "entry_points.txt").write_text(f"[{group}]\n{name} = {target}\n", encoding="utf-8")
+    return tmp_path
+
+
+def run(installed: Path, code: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(installed)}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=env, cwd=installed, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_documented_scheme_finds_texts_that_begin_alike(installed: Path) -> None:
+    more = WORDS.replace("word190", "another")
+    other = "something " + WORDS
+    code = f"""
+from crawler_dedup import Config, Deduplicator
+page = {PAGE!r}
+with Deduplicator.open("index", Config(scheme="openings first=50")) as index:
+    for number, text in enumerate({[WORDS, more, other]!r}):
+        decision = index.check(f"http://example.com/{{number}}", page.format(title="t", text=text).encode())
+        print(decision.verdict, decision.duplicate_of)
+"""
+    done = run(installed, code)
+    assert done.stdout.splitlines() == ["new ", "duplicate http://example.com/0", "new "], done.stderr
+
+
+def test_its_options_stand_in_the_header(installed: Path) -> None:
+    code = """
+from crawler_dedup import Config, Deduplicator, IndexMismatch
+Deduplicator.open("index", Config(scheme="openings first=50")).close()
+Deduplicator.open("index", Config(scheme="openings first=50")).close()
+try:
+    Deduplicator.open("index", Config(scheme="openings"))
+except IndexMismatch as error:
+    print("openings first=50" in str(error) and "openings first=30" in str(error))
+"""
+    assert run(installed, code).stdout == "True\n"
+
+
+def test_without_its_package_the_error_names_the_schemes_that_there_are(tmp_path: Path) -> None:
+    done = run(tmp_path, 'from crawler_dedup.signing.schemes import scheme_of; scheme_of("openings")')
+    assert "There is no scheme 'openings'; there are simhash, exact, " in done.stderr

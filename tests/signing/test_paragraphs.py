@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from statistics import mean
+
+import pytest
+
+from benchmarks.data import documents, saved
+from crawler_dedup.signing.outline import outline
+from crawler_dedup.signing.paragraphs import paragraphs, text_of, visible
+from crawler_dedup.signing.parsing import parse
+from tests.support.crawling import words
+
+
+def main_text(html: str) -> str:
+    return text_of(paragraphs(outline(parse(html.encode()))).blocks)
+
+
+def sentence(seed: object, count: int) -> str:
+    return " ".join(words(seed, count)).capitalize() + "."
+
+
+PARAGRAPHS = [sentence(f"paragraph {number}", 35) for number in range(5)]
+ARTICLE = f"""
+    <h2>{sentence("heading", 5)}</h2><p>{PARAGRAPHS[0]}</p><p>{PARAGRAPHS[1]} <a href="/there">Look there</a>.</p>
+    <p>Short it is.</p><p>{PARAGRAPHS[2]}</p><h3>And more</h3><p>{PARAGRAPHS[3]}</p><p>{PARAGRAPHS[4]}</p>"""
+MENU = [f"menu entry {number}" for number in range(12)]
+MENU_LIST = "<ul>" + "".join(f'<li><a href="/{one}">{one}</a></li>' for one in MENU) + "</ul>"
+MENU_LINE = " | ".join(f'<a href="/{one}">{one}</a>' for one in MENU)
+ABOUT = f"<h4>About us</h4><p>menu {sentence('about', 25)}</p>"
+COPYRIGHT = (
+    "Copyright © 2024 menu of the house by the river, where every word and picture belongs to the people who made it"
+)
+TEASERS = "".join(f'<div class="teaser"><p>menu {sentence(f"teaser {number}", 18)}</p></div>' for number in range(6))
+
+TEMPLATES = {
+    "bare": "<html><body>{article}</body></html>",
+    "article in main": f"""
+        <html><body><header><h1>Site</h1><nav>{MENU_LIST}</nav></header><main><article>{{article}}</article></main>
+        <aside>{ABOUT}</aside><footer><p>{COPYRIGHT}</p></footer></body></html>""",
+    "div soup": f"""
+        <div><div><div>menu bar</div><div>{MENU_LINE}</div></div><div><div><div><div>{{article}}</div></div></div></div>
+        <div><div>{MENU_LIST}</div><div>{COPYRIGHT}</div></div></div>""",
+    "sidebar before": f"<div><div id=left>{MENU_LIST}{ABOUT}{MENU_LIST}</div><div id=right>{{article}}</div></div>",
+    "sidebar after": f"<div><div id=left>{{article}}</div><div id=right>{ABOUT}<h4>menu</h4>{MENU_LIST}</div></div>",
+    "comments after": f"<div><div>{{article}}</div><div><h3>menu: 6 comments</h3>{TEASERS}</div><form>menu</form></div>",
+    "teasers before": f"<div><div>{TEASERS}</div><section>{{article}}</section></div>",
+    "application": f"<form id=aspnetForm><div>{MENU_LINE}</div><div><span>menu</span><div>{{article}}</div></div></form>",
+    "paragraphs of furniture": f"<p>{MENU_LINE}</p><p>menu</p><div>{{article}}</div><p>{MENU_LINE}</p><p>{COPYRIGHT}</p>",
+    "table of tables": f"""
+        <table><tr><td colspan=2><table><tr><td>menu</td></tr></table></td></tr><tr><td><table><tr><td>{MENU_LIST}</td></tr>
+        </table></td><td><div>{{article}}</div></td></tr><tr><td colspan=2>{COPYRIGHT}</td></tr></table>""",
+    "table": f"<table><tr><td width=150>{MENU_LIST}</td><td>{{article}}</td></tr><tr><td>{COPYRIGHT}</td></tr></table>",
+    "table with bare links": f"<table><tr><td>{MENU_LINE.replace('|', '<br>')}</td><td>{{article}}</td></tr></table>",
+    "table with a banner": "<table><tr><td>menu of the site</td></tr><tr><td>{article}</td></tr></table>",
+}
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_an_article_gives_the_same_text_in_every_template(name: str) -> None:
+    text = main_text(TEMPLATES[name].format(article=ARTICLE))
+    assert text.splitlines() == [
+        sentence("heading", 5),
+        PARAGRAPHS[0],
+        f"{PARAGRAPHS[1]} Look there.",
+        "Short it is.",
+        PARAGRAPHS[2],
+        "And more",
+        *PARAGRAPHS[3:],
+    ]
+
+
+# What is content
+
+
+ITEMS = [sentence(f"item {number}", 3) for number in range(12)]
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<ul>" + "".join(f"<li>{item}</li>" for item in ITEMS) + "</ul>",
+        "<ol>" + "".join(f"<li><p>{item}</p></li>" for item in ITEMS) + "</ol>",
+        "<dl>"
+        + "".join(f"<dt>{one}</dt><dd>{two}</dd>" for one, two in zip(ITEMS[::2], ITEMS[1::2], strict=True))
+        + "</dl>",
+        "<table>" + "".join(f"<tr><td><div>{item}</div></td></tr>" for item in ITEMS) + "</table>",
+        "<div>" + "".join(f"<p>{item}</p>" for item in ITEMS) + "</div>",
+        "<blockquote>" + "".join(f"<p>{item}</p>" for item in ITEMS) + "</blockquote>",
+    ],
+    ids=lambda markup: markup[1:4],
+)
+def test_many_short_lines_of_one_list_table_or_poem_are_text(markup: str) -> None:
+    assert main_text(f"<div>{MENU_LIST}</div><div>{markup}</div>").splitlines() == ITEMS
+
+
+def test_a_poem_with_line_breaks_is_text() -> None:
+    assert main_text(f"<div>{MENU_LIST}</div><div>{'<br>'.join(ITEMS)}</div>") == " ".join(ITEMS)
+
+
+def test_code_is_text_with_its_highlighting() -> None:
+    code = "<span>for</span> <b>cup</b> in house:\n    pour(cup)\n    serve(cup, to=guest)\n" * 3
+    text = main_text(f"<div>{MENU_LIST}</div><div><pre><code>{code}</code></pre></div>")
+    assert text == " ".join(["for cup in house: pour(cup) serve(cup, to=guest)"] * 3)
+
+
+def test_what_stands_beside_a_list_or_code_in_an_article_is_text_too() -> None:
+    whole = "<ul>" + "".join(f"<li>{item}</li>" for item in ITEMS) + f"</ul><pre>{sentence('code', 20)}</pre>"
+    text = main_text(f"<div>{MENU_LIST}</div><article>{ARTICLE}{whole}<p>{PARAGRAPHS[0]}</p></article>")
+    assert text.splitlines()[-14:] == [*ITEMS, sentence("code", 20), PARAGRAPHS[0]]
+
+
+@pytest.mark.parametrize(
+    "furniture",
+    [
+        f"<nav>{ABOUT}</nav>",
+        f"<footer>{ABOUT}</footer>",
+        f"<aside>{ABOUT}</aside>",
+        MENU_LIST,
+        f"<div>{MENU_LINE}</div>",
+        f"<p>{MENU_LINE}</p>",
+        f"<table><tr><td>{MENU_LINE}</td></tr></table>",
+        f"<p>{COPYRIGHT}</p>",
+        f"<noscript>{ABOUT}</noscript>",
+        f"<select><option>{sentence('option', 30)}</select>",
+        "<div>Contact | Imprint | Privacy</div>",
+    ],
+)
+def test_a_page_that_is_furniture_has_no_main_text(furniture: str) -> None:
+    assert main_text(f"<html><body>{furniture}</body></html>") == ""
+
+
+def test_a_line_with_a_copyright_sign_is_no_text_unless_it_is_long() -> None:
+    notice, text = "© its author, all rights reserved", f"{PARAGRAPHS[1]} © {PARAGRAPHS[3]} {PARAGRAPHS[4]}"
+    assert len(text) > 200
+    found = main_text(f"<div><p>{PARAGRAPHS[0]}</p><p>{notice}</p><p>{text}</p><p>{PARAGRAPHS[2]}</p></div>")
+    assert found.splitlines() == [PARAGRAPHS[0], text, PARAGRAPHS[2]]
+
+
+@pytest.mark.parametrize(("linked", "is_text"), [(40, True), (50, True), (51, False), (150, False)])
+def test_a_text_is_at_most_a_third_links(linked: int, is_text: bool) -> None:
+    assert bool(main_text(f"<p><a href=/x>{'l' * linked}</a>{'t' * (150 - linked)}</p>")) is is_text
+
+
+@pytest.mark.parametrize(
+    ("text", "is_text"), [("x" * 99, False), ("x" * 100, True), ("茶" * 33, False), ("茶" * 34, True)]
+)
+def test_a_chinese_text_is_long_enough_with_a_third_of_the_characters(text: str, is_text: bool) -> None:
+    assert main_text(f"<p>{text}</p>") == (text if is_text else "")
+
+
+def test_a_chinese_article_is_found_beside_its_frame() -> None:
+    lines = ["河边的老茶馆又开门了，" * 4, "早上来的客人多半坐在门口。" * 3, "茶是隔壁山上的。"]
+    frame = "".join(f"<li><a href='/{number}'>栏目{number}</a></li>" for number in range(9))
+    html = f"""<div><ul>{frame}</ul><div>{"".join(f"<p>{line}</p>" for line in lines)}</div>
+        <p>版权所有 © 老茶馆，未经许可不得转载，违者必究。{"本站内容均来自河边。" * 4}</p></div>"""
+    assert main_text(html).splitlines() == lines
+
+
+# Which of the texts
+
+
+LONG = "".join(f"<p>{sentence(f'long {number}', 60)}</p>" for number in range(10))
+COMMENTS = [f"remark {sentence(f'comment {number}', 13)}" for number in range(40)]
+
+
+APART = [("div", "div"), ("section", "article")]
+IN_ONE = [("ol", "li"), ("ul", "li"), ("table", "td"), ("div", "p"), ("div", "blockquote")]
+
+
+def with_comments(comments: list[str], around_all: str, around_each: str) -> str:
+    inside = "".join(f"<{around_each}>{one}</{around_each}>" for one in comments)
+    return f"<div><div>{LONG}</div><{around_all}>{inside}</{around_all}></div>"
+
+
+@pytest.mark.parametrize(("around_all", "around_each"), APART)
+def test_forty_comments_that_are_twice_as_long_together_do_not_outweigh_an_article(
+    around_all: str, around_each: str
+) -> None:
+    text = main_text(with_comments([f"{one} {one}" for one in COMMENTS], around_all, around_each))
+    assert "remark" not in text
+    assert len(text.splitlines()) == 10
+
+
+@pytest.mark.parametrize(("around_all", "around_each"), IN_ONE)
+def test_nor_do_comments_in_one_list_or_element_that_are_two_thirds_as_long(around_all: str, around_each: str) -> None:
+    text = main_text(with_comments(COMMENTS[:26], around_all, around_each))
+    assert "remark" not in text
+    assert len(text.splitlines()) == 10
+
+
+def test_comments_of_several_blocks_are_texts_of_their_own_in_a_list_too() -> None:
+    comments = [f"<div>remark by somebody</div><p>{one} {one}</p>" for one in COMMENTS]
+    assert "remark" not in main_text(with_comments(comments, "ol", "li"))
+
+
+def articles(*lengths: int) -> str:
+    return "".join(
+        f"<article><p>{sentence(f'opening {number}', 20)}</p><p>{sentence(f'rest {number}', length)}</p></article>"
+        for number, length in enumerate(lengths)
+    )
+
+
+def test_three_articles_on_a_page_are_all_taken() -> None:
+    assert len(main_text(f"<div>{MENU_LIST}</div><div>{articles(60, 80, 70)}</div>").splitlines()) == 6
+
+
+@pytest.mark.parametrize("lengths", [(80, 80), (100, 80), (80, 90)])
+def test_two_articles_on_a_page_are_both_taken(lengths: tuple[int, int]) -> None:
+    assert len(main_text(f"<div>{MENU_LIST}</div><div>{articles(*lengths)}</div>").splitlines()) == 4
+
+
+def test_paragraphs_that_stand_in_elements_of_their_own_are_one_article() -> None:
+    cut = "".join(f"<div class=row><div class=column><p>{one}</p></div></div>" for one in PARAGRAPHS)
+    assert main_text(f"<div>{MENU_LIST}</div><div>{cut}</div><div>{MENU_LINE}</div>").splitlines() == PARAGRAPHS
+
+
+# What is visible
+
+
+def test_visible_are_short_lines_too_but_neither_links_nor_copyright() -> None:
+    html = f"<h1>Tea</h1><p>Open today.</p>{MENU_LIST}<p>See <a href=/m>map</a></p><p>© us</p><footer>no</footer>"
+    assert [block.text for block in visible(outline(parse(html.encode())))] == ["Tea", "Open today.", "See map"]
+
+
+def test_a_page_without_anything_has_no_text() -> None:
+    for html in ("", "<html></html>", "<body><script>1</script>", "<frameset><frame src=a>"):
+        assert main_text(html) == ""
+
+
+# Pages with a main text by people
+
+
+_TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
+
+
+def token_f1(found: str, gold: str) -> float:
+    """The harmonic mean of precision and recall, in words and Chinese characters."""
+    one, other = (Counter(_TOKEN.findall(text.lower())) for text in (found, gold))
+    return 2 * (one & other).total() / ((one.total() + other.total()) or 1)
+
+
+def test_the_main_text_is_the_one_that_people_find(data: Path) -> None:
+    scores: dict[str, list[float]] = {"en": [], "zh": []}
+    for page in documents(data, "gold/gold.jsonl"):
+        text = text_of(paragraphs(outline(parse(saved(data / page["html"])))).blocks)
+        scores[page["lang"]].append(token_f1(text, page["text"]))
+    assert mean(scores["en"] + scores["zh"]) >= 0.822
+    assert mean(scores["en"]) >= 0.808
+    assert mean(scores["zh"]) >= 0.915

@@ -1,0 +1,1115 @@
+"""Every scheme against a slow reference written from its description, bit by bit where it has bits."""
+
+from __future__ import annotations
+
+import math
+import random
+import struct
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest, xxh3_128_digest
+
+from crawler_dedup.signedpage import Signature
+from crawler_dedup.signing.features import cut, normalise, stop_words, units
+from crawler_dedup.signing.letters import LETTERS, letter_of_each, letters_of
+from crawler_dedup.signing.lexicon import Lexicon, general
+from crawler_dedup.signing.schemes import Agreement, scheme_of
+from crawler_dedup.signing.schemes.checksums import Checksums
+from crawler_dedup.signing.schemes.ddw import DDW
+from crawler_dedup.signing.schemes.exact import Exact
+from crawler_dedup.signing.schemes.imatch import IMatch
+from crawler_dedup.signing.schemes.minhash import BINS, MinHash
+from crawler_dedup.signing.schemes.minwise import agreeing_share, containment, one_permutation
+from crawler_dedup.signing.schemes.pinyin import CLASSES, LARGEST, MAX_LETTERS, MAX_PROBES, Pinyin, Windows
+from crawler_dedup.signing.schemes.scheme import ValueScheme
+from crawler_dedup.signing.schemes.sentences import Sentences
+from crawler_dedup.signing.schemes.shingling import MAX_MOD, MODULUS, SMALLEST, Shingling
+from crawler_dedup.signing.text import Text
+from spiders.demo_texts import CHINESE, ENGLISH
+from tests.signing.test_text import slow_mixed as mix
+from tests.support.prose import ODD, SAMPLES, prose, sentences, text_of
+
+_MASK = (1 << 64) - 1
+Numbers = NDArray[np.uint64]
+
+VOCABULARY = "tram depot the honey lime roof bee lantern 茶馆 开门 老 船夫 茶館 た ชา don't 3 3.5".split()
+TEXTS = st.lists(st.sampled_from([*VOCABULARY, ". ", "。", "\n", ", ", "！"]), max_size=60).map(" ".join)
+"""Made of few words, so that they repeat themselves and each other."""
+
+
+def hash_of(word: str) -> int:
+    return xxh3_64_intdigest(word.encode("utf-8", "replace"))
+
+
+def shingles(words: list[str], width: int) -> set[int]:
+    """Runs of *width* words, or the one that there is; as polynomials modulo 2^64, mixed."""
+    hashes = [hash_of(word) for word in words]
+    width = min(width, len(hashes))
+    runs = [hashes[at : at + width] for at in range(len(hashes) - width + 1)] if hashes else []
+    return {
+        mix(sum(one * 0x9E3779B97F4A7C15 ** (width - 1 - at) for at, one in enumerate(run)) & _MASK) for run in runs
+    }
+
+
+def content_words(text: Text) -> set[str]:
+    return set(text.tokens) - stop_words()
+
+
+def words_in(packed: bytes, size: int) -> list[int]:
+    """Little-endian numbers of *size* bytes."""
+    assert len(packed) % size == 0
+    return [int.from_bytes(packed[at : at + size], "little") for at in range(0, len(packed), size)]
+
+
+def array(numbers: Iterable[int]) -> Numbers:
+    return np.array(sorted(numbers), dtype=np.uint64)
+
+
+def expect(scheme: ValueScheme, text: Text, value: bytes, keys: Iterable[int]) -> None:
+    """Hold a signature, its number and its keys against what they should be."""
+    signature = scheme.sign(text)
+    assert signature.value == value
+    unit_hashes = b"".join(hash_of(unit).to_bytes(8, "little") for unit in text.units)
+    assert signature.number == xxh3_64_intdigest(value or unit_hashes)
+    assert list(scheme.keys(signature)) == (sorted(set(keys)) if value else [signature.number])
+
+
+def members(count: int, seed: object) -> list[int]:
+    """Numbers of 64 bits, each another one."""
+    source = random.Random(str(seed))
+    found: dict[int, None] = {}
+    while len(found) < count:
+        found[source.getrandbits(64)] = None
+    return list(found)
+
+
+def pair_of_sets(union: int, common: int, seed: int, *, only_new: float = 0.5) -> tuple[Numbers, Numbers]:
+    """Two random sets with so many members together and in common; of the others the new one has a share."""
+    found = members(union, f"{union} {common} {seed}")
+    border = common + round(only_new * (union - common))
+    return array(found[:border]), array(found[:common] + found[border:])
+
+
+every_sample = pytest.mark.parametrize("name", SAMPLES)
+
+
+# Golden values: another one is another behaviour, and signing.BEHAVIOUR must rise
+
+GOLDEN_TEXTS = ("\n".join(ENGLISH[0].paragraphs), "\n".join(CHINESE[0].paragraphs))
+GOLDEN = {
+    "simhash": (
+        "a10293fb3dd3ed7c c4f838a3fefb2e2d",
+        "841a997177f7cbd2 a082c2fe9d901a46",
+    ),
+    "exact": (
+        "c30bee7b561a2002 7cb20eb3ec110df3",
+        "f6fcf81be0dfad11 e168d71f9e1ef73b",
+    ),
+    "shingling": (
+        "2df50f1b07230708 7b46b7e8af930247",
+        "0d44ab1bb56c0bab 77fa127fb2eedee6",
+    ),
+    "minhash": (
+        "8f228f642f6b6dfc b6272a15e824f879",
+        "b5d62fa7f6938fcf 464786e4a0ec998e",
+    ),
+    "checksums": (
+        "7753b8045a12ae16 a130948309fb4343",
+        "34566eab6a941b21 cf6195064993a909",
+    ),
+    "imatch": (
+        "760ce95664b479bd 6a3fe6de7d0fd017",
+        "6abe693e87f8a7b9 64ee58f264fd520c",
+    ),
+    "ddw": (
+        "2238060d3574e2ab b0abd0308fe0cd21",
+        "7041265c22de8631 24cdd6cbe2e936a5",
+    ),
+    "sentences": (
+        "a7e2f15c86f31460 b1b08d274d63780f",
+        "20980c35ab2dd5c1 7cab9d69a5bd31af",
+    ),
+    "pinyin": (
+        "d52863b1f532f534 1917a4892a9b717f",
+        "e214831413cfb900 c3786c466640f5e5",
+    ),
+    "shingling lookup=minima": (
+        "41855c51170fa263 1d9562d3cb4f2d6a",
+        "7183157df9f67682 8d6c9708642ab1eb",
+    ),
+    "sentences unit=stops": (
+        "ed85d2a665a0cac8 ff2506c190516956",
+        "8f19baf561c9b2b0 2743f55e1a491650",
+    ),
+    "minhash rows=4": (
+        "052f234372a6f59c cba9fc5a155d28e7",
+        "f5a66f2b620337ca ba9b3aa3cebd7d57",
+    ),
+    "imatch lexica=0": (
+        "02d1e612bed0949f 62a78e3894a8ca2f",
+        "b1dddd3d3d1ef5fb 9d1297329642023b",
+    ),
+}
+
+
+def summary(spec: str, raw: str) -> str:
+    """The number of a text's signature, and a hash of its keys and probes."""
+    scheme = scheme_of(spec)
+    signature = scheme.sign(text_of(raw))
+    numbers = [*scheme.keys(signature), *scheme.probes(signature)]
+    return f"{signature.number:016x} {xxh3_64_hexdigest(b''.join(one.to_bytes(8, 'little') for one in numbers))}"
+
+
+@pytest.mark.parametrize("spec", GOLDEN)
+def test_golden_values(spec: str) -> None:
+    assert tuple(summary(spec, raw) for raw in GOLDEN_TEXTS) == GOLDEN[spec]
+
+
+# Exact
+
+
+def expect_exact(raw: str) -> None:
+    text = text_of(raw)
+    value = xxh3_128_digest(b"".join(hash_of(unit).to_bytes(8, "little") for unit in text.units))
+    expect(Exact(), text, value, [int.from_bytes(value[:8], "little")])
+
+
+@given(TEXTS)
+def test_exact_is_a_digest_of_the_hashes_of_all_units_in_order(raw: str) -> None:
+    expect_exact(raw)
+
+
+@every_sample
+def test_exact_of_real_texts(name: str) -> None:
+    expect_exact(SAMPLES[name])
+
+
+@given(TEXTS, TEXTS)
+def test_exact_agrees_where_the_units_are_the_same(one: str, other: str) -> None:
+    scheme, texts = Exact(), (text_of(one), text_of(other))
+    agreed = scheme.compare(*(scheme.sign(text) for text in texts)) is not None
+    assert agreed == (texts[0].units == texts[1].units)
+
+
+# Min-wise numbers, minhash
+
+
+def slow_one_permutation(hashes: Iterable[int], bins: int = BINS) -> list[int]:
+    """Throw all members into the bins until none is empty; a bin keeps the least that came in its first round."""
+    width = bins.bit_length() - 1
+    filled: dict[int, int] = {}
+    number = 0
+    while len(filled) < bins:
+        seed = number * 0x9E3779B97F4A7C15 & _MASK
+        thrown = [mix(one ^ seed) for one in hashes]
+        least: dict[int, int] = {}
+        for one in thrown:
+            into, order = one >> 64 - width, one >> 16 & (1 << 48 - width) - 1
+            least[into] = min(order, least.get(into, order))
+        filled = {**least, **filled}
+        number += 1
+    return [filled[at] for at in range(bins)]
+
+
+@given(st.sets(st.integers(0, _MASK), min_size=1, max_size=40), st.sampled_from([1, 2, 16, 128, 256]))
+def test_min_wise_numbers_are_those_of_a_slow_reference(hashes: set[int], bins: int) -> None:
+    assert one_permutation(array(hashes), bins).tolist() == slow_one_permutation(hashes, bins)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100, 1_000, 1_024, 1_025, 3_000])
+def test_of_sets_of_every_size(size: int) -> None:
+    hashes = members(size, size)
+    assert one_permutation(array(hashes), BINS).tolist() == slow_one_permutation(hashes)
+
+
+def slow_rows(threshold: float) -> int:
+    """As many as still let 95 of 100 pairs at the threshold meet."""
+    found = 1
+    for rows in range(1, BINS + 1):
+        if 1 - (1 - threshold**rows) ** (BINS // rows) >= 0.95:
+            found = rows
+    return found
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.1, 0.3, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 0.95, 0.99, 1.0])
+def test_a_band_has_as_many_rows_as_find_95_of_100_pairs(threshold: float) -> None:
+    assert MinHash(threshold=threshold).band_rows == slow_rows(threshold)
+
+
+def expect_minhash(scheme: MinHash, raw: str, rows: int) -> None:
+    text = text_of(raw)
+    runs = shingles(text.units, scheme.shingle)
+    if not runs:
+        expect(scheme, text, b"", [])
+        return
+    minima = slow_one_permutation(runs)
+    bands = []
+    for band in range(BINS // rows):
+        hashed = 0
+        for one in minima[band * rows : (band + 1) * rows]:
+            hashed = mix(hashed ^ one)
+        bands.append(hashed & 0xFFFFFFFF)
+    value = struct.pack(f"<I{len(bands)}I", len(runs), *bands) + bytes(one & 0xFF for one in minima)
+    expect(scheme, text, value, [number << 32 | band for number, band in enumerate(bands)])
+
+
+@settings(max_examples=30)
+@given(TEXTS, st.integers(1, 5), st.sampled_from([1, 3, 4, 6, 64, 100, 128]))
+def test_minhash_is_that_of_a_slow_reference(raw: str, width: int, rows: int) -> None:
+    expect_minhash(MinHash(shingle=width, rows=rows), raw, rows)
+
+
+@every_sample
+def test_minhash_of_real_texts(name: str) -> None:
+    expect_minhash(MinHash(), SAMPLES[name], slow_rows(MinHash.threshold))
+
+
+def slow_containment(resemblance: float, size: int, other: int) -> float:
+    """|A∩B| = R/(1+R) · (|A|+|B|), of which no more can be than either has."""
+    common = resemblance * (size + other) / (1 + resemblance)
+    return min(common, size, other) / size
+
+
+@given(st.floats(0, 1), st.integers(1, 10**6), st.integers(1, 10**6))
+def test_containment_follows_from_resemblance_and_sizes(resemblance: float, size: int, other: int) -> None:
+    assert containment(resemblance, size, other) == pytest.approx(slow_containment(resemblance, size, other))
+
+
+def said(found: Agreement | None) -> tuple[float, float] | None:
+    """Resemblance and coverage, rounded."""
+    if found is None:
+        return None
+    assert found.resemblance is not None
+    assert found.coverage is not None
+    assert found.distance is None
+    return near(found.resemblance, found.coverage)
+
+
+def near(resemblance: float, coverage: float) -> tuple[float, float]:
+    return round(resemblance, 7), round(coverage, 7)
+
+
+@given(st.integers(1, 60), st.data(), st.floats(0.05, 1), st.floats(0, 1))
+def test_minhash_agrees_by_the_share_of_its_codes(
+    union: int, data: st.DataObject, threshold: float, coverage: float
+) -> None:
+    common = data.draw(st.integers(0, union))
+    new, kept = pair_of_sets(union, common, 0, only_new=data.draw(st.sampled_from([0, 0.5, 1])))
+    scheme = MinHash(threshold=threshold, coverage=coverage, rows=4)
+    if not len(new) or not len(kept):
+        return
+    ours, theirs = slow_one_permutation(new.tolist()), slow_one_permutation(kept.tolist())
+    share = sum(one & 0xFF == other & 0xFF for one, other in zip(ours, theirs, strict=True)) / BINS
+    resemblance = max(0.0, (share - 1 / 256) / (255 / 256))
+    covered = slow_containment(resemblance, len(new), len(kept))
+    expected = near(resemblance, covered) if resemblance >= threshold and covered >= coverage else None
+    assert said(scheme.agree(scheme.of_shingles(new), scheme.of_shingles(kept))) == expected
+
+
+SETS = [(5, 1), (6, 3), (5, 4), (50, 10), (50, 25), (50, 40), (500, 100), (500, 250), (500, 400)]
+"""Members together, in common: resemblances .2, .5 and .8 of sets that do not fill the bins, nearly do, and do."""
+
+
+@pytest.mark.parametrize(("union", "common"), SETS)
+def test_minhash_estimates_resemblance_without_bias_and_as_well_as_independent_numbers(union: int, common: int) -> None:
+    scheme, true = MinHash(), common / union
+    values = [map(scheme.of_shingles, pair_of_sets(union, common, seed)) for seed in range(200)]
+    estimates = [agreeing_share(*(np.frombuffer(value[-BINS:], dtype=np.uint8) for value in pair)) for pair in values]
+    mean, spread = float(np.mean(estimates)), float(np.std(estimates, ddof=1))
+    assert abs(mean - true) < 4 * spread / math.sqrt(len(estimates))
+    assert spread < 1.25 * math.sqrt(true * (1 - true) / BINS)
+
+
+# Shingling
+
+_SEEDS = [mix(one) for one in range(1, 169)]
+_PERMUTATIONS = [(one | 1, other) for one, other in zip(_SEEDS[:84], _SEEDS[84:], strict=True)]
+
+
+def slow_minima(hashes: Iterable[int]) -> list[int]:
+    """The least member under each of 84 linear permutations."""
+    known = list(hashes)
+    return [min(one * factor + term & _MASK for one in known) for factor, term in _PERMUTATIONS]
+
+
+def slow_shingling(hashes: set[int], *, minima: bool) -> tuple[bytes, list[int]]:
+    """Value and keys."""
+    if not hashes:
+        return b"", []
+    least = slow_minima(hashes)
+    if minima:
+        keys = [one & 0xFFFFFFFF for one in least[:24]]
+    else:
+        keys = []
+        for at in range(6):
+            key = 0
+            for one in least[14 * at : 14 * at + 14]:
+                key = mix(key ^ one)
+            keys.append(key & 0xFFFFFFFF)
+    smallest = sorted(hashes)[:64]
+    mod = [one for one in sorted(hashes) if one % 25 == 0][:400]
+    value = struct.pack("<IBBH", len(hashes), len(keys), len(smallest), len(mod))
+    value += struct.pack(f"<{len(keys)}I", *keys)
+    value += b"".join(one.to_bytes(8, "big")[:5] for one in [*smallest, *mod])
+    return value, [number << 32 | key for number, key in enumerate(keys)]
+
+
+def slow_estimates(new: set[int], kept: set[int]) -> tuple[float, float]:
+    """Resemblance and containment: from MOD_m where that says enough, else from MIN_s and the sizes."""
+    ours, theirs = ({one >> 24 for one in sorted(one for one in both if one % 25 == 0)[:400]} for both in (new, kept))
+    limits = [max(one) for one in (ours, theirs) if len(one) == 400]
+    ours, theirs = ({one for one in some if one <= min(limits, default=one)} for some in (ours, theirs))
+    if ours and len(ours | theirs) >= 48:
+        return len(ours & theirs) / len(ours | theirs), len(ours & theirs) / len(ours)
+    short = [{one >> 24 for one in sorted(both)[:64]} for both in (new, kept)]
+    together = set(sorted(short[0] | short[1])[:64])
+    resemblance = len(short[0] & short[1] & together) / len(together)
+    return resemblance, slow_containment(resemblance, len(new), len(kept))
+
+
+def test_the_parameters_are_those_of_the_description() -> None:
+    assert (SMALLEST, MODULUS, MAX_MOD) == (64, 25, 400)
+    assert Shingling().spec.startswith("shingling min=64 mod=25 most=400 shingle=5 lookup=supershingles")
+
+
+@settings(max_examples=30)
+@given(TEXTS, st.integers(1, 6), st.booleans())
+def test_shingling_is_that_of_a_slow_reference(raw: str, width: int, minima: bool) -> None:
+    scheme = Shingling(shingle=width, lookup="minima" if minima else "supershingles")
+    text = text_of(raw)
+    expect(scheme, text, *slow_shingling(shingles(text.units, width), minima=minima))
+
+
+@pytest.mark.parametrize("minima", [False, True])
+@every_sample
+def test_shingling_of_real_texts(name: str, minima: bool) -> None:
+    text = text_of(SAMPLES[name])
+    scheme = Shingling(lookup="minima" if minima else "supershingles")
+    expect(scheme, text, *slow_shingling(shingles(text.units, 5), minima=minima))
+
+
+def test_of_a_long_text_no_more_than_400_fingerprints_are_kept() -> None:
+    text = text_of(prose(0, 1_100))
+    runs = shingles(text.units, 5)
+    assert sum(one % 25 == 0 for one in runs) > 400
+    value, keys = slow_shingling(runs, minima=False)
+    expect(Shingling(), text, value, keys)
+    assert len(value) == 8 + 6 * 4 + 5 * (64 + 400)
+
+
+_SIZES = [3, 40, 64, 100, 900, 2_000, 11_000]
+
+
+@pytest.mark.parametrize("union", _SIZES)
+@pytest.mark.parametrize("only_new", [0, 0.2, 0.5, 1])
+def test_shingling_estimates_as_a_slow_reference(union: int, only_new: float) -> None:
+    everything = Shingling(threshold=0.05, coverage=0)
+    for common in (0, union // 4, union // 2, 9 * union // 10, union):
+        new, kept = pair_of_sets(union, common, 1, only_new=only_new)
+        if not len(new) or not len(kept):
+            continue
+        resemblance, covered = slow_estimates(set(new.tolist()), set(kept.tolist()))
+        values = everything.of_shingles(new), everything.of_shingles(kept)
+        assert said(everything.agree(*values)) == (near(resemblance, covered) if resemblance >= 0.05 else None)
+        strict = Shingling()
+        expected = near(resemblance, covered) if resemblance >= 0.7 and covered >= 0.8 else None
+        assert said(strict.agree(*values)) == expected
+
+
+@pytest.mark.parametrize(
+    ("union", "sample"),
+    [(400, SMALLEST), (5_000, 5_000 / MODULUS), (40_000, MAX_MOD)],
+    ids=["MIN_s", "MOD_m", "MOD_m cut off"],
+)
+@pytest.mark.parametrize("true", [0.3, 0.6, 0.9])
+@pytest.mark.parametrize("only_new", [0, 0.5, 1])
+def test_shingling_estimates_without_bias(union: int, sample: float, true: float, only_new: float) -> None:
+    scheme, common = Shingling(threshold=0.05, coverage=0), round(true * union)
+    found = []
+    for seed in range(40 if union < 10_000 else 12):
+        new, kept = pair_of_sets(union, common, seed, only_new=only_new)
+        agreement = scheme.agree(scheme.of_shingles(new), scheme.of_shingles(kept))
+        assert agreement is not None
+        found.append((agreement.resemblance, agreement.coverage))
+    covered = common / len(new)
+    for estimates, exact in zip(zip(*found, strict=True), (true, covered), strict=True):
+        error = math.sqrt(true * (1 - true) / (true * sample))  # the cut leaves less than the whole sample
+        assert all(abs(one - exact) < 5 * error for one in estimates)
+        assert abs(float(np.mean(estimates)) - exact) < 4 * error / math.sqrt(len(estimates))
+
+
+@pytest.mark.parametrize("chinese", [False, True])
+@pytest.mark.parametrize(("kept", "changed"), [(400, 40), (400, 200), (1_000, 100), (1_000, 500)])
+def test_of_long_texts_it_says_what_is_so(kept: int, changed: int, chinese: bool) -> None:
+    scheme = Shingling(threshold=0.05, coverage=0)
+    own, others = (sentences(seed, count, chinese=chinese) for seed, count in ((0, kept), (1, changed)))
+    texts = text_of("".join([*own[changed:], *others])), text_of("".join(own[: kept - changed // 2]))
+    new, old = (shingles(text.units, 5) for text in texts)
+    found = scheme.compare(*map(scheme.sign, texts))
+    assert found is not None
+    sample = min(len(new), len(old), MODULUS * MAX_MOD) / MODULUS
+    for estimate, exact in (
+        (found.resemblance, len(new & old) / len(new | old)),
+        (found.coverage, len(new & old) / len(new)),
+    ):
+        assert estimate is not None
+        assert abs(estimate - exact) < 4 * math.sqrt(exact * (1 - exact) / sample)
+
+
+def met(scheme: ValueScheme, new: Signature, kept: Signature) -> bool:
+    """Whether a look-up of *new* comes upon *kept*."""
+    common = set(scheme.probes(new)) & set(scheme.keys(kept))
+    found = list(scheme.near(new, np.full(len(common), kept.number, dtype=np.uint64))) == [kept.number]
+    assert scheme.meets(new, kept) == found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("scheme", "true", "least", "most"),
+    [
+        (Shingling(), 0.97, 0.93, 1),
+        (Shingling(), 0.93, 0.6, 0.8),
+        (Shingling(), 0.8, 0, 0.1),
+        (Shingling(lookup="minima"), 0.3, 0.97, 1),
+        (Shingling(lookup="minima"), 0.02, 0, 0.2),
+        (MinHash(), 0.7, 0.95, 1),
+        (MinHash(), 0.3, 0, 0.2),
+        (MinHash(threshold=0.5), 0.5, 0.95, 1),
+    ],
+    ids=str,
+)
+def test_pairs_are_met_as_often_as_the_scheme_says(
+    scheme: Shingling | MinHash, true: float, least: float, most: float
+) -> None:
+    tries, union = 150, 600
+    hits = 0
+    for seed in range(tries):
+        new, kept = (
+            Signature(number, scheme.of_shingles(one))
+            for number, one in enumerate(pair_of_sets(union, round(true * union), seed))
+        )
+        hits += met(scheme, new, kept)
+    for bound, sign in ((least, 1), (most, -1)):
+        error = math.sqrt(max(bound * (1 - bound), 1 / tries) / tries)
+        assert sign * (hits / tries - bound) > -3 * error
+
+
+def test_common_shingles_are_left_out(tmp_path: Path) -> None:
+    text = text_of(SAMPLES["English"])
+    runs = shingles(text.units, 5)
+    for common in (set(sorted(runs)[::3]), runs):
+        nothing = np.zeros(0, dtype=np.uint64)
+        path = tmp_path / str(len(common))
+        Lexicon(10, nothing, nothing.astype(np.uint32), array(common | {5, 6}), np.zeros(26, dtype=np.uint64)).write(
+            path
+        )
+        expect(Shingling(lexicon_name=str(path)), text, *slow_shingling(runs - common, minima=False))
+
+
+# Checksums
+
+
+def slow_checksums(words: set[str], lists: int) -> tuple[bytes, list[int]]:
+    """The words dealt by their mixed hashes; of each list a mixed sum, 32 bits."""
+    if not words:
+        return b"", []
+    sums = [0] * lists
+    for word in words:
+        spread = mix(hash_of(word))
+        sums[spread % lists] += mix(spread)
+    found = [mix(one & _MASK) >> 32 for one in sums]
+    return struct.pack(f"<{lists}I", *found), [at << 32 | one for at, one in enumerate(found) if one]
+
+
+@given(TEXTS, st.sampled_from([2, 3, 16, 64]))
+def test_checksums_are_those_of_a_slow_reference(raw: str, lists: int) -> None:
+    text = text_of(raw)
+    expect(Checksums(lists=lists), text, *slow_checksums(content_words(text), lists))
+
+
+@every_sample
+def test_checksums_of_real_texts(name: str) -> None:
+    text = text_of(SAMPLES[name])
+    expect(Checksums(), text, *slow_checksums(content_words(text), 16))
+
+
+@given(
+    st.sets(st.integers(1, 200), min_size=1, max_size=60),
+    st.sets(st.integers(1, 200), min_size=1, max_size=60),
+    st.sampled_from([0.01, 0.3, 0.5, 0.6, 1]),
+)
+def test_checksums_agree_where_enough_of_the_used_lists_do_and_such_are_met(
+    ours: set[int], theirs: set[int], least: float
+) -> None:
+    scheme = Checksums(least=least)
+    new, kept = (Signature(at, scheme.of_words(array(one))) for at, one in enumerate((ours, theirs)))
+    lists = list(zip(words_in(new.value, 4), words_in(kept.value, 4), strict=True))
+    used, agreeing = sum(one != (0, 0) for one in lists), sum(one == other != 0 for one, other in lists)
+    agreed = scheme.agree(new.value, kept.value)
+    assert agreed == (Agreement() if agreeing >= max(1, least * used) else None)
+    assert met(scheme, new, kept) or not agreed
+
+
+@given(st.integers(0, 15), st.integers(0, 10**9))
+def test_so_many_changed_words_change_no_more_lists_than_twice_their_number(changed: int, seed: int) -> None:
+    words = members(300 + changed, seed)
+    before, after = (words_in(Checksums().of_words(array(one)), 4) for one in (words[:300], words[changed:]))
+    assert sum(one != other for one, other in zip(before, after, strict=True)) <= 2 * changed
+
+
+# Schemes with a lexicon
+
+COUNTS = {"tram": 1, "depot": 3, "the": 990, "honey": 31, "lime": 250, "roof": 32, "bee": 5, "茶馆": 8, "老": 251}
+"""Documents of 1,000 that have each word. The lexicon lacks the other words of :data:`VOCABULARY`."""
+
+
+def slow_rarity(counts: dict[str, int], documents: int) -> dict[str, float]:
+    return {word: round(1000 * (1 - math.log(count) / math.log(documents))) / 1000 for word, count in counts.items()}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A lexicon of few words, as ``DEDUP_LEXICON`` names it."""
+    words = sorted(COUNTS, key=hash_of)
+    path = tmp_path_factory.mktemp("lexicon") / "small"
+    Lexicon(
+        1_000,
+        array(map(hash_of, words)),
+        np.array([COUNTS[word] for word in words], dtype=np.uint32),
+        np.zeros(0, dtype=np.uint64),
+        np.arange(26, dtype=np.uint64) * np.uint64(37) % np.uint64(11),
+    ).write(path)
+    return str(path)
+
+
+def rarity_of(words: Iterable[str], *, small: bool) -> dict[str, float]:
+    """Of those words that the lexicon has."""
+    if small:
+        known = slow_rarity(COUNTS, 1_000)
+        return {word: known[word] for word in words if word in known}
+    found = {word: float(general().rarity(array([hash_of(word)]))[0]) for word in words}
+    return {word: rarity for word, rarity in found.items() if not math.isnan(rarity)}
+
+
+# I-Match
+
+
+def slow_imatch(scheme: IMatch, rarity: dict[str, float]) -> tuple[bytes, list[int]]:
+    """A digest of the words inside the band, and of those that each lexicon leaves."""
+    inside = [hash_of(word) for word, one in rarity.items() if scheme.low <= one <= scheme.high]
+    digests = []
+    for number in range(scheme.lexica + 1):
+        seeded = [mix(one ^ number) for one in inside]
+        kept = [one for one in seeded if not number or mix(one) >= int(scheme.drop * 2**64)]
+        digests.append(mix(sum(kept) & _MASK) if len(kept) >= scheme.words else 0)
+    return struct.pack(f"<{len(digests)}Q", *digests) if any(digests) else b"", [one for one in digests if one]
+
+
+@given(raw=TEXTS, lexica=st.integers(0, 5), drop=st.sampled_from([0, 0.3, 0.95]), words=st.integers(1, 6))
+def test_imatch_is_that_of_a_slow_reference(small: str, raw: str, lexica: int, drop: float, words: int) -> None:
+    scheme = IMatch(low=0.2, high=0.84, lexica=lexica, drop=drop, words=words, lexicon_name=small)
+    text = text_of(raw)
+    expect(scheme, text, *slow_imatch(scheme, rarity_of(set(text.tokens), small=True)))
+
+
+def test_the_ends_of_the_band_are_inside(small: str) -> None:
+    text = text_of("tram lime roof honey bee lantern")
+    for low, high, count in ((0.2, 0.5, 2), (0.199, 0.767, 4), (0.201, 0.498, 2), (0.202, 0.497, 0), (0.0, 1.0, 5)):
+        inside = [one for one in rarity_of(text.tokens, small=True).values() if low <= one <= high]
+        assert len(inside) == count
+        scheme = IMatch(low=low, high=high, words=count or 1, lexicon_name=small)
+        assert bool(scheme.sign(text).value) == bool(count)
+        assert not IMatch(low=low, high=high, words=count + 1, lexica=0, lexicon_name=small).sign(text).value
+
+
+@every_sample
+def test_imatch_of_real_texts(name: str) -> None:
+    text, scheme = text_of(SAMPLES[name]), IMatch()
+    value, keys = slow_imatch(scheme, rarity_of(set(text.tokens), small=False))
+    expect(scheme, text, value, keys)
+    assert len(value) == 168
+
+
+@pytest.mark.parametrize("drop", [0.1, 0.5, 0.9])
+def test_each_lexicon_lacks_another_set_of_words_of_the_share_that_it_is_told(drop: float) -> None:
+    scheme = IMatch(low=0, high=1, lexica=5, drop=drop, words=1)
+    # Of a text of a single word a lexicon that lacks it has no digest. What the whole lexicon lacks has no value.
+    words = sorted({word for name in SAMPLES for word in text_of(SAMPLES[name]).tokens})
+    values = [value for word in words if (value := scheme.value(text_of(word)))]
+    lacks = np.frombuffer(b"".join(values), dtype="<u8").reshape(len(values), 6) == 0
+    assert len(values) > 1000
+    assert not lacks[:, 0].any()
+    assert np.abs(lacks[:, 1:].mean(axis=0) - drop).max() < 0.03
+    assert len({column.tobytes() for column in lacks.T}) == 6
+
+
+@given(
+    st.lists(st.integers(0, 3), min_size=5, max_size=5),
+    st.lists(st.integers(0, 3), min_size=5, max_size=5),
+    st.integers(1, 64),
+)
+def test_imatch_agrees_where_enough_digests_do(ours: list[int], theirs: list[int], enough: int) -> None:
+    if not any(ours):
+        return
+    common = sum(one == other != 0 for one, other in zip(ours, theirs, strict=True))
+    expected = common >= min(enough, sum(one > 0 for one in ours))
+    agreed = IMatch(lexica=4, enough=enough).agree(struct.pack("<5Q", *ours), struct.pack("<5Q", *theirs))
+    assert agreed == (Agreement() if expected else None)
+
+
+# DDW
+
+_UNKNOWN = 0.5
+"""Rarity of what the lexicon lacks."""
+
+
+def slow_ddw(scheme: DDW, text: Text, rarity: dict[str, float]) -> list[tuple[str, float]]:
+    """The heaviest words by tf-idf, each with its share of a vector of length 1; the rarest first."""
+    counts = Counter(word for word in text.tokens if word not in stop_words())
+    for word in set(cut(text.plain[: scheme.lead], text.cut_han)):
+        counts[word] += word in counts
+    counts = +counts
+    weights = {word: count * rarity.get(word, _UNKNOWN) for word, count in counts.items()}
+    heaviest = sorted(weights, key=lambda word: (-weights[word], hash_of(word)))[: scheme.terms]
+    ordered = sorted(heaviest, key=lambda word: (-rarity.get(word, _UNKNOWN), hash_of(word)))
+    length = math.sqrt(math.fsum(weights[word] ** 2 for word in ordered))
+    return [(word, weights[word] / length) for word in ordered] if length else []
+
+
+def expect_ddw(scheme: DDW, raw: str, *, small: bool) -> None:
+    text = text_of(raw)
+    vector = slow_ddw(scheme, text, rarity_of(set(text.tokens), small=small))
+    value = b""
+    if vector:
+        value = struct.pack("<I", len(content_words(text)))
+        value += b"".join(struct.pack("<IH", hash_of(word) >> 32, round(60_000 * one)) for word, one in vector)
+    rest = [math.sqrt(sum(one**2 for _, one in vector[at:])) for at in range(len(vector))]
+    # Weights are rounded when they are stored: the end of the prefix may be off by one term.
+    for slack in (-1e-4, 1e-6, 1e-4):
+        least = scheme.threshold - slack
+        keys = {hash_of(word) >> 32 for (word, _), left in zip(vector, rest, strict=True) if left >= least}
+        if sorted(keys) == list(scheme.keys(scheme.sign(text))):
+            break
+    expect(scheme, text, value, keys)
+
+
+@given(raw=TEXTS, terms=st.sampled_from([1, 3, 20]), lead=st.sampled_from([0, 5, 100]), threshold=st.floats(0.1, 1))
+def test_ddw_is_that_of_a_slow_reference(small: str, raw: str, terms: int, lead: int, threshold: float) -> None:
+    expect_ddw(DDW(terms=terms, lead=lead, threshold=threshold, lexicon_name=small), raw, small=True)
+
+
+@every_sample
+def test_ddw_of_real_texts(name: str) -> None:
+    expect_ddw(DDW(), SAMPLES[name], small=False)
+    assert len(DDW().sign(text_of(SAMPLES[name])).value) == 4 + 20 * 6
+
+
+VECTORS = st.dictionaries(st.integers(1, 30), st.integers(1, 60_000), min_size=1, max_size=20)
+"""Weights by term; the numbers of terms say how rare they are."""
+
+
+def packed(vector: dict[int, int], size: int = 20) -> bytes:
+    return struct.pack("<I", size) + b"".join(struct.pack("<IH", *one) for one in sorted(vector.items()))
+
+
+def cosine(one: dict[int, int], other: dict[int, int]) -> float:
+    lengths = [math.sqrt(sum(weight**2 for weight in vector.values())) for vector in (one, other)]
+    return sum(weight * other.get(term, 0) for term, weight in one.items()) / math.prod(lengths)
+
+
+@settings(max_examples=400)
+@given(VECTORS, st.data(), st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0]))
+def test_no_two_vectors_whose_cosine_is_large_miss_each_other(
+    one: dict[int, int], data: st.DataObject, threshold: float
+) -> None:
+    other = {**one, **data.draw(VECTORS)} if data.draw(st.booleans()) else data.draw(VECTORS)
+    scheme = DDW(threshold=threshold)
+    new, kept = (Signature(at, packed(vector)) for at, vector in enumerate((one, other)))
+    if cosine(one, other) >= threshold:
+        assert met(scheme, new, kept)
+        assert met(scheme, kept, new)
+
+
+@given(VECTORS, VECTORS, st.sampled_from([0.1, 0.5, 0.9]), st.integers(1, 99), st.integers(1, 99))
+def test_ddw_agrees_by_the_cosine_unless_the_new_text_has_many_more_words(
+    one: dict[int, int], other: dict[int, int], threshold: float, size: int, other_size: int
+) -> None:
+    between = cosine(one, other)
+    if abs(between - threshold) < 1e-5:
+        return
+    found = DDW(threshold=threshold).agree(packed(one, size), packed(other, other_size))
+    assert (found is not None) == (between >= threshold and size <= 1.25 * other_size)
+    if found is not None:
+        length = sum(weight**2 for weight in one.values())
+        covered = sum(weight**2 for term, weight in one.items() if term in other) / length
+        assert said(found) == near(min(between, 1), covered)
+
+
+def test_of_texts_none_is_missed_either() -> None:
+    scheme, source = DDW(threshold=0.6), random.Random(1)
+    words = prose(3, 40).replace(",", "").replace(".", "").split()
+    signatures = [scheme.sign(text_of(" ".join(source.choices(words[:30], k=150)))) for _ in range(60)]
+    agreeing = [(new, kept) for new in signatures for kept in signatures if scheme.compare(new, kept)]
+    assert len(agreeing) > 3 * len(signatures)
+    assert all(met(scheme, new, kept) for new, kept in agreeing)
+
+
+# Sentences
+
+
+def slow_longest(text: Text) -> list[int]:
+    parts, part = [], ""
+    raw = text.raw
+    for at, character in enumerate(raw):
+        ends = character == "." and (at + 1 == len(raw) or raw[at + 1].isspace())
+        if character in "。！？!?…\n" or ends:
+            parts.append(part)
+            part = ""
+        else:
+            part += character
+    found = {}
+    for one in [*parts, part]:
+        cut_up = units(normalise(one, fold_han=text.fold_han))
+        if len(cut_up) >= 6:
+            found[hash_of(" ".join(cut_up))] = sum(map(len, cut_up))
+    return sorted(found, key=lambda digest: (-found[digest], digest))
+
+
+def slow_stops(text: Text) -> list[int]:
+    parts, part = [], ""
+    raw = text.raw
+    for at, character in enumerate(raw):
+        if character in "。．｡" or (character == "." and (at + 1 == len(raw) or raw[at + 1].isspace())):
+            parts.append(part)
+            part = ""
+        else:
+            part += character
+    plain = ["".join(filter(str.isalnum, normalise(one, fold_han=text.fold_han))) for one in [*parts, part]]
+    around = {f"{one[-5:]}.{other[:5]}" for one, other in pairwise(plain)}
+    return sorted(mix(hash_of(one)) for one in around if len(one) == 11)
+
+
+_SLOW: dict[str, Callable[[Text], list[int]]] = {"longest": slow_longest, "stops": slow_stops}
+
+
+def expect_sentences(unit: str, raw: str, most: int = 10) -> None:
+    text = text_of(raw)
+    digests = sorted(_SLOW[unit](text)[:most])
+    value = struct.pack(f"<I{len(digests)}Q", len(text.units), *digests) if digests else b""
+    expect(Sentences(unit=unit, most=most), text, value, digests)
+
+
+@pytest.mark.parametrize("unit", _SLOW)
+@given(
+    raw=TEXTS | st.text(st.sampled_from("ab1 茶馆館。．｡.!？\n\t_é\u0301…"), max_size=120),
+    most=st.sampled_from([1, 3, 10]),
+)
+def test_sentences_are_those_of_a_slow_reference(unit: str, raw: str, most: int) -> None:
+    expect_sentences(unit, raw, most)
+
+
+@pytest.mark.parametrize("unit", _SLOW)
+@pytest.mark.parametrize("name", [*SAMPLES, *ODD])
+def test_sentences_of_real_and_odd_texts(unit: str, name: str) -> None:
+    raw = {**SAMPLES, **ODD}[name]
+    if len(raw) < 50_000:
+        expect_sentences(unit, raw)
+
+
+@given(
+    st.sets(st.integers(1, 30), min_size=1, max_size=12),
+    st.sets(st.integers(1, 30), min_size=1, max_size=12),
+    st.sampled_from([0.01, 0.34, 0.6, 1]),
+    st.sampled_from([50, 100, 125, 126]),
+)
+def test_sentences_agree_where_the_kept_text_has_most_of_the_new_ones_and_such_are_met(
+    ours: set[int], theirs: set[int], least: float, words: int
+) -> None:
+    scheme = Sentences(least=least)
+    new, kept = (
+        Signature(at, struct.pack("<I", size) + array(one).astype("<u8").tobytes())
+        for at, (one, size) in enumerate(((ours, words), (theirs, 100)))
+    )
+    common = len(ours & theirs)
+    agreed = scheme.agree(new.value, kept.value)
+    has_most = common >= max(1, least * len(ours))
+    assert met(scheme, new, kept) == has_most
+    assert (agreed is not None) == (has_most and words <= 125)  # a longer text is not covered
+    if agreed is not None and min(len(ours), len(theirs)) < 3:
+        assert agreed == Agreement()  # so few do not tell: the sketches do
+    elif agreed is not None:
+        assert said(agreed) == near(common / len(ours | theirs), common / len(ours))
+
+
+# Pinyin
+
+
+def slow_classes(lexicon: Lexicon) -> list[int]:
+    """The most frequent letters first, each into the class that is the least frequent so far."""
+    counts = lexicon.letters.tolist()
+    sums = [0.0] * 16
+    classes = [0] * 26
+    for letter in sorted(range(26), key=lambda one: (-counts[one], one)):
+        lightest = sums.index(min(sums))
+        classes[letter] = lightest
+        sums[lightest] += max(1, counts[letter])
+    return classes
+
+
+def slow_expected(lexicon: Lexicon, window: int) -> list[int]:
+    """How many letters of each class a window of the reference has."""
+    classes, shares = slow_classes(lexicon), [0.0] * 16
+    for letter, count in enumerate(lexicon.letters.tolist()):
+        shares[classes[letter]] += count
+    return [round(window * share / max(1.0, sum(shares))) for share in shares]
+
+
+def slow_vectors(letters: list[int], starts: list[int], lexicon: Lexicon, window: int) -> list[list[int]]:
+    """Of each window how many letters of each class, less what is expected; 7 is the middle of 0 … 15."""
+    classes, expected = slow_classes(lexicon), slow_expected(lexicon, window)
+    found = []
+    for start in starts:
+        counts = Counter(classes[letter] for letter in letters[start : start + window])
+        found.append([min(15, max(0, counts[at] - expected[at] + 7)) for at in range(16)])
+    return found
+
+
+def slow_keys(vectors: list[list[int]]) -> set[int]:
+    """The halves of each vector, four bits a number, the first one the lowest."""
+    return {
+        half << 32 | sum(one << 4 * at for at, one in enumerate(vector[8 * half : 8 * half + 8]))
+        for vector in vectors
+        for half in (0, 1)
+    }
+
+
+def slow_stored(count: int, window: int) -> list[int]:
+    return sorted({*range(0, count - window + 1, window // 2), count - window})
+
+
+def slow_value(letters: list[int], lexicon: Lexicon, window: int) -> bytes:
+    """Whether their number is odd, what is expected, and the class of each, four bits."""
+    classes = [slow_classes(lexicon)[letter] for letter in letters] + [0] * (len(letters) % 2)
+    pairs = bytes(one << 4 | other for one, other in zip(classes[::2], classes[1::2], strict=True))
+    return bytes([len(letters) % 2]) + bytes(slow_expected(lexicon, window)) + pairs
+
+
+def unpacked(windows: Windows) -> list[list[int]]:
+    return [[vector >> 4 * at & 15 for at in range(16)] for vector in windows.vectors.tolist()]
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, "mixed scripts", "one line again and again", "numbers"])
+def test_pinyin_is_that_of_a_slow_reference(name: str) -> None:
+    text, scheme = text_of({**SAMPLES, **ODD}[name]), Pinyin()
+    letters = letters_of(text.plain).tolist()
+    if len(letters) < 48:
+        expect(scheme, text, b"", [])
+        return
+    stored = slow_stored(len(letters), 48)
+    keys = slow_keys(slow_vectors(letters, stored, general(), 48))
+    expect(scheme, text, slow_value(letters, general(), 48), keys)
+    rolling = slow_vectors(letters, list(range(len(letters) - 47)), general(), 48)
+    assert list(scheme.probes(scheme.sign(text))) == sorted(slow_keys(rolling))
+    assert stored[1:-1] == list(range(24, stored[-1], 24))
+
+
+@pytest.mark.parametrize("window", [16, 17, 48, 101])
+def test_windows_stand_half_of_their_length_apart_and_are_looked_up_at_every_letter(small: str, window: int) -> None:
+    scheme, source = Pinyin(window=window, lexicon_name=small), random.Random(window)
+    for count in (window, window + 1, 2 * window, 300):
+        letters = source.choices(range(26), k=count)
+        value = slow_value(letters, scheme.lexicon, window)
+        stored, rolling = scheme.stored(value), scheme.rolling(value)
+        assert stored.starts.tolist() == slow_stored(count, window)
+        assert rolling.starts.tolist() == list(range(count - window + 1))
+        for windows in (stored, rolling):
+            expected = slow_vectors(letters, windows.starts.tolist(), scheme.lexicon, window)
+            assert unpacked(windows) == expected
+
+
+def test_classes_are_alike_frequent_and_their_expected_number_is_the_middle() -> None:
+    classes = slow_classes(general())
+    assert set(classes) == set(range(CLASSES))
+    sums = [sum(general().letters[at] for at in range(26) if classes[at] == one) for one in range(CLASSES)]
+    assert max(sums) < 2 * sum(sums) / CLASSES
+    letters = random.Random(1).choices(range(26), general().letters.tolist(), k=16_000)
+    vectors = np.array(unpacked(Pinyin().rolling(slow_value(letters, general(), 48))))
+    assert vectors.max() <= LARGEST
+    assert np.abs(vectors.mean(axis=0) - LARGEST // 2).max() < 0.75
+
+
+@every_sample
+def test_keys_and_agreement_come_from_the_value_alone_whatever_lexicon_is_at_hand(small: str, name: str) -> None:
+    made_with, at_hand = Pinyin(lexicon_name=small), Pinyin()
+    signature = made_with.sign(text_of(SAMPLES[name]))
+    other = made_with.sign(text_of(SAMPLES[name] + SAMPLES[name][:20]))
+    assert list(at_hand.keys(signature)) == list(made_with.keys(signature))
+    assert list(at_hand.probes(signature)) == list(made_with.probes(signature))
+    assert at_hand.compare(signature, other) == made_with.compare(signature, other)
+    assert signature.value == b"" or at_hand.sign(text_of(SAMPLES[name])) != signature
+
+
+def slow_agree(scheme: Pinyin, new: list[int], kept: list[int]) -> tuple[float, float] | None:
+    """Every window of the new text against every one that is kept."""
+    starts, stored = list(range(len(new) - scheme.window + 1)), slow_stored(len(kept), scheme.window)
+    ours = slow_vectors(new, starts, scheme.lexicon, scheme.window)
+    theirs = slow_vectors(kept, stored, scheme.lexicon, scheme.window)
+    matches = [
+        (at, there)
+        for at, one in zip(starts, ours, strict=True)
+        for there, other in zip(stored, theirs, strict=True)
+        if (one[:8] == other[:8] or one[8:] == other[8:])
+        and sum(abs(a - b) for a, b in zip(one, other, strict=True)) <= scheme.apart
+    ]
+    covered = len({place for at, _ in matches for place in range(at, at + scheme.window)}) / len(new)
+    found = len({there for _, there in matches}) / len(stored)
+    return near(min(covered, found), covered) if covered >= scheme.coverage and found >= scheme.resemblance else None
+
+
+def expect_agreement(scheme: Pinyin, new: list[int], kept: list[int]) -> tuple[float, float] | None:
+    values = (slow_value(letters, scheme.lexicon, scheme.window) for letters in (new, kept))
+    expected = slow_agree(scheme, new, kept)
+    assert said(scheme.agree(*values)) == expected
+    return expected
+
+
+LETTER_LISTS = st.lists(st.sampled_from([0, 1, 8, 18, 24, 25]), min_size=16, max_size=150)
+
+
+@settings(max_examples=40)
+@given(kept=LETTER_LISTS, data=st.data(), apart=st.sampled_from([0, 4, 10]), coverage=st.sampled_from([0, 0.5, 0.8]))
+def test_pinyin_agrees_by_every_pair_of_windows(
+    small: str, kept: list[int], data: st.DataObject, apart: int, coverage: float
+) -> None:
+    scheme = Pinyin(window=16, apart=apart, coverage=coverage, resemblance=0.1, lexicon_name=small)
+    at, to = data.draw(st.integers(0, len(kept))), data.draw(st.integers(0, len(kept)))
+    new = kept[:at] + data.draw(st.lists(st.integers(0, 25), max_size=20)) + kept[to:]
+    if len(new) >= scheme.window:
+        expect_agreement(scheme, new, kept)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pinyin_agrees_on_real_texts_as_every_pair_of_windows_does(seed: int) -> None:
+    scheme, raw = Pinyin(coverage=0.1, resemblance=0.1), prose(seed, 14, chinese=True)
+    kept = letters_of(text_of(raw).plain).tolist()
+    new = letters_of(text_of(raw[60:200] + prose(seed + 9, 2, chinese=True) + raw[230:]).plain).tolist()
+    assert expect_agreement(scheme, new, kept) is not None
+
+
+def test_an_excerpt_is_no_copy_of_a_book() -> None:
+    for seed in range(3):
+        book, excerpt = (text_of(prose(seed, count, chinese=True)) for count in (40, 12))
+        for least, agrees in ((0.5, False), (0.2, True)):
+            scheme = Pinyin(resemblance=least)
+            assert (scheme.compare(scheme.sign(excerpt), scheme.sign(book)) is not None) == agrees
+            assert scheme.compare(scheme.sign(book), scheme.sign(excerpt)) is None
+
+
+def exchanged(text: str, share: float, seed: int) -> str:
+    """Some of its Chinese characters for others whose reading begins with the same letter."""
+    source = random.Random(seed)
+    characters = [chr(code) for code in range(0x4E00, 0x9FA6)]
+    by_letter: dict[int, list[str]] = {}
+    for character, letter in zip(characters, letter_of_each("".join(characters)).tolist(), strict=True):
+        by_letter.setdefault(letter, []).append(character)
+    changed = []
+    for character in text:
+        letter = int(letter_of_each(character)[0])
+        is_chosen = "\u4e00" <= character < "\u9fa6" and letter < len(LETTERS) and source.random() < share
+        changed.append(source.choice(by_letter[letter]) if is_chosen else character)
+    return "".join(changed)
+
+
+@pytest.mark.parametrize("share", [0.2, 1])
+def test_other_characters_with_the_same_letters_make_the_same_signature(share: float) -> None:
+    scheme = Pinyin()
+    for seed in range(4):
+        raw = prose(seed, 10, chinese=True)
+        other = exchanged(raw, share, seed)
+        assert sum(one != two for one, two in zip(raw, other, strict=True)) > 0.15 * len(raw)
+        # Not folded: a character chosen from all may be a Traditional one.
+        assert scheme.sign(text_of(raw, fold_han=False)) == scheme.sign(text_of(other, fold_han=False))
+
+
+@pytest.mark.parametrize("length", [1, 7, 23, 24, 31])
+def test_a_line_that_was_put_in_or_left_out_moves_no_window_out_of_step(length: int) -> None:
+    scheme, line = Pinyin(), prose(20, 4, chinese=True).replace("\n", "")[:length]
+    for seed in range(4):
+        raw = prose(seed, 24, chinese=True)
+        middle = len(raw) // 2
+        longer = raw[:middle] + line + raw[middle:]
+        for new, kept in ((longer, raw), (raw, longer)):
+            ours, theirs = scheme.sign(text_of(new)), scheme.sign(text_of(kept))
+            assert met(scheme, ours, theirs)
+            found = scheme.compare(ours, theirs)
+            assert found is not None
+            assert found.coverage is not None
+            assert found.coverage > 0.9
+
+
+@pytest.mark.parametrize("count", [119, MAX_LETTERS + 1])
+def test_texts_that_are_too_short_or_too_long_agree_with_their_equals_only(count: int) -> None:
+    scheme = Pinyin()
+    raw = "".join(random.Random(count).choices("茶馆门前老人听不到船夫的号子", k=count))
+    signature, other = scheme.sign(text_of(raw)), scheme.sign(text_of(raw[:-1] + "黄"))
+    assert signature.value == other.value == b""
+    assert scheme.compare(signature, signature) is not None
+    assert scheme.compare(signature, other) is None
+    fits = scheme.sign(text_of(raw + "茶" if count == 119 else raw[:-1]))
+    assert fits.value != b""
+
+
+def test_no_more_windows_are_looked_up_than_the_limit_and_always_the_same() -> None:
+    scheme = Pinyin()
+    raw = "".join(random.Random(1).choices([chr(code) for code in range(0x4E00, 0x9000)], k=9_000))
+    one, other = (scheme.sign(text_of(text, fold_han=False)) for text in (raw, "茶馆" * 50 + raw))
+    every = scheme.keys_of_windows(scheme.rolling(one.value)).tolist()
+    assert list(scheme.probes(one)) == sorted(sorted(set(every), key=mix)[:MAX_PROBES])
+    assert len(scheme.probes(one)) == MAX_PROBES
+    assert len(set(scheme.probes(one)) & set(scheme.probes(other))) > 0.9 * MAX_PROBES
+    assert met(scheme, one, other)
+    assert met(scheme, other, one)
+
+
+def one_half(count: int) -> str:
+    """Letters of eight classes only, so that all windows have one half of their vectors in common."""
+    letters = [LETTERS[at] for at, one in enumerate(slow_classes(general())) if one >= CLASSES // 2]
+    return " ".join(random.Random(1).choices(letters, k=count))
+
+
+@pytest.mark.parametrize("raw", ["茶" * 12_000, one_half(12_000)], ids=["one letter", "one half"])
+def test_windows_that_all_match_are_compared_in_bounded_memory(raw: str) -> None:
+    scheme = Pinyin()
+    new, kept = (scheme.sign(text_of(text)) for text in (raw, raw[:-10]))
+    tracemalloc.start()
+    try:
+        found = scheme.compare(new, kept)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found is not None
+    assert peak < 64 << 20
+
+
+def test_short_texts_are_told_apart() -> None:
+    """Of 600 texts of 60 words chosen at random no two agree."""
+    scheme, source = Pinyin(), random.Random(5)
+    words = [word for seed in range(30) for line in sentences(seed, 30) for word in line.strip(". \n").split(" ")]
+    signatures = [scheme.sign(text_of(" ".join(source.sample(words, 60)))) for _ in range(600)]
+    by_key: dict[int, list[Signature]] = {}
+    for signature in signatures:
+        for key in scheme.keys(signature):
+            by_key.setdefault(key, []).append(signature)
+    candidates = {
+        (new, kept) for new in signatures for key in scheme.probes(new) for kept in by_key.get(key, []) if kept != new
+    }
+    assert [pair for pair in sorted(candidates) if scheme.compare(*pair)] == []

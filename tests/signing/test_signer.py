@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Config, ConfigError, SignedPage
+from crawler_dedup.signedpage import Kind
+from crawler_dedup.signing.signer import BEHAVIOUR, Signer
+from spiders.demo_texts import CHINESE, ENGLISH, Article
+from tests.support.crawling import article
+from tests.support.indexing import run
+
+# What one page gives on every machine: another value is another behaviour, and signing.BEHAVIOUR must rise with it.
+GOLDEN = {
+    "en": (
+        Kind.TEXT,
+        "a10293fb3dd3ed7c",
+        44,
+        "31f2548fa17ca9e9",
+        "e3b0c44298fc1c14",
+        "c889640d0690f0c9",
+        "ee85516c5561c8de",
+    ),
+    "zh": (
+        Kind.TEXT,
+        "996addaae1f0cb77",
+        88,
+        "60132a4c75086e9f",
+        "e3b0c44298fc1c14",
+        "1278902e28ff76eb",
+        "ee85516c5561c8de",
+    ),
+    "table": (
+        Kind.TEXT,
+        "d39495823a82926c",
+        67,
+        "45e68e7e1512716a",
+        "17756152bf1ebe8d",
+        "c6be62c9ab00cd16",
+        "ee85516c5561c8de",
+    ),
+    "short": (
+        Kind.SHORT,
+        "7ec44d7308fef5f6",
+        2,
+        "fb7729422652caba",
+        "e3b0c44298fc1c14",
+        "3be5a2036434d32d",
+        "42864dafd30d56a0",
+    ),
+    "list": (
+        Kind.LIST,
+        "ac7f5a7ffb3fee58",
+        3,
+        "f6bcefd0ecf2a571",
+        "e3b0c44298fc1c14",
+        "8bf589196010c9da",
+        "c369ff8060b881f2",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def signer(tmp_path_factory: pytest.TempPathFactory) -> Signer:
+    return Signer(Config(), tmp_path_factory.mktemp("jieba"))
+
+
+def page(article: Article) -> bytes:
+    body = "".join(f"<p>{paragraph}</p>" for paragraph in article.paragraphs)
+    return (
+        f"<html><head><title> {article.title}\n</title></head><body><h1>{article.title}</h1><article>{body}</article>"
+        '<a href="/next?sid=1">next</a><a href="http://example.org/">elsewhere</a></body></html>'
+    ).encode()
+
+
+def sign(signer: Signer, body: bytes, url: str = "http://example.com/x") -> SignedPage:
+    return signer.sign(url, body, encoding=None, key=url, scope="")[0]
+
+
+ROWS = "".join(f"<tr><td>lot {number}<td>{number * number} tons of 茶叶 in {1900 + number}" for number in range(9))
+STORIES = "".join(f'<p><a href="{number}.html">story of 茶 {number}</a> by me' for number in range(9))
+PAGES = {
+    "en": page(ENGLISH[0]),
+    "zh": page(CHINESE[0]),
+    "table": page(ENGLISH[1]).replace(b"</article>", f"<table>{ROWS}</table></article>".encode()),
+    "short": "<title>Opening | 茶馆</title><p>We open in spring: come and see us. 再见</p><a href=/map>map</a>".encode(),
+    "list": f"<title>Archive | 茶馆</title><p>Stories of 2024 from the river, on 茶馆</p>{STORIES}".encode(),
+}
+
+
+@pytest.mark.parametrize("tokenizer", ["jieba", "rjieba"])
+@pytest.mark.parametrize("name", PAGES)
+def test_golden_values(signer: Signer, name: str, tokenizer: str) -> None:
+    signed = sign(signer if tokenizer == "jieba" else Signer(Config(tokenizer=tokenizer)), PAGES[name])
+    sketches = [hashlib.sha256(content).hexdigest()[:16] for content in (signed.sketch, signed.numbers)]
+    digests = [signed.feature_digest.hex(), signed.link_digest.hex()]
+    assert (signed.kind, f"{signed.signature:016x}", signed.features, *sketches, *digests) == GOLDEN[name]
+    assert BEHAVIOUR == 3
+
+
+_SIGN = """
+    from crawler_dedup import Config
+    from crawler_dedup.signing.signer import Signer
+    from tests.signing.test_signer import PAGES, sign
+
+    signer = Signer(Config(tokenizer="bigrams"))
+    print(*(sign(signer, body) for body in PAGES.values()), sep="\\n")
+"""
+
+
+def test_every_process_signs_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    outputs = set()
+    for seed in ("0", "1"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        status, output, errors = run(_SIGN)
+        assert (status, errors) == (0, "")
+        outputs.add(output)
+    signer = Signer(Config(tokenizer="bigrams"))
+    assert outputs == {"".join(f"{sign(signer, body)}\n" for body in PAGES.values())}
+
+
+def test_all_that_a_record_needs_is_there(signer: Signer) -> None:
+    body = page(ENGLISH[0])
+    signed = sign(signer, body)
+    assert signed.title == ENGLISH[0].title
+    assert signed.size == len(body)
+    assert signed.kind is Kind.TEXT
+    assert signed.chars == sum(map(len, ENGLISH[0].paragraphs))
+    assert (signed.link_count, signed.link_chars, signed.inner_link_chars) == (2, len("nextelsewhere"), 0)
+    assert len(signed.links) == 2 * 4
+    assert len(signed.sketch) == 3 * signed.features <= 192
+    assert not signed.unsigned
+
+
+def test_the_sketch_of_a_long_text_is_short(signer: Signer) -> None:
+    signed = sign(signer, article("long", count=500).encode())
+    assert signed.features > 400
+    assert len(signed.sketch) == 64
+
+
+def test_charset_and_template_leave_the_signature_alone(signer: Signer) -> None:
+    text = page(CHINESE[0]).decode()
+    gbk = text.replace("<head>", "<head><meta charset=gbk>").encode("gbk")
+    framed = text.replace("<body>", "<body><nav><a href=/>Home</a></nav>").encode()
+    assert sign(signer, gbk).signature == sign(signer, framed).signature == sign(signer, text.encode()).signature
+    assert sign(signer, gbk).digest != sign(signer, text.encode()).digest
+
+
+def test_the_three_tokenizers_are_three_specs() -> None:
+    specs = [Signer(Config(tokenizer=name)).spec for name in ("jieba", "rjieba", "bigrams")]
+    assert len({tuple(spec.items()) for spec in specs}) == 3
+
+
+def test_jieba_and_rjieba_sign_alike(signer: Signer) -> None:
+    rust = Signer(Config(tokenizer="rjieba"))
+    for one in CHINESE:
+        assert sign(rust, page(one)) == sign(signer, page(one))
+
+
+def test_a_missing_tokenizer_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "crawler_dedup.signing.signer.find_spec", lambda name: None if name == "rjieba" else find_spec(name)
+    )
+    with pytest.raises(ConfigError, match=r"crawler-dedup\[fast\]"):
+        Signer(Config(tokenizer="rjieba"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [
+        (Config(tokenizer="bigrams", max_bytes=10), "too many bytes"),
+        (Config(tokenizer="bigrams", max_nodes=3), "too many nodes"),
+        (Config(tokenizer="bigrams", max_depth=2), "nested too deep"),
+        (Config(tokenizer="bigrams", max_chars=10), "too many characters"),
+    ],
+)
+def test_a_page_beyond_a_limit_comes_back_unsigned(limit: Config, reason: str) -> None:
+    assert sign(Signer(limit), page(ENGLISH[0])).unsigned == reason
+
+
+def test_real_pages_with_a_lying_charset_are_signed(signer: Signer, data: Path) -> None:
+    pages = list((data / "hard/encoding-wrongly-declared").iterdir())
+    assert pages
+    for one in pages:
+        signed = sign(signer, gzip.decompress(one.read_bytes()))
+        assert not signed.unsigned
+        assert signed.features > 20

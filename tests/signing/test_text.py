@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.signing.features import han_cutter
+from crawler_dedup.signing.text import Text, mixed
+
+SCRIPTS = "abé Ünıñ_3٣ б кот مُحَمَّ हिन्दी 한국 茶馆館々〇 かなー ｶﾞ ไทย့က ភា བོད …，！-?😀\n\u0301\u200d"
+SAMPLES = st.text(st.sampled_from(SCRIPTS), max_size=60)
+WIDTHS = st.integers(1, 9)
+bigrams = han_cutter("bigrams", None)
+
+
+def text_of(raw: str, *, fold_han: bool = True) -> Text:
+    return Text(raw, bigrams, fold_han)
+
+
+# Units
+
+_UNSPACED = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "COMBINING KATAKANA", "THAI", "TIBETAN", "MYANMAR", "KHMER")
+
+
+def slow_units(plain: str) -> list[str]:
+    """Character by character, by the names and categories that Unicode gives them."""
+    found, word = [], ""
+    for character in [*plain, "\n"]:
+        alone = unicodedata.name(character, "").startswith(_UNSPACED)
+        is_mark = unicodedata.category(character).startswith("M") and bool(word)
+        if not alone and (character.isalnum() or character == "_" or is_mark):
+            word += character
+            continue
+        found += [word] * bool(word) + [character] * alone
+        word = ""
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("Hello, World!", ["hello", "world"]),
+        ("Python教程3版", ["python", "教", "程", "3", "版"]),
+        ("茶, かな ภา tea", ["茶", "か", "な", "ภ", "า", "tea"]),
+        ("हिन्दी में 한국어", ["हिन्दी", "में", "한국어"]),
+        ("ＡＢＣ ｶﾞ 茶館", ["abc", "ガ", "茶", "馆"]),
+        ("", []),
+        ("… — !", []),
+    ],
+)
+def test_words_and_characters_of_scripts_without_spaces_are_units_in_order(text: str, units: list[str]) -> None:
+    assert text_of(text).units == units
+
+
+@given(SAMPLES)
+def test_units_are_those_of_a_slow_reference(raw: str) -> None:
+    text = text_of(raw)
+    assert text.units == slow_units(text.plain)
+
+
+@given(st.text())
+def test_no_letter_of_any_text_is_left_out(raw: str) -> None:
+    text = text_of(raw)
+    assert re.findall(r"\w", "".join(text.units)) == re.findall(r"\w", text.plain)
+
+
+@given(SAMPLES, SAMPLES)
+def test_two_texts_one_below_the_other_have_the_units_of_both(above: str, below: str) -> None:
+    assert text_of(f"{above}\n{below}").units == text_of(above).units + text_of(below).units
+
+
+@given(st.text(st.sampled_from("tea 茶馆館 dépôt 3é，।हिन्दी"), max_size=60))
+def test_units_are_the_tokens_that_no_dictionary_joins(raw: str) -> None:
+    text = Text(raw, "".join)
+    assert Counter(text.units) == Counter(text.tokens)
+
+
+def test_units_and_shingles_need_no_dictionary() -> None:
+    def refuse(runs: list[str]) -> Iterable[str]:
+        raise AssertionError(runs)
+
+    text = Text("老茶馆又开门了 tea", refuse)
+    assert len(text.units) == len(text.unit_hashes) == 8
+    assert len(text.shingles(3)) == 6
+    with pytest.raises(AssertionError):
+        _ = text.tokens
+
+
+def test_units_are_folded_where_tokens_are() -> None:
+    assert text_of("老茶館").units == ["老", "茶", "馆"]
+    assert text_of("老茶館", fold_han=False).units == ["老", "茶", "館"]
+
+
+# Shingles
+
+_MASK = (1 << 64) - 1
+
+
+def slow_mixed(number: int) -> int:
+    """The finaliser of MurmurHash3, as its author wrote it."""
+    number ^= number >> 33
+    number = number * 0xFF51AFD7ED558CCD & _MASK
+    number ^= number >> 33
+    number = number * 0xC4CEB9FE1A85EC53 & _MASK
+    return number ^ number >> 33
+
+
+def slow_shingles(units: list[str], width: int) -> list[int]:
+    """Run by run: the hashes of its units as the coefficients of a polynomial, modulo 2^64, mixed."""
+    hashes = [xxh3_64_intdigest(unit.encode("utf-8", "replace")) for unit in units]
+    width = min(width, len(hashes))
+    found = set()
+    for at in range(len(hashes) - width + 1 if hashes else 0):
+        value = sum(one * 0x9E3779B97F4A7C15**power for power, one in enumerate(reversed(hashes[at : at + width])))
+        found.add(slow_mixed(value & _MASK))
+    return sorted(found)
+
+
+@given(st.lists(st.integers(0, _MASK)))
+def test_numbers_are_mixed_as_a_slow_reference_does_and_stay_as_they_were(numbers: list[int]) -> None:
+    given_ = np.array(numbers, dtype=np.uint64)
+    assert mixed(given_).tolist() == [slow_mixed(number) for number in numbers]
+    assert given_.tolist() == numbers
+
+
+def test_the_mixed_number_is_the_published_one() -> None:
+    assert mixed(np.array([0, 1], dtype=np.uint64)).tolist() == [0, 0xB456BCFC34C2CB2C]
+
+
+@given(SAMPLES, WIDTHS)
+def test_shingles_are_those_of_a_slow_reference(raw: str, width: int) -> None:
+    text = text_of(raw)
+    found = text.shingles(width)
+    assert found.dtype == np.uint64
+    assert found.tolist() == slow_shingles(slow_units(text.plain), width)
+
+
+@given(st.text(), WIDTHS)
+def test_shingles_of_any_text_are_those_of_its_units(raw: str, width: int) -> None:
+    text = text_of(raw)
+    assert text.shingles(width).tolist() == slow_shingles(text.units, width)
+
+
+@pytest.mark.parametrize("width", [1, 3, 8])
+def test_an_empty_text_has_no_shingles(width: int) -> None:
+    for raw in ("", "… — !\n"):
+        found = text_of(raw).shingles(width)
+        assert found.shape == (0,)
+        assert found.dtype == np.uint64
+
+
+@pytest.mark.parametrize("raw", ["tram", "the tram depot", "茶馆", "茶館 of tea", "ภา"])
+def test_a_shorter_text_is_one_shingle(raw: str) -> None:
+    text = text_of(raw)
+    whole = text.shingles(len(text.units))
+    assert len(whole) == 1
+    for more in (1, 2, 100):
+        assert np.array_equal(text.shingles(len(text.units) + more), whole)
+
+
+def test_shingles_of_one_unit_are_the_units_each_once() -> None:
+    text = text_of("the tram, the tram and the 茶馆 茶館")
+    assert len(text.shingles(1)) == len({"the", "tram", "and", "茶", "馆"})
+    assert set(text.shingles(1)) == set(mixed(text.unit_hashes))
+
+
+def test_the_order_of_units_tells_within_a_shingle_and_not_between_shingles() -> None:
+    def overlap(one: str, other: str) -> int:
+        return len(np.intersect1d(text_of(one).shingles(2), text_of(other).shingles(2)))
+
+    assert overlap("tram depot", "depot tram") == 0
+    assert overlap("茶馆", "馆茶") == 0
+    assert overlap("a b c, d e f", "d e f; a b c") == 4  # of 5: only where the halves meet they differ
+
+
+@given(st.lists(st.sampled_from("tram depot lime roof 茶 馆 か".split()), min_size=1), WIDTHS, st.data())
+def test_a_changed_unit_changes_no_more_shingles_than_it_stands_in(
+    units: list[str], width: int, data: st.DataObject
+) -> None:
+    at = data.draw(st.integers(0, len(units) - 1))
+    changed = [*units[:at], "bee", *units[at + 1 :]]
+    before, after = (text_of(" ".join(one)).shingles(width) for one in (units, changed))
+    assert len(np.setdiff1d(after, before)) <= width
+    assert len(np.setdiff1d(before, after)) <= width
+
+
+def test_a_text_that_repeats_itself_has_few_shingles() -> None:
+    assert len(text_of("tram depot " * 1000).shingles(5)) == 2
+
+
+def test_shingles_of_a_text_do_not_depend_on_what_was_asked_before() -> None:
+    def asked(text: Text, widths: Iterable[int]) -> list[NDArray[np.uint64]]:
+        return [text.shingles(width) for width in widths]
+
+    raw, widths = "the old 茶馆 at the ferry opens again", [1, 3, 5, 9]
+    one = asked(text_of(raw), widths)
+    other = asked(text_of(raw), reversed(widths))[::-1]
+    assert all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
+
+
+def test_lone_surrogates_do_not_stop_it() -> None:
+    text = text_of("tram \ud800 depot\udfff 茶馆\ud800")
+    assert text.units == ["tram", "depot", "茶", "馆"]
+    assert len(text.shingles(2)) == 3

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler_dedup.signing.titles import agree, parts
+
+# Parts
+
+
+@pytest.mark.parametrize(
+    ("title", "found"),
+    [
+        ("", set()),
+        (" | - \n", set()),
+        ("Steeping", {"steeping"}),
+        ("Steeping | Tea by the River", {"steeping", "teabytheriver"}),
+        ("Steeping|Tea", {"steeping", "tea"}),
+        ("Steeping - Tea", {"steeping", "tea"}),
+        ("Steeping – Tea — Home", {"steeping", "tea", "home"}),
+        ("Steeping · Tea • Home", {"steeping", "tea", "home"}),
+        ("Steeping » Tea › Home", {"steeping", "tea", "home"}),
+        ("Tea: Steeping", {"tea", "steeping"}),
+        ("Tea :: Steeping", {"tea", "steeping"}),
+        ("Tea / Steeping", {"tea", "steeping"}),
+        ("Steeping (part 2) [new]", {"steeping", "part2", "new"}),
+        ("STEEPING, slowly!", {"steepingslowly"}),
+        ("Ｓｔｅｅｐｉｎｇ｜Ｔｅａ", {"steeping", "tea"}),
+        ("Straße", {"strasse"}),
+        ("e\u0301tuve", {"étuve"}),
+        ("well-known and/or 10:30 at_home", {"wellknownandor1030at", "home"}),
+        ("Steeping ❤ | Tea", {"steeping", "tea"}),
+        ("茶馆_新闻频道_河边网", {"茶馆", "新闻频道", "河边网"}),
+        ("茶馆｜河边网", {"茶馆", "河边网"}),
+        ("茶馆 - 河边网", {"茶馆", "河边网"}),
+        ("茶馆——河边网", {"茶馆", "河边网"}),
+        ("【公告】茶馆（上）", {"公告", "茶馆", "上"}),
+        ("《茶馆》第一幕", {"茶馆", "第一幕"}),
+        ("茶馆 : 河边网", {"茶馆", "河边网"}),
+    ],
+)
+def test_parts_are_what_stands_between_separators(title: str, found: set[str]) -> None:
+    assert parts(title) == found
+
+
+@pytest.mark.parametrize("title", ["茶馆：第一幕", "第一幕：茶馆｜河边网"])
+def test_a_wide_colon_separates(title: str) -> None:
+    assert {"茶馆", "第一幕"} <= parts(title)
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_parts_are_letters_and_digits_in_one_case(title: str) -> None:
+    for part in parts(title):
+        assert part
+        assert not any(char.isspace() or char in "|_()[]【】《》「」,.!?" for char in part)
+    assert parts(f" {title} ") == parts(title)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text("abc茶", min_size=1), max_size=4), st.sampled_from([" - ", " | ", "_", "｜", " · ", "—"]))
+def test_the_order_of_parts_and_their_separator_say_nothing(names: list[str], separator: str) -> None:
+    assert parts(separator.join(names)) == parts(" | ".join(reversed(names))) == set(names)
+
+
+# Agreement
+
+A, B, SITE = "steeping", "brewing", "teabytheriver"
+SHARED = "ahouseforteabytheriver"
+START = "aratherlongtitleofanarticle"
+
+
+@pytest.mark.parametrize(
+    ("new", "kept", "known", "site_not_known"),
+    [
+        ({A}, {A}, True, True),
+        ({A}, {B}, False, False),
+        ({A, SITE}, {A, SITE}, True, True),
+        ({A, SITE}, {B, SITE}, False, False),
+        ({A, SITE}, {A}, False, False),
+        # On a site that is not known a long part that both have is hardly the site's name
+        ({A, SHARED}, {B, SHARED}, False, True),
+        ({A, SHARED}, {SHARED}, False, True),
+        ({SHARED}, {A, SHARED}, False, True),
+        ({A, "河边一座安静的老茶馆"}, {B, "河边一座安静的老茶馆"}, False, True),
+        ({A, "老茶馆"}, {B, "老茶馆"}, False, False),
+        ({A, SITE}, {B, "another"}, False, False),
+        # Without a name
+        (set(), set(), True, True),
+        ({A}, set(), True, True),
+        (set(), {A}, False, False),
+        # Cut off
+        ({START + "…"}, {START + "thatgoeson"}, True, True),
+        ({START + "thatgoeson"}, {START + "…"}, True, True),
+        ({START + "…", SITE}, {START + "thatgoeson"}, True, True),
+        ({START}, {START + "thatgoeson"}, False, False),
+        ({"lecture1"}, {"lecture12"}, False, False),
+        ({START[:15] + "…"}, {START}, True, True),
+        ({START[:14] + "…"}, {START}, False, False),
+        ({START + "…"}, {"x" + START}, False, False),
+    ],
+)
+def test_titles_agree_if_they_can_name_one_page(
+    new: set[str], kept: set[str], known: bool, site_not_known: bool
+) -> None:
+    assert agree(new, kept, known=True) is known
+    assert agree(new, kept, known=False) is site_not_known
+
+
+def test_a_page_without_a_name_may_stand_for_one_with_a_name_but_not_the_other_way_round() -> None:
+    for known in (True, False):
+        assert agree({A}, set(), known=known)
+        assert not agree(set(), {A}, known=known)
+
+
+NAMES = st.frozensets(st.text("ab", min_size=1, max_size=25), max_size=4)
+
+
+@settings(deadline=None)
+@given(NAMES, st.booleans())
+def test_every_title_agrees_with_itself(title: frozenset[str], known: bool) -> None:
+    assert agree(title, title, known=known)
+
+
+@settings(deadline=None)
+@given(NAMES.filter(bool), NAMES.filter(bool), st.booleans())
+def test_between_titles_with_names_there_is_no_direction(
+    one: frozenset[str], other: frozenset[str], known: bool
+) -> None:
+    assert agree(one, other, known=known) is agree(other, one, known=known)
+
+
+@settings(deadline=None)
+@given(NAMES, NAMES)
+def test_what_agrees_while_the_sites_parts_are_known_agrees_without_knowing_them_too(
+    new: frozenset[str], kept: frozenset[str]
+) -> None:
+    assert agree(new, kept, known=False) or not agree(new, kept, known=True)
+
+
+def test_what_is_too_long_for_a_title_is_not_looked_at() -> None:
+    assert parts("a" * 200 + "\u0301" * 300) == parts("a" * 200)

@@ -1,0 +1,129 @@
+"""Checks of hostile pages in a process of their own, with an end: a page that hangs must fail its test, not the run.
+
+Started as a program, this file is that process: a line with the name of a page comes in, a line with the answer goes out.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import psutil
+
+from benchmarks import peak
+from benchmarks.hostile_pages import PAGES
+from crawler_dedup import Config, Decision, Deduplicator
+
+_DEADLINE = 180
+"""Seconds after which a page that hangs fails its test. No test waits for it."""
+_MEMORY = 1 << 30
+"""Bytes of addresses that a check may take beyond what was taken before the first."""
+
+
+class Checker:
+    """A process that checks hostile pages, one after another. Killed by one that hangs, it is started again.
+
+    Args:
+        config: of the index, which is empty at first.
+    """
+
+    def __init__(self, **config: Any) -> None:
+        self._config = config
+        self._process: subprocess.Popen[str] | None = None
+
+    def check(self, name: str) -> dict[str, Any]:
+        """What became of the page *name*: ``answers`` of two checks (the verdict; of ``unchecked`` the reason) and
+        ``megabytes``, by which its peak of memory was above what was in use before.
+        """
+        process = self._process = self._process or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        ended = threading.Timer(_DEADLINE, process.kill)
+        ended.start()
+        process.stdin.write(f"{name}\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+        ended.cancel()
+        if not line:
+            self.close()
+            raise AssertionError(f"{name!r} hangs, or ended the process.")
+        told: dict[str, Any] = json.loads(line)
+        if told["error"]:
+            raise AssertionError(f"{name!r} raises {told['error']}")
+        return told
+
+    def _start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.support.hostile", json.dumps(self._config)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            cwd=Path(__file__).parents[2],
+        )
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def __enter__(self) -> Checker:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+# The process
+
+
+def _main() -> None:
+    warnings.simplefilter("error")
+    # A map of the default size would itself be more than the memory that is allowed.
+    config = Config(map_size=64 << 20, **json.loads(sys.argv[1]))
+    with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, config) as deduplicator:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # jieba's source, where pip has not compiled it
+            deduplicator.load()
+        deduplicator.check("http://warm.up/", PAGES["valid"].make())
+        if sys.platform == "linux":
+            taken = psutil.Process().memory_info().vms
+            resource.setrlimit(resource.RLIMIT_AS, (taken + _MEMORY, resource.RLIM_INFINITY))
+        for line in sys.stdin:
+            print(json.dumps(_told(deduplicator, line.rstrip("\n"))), flush=True)
+
+
+def _told(deduplicator: Deduplicator, name: str) -> dict[str, Any]:
+    page = PAGES[name]
+    body = page.make()
+    peak.forget()
+    before = peak.megabytes()
+    answers, error = [], ""
+    try:
+        answers = [answer(deduplicator.check(page.url, body, encoding=page.encoding, scope=name)) for _ in range(2)]
+    except BaseException as raised:
+        error = repr(raised)[:500]
+    return {"answers": answers, "error": error, "megabytes": peak.megabytes() - before}
+
+
+def answer(decision: Decision) -> str:
+    """The verdict, of ``unchecked`` the reason."""
+    assert type(decision) is Decision
+    return decision.reason or decision.verdict.value
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):
+        _main()

@@ -1,0 +1,210 @@
+"""For the tests of the index: signatures, what brute force finds among them, the plainest judge, programs to kill."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import lmdb
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup import Decision, Match, SignedPage, Verdict
+from crawler_dedup.hamming import SignatureMatch, distance
+from crawler_dedup.index.store import Store
+from crawler_dedup.index.verdicts import Visit
+from crawler_dedup.signing.lookup import Lookup
+from crawler_dedup.signing.schemes import SimHash
+
+Signatures = NDArray[np.uint64]
+
+ROOT = Path(__file__).parents[2]
+SPEC = {"scheme": "test"}
+
+# Signatures
+
+
+def clusters(seed: int, size: int) -> list[int]:
+    """Uniform signatures, neighbours of earlier ones at distances 0 to 9, and a spike."""
+    source = random.Random(seed)
+    found: list[int] = []
+    while len(found) < size:
+        kind = source.random()
+        if kind < 0.4 or not found:
+            found.append(source.getrandbits(64))
+        elif kind < 0.95:
+            found.append(flipped(source, source.choice(found), source.randint(0, 9)))
+        else:
+            found.append(0xABCDEF0123456789)
+    return found
+
+
+def flipped(source: random.Random, signature: int, bits: int) -> int:
+    """*signature* with other *bits* of its bits."""
+    for bit in source.sample(range(64), bits):
+        signature ^= 1 << bit
+    return signature
+
+
+def uniform(seed: int, size: int) -> list[int]:
+    """Evenly spread."""
+    source = random.Random(seed)
+    return [source.getrandbits(64) for _ in range(size)]
+
+
+def spiked(seed: int, size: int) -> list[int]:
+    """Evenly spread, but for every hundredth, which is one of five."""
+    found = uniform(seed, size)
+    found[::100] = [found[number % 5] for number in range(len(found[::100]))]
+    return found
+
+
+def crowded(seed: int, size: int) -> list[int]:
+    """All agree in 36 bits that lie together: in every design there is a table that has them in one bucket."""
+    source = random.Random(seed)
+    common, turn = source.getrandbits(36), source.choice((0, 28))
+    lines = (common << 28 | source.getrandbits(28) for _ in range(size))
+    return [(line << turn | line >> 64 - turn) & (1 << 64) - 1 for line in lines]
+
+
+SPREADS: dict[str, Callable[[int, int], list[int]]] = {
+    "uniform": uniform,
+    "clustered": clusters,
+    "spiked": spiked,
+    "crowded": crowded,
+}
+
+
+def array(signatures: list[int] | set[int]) -> Signatures:
+    return np.array(sorted(signatures) if isinstance(signatures, set) else signatures, dtype=np.uint64)
+
+
+def brute_force(held: Signatures, signature: int, max_distance: int) -> list[SignatureMatch]:
+    """What a query must find: *held* has each signature once."""
+    distances = np.bitwise_count(held ^ np.uint64(signature))
+    near = distances <= max_distance
+    return sorted(SignatureMatch(*pair) for pair in zip(distances[near].tolist(), held[near].tolist(), strict=True))
+
+
+def put_meta(directory: Path, name: bytes, content: bytes) -> None:
+    """Write over what an index says of itself."""
+    with lmdb.open(str(directory), max_dbs=8) as env, env.begin(write=True, db=env.open_db(b"meta")) as txn:
+        txn.put(name, content)
+
+
+def cut_chunks(directory: Path, share: float) -> set[int]:
+    """Take the last byte off a *share* of the chunks; returns the signatures that still stand whole in some table."""
+    source = random.Random(1)
+    whole: set[int] = set()
+    with lmdb.open(str(directory), max_dbs=8) as env:
+        tables = env.open_db(b"tables")
+        with env.begin(write=True, db=tables) as txn:
+            chunks = dict(txn.cursor())
+            for name in source.sample(list(chunks), int(share * len(chunks))):
+                chunks[name] = chunks[name][:-1]
+                txn.put(name, chunks[name])
+    for chunk in chunks.values():
+        whole.update(np.frombuffer(chunk[: len(chunk) // 8 * 8], dtype="<u8").tolist())
+    return whole
+
+
+# Pages
+
+
+FILING = Lookup(SimHash())
+"""Where a crawl files pages, unless it is told otherwise."""
+
+
+class ByDistance(Lookup):
+    """The plainest judge: what is within the distance is a duplicate."""
+
+    def __init__(self, max_distance: int = 3) -> None:
+        super().__init__(SimHash(max_distance))
+        self.max_distance = max_distance
+
+    def learn(self, page: SignedPage) -> None:
+        pass
+
+    def to_keep(self, page: SignedPage) -> SignedPage:
+        return page
+
+    def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
+        apart = distance(new.signature, kept.signature)
+        return Match("near", apart, 1, 1) if apart <= self.max_distance else None
+
+    def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
+        matches = ((one, self.compare(new, one)) for one in kept)
+        return next(((one, match) for one, match in matches if match), None)
+
+
+def open_store(directory: Path, *, fresh: bool = False, spec: dict[str, str] | None = None) -> Store:
+    return Store.open(directory, spec or SPEC, {}, map_size=1 << 30, fresh=fresh)
+
+
+def page(number: int, signature: int, scope: str = "") -> SignedPage:
+    return SignedPage(key=str(number), url=f"http://example.com/{number}", scope=scope, signature=signature)
+
+
+_NOBODY = Visit()
+
+
+def settle(store: Store, number: int, claim: int = 0, visit: Visit = _NOBODY) -> bool:
+    """Say that page *number* was handled."""
+    return store.end_claim(_decision(number, claim), ByDistance(), visit, settled=True, urgent=True).result()
+
+
+def release(store: Store, number: int, claim: int = 0, visit: Visit = _NOBODY) -> bool:
+    """Say that page *number* was not handled."""
+    return store.end_claim(_decision(number, claim), ByDistance(), visit, settled=False, urgent=True).result()
+
+
+def _decision(number: int, claim: int) -> Decision:
+    return Decision(Verdict.NEW, f"http://example.com/{number}", str(number), "", claim=claim)
+
+
+# Programs
+
+
+def program(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """Python *code* in its own process, spoken to through pipes."""
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+
+
+def first_line(process: subprocess.Popen[str]) -> str:
+    """What it says first; a test that waits for it fails with the program's own error."""
+    assert process.stdout is not None
+    line = process.stdout.readline().strip()
+    if not line:
+        raise AssertionError(process.communicate()[1])
+    return line
+
+
+@contextmanager
+def beside(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """A program that has printed its first line, and is killed at the end if it is still there."""
+    process = program(code, *arguments)
+    try:
+        first_line(process)
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def run(code: str, *arguments: object) -> tuple[int, str, str]:
+    """Status, output and errors of a program."""
+    process = program(code, *arguments)
+    output, errors = process.communicate()
+    return process.returncode, output, errors

@@ -1,0 +1,100 @@
+"""For the tests of the commands: their output, and an index with a journal, made without a crawl."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from typer.testing import CliRunner, Result
+
+from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from crawler_dedup.cli import app
+from crawler_dedup.journal.writer import Entry, Event, Journal, Line, entry_of, read
+
+FIRST = "journal-2026-11-21T18-00-00.jsonl"
+SECOND = "journal-2026-11-21T19-00-00.jsonl"
+# Outside of every project, whatever ran before in this process.
+_ENVIRONMENT = {"COLUMNS": "200", "SCRAPY_SETTINGS_MODULE": None}
+_EVENTS: dict[Verdict, Event] = {
+    Verdict.DUPLICATE: "drop",
+    Verdict.UNCHANGED: "unchanged",
+    Verdict.UNCHECKED: "unchecked",
+}
+
+
+def invoke(*arguments: object, status: int = 0, typed: str | None = None) -> Result:
+    """``crawler-dedup`` in this process, with *typed* for its input."""
+    result = CliRunner(env=_ENVIRONMENT).invoke(app, [*map(str, arguments)], input=typed)
+    assert isinstance(result.exception, (SystemExit, type(None))), result.exception
+    assert result.exit_code == status, result.output
+    return result
+
+
+def said(result: Result) -> str:
+    """What was printed, with single spaces and without the lines of tables."""
+    return " ".join(result.output.replace("│", " ").split())
+
+
+def command(directory: Path, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    """``crawler-dedup`` as it is installed, with *directory* as its working directory and these environment variables."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "PYTHON"))}
+    return subprocess.run(
+        [str(Path(sys.executable).with_name("crawler-dedup")), *map(str, arguments)],
+        cwd=directory,
+        env={**kept, "COLUMNS": "200", "PYTHONUTF8": "1", **variables},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+    )
+
+
+def note(
+    directory: Path,
+    pages: Mapping[str, str],
+    *,
+    journal: str = FIRST,
+    marks: bool = False,
+    scope: str = "site",
+    **settings: object,
+) -> list[Decision]:
+    """Hold *pages* (address → HTML) against the index in *directory* as a crawl does, and write its journal.
+
+    Args:
+        journal: its name; ``""``: none is written.
+        marks: duplicates pass.
+    """
+    decisions, entries = [], []
+    config = Config.from_settings({"DEDUP_TOKENIZER": "bigrams", **settings})
+    with Deduplicator.open(directory, config) as deduplicator:
+        for url, text in pages.items():
+            page = deduplicator.sign(url, text.encode(), scope=scope)
+            (decision,) = deduplicator.decide([page])
+            decisions.append(decision)
+            if event := _EVENTS.get(decision.verdict):
+                event = "mark" if marks and event == "drop" else event
+                entries.append(entry_of(event, decision, page, run=deduplicator.run, spider="site"))
+    if journal:
+        write(directory / journal, entries)
+    return decisions
+
+
+def write(path: Path, entries: Iterable[Entry]) -> None:
+    """Append *entries* to a journal."""
+    journal = Journal(path, 1 << 30)
+    for entry in entries:
+        journal.write(entry)
+    journal.close()
+
+
+def entries_of(path: Path) -> list[Entry]:
+    """What a journal holds; a line that cannot be read fails the test."""
+    return [_whole(line) for line in read(path)]
+
+
+def _whole(line: Line) -> Entry:
+    assert line.entry is not None
+    return line.entry

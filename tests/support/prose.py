@@ -1,0 +1,178 @@
+"""Texts for the tests of schemes: of words that lexica know, in sentences, and nothing in common with each other.
+
+Started as a program, this file signs and offers them as it is told, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterable
+from functools import cache, partial
+from importlib.resources import files
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import zstandard
+
+from crawler_dedup import Config, Deduplicator
+from crawler_dedup.signing.features import han_cutter, stop_words
+from crawler_dedup.signing.schemes import scheme_of
+from crawler_dedup.signing.text import Text
+from spiders.demo_texts import CHINESE, ENGLISH
+
+_OF_A_TEXT = 360
+"""Words from which one text is made."""
+
+BIGRAMS = han_cutter("bigrams", None)
+
+ODD = {
+    "empty": "",
+    "one word": "lighthouse",
+    "one character": "茶",
+    "punctuation": "… — !\n。，",
+    "NUL": "\0",
+    "NUL between words": "tram\0depot \0 茶\0馆 " * 20,
+    "lone surrogates": "tram \ud800 depot\udfff 茶馆\ud800。" * 20,
+    "100,000 characters in a row": "x" * 100_000,
+    "100,000 Chinese characters": "茶馆门前的老人听不到船夫的号子。" * 6_250,
+    "100,000 characters of words": "the tram depot sells honey. " * 3_600,
+    "marks": "e" + "\u0301" * 5_000 + " \u0915\u094d\u0937\u093f " * 50,
+    "mixed scripts": "Tea чай 茶館 ชา 찻집 चाय かな カタカナ שלום مرحبا 🍵👩‍👩‍👧 Straße ｶﾞ ﷺ Ⅷ. " * 8,
+    "one line again and again": "老茶馆在立春那天重新开门，住在附近的老人带着茶杯来排队。" * 40,
+    "full stops": "." * 500 + "。" * 500,
+    "numbers": " ".join(map(str, range(700))),
+}
+"""Texts that nobody has written."""
+
+
+@cache
+def _english() -> list[str]:
+    packed = (files("crawler_dedup") / "data/english.txt.zst").read_bytes()
+    rows = (line.split(" ") for line in zstandard.decompress(packed).decode().splitlines())
+    return _shuffled(word for word, rank in rows if word.isalpha() and len(word) > 3 and 450 <= int(rank) <= 560)
+
+
+@cache
+def _chinese() -> list[str]:
+    rows = (line.split(" ") for line in (files("jieba") / "dict.txt").read_text("utf-8").splitlines())
+    return _shuffled(word for word, times, *_ in rows if len(word) == 2 and 300 <= int(times) <= 5_000)
+
+
+def _shuffled(words: Iterable[str]) -> list[str]:
+    found = sorted(set(words) - stop_words())
+    random.Random("words").shuffle(found)
+    return found
+
+
+def sentences(seed: int, count: int = 30, *, chinese: bool = False) -> list[str]:
+    """*count* sentences. Another *seed* (0 … 29, of English 0 … 38), not a word in common."""
+    source = random.Random(f"sentences {seed}")
+    vocabulary = (_chinese() if chinese else _english())[seed * _OF_A_TEXT :][:_OF_A_TEXT]
+    assert len(vocabulary) == _OF_A_TEXT
+    found = []
+    for _ in range(count):
+        chosen = source.sample(vocabulary, source.randint(8, 14))
+        middle = len(chosen) // 2
+        if chinese:
+            found.append("".join(chosen[:middle]) + "，" + "".join(chosen[middle:]) + "。")
+        else:
+            found.append(f"{' '.join(chosen[:middle])}, {' '.join(chosen[middle:])}. ".capitalize())
+    return found
+
+
+def prose(seed: int, count: int = 30, *, chinese: bool = False) -> str:
+    """A text of such sentences, some in a line."""
+    made = sentences(seed, count, chinese=chinese)
+    return "\n".join("".join(made[at : at + 5]).strip() for at in range(0, len(made), 5))
+
+
+def mixed(seed: int) -> str:
+    """A text in both languages."""
+    return f"{prose(seed, 12)}\n{prose(seed, 12, chinese=True)}"
+
+
+SAMPLES = {
+    "English": prose(0),
+    "Chinese": prose(0, chinese=True),
+    "both": mixed(1),
+    "short": prose(2, 3),
+    **{article.slug: "\n".join(article.paragraphs) for article in (*ENGLISH, *CHINESE)},
+}
+"""Texts as they are found on pages, each one another one."""
+
+
+def text_of(raw: str, *, fold_han: bool = True) -> Text:
+    return Text(raw, BIGRAMS, fold_han)
+
+
+def html(text: str, frame: str = "") -> bytes:
+    """A page with *text* and without a title. Another *frame*, other bytes."""
+    paragraphs = "".join(f"<p>{line}</p>\n" for line in text.split("\n"))
+    return f"<html><body><nav>{frame}</nav><main>{paragraphs}</main></body>".encode("utf-8", "replace")
+
+
+def config(scheme: str, **settings: Any) -> Config:
+    """With bigrams, which need no dictionary."""
+    return Config(**{"tokenizer": "bigrams", "scheme": scheme, **settings})
+
+
+def signed(scheme: str) -> list[str]:
+    """What a scheme makes of all texts, as JSON can hold it."""
+    made = scheme_of(scheme)
+    signatures = [made.sign(text_of(raw)) for raw in [*SAMPLES.values(), *ODD.values()]]
+    return [f"{one.number:016x} {one.value.hex()} {made.keys(one)!s}" for one in signatures]
+
+
+def offer(scheme: str, directory: str, name: str, seeds: list[int]) -> list[str]:
+    """Offer a page for each of *seeds* to the index in *directory*; the seeds of those that are new."""
+    with Deduplicator.open(directory, config(scheme)) as opened:
+        body = partial(html, frame=name)
+        pages = [opened.sign(f"http://{name}/{seed}", body(prose(seed, 10)), encoding="utf-8") for seed in seeds]
+        decisions = [opened.decide([page])[0] for page in pages]
+    return [f"{decision.verdict} {seed}" for seed, decision in zip(seeds, decisions, strict=True)]
+
+
+class Elsewhere:
+    """This file as a process."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.prose"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            cwd=Path(__file__).parents[2],
+        )
+
+    def tell(self, *order: object) -> None:
+        """Name and arguments of one of the functions above; it begins with it."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+
+    def answer(self) -> list[str]:
+        """What came of it, once it is done."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, "the process has ended"
+        found: list[str] = json.loads(line)
+        return found
+
+    def __enter__(self) -> Elsewhere:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        print(json.dumps(signed(*arguments) if name == "signed" else offer(*arguments)), flush=True)

@@ -1,0 +1,226 @@
+"""Who may use the files of an index: whoever may use its directory, whatever the umask is; and several users at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator, IndexUnusable
+from crawler_dedup.index import compaction
+from crawler_dedup.journal.writer import Journal
+from crawler_dedup.system import access
+from tests.support.crawling import article
+from tests.support.indexing import beside, run
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="Windows has other rights")
+as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be two users")
+
+NOBODY = 65534
+USER = """
+import os, sys, tempfile
+from pathlib import Path
+from crawler_dedup import Config, Deduplicator
+from tests.support.crawling import article
+
+directory, user, umask, *seeds = sys.argv[1:]
+config = Config(tokenizer=os.environ.get("TOKENIZER", "bigrams"))
+with tempfile.TemporaryDirectory() as scratch, Deduplicator.open(Path(scratch), config) as deduplicator:
+    deduplicator.check("http://a.org/", article("before").encode())  # loads what another user may not be able to
+if int(user):
+    os.setgroups([])
+    os.setgid(int(user))
+    os.setuid(int(user))
+os.umask(int(umask, 8))
+with Deduplicator.open(Path(directory), config) as deduplicator:
+    for seed in seeds:
+        print(deduplicator.check(f"http://{user}/{seed}", article(seed, frame=user).encode()).verdict, flush=True)
+    if "WAIT" in os.environ:
+        sys.stdin.readline()
+        print(deduplicator.check(f"http://{user}/later", article("later").encode()).verdict, flush=True)
+"""
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def modes(directory: Path) -> dict[str, int]:
+    return {path.name: mode_of(path) for path in directory.iterdir()}
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A directory that another user can reach."""
+    above = Path(tempfile.mkdtemp())
+    above.chmod(0o755)
+    directory = above / "index"
+    directory.mkdir()
+    yield directory
+    shutil.rmtree(above)
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o077], ids=oct)
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+def use(directory: Path) -> dict[str, int]:
+    """Make all files of an index in *directory*; their modes, while a run is open."""
+    with Deduplicator.open(directory, Config(tokenizer="bigrams")) as deduplicator:
+        deduplicator.check("http://a.org/1", article("1").encode())
+        journal = Journal(directory / "journal.jsonl", 1 << 20)
+        journal.close()
+        found = modes(directory)
+    compaction.compact(directory)
+    assert modes(directory)["data.mdb"] == found["data.mdb"]
+    return {name if not name.startswith("run-") else "run": mode for name, mode in found.items()}
+
+
+FILES = {"data.mdb", "lock.mdb", "users.lock", "run", "journal.jsonl"}
+
+
+def test_an_index_that_the_filter_makes_is_its_users_alone(tmp_path: Path, umask: int) -> None:
+    directory = tmp_path / "above" / "index"
+    assert use(directory) == dict.fromkeys(FILES, 0o600)
+    assert mode_of(directory) == 0o700
+
+
+@pytest.mark.parametrize(
+    ("mode", "wanted"), [(0o700, 0o600), (0o755, 0o644), (0o770, 0o660), (0o2770, 0o660), (0o777, 0o666)]
+)
+def test_in_a_directory_that_is_there_files_have_its_rights(tmp_path: Path, umask: int, mode: int, wanted: int) -> None:
+    directory = tmp_path / "index"
+    directory.mkdir()
+    directory.chmod(mode)
+    assert use(directory) == dict.fromkeys(FILES, wanted)
+    assert mode_of(directory) == mode
+
+
+def test_rights_that_somebody_has_changed_stay(tmp_path: Path) -> None:
+    directory = tmp_path / "index"
+    directory.mkdir(mode=0o755)
+    directory.chmod(0o755)
+    use(directory)
+    for name in FILES - {"run"}:
+        (directory / name).chmod(0o600)
+    use(directory)
+    assert {name: mode for name, mode in modes(directory).items() if not name.startswith("run-")} == dict.fromkeys(
+        FILES - {"run"}, 0o600
+    )
+
+
+def test_folders_of_the_journal_have_the_rights_of_what_they_are_in(tmp_path: Path, umask: int) -> None:
+    directory = tmp_path / "index"
+    directory.mkdir()
+    directory.chmod(0o2770)
+    Journal(directory / "notes" / "of" / "journal.jsonl", 1 << 20).close()
+    assert {mode_of(directory / "notes"), mode_of(directory / "notes" / "of")} == {0o2770}
+    assert mode_of(directory / "notes" / "of" / "journal.jsonl") == 0o660
+
+
+@as_root
+def test_files_have_the_group_of_the_directory(tmp_path: Path) -> None:
+    directory = tmp_path / "index"
+    directory.mkdir()
+    os.chown(directory, -1, NOBODY)
+    directory.chmod(0o770)
+    use(directory)
+    assert {path.stat().st_gid for path in directory.iterdir()} == {NOBODY}
+    assert set(modes(directory).values()) == {0o660}
+
+
+@as_root
+def test_what_is_for_a_group_that_is_not_ours_is_not_for_our_group(shared: Path) -> None:
+    shared.chmod(0o777)  # of root's group
+    assert run(USER, shared, NOBODY, "0", "a")[:2] == (0, "new\n")
+    assert {path.stat().st_gid for path in shared.iterdir()} == {NOBODY}
+    assert set(modes(shared).values()) == {0o606}
+
+
+@as_root
+@pytest.mark.parametrize("first", [0, NOBODY])
+@pytest.mark.parametrize("umask", ["0", "077"])
+def test_several_users_share_an_index_in_a_directory_that_is_theirs(
+    shared: Path, first: int, umask: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.chown(shared, -1, NOBODY)
+    shared.chmod(0o2770)
+    second = NOBODY - first
+    with monkeypatch.context() as patch:
+        patch.setenv("WAIT", "1")
+        waiting = beside(USER, shared, first, umask, "a")
+        with waiting as process:
+            patch.delenv("WAIT")
+            assert run(USER, shared, second, umask, "a", "b")[:2] == (0, "duplicate\nnew\n")
+            output, errors = process.communicate("go on\n")
+            assert (output, errors) == ("new\n", "")
+    assert run(USER, shared, first, umask, "b", "later")[:2] == (0, "duplicate\nunchanged\n")
+    assert set(modes(shared).values()) == {0o660}
+
+
+@as_root
+def test_jiebas_dictionary_is_shared_too(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKENIZER", "jieba")
+    code = USER.replace("for seed in seeds:", "deduplicator.load()\n    for seed in seeds:")
+    shared.chmod(0o755)
+    assert run(code, shared, 0, "077", "a")[:2] == (0, "new\n")
+    assert modes(shared)["jieba.cache"] == 0o644
+
+
+# A run of another user
+
+
+def lock_file(directory: Path) -> Path:
+    """What a run of root has left, which nobody else may open."""
+    left = directory / "run-00c0ffee.lock"
+    left.touch(mode=0o600)
+    left.chmod(0o600)
+    return left
+
+
+@as_root
+def test_a_run_of_another_user_that_cannot_be_looked_at_is_an_error_at_the_start(shared: Path) -> None:
+    shared.chmod(0o777)
+    assert run(USER, shared, NOBODY, "0", "a")[:2] == (0, "new\n")
+    left = lock_file(shared)
+    status, output, errors = run(USER, shared, NOBODY, "0", "b")
+    assert (status, output) == (1, "")
+    sentence = errors.splitlines()[-1]
+    assert sentence.startswith("crawler_dedup.errors.IndexUnusable: The lock file ")
+    assert f"{left} of another run, which belongs to the user root, may not be opened" in sentence
+    assert "remove the file if that run is over" in sentence
+    assert left.exists()
+    left.unlink()
+    assert run(USER, shared, NOBODY, "0", "a", "b")[:2] == (0, "unchanged\nnew\n")
+
+
+@as_root
+def test_while_a_run_goes_on_such_a_file_is_that_of_a_run_that_lives(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared.chmod(0o777)
+    monkeypatch.setenv("WAIT", "1")
+    with beside(USER, shared, NOBODY, "0", "a") as process:
+        left = lock_file(shared)
+        assert process.communicate("go on\n") == ("new\n", "")
+    assert process.returncode == 0
+    assert left.exists()
+
+
+def test_the_owner_of_a_file_is_named_or_not_known(tmp_path: Path) -> None:
+    assert access.owner_of(tmp_path / "gone") == "another user"
+    assert access.owner_of(tmp_path).startswith("the user ")
+
+
+def test_an_index_that_may_not_be_opened_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(IndexUnusable, match="cannot be opened"):
+        Deduplicator.open(tmp_path / "file", Config(tokenizer="bigrams"))
