@@ -490,12 +490,12 @@ def test_nothing_in_the_meta_keeps_a_request_out_of_the_disk_queue(resumed: list
 
 RAISING_EXTRACTION = """
 from crawling import Walker
-from crawler_dedup import signing
+from crawler_dedup.signing import signer
 
 def paragraphs(outline):
     raise OSError("the extractor is out of order")
 
-signing.paragraphs = paragraphs
+signer.paragraphs = paragraphs
 
 class Spider(Walker):
     pass

@@ -133,8 +133,10 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 READ_THEM = """
 import resource, sys
 from pathlib import Path
-from crawler_dedup import ExportUnreadable, maintenance
+from crawler_dedup import ExportUnreadable
+from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
+from crawler_dedup.signing.lookup import lookup_of
 
 def peak():
     (line,) = (line for line in open("/proc/self/status") if line.startswith("VmHWM"))

@@ -821,7 +821,7 @@ def test_an_entry_point_that_is_no_scheme_is_refused_and_none_takes_the_place_of
     assert isinstance(scheme_of("mine"), Mine)
     assert scheme_of("exact").name == "exact"
     for name in ("wrong", "maker", "yours"):
-        with pytest.raises(ConfigError, match=rf"'{name}' is .* no subclass of crawler_dedup\.schemes\.Scheme"):
+        with pytest.raises(ConfigError, match=rf"'{name}' is .* no subclass of crawler_dedup\.Scheme"):
             scheme_of(name)
     with pytest.raises(ConfigError, match=r"'unfinished' cannot be used: .*abstract"):
         scheme_of("unfinished")

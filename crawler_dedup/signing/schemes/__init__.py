@@ -54,9 +54,7 @@ def _class_of(name: str) -> type[Scheme]:
     is_own = name in _OWN
     found = getattr(import_module(f"{__name__}.{name}"), _OWN[name]) if is_own else _of_another_package(name)
     if not (isinstance(found, type) and issubclass(found, Scheme) and getattr(found, "name", None) == name):
-        raise ConfigError(
-            f"The scheme {name!r} is {found!r}, no subclass of crawler_dedup.signing.schemes.Scheme of this name."
-        )
+        raise ConfigError(f"The scheme {name!r} is {found!r}, no subclass of crawler_dedup.Scheme of this name.")
     return found
 
 
