@@ -36,4 +36,7 @@ class SeenMiddleware(DedupMiddleware):
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         super().__init__(crawler, config)
-        self.claims = _Seen(self.deduplicator, 1, patience=config.claim_timeout, timeout=config.timeout)
+        session = self.session
+        session.claims = _Seen(
+            session.deduplicator, session.monitor, 1, patience=config.claim_timeout, timeout=config.timeout
+        )

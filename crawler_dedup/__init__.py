@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from crawler_dedup.addon import Addon
     from crawler_dedup.config import Config
+    from crawler_dedup.crawl.claims import release, settle
     from crawler_dedup.crawl.signals import NearDuplicate, near_duplicate_dropped, page_handled
     from crawler_dedup.crawl.text import main_text
     from crawler_dedup.decision import Decision, Match, Verdict
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     )
     from crawler_dedup.hamming import SignatureMatch
     from crawler_dedup.index.permuted import PermutedIndex
-    from crawler_dedup.settling import release, settle
     from crawler_dedup.signedpage import SignedPage
 
 __all__ = [
@@ -73,8 +73,8 @@ _MODULES = {
     "main_text": "crawl.text",
     "near_duplicate_dropped": "crawl.signals",
     "page_handled": "crawl.signals",
-    "release": "settling",
-    "settle": "settling",
+    "release": "crawl.claims",
+    "settle": "crawl.claims",
 }
 
 

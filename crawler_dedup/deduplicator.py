@@ -237,11 +237,11 @@ class Deduplicator:
         """True: an empty index is an index."""
         return True
 
-    def close(self, *, goodbye: bool = True, finished: bool = True) -> None:
+    def close(self, *, all_stored: bool = True, finished: bool = True) -> None:
         """Finish what waits and close the index. Idempotent.
 
         Args:
-            goodbye: whether all that was settled is stored, but for what :meth:`note_stored` excepts; without, the end
+            all_stored: whether all that was settled is stored, but for what :meth:`note_stored` excepts; without, the end
                 counts as a death of the run.
             finished: whether the run came to its end; if not, ``DEDUP_REVISIT = "drop"`` drops none of its pages.
         """
@@ -250,12 +250,14 @@ class Deduplicator:
         self._closed = True
         opened = self._opened
         try:
-            if goodbye and opened.lock.is_held:
+            if all_stored and opened.lock.is_held:
                 opened.store.end_run(opened.visit, finished=finished)
         except IndexGone:
             pass  # with all that the run has settled
         except IndexUnusable as error:
-            logger.warning("The run ends without goodbye, so that its last pages may be stored twice: %s", error)
+            logger.warning(
+                "The end of the run could not be recorded, so that its last pages may be stored twice: %s", error
+            )
         finally:
             opened.store.close()
             opened.lock.leave()
@@ -266,4 +268,4 @@ class Deduplicator:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close(goodbye=error is None)
+        self.close(all_stored=error is None)

@@ -14,44 +14,16 @@ from weakref import WeakKeyDictionary
 from scrapy import Request, signals
 from scrapy.http import Response
 
-from crawler_dedup.crawl.gate import leave_callback
-from crawler_dedup.crawl.signals import page_handled
+from crawler_dedup.crawl.claims import Claim
+from crawler_dedup.crawl.gate import note_inherited_redirections
+from crawler_dedup.crawl.signals import META_DECISION, page_handled
 from crawler_dedup.crawl.startup import config_of, require_companion
-from crawler_dedup.decision import Decision, Verdict
-from crawler_dedup.errors import DedupError
-from crawler_dedup.middleware import META_DECISION, DedupMiddleware
-from crawler_dedup.system.logs import logger_of
+from crawler_dedup.decision import Decision
+from crawler_dedup.middleware import DedupMiddleware
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
-
-logger = logger_of(__name__)
-
-# Of a response that a callback has replaced, the request is still the same object.
-_following: WeakKeyDictionary[Request, SettlingMiddleware] = WeakKeyDictionary()
-
-
-def settle(response: Response) -> bool:
-    """Say that the page was handled: it may stand for its duplicates from now on. In callbacks and pipelines.
-
-    With ``DEDUP_SETTLE = "manual"`` nothing else does. Returns whether there was something to settle: ``False`` for a
-    page that the filter left alone, that did not claim a place, or whose claim has ended.
-    """
-    return _end(response, settled=True)
-
-
-def release(response: Response) -> bool:
-    """Say that the page is worth nothing (a captcha, an error): it is forgotten, whatever was settled before.
-
-    Works in every mode. Returns as :func:`settle`.
-    """
-    return _end(response, settled=False)
-
-
-def _end(response: Response, *, settled: bool) -> bool:
-    follower = _following.get(response.request) if response.request is not None else None
-    return follower is not None and follower.end(response, settled=settled)
 
 
 @dataclass(frozen=True)
@@ -89,15 +61,8 @@ def _fate(mode: str, outcome: Outcome, *, over: bool) -> bool | None:
 
 
 @dataclass
-class _Claim:
-    decision: Decision
-    is_open: bool = True
-    is_released: bool = False
-
-
-@dataclass
 class _Handling:
-    claim: _Claim
+    claim: Claim
     outcome: Outcome = Outcome()
     passes: int = 0
     pending: int = 0
@@ -114,7 +79,6 @@ class SettlingMiddleware:
         self.crawler = crawler
         self._mode = config_of(crawler).settle
         self._handlings: WeakKeyDictionary[Response, _Handling] = WeakKeyDictionary()
-        self._claims: WeakKeyDictionary[Request, _Claim] = WeakKeyDictionary()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -129,22 +93,21 @@ class SettlingMiddleware:
     def process_spider_input(self, response: Response) -> None:
         """A page with a decision enters its callback."""
         decision = response.meta.get(META_DECISION)
-        if isinstance(decision, Decision) and response.request is not None:
-            claim = self._claims[response.request] = _Claim(decision)
-            self._handlings[response] = _Handling(claim)
-            _following[response.request] = self
+        filtering = self.crawler.get_downloader_middleware(DedupMiddleware)
+        if isinstance(decision, Decision) and response.request is not None and filtering is not None:
+            self._handlings[response] = _Handling(filtering.session.claims.hold(response.request, decision))
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Count the items that leave; what ends here has ended well."""
         handling = self._handlings.get(response)
         if handling is not None:
             handling.passes += 1
-        async for one in result:
-            if isinstance(one, Request):
-                leave_callback(one)
-            elif one is not None and handling is not None:
+        async for output in result:
+            if isinstance(output, Request):
+                note_inherited_redirections(output)
+            elif output is not None and handling is not None:
                 handling.pending += 1
-            yield one
+            yield output
         if handling is None:
             return
         handling.passes -= 1
@@ -171,39 +134,27 @@ class SettlingMiddleware:
         """A pipeline raised an error at an item."""
         self._item_ended(response, "failed")
 
-    def end(self, response: Response, *, settled: bool) -> bool:
-        """What :func:`settle` and :func:`release` do."""
-        claim = self._claims.get(response.request) if response.request is not None else None
-        if claim is None:
-            return False
-        if settled:
-            return self._end_claim(claim, settled=True)
-        if claim.is_released or claim.decision.verdict not in (Verdict.NEW, Verdict.CHANGED, Verdict.UNCHANGED):
-            return False
-        claim.is_open, claim.is_released = False, True
-        return self._tell_index(claim.decision, settled=False)
-
     def _item_ended(self, response: Response | None, how: str) -> None:
         handling = self._handlings.get(response) if isinstance(response, Response) else None
         if handling is None or response is None:
             return
         handling.pending -= 1
         handling.outcome = replace(handling.outcome, **{how: getattr(handling.outcome, how) + 1})
-        self._look_at(response, handling)
+        self._update(response, handling)
 
     def _callback_ended(self, response: Response, *, well: bool) -> None:
         handling = self._handlings.get(response)
         if handling is not None and not handling.ended:
             handling.ended = True
             handling.outcome = replace(handling.outcome, callback=well)
-            self._look_at(response, handling)
+            self._update(response, handling)
 
-    def _look_at(self, response: Response, handling: _Handling) -> None:
-        """Something has ended: see whether the claim has, and whether the handling has."""
+    def _update(self, response: Response, handling: _Handling) -> None:
+        """End the claim, and the handling, as far as what has happened to the page so far decides that."""
         over = handling.ended and not handling.pending
         fate = _fate(self._mode, handling.outcome, over=over)
         if fate is not None:
-            self._end_claim(handling.claim, settled=fate)
+            handling.claim.end(settled=fate)
         if not over:
             return
         del self._handlings[response]
@@ -211,23 +162,3 @@ class SettlingMiddleware:
         self.crawler.signals.send_catch_log(
             page_handled, outcome=handling.outcome, response=response, spider=self.crawler.spider
         )
-
-    def _end_claim(self, claim: _Claim, *, settled: bool) -> bool:
-        """End a claim that is open; what did not claim its place has none."""
-        if not claim.is_open or not claim.decision.claim:
-            return False
-        claim.is_open, claim.is_released = False, not settled
-        return self._tell_index(claim.decision, settled=settled)
-
-    def _tell_index(self, decision: Decision, *, settled: bool) -> bool:
-        filtering = self.crawler.get_downloader_middleware(DedupMiddleware)
-        if filtering is None:
-            return False
-        try:
-            filtering.end_claim(decision, settled=settled)
-        except DedupError as error:
-            logger.warning("%s counts as not handled: %s", decision.url, error, extra={"spider": self.crawler.spider})
-            return False
-        if decision.claim:
-            self.crawler.stats.inc_value(f"dedup/handled/{'settled' if settled else 'released'}")
-        return True

@@ -1,15 +1,23 @@
-"""The claims of a crawl: a page alike to one that is being handled waits for what becomes of that."""
+"""The claims of a crawl: a page that passed holds its place in the index until its handling has ended.
+
+A page that is alike to one that is being handled waits for the end of that claim.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import OrderedDict, deque
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import replace
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
-from crawler_dedup.decision import BEING_HANDLED, Decision
+from scrapy.http import Request, Response
+
+from crawler_dedup.crawl.monitor import Monitor
+from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexUnusable
 from crawler_dedup.index.records import name_of
@@ -19,7 +27,7 @@ TOO_MANY_WAIT = "too many pages waiting"
 """Reason of an ``unchecked`` page that was alike to one that is being handled, when no more pages may wait."""
 
 _FIRST_LOOK = 0.1
-"""Seconds until a second look at what another process is handling; each further look after twice the time."""
+"""Seconds until the index is asked again about a page that another process is handling; each time after twice as long."""
 _MOMENT = 0.5
 """Seconds that every page may wait: alike pages in flight together are told apart once the first was handled."""
 _ANSWER = 6.0
@@ -27,6 +35,85 @@ _ANSWER_SHARE = 5
 """A page waits for the index for these seconds or this part of ``DEDUP_TIMEOUT``, whichever is longer, and never for more
 than that: what takes long is signing."""
 _MAX_REMEMBERED = 1000
+
+
+class Answer(NamedTuple):
+    """What the index answered.
+
+    Attributes:
+        decision: the last decision that it made for the page.
+        reason: why the page waits no longer for an alike page that is being handled; ``""`` if it need not wait.
+    """
+
+    decision: Decision
+    reason: str = ""
+
+
+class Claim:
+    """The claim of one page, from its callback on. It ends once; a page that was settled can still be released by hand."""
+
+    def __init__(self, decision: Decision, claims: Claims) -> None:
+        self._decision = decision
+        self._claims = claims
+        self._is_open = True
+        self._is_released = False
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the page claimed a place in this crawl."""
+        return bool(self._decision.claim)
+
+    def end(self, *, settled: bool) -> bool:
+        """End the claim, if it is open: the page was handled (*settled*) or was not. Returns whether it has ended now.
+
+        A page that did not claim a place (a duplicate that passes because it is marked) has none to give up.
+        """
+        if not self._is_open or not self.is_held:
+            return False
+        self._is_open, self._is_released = False, not settled
+        return self._claims.end(self._decision, settled=settled)
+
+    def release(self) -> bool:
+        """Forget the page, whatever was settled before. Returns whether there was something to forget."""
+        is_kept = self._decision.verdict in (Verdict.NEW, Verdict.CHANGED, Verdict.UNCHANGED)
+        if self._is_released or not is_kept:
+            return False
+        self._is_open, self._is_released = False, True
+        return self._claims.end(self._decision, settled=False)
+
+
+_claims: WeakKeyDictionary[Request, Claim] = WeakKeyDictionary()
+"""The claim of each request whose response is being handled: :func:`settle` and :func:`release` get the response only. A
+callback may replace the response; its request is still the same object."""
+
+
+def settle(response: Response) -> bool:
+    """Say that the page was handled: it may stand for its duplicates from now on. In callbacks and pipelines.
+
+    With ``DEDUP_SETTLE = "manual"`` nothing else does. Returns whether there was something to settle: ``False`` for a
+    page that the filter left alone, that did not claim a place, or whose claim has ended.
+    """
+    claim = _claim_of(response)
+    return claim is not None and claim.end(settled=True)
+
+
+def release(response: Response) -> bool:
+    """Say that the page is worth nothing (a captcha, an error): it is forgotten, whatever was settled before.
+
+    Works in every mode. Returns as :func:`settle`.
+    """
+    claim = _claim_of(response)
+    return claim is not None and claim.release()
+
+
+def release_claimed(response: Response | None) -> bool:
+    """As :func:`release`, but only of a page that this crawl has claimed, not of one that an earlier run has kept."""
+    claim = None if response is None else _claim_of(response)
+    return claim is not None and claim.is_held and claim.release()
+
+
+def _claim_of(response: Response) -> Claim | None:
+    return _claims.get(response.request) if response.request is not None else None
 
 
 class Claims:
@@ -39,8 +126,11 @@ class Claims:
         timeout: seconds that a page has for its decision. It waits for the index for a fifth of them, or six.
     """
 
-    def __init__(self, deduplicator: Deduplicator, limit: int, *, patience: float, timeout: float) -> None:
+    def __init__(
+        self, deduplicator: Deduplicator, monitor: Monitor, limit: int, *, patience: float, timeout: float
+    ) -> None:
         self._deduplicator = deduplicator
+        self._monitor = monitor
         self._limit = limit
         self._patience = patience
         self._timeout = min(timeout, max(_ANSWER, timeout / _ANSWER_SHARE))
@@ -49,8 +139,8 @@ class Claims:
         self._waiting = 0
         self._unwritten: deque[tuple[Decision, bool]] = deque()
 
-    async def decide(self, page: SignedPage) -> Decision:
-        """The decision for *page*, which claims its place if it passes; then :meth:`end` must be called.
+    async def decide(self, page: SignedPage) -> Answer:
+        """Ask the index about *page*, which claims its place if it passes; then the claim must be ended.
 
         Raises:
             IndexUnusable: the index cannot be used.
@@ -58,31 +148,41 @@ class Claims:
         """
         decision = await self._offer(page)
         if decision.reason != BEING_HANDLED:
-            return decision
-        is_one_too_many = self._waiting >= self._limit
+            return Answer(decision)
+        is_beyond_limit = self._waiting >= self._limit
         given_up = self._given_up.get(_place(decision))
-        if given_up == BEING_HANDLED or (given_up == TOO_MANY_WAIT and is_one_too_many):
-            return replace(decision, reason=given_up)
+        if given_up == BEING_HANDLED or (given_up == TOO_MANY_WAIT and is_beyond_limit):
+            return Answer(decision, given_up)
         self._waiting += 1
         try:
-            if is_one_too_many:
+            if is_beyond_limit:
                 return await self._wait(page, decision, min(_MOMENT, self._patience), TOO_MANY_WAIT)
             return await self._wait(page, decision, self._patience, BEING_HANDLED)
         finally:
             self._waiting -= 1
 
-    def end(self, decision: Decision, *, settled: bool) -> None:
-        """The page of *decision* was handled, or was not. Whoever waits for that asks again.
+    def hold(self, request: Request, decision: Decision) -> Claim:
+        """Return the claim of the page of *decision*, the answer to *request*, whose callback begins."""
+        claim = _claims[request] = Claim(decision, self)
+        return claim
 
-        Raises:
-            IndexUnusable: the index is closed.
+    def end(self, decision: Decision, *, settled: bool) -> bool:
+        """The page of *decision* was handled, or was not. Pages that wait for that ask the index again.
+
+        Returns whether the index takes it. It is written a moment later.
         """
-        self._write_end(decision, settled=settled, again=True)
+        try:
+            self._write_end(decision, settled=settled, again=True)
+        except DedupError as error:
+            self._monitor.log(logging.WARNING, "%s counts as not handled: %s", decision.url, error)
+            return False
         place = name_of(decision.scope, decision.url)
         self._given_up.pop(place, None)
         ended = self._awaited.pop(place, None)
         if ended is not None:
             ended.set()
+        self._monitor.claim_ended(decision, settled=settled)
+        return True
 
     def _write_end(self, decision: Decision, *, settled: bool, again: bool) -> None:
         def written(future: Future[bool]) -> None:  # called in the index's thread
@@ -98,22 +198,22 @@ class Claims:
                 decision, settled = self._unwritten.popleft()
                 self._write_end(decision, settled=settled, again=False)
 
-    async def _wait(self, page: SignedPage, decision: Decision, patience: float, reason: str) -> Decision:
-        """Offer *page* until it need not wait, for *patience* seconds; then it passes for *reason*."""
+    async def _wait(self, page: SignedPage, decision: Decision, patience: float, reason: str) -> Answer:
+        """Offer *page* until it need not wait, for *patience* seconds; then give up for *reason*."""
         give_up = time.monotonic() + patience
         look = _FIRST_LOOK
         while decision.reason == BEING_HANDLED:
             left = give_up - time.monotonic()
             if left <= 0:
                 self._give_up(decision, reason)
-                return replace(decision, reason=reason)
+                return Answer(decision, reason)
             await self._ended(decision, min(left, look))
             look *= 2
             decision = await self._offer(page)
-        return decision
+        return Answer(decision)
 
     async def _ended(self, decision: Decision, timeout: float) -> None:
-        """Wait until the page for which *decision* waits is handled, or a moment: another process does not tell."""
+        """Wait until the page for which *decision* waits is handled, or for *timeout*: another process does not tell."""
         place = _place(decision)
         ended = self._awaited.setdefault(place, asyncio.Event())
         try:

@@ -31,7 +31,7 @@ from crawler_dedup.urls import without_credentials
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from crawler_dedup.crawl.monitor import Reports
+    from crawler_dedup.crawl.monitor import Monitor
 
 _SLACK = 1.0
 """Seconds by which a page may have been settled before its item was exported: both answer one signal."""
@@ -87,20 +87,16 @@ class FeedWatch:
     Args:
         note_stored: gets the time of :func:`time.monotonic` until which all that was settled is stored; ``None``: all is.
         release: called with the page of an item that a feed did not get; returns whether it stands for nothing now.
-
-    Attributes:
-        settled: how many pages were settled; counted by the caller.
     """
 
     def __init__(
         self,
         crawler: Crawler,
-        reports: Reports,
+        monitor: Monitor,
         note_stored: Callable[[float | None], None],
         release: Callable[[Response | None], bool],
     ) -> None:
-        self.settled = 0
-        self._reports = reports
+        self._monitor = monitor
         self._note_stored = note_stored
         self._release = release
         self._unwritten: dict[FeedSlot, _Mark] = {}
@@ -125,7 +121,7 @@ class FeedWatch:
     def item_scraped(self, item: Any, spider: Spider, response: Response | None = None) -> Any:
         """Export an item to all feeds, as Scrapy does, and see which of them get it."""
         assert self._exporter is not None
-        mark = _Mark(monotonic() - _SLACK, self.settled)
+        mark = _Mark(monotonic() - _SLACK, self._monitor.settled)
         before = {slot: slot.itemcount for slot in self._exporter.slots}
         for slot in before:
             self._observe(slot)
@@ -139,7 +135,7 @@ class FeedWatch:
             self._export_failed(missed, error, mark)
             if self._release(response):
                 if self._lost is None:
-                    self._reports.count("not_stored")
+                    self._monitor.count("not_stored")
                 else:
                     self._released += 1
             raise
@@ -153,7 +149,7 @@ class FeedWatch:
         if not slot.itemcount:
             return
         file = slot.file.file if isinstance(slot.file, PostProcessingManager) else slot.file
-        mark = self._unwritten.pop(slot, None) or _Mark(monotonic(), self.settled)
+        mark = self._unwritten.pop(slot, None) or _Mark(monotonic(), self._monitor.settled)
         try:
             error = self._outcomes.pop(id(file))
         except KeyError:
@@ -184,8 +180,8 @@ class FeedWatch:
             self._fail(slot, "it could not be closed", mark)
         self._note_stored(self._lost.moment if self._lost else None)
         if self._lost:
-            pages = self.settled - self._lost.settled + self._released
-            self._reports.not_stored(list(self._failures.values()), pages)
+            pages = self._monitor.settled - self._lost.settled + self._released
+            self._monitor.not_stored(list(self._failures.values()), pages)
 
     def _note(self) -> None:
         if not self._is_watching:

@@ -1,68 +1,60 @@
-"""Which responses are judged (whole HTML pages that answer scheduled requests), and what their requests ask."""
+"""Which responses are checked (whole HTML pages that answer scheduled requests), and as what: key, scope and action."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
+import tldextract
 from scrapy.http import HtmlResponse, Request, Response
 from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.misc import load_object
 
+from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+Scope = Callable[[Request, Response], str]
 
 _META_SCHEDULED = "_dedup_scheduled"
 _META_INHERITED = "_dedup_redirects"
 
 
-def leave_callback(request: Request) -> None:
-    """Note the redirections that *request*, which a callback yields, has only copied with its parent's ``meta``."""
-    inherited = len(_redirections(request))
-    if inherited or _META_INHERITED in request.meta:
-        request.meta[_META_INHERITED] = inherited
+class Identity(NamedTuple):
+    """As what a page is checked.
 
+    Attributes:
+        key: page key.
+        scope: what it is compared with.
+        alias: the key of the address that redirected to the page; ``""`` if none did.
+    """
 
-def _first_address(request: Request) -> str:
-    """The address from which *request* was redirected, ``""`` if it was not."""
-    redirected = _redirections(request)[request.meta.get(_META_INHERITED, 0) :]
-    return str(redirected[0]) if redirected else ""
-
-
-def _redirections(request: Request) -> list[Any]:
-    found = request.meta.get("redirect_urls")
-    return found if isinstance(found, list) else []
-
-
-def action_of(request: Request, default: str) -> str:
-    """What becomes of a duplicate: as the request asks, or *default*; raises :class:`ConfigError` for another word."""
-    action = request.meta.get("dedup_action", default)
-    if action not in ("drop", "mark"):
-        raise ConfigError(f'meta["dedup_action"] = {action!r} is not allowed; it takes "drop" or "mark".')
-    return str(action)
-
-
-def keys_of(request: Request, key: Callable[[Request], str]) -> tuple[str, str]:
-    """The page key, and that of the address from which the page was redirected to; *key* makes them."""
-    given = request.meta.get("dedup_key")
-    if given:
-        return str(given), ""
-    first = _first_address(request)
-    return key(request), key(Request(first)) if first else ""
+    key: str
+    scope: str
+    alias: str = ""
 
 
 class Gate:
-    """Tells scheduled requests from downloads inside a callback, whose answers no callback of ours would see.
+    """Tells which responses are checked.
 
-    The mark stands in ``meta`` because a scheduler on disk hands out another object. It names the request, and goes
-    before a callback can copy it into another one.
+    Only scheduled requests are, not downloads inside a callback, whose answers no callback of the filter would see. The
+    mark of a scheduled request stands in ``meta`` because a scheduler on disk hands out another object. It names the
+    request, and is removed before a callback can copy it into another request.
+
+    Raises:
+        ConfigError: ``DEDUP_SCOPE`` cannot be imported.
     """
 
-    def __init__(self, key: Callable[[Request], str]) -> None:
-        self._key = key
+    def __init__(self, crawler: Crawler, config: Config) -> None:
+        self._crawler = crawler
+        self._scope = configured_scope(config, crawler)
         self._scheduled: WeakSet[Request] = WeakSet()
 
     def mark(self, request: Request) -> None:
-        """*request* was scheduled."""
+        """Note in its ``meta`` that *request* was scheduled."""
         request.meta[_META_SCHEDULED] = self._key(request)
 
     def take_mark(self, request: Request) -> None:
@@ -71,13 +63,12 @@ class Gate:
         if mark is not None and mark == self._key(request):
             self._scheduled.add(request)
 
-    def refuses(self, request: Request, response: Response) -> str:  # noqa: PLR0911  (one return a reason)
-        """Why *response* is not judged, ``""`` if it is."""
+    def skip_reason(self, request: Request, response: Response) -> str:  # noqa: PLR0911  (one return a reason)
+        """Say why *response* is not checked; ``""`` if it is. :meth:`take_mark` has been called for *request*."""
         if request.meta.get("dedup_skip"):
             return "asked"
         if request.callback is NO_CALLBACK:
             return "no_callback"
-        self.take_mark(request)  # again, for a middleware that answered before ours saw the request
         if request not in self._scheduled:
             return "inline"
         if request.method == "HEAD":
@@ -89,3 +80,70 @@ class Gate:
         if not isinstance(response, HtmlResponse):
             return "not_html"
         return ""
+
+    def identity_of(self, request: Request, response: Response) -> Identity:
+        """Say as what a page is checked: as its request asks, or as the settings say."""
+        scope = request.meta.get("dedup_scope")
+        scope = str(scope) if scope is not None else self._scope(request, response)
+        key = request.meta.get("dedup_key")
+        if key:
+            return Identity(str(key), scope)
+        first = _first_address(request)
+        return Identity(self._key(request), scope, alias=self._key(Request(first)) if first else "")
+
+    def _key(self, request: Request) -> str:
+        return self._crawler.request_fingerprinter.fingerprint(request).hex()
+
+
+def action_of(request: Request, default: str) -> str:
+    """Return what becomes of a duplicate: as *request* asks, or *default*. Raises :class:`ConfigError` for another word."""
+    action = request.meta.get("dedup_action", default)
+    if action not in ("drop", "mark"):
+        raise ConfigError(f'meta["dedup_action"] = {action!r} is not allowed; it takes "drop" or "mark".')
+    return str(action)
+
+
+def note_inherited_redirections(request: Request) -> None:
+    """Note the redirections that *request*, which a callback yields, has only copied with the ``meta`` of its parent."""
+    inherited = len(_redirections(request))
+    if inherited or _META_INHERITED in request.meta:
+        request.meta[_META_INHERITED] = inherited
+
+
+def _first_address(request: Request) -> str:
+    """Return the address from which *request* was redirected, ``""`` if it was not."""
+    redirected = _redirections(request)[request.meta.get(_META_INHERITED, 0) :]
+    return str(redirected[0]) if redirected else ""
+
+
+def _redirections(request: Request) -> list[Any]:
+    addresses = request.meta.get("redirect_urls")
+    return addresses if isinstance(addresses, list) else []
+
+
+def configured_scope(config: Config, crawler: Crawler) -> Scope:
+    """Return what gives the scope of a page, as ``DEDUP_SCOPE`` says; raises :class:`ConfigError`."""
+    if config.scope == "spider":
+        return lambda *_: f"spider {crawler.spider.name if crawler.spider else ''}"
+    if config.scope == "global":
+        return lambda *_: "global"
+    if config.scope == "domain":
+        return _domain_scope()
+    try:
+        scope: Scope = load_object(config.scope)
+    except (ImportError, NameError, ValueError, TypeError) as error:
+        raise ConfigError(f"DEDUP_SCOPE = {config.scope!r} cannot be imported: {error}") from error
+    if not callable(scope):
+        raise ConfigError(f"DEDUP_SCOPE = {config.scope!r} is not callable.")
+    return scope
+
+
+def _domain_scope() -> Scope:
+    # Only the list of public suffixes that comes with the package: nothing is fetched.
+    split = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+    def domain(_: Request, response: Response) -> str:
+        parts = split(response.url)
+        return f"domain {parts.top_domain_under_public_suffix or parts.fqdn or parts.domain}"
+
+    return domain

@@ -1,4 +1,4 @@
-"""What the filter tells of itself while a crawl runs: statistics, log lines, the journal."""
+"""What the filter reports while a crawl runs: statistics, log lines, the journal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.crawl.filenames import safe_name
 from crawler_dedup.crawl.hosts import Hosts
 from crawler_dedup.crawl.journalfeed import JournalFeed
-from crawler_dedup.crawl.seldom import Seldom
-from crawler_dedup.crawl.watchdog import Swallowed
+from crawler_dedup.crawl.watchdog import OverusedPage
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 logger = logger_of("crawler_dedup.middleware")
+
+_THROTTLE_SECONDS = 60.0
+_MAX_KINDS = 1000
 
 _COUNTS = ("checked", "kept", "dropped", "marked", "unchanged", "changed", "unchecked")
 _HOSTS = 50
@@ -50,11 +53,12 @@ _EVENTS: dict[Verdict, tuple[Event, Event]] = {
 }
 
 
-class Reports:
+class Monitor:
     """Statistics, log lines and journal of one crawl. Belongs to its event loop.
 
     Attributes:
-        waiting: pages that wait for the index's answer, or for what becomes of an alike page.
+        waiting: pages that wait for the answer of the index, or for the end of the claim of an alike page.
+        settled: pages whose claims were settled.
 
     Raises:
         ConfigError: the journal cannot be handed over to where ``DEDUP_JOURNAL`` says.
@@ -63,14 +67,15 @@ class Reports:
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self._crawler = crawler
         self._config = config
-        self._seldom = Seldom()
+        self._throttle = LogThrottle()
         self._feed = JournalFeed(crawler, config.journal_uri) if config.journal_uri else None
         self._journal: Journal | None = None
         self._deduplicator: Deduplicator | None = None
         self._hosts = {"dropped": Hosts(), "marked": Hosts()}
-        self._told_hosts: set[str] = set()
+        self._shown_hosts: set[str] = set()
         self._summed_up = time.monotonic(), 0
         self.waiting = 0
+        self.settled = 0
 
     def open(self, directory: Path, deduplicator: Deduplicator) -> None:
         """Say what is at work. From here on decisions go into the journal, if there is to be one."""
@@ -108,7 +113,8 @@ class Reports:
         if self._journal is not None:
             self._journal.write(entry_of(event, decision, page, run=self._run, spider=self._spider))
 
-    def decision(self, decision: Decision, page: SignedPage | None, *, drops: bool) -> None:
+    def decided(self, decision: Decision, page: SignedPage | None, *, drops: bool) -> None:
+        """Report a decision. *drops*: whether the page is dropped because of it."""
         if decision.verdict in _EVENTS:
             self._record(_EVENTS[decision.verdict][drops], decision, page)
         self.count("checked")
@@ -124,20 +130,27 @@ class Reports:
                 self.count("unchanged_dropped")
         if decision.reason:
             self.count(f"unchecked/{decision.reason.replace(' ', '_')}")
+        if drops and page is not None:
+            self._dropped(decision, page)
         if decision.reason not in ("", "error"):
-            self.log_seldom(decision.reason, logging.INFO, "%s", decision)
+            self.log_throttled(decision.reason, logging.INFO, "%s", decision)
 
-    def dropped(self, decision: Decision, page: SignedPage) -> None:
+    def _dropped(self, decision: Decision, page: SignedPage) -> None:
         self.count("bytes_dropped", page.size)
         self.count("links_dropped", page.link_count)
         self.log(logging.DEBUG, "Dropped %s", decision)
 
-    def released(self, decision: Decision) -> None:
-        """The page of *decision*, which had passed, is forgotten."""
-        self._record("released", decision, None)
+    def claim_ended(self, decision: Decision, *, settled: bool) -> None:
+        """Report that the page of *decision*, which had passed, stands for others, or is forgotten."""
+        if settled:
+            self.settled += 1
+        else:
+            self._record("released", decision, None)
+        if decision.claim:
+            self.count(f"handled/{'settled' if settled else 'released'}")
 
-    def swallowed(self, decision: Decision, swallowed: Swallowed) -> None:
-        """The page of which *decision* is a duplicate stands for suspiciously many."""
+    def overused(self, decision: Decision, page: OverusedPage) -> None:
+        """Report that the page of which *decision* is a duplicate stands for suspiciously many."""
         self._record("watchdog", decision, None)
         self.count("watchdog")
         self.log(
@@ -146,7 +159,7 @@ class Reports:
             decision.duplicate_of,
             self._config.max_duplicates,
             "; further ones pass" if self._config.pass_beyond_max_duplicates else "",
-            ", ".join(swallowed.examples),
+            ", ".join(page.examples),
         )
 
     def not_stored(self, failures: Sequence[str], pages: int) -> None:
@@ -166,9 +179,9 @@ class Reports:
     def log(self, level: int, message: str, *args: object, exc_info: Any = None) -> None:
         logger.log(level, message, *args, exc_info=exc_info, extra={"spider": self._crawler.spider})
 
-    def log_seldom(self, kind: str, level: int, message: str, *args: object, exc_info: Any = None) -> None:
+    def log_throttled(self, kind: str, level: int, message: str, *args: object, exc_info: Any = None) -> None:
         """Log a line of *kind*, if none was for a minute; else at DEBUG."""
-        held_back = self._seldom.due(kind)
+        held_back = self._throttle.due(kind)
         if held_back is None:
             self.log(logging.DEBUG, message, *args)
         elif held_back:
@@ -189,7 +202,7 @@ class Reports:
         """Log the counts, and bring the statistics by host up to date."""
         if self._deduplicator is None:  # the crawl did not begin
             return
-        self._tell_hosts()
+        self._show_hosts()
         counts = {name: self._crawler.stats.get_value(f"dedup/{name}", 0) for name in _COUNTS}
         checked = counts["checked"]
         parts = [f"checked {checked} pages (at {self._pace(checked):.0f} pages/min), kept {counts['kept']}"]
@@ -210,19 +223,44 @@ class Reports:
         (then, before), self._summed_up = self._summed_up, (time.monotonic(), checked)
         return 60 * (checked - before) / max(0.001, self._summed_up[0] - then)
 
-    def _tell_hosts(self) -> None:
+    def _show_hosts(self) -> None:
         """Write the statistics of the hosts with most duplicates, and remove those of the others."""
         stats = self._crawler.stats
-        told = {
+        shown = {
             f"dedup/{what}_by_host/{host}": count
             for what, hosts in self._hosts.items()
             for host, count in hosts.top(_HOSTS)
         }
-        if gone := self._told_hosts - told.keys():
+        if gone := self._shown_hosts - shown.keys():
             stats.set_stats({name: value for name, value in stats.get_stats().items() if name not in gone})
-        for name, count in told.items():
+        for name, count in shown.items():
             stats.set_value(name, count)
-        self._told_hosts = set(told)
+        self._shown_hosts = set(shown)
+
+
+@dataclass
+class _LastLine:
+    at: float
+    held_back: int = 0
+
+
+class LogThrottle:
+    """Lets one log line of a kind pass in a minute: what happens to every page must not fill the log."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, _LastLine] = {}
+
+    def due(self, kind: str) -> int | None:
+        """Return how many lines of *kind* were held back since the last; ``None`` if this line is held back too."""
+        now = time.monotonic()
+        last = self._last.get(kind)
+        if last is not None and now < last.at + _THROTTLE_SECONDS:
+            last.held_back += 1
+            return None
+        if last is None and len(self._last) >= _MAX_KINDS:
+            return None
+        self._last[kind] = _LastLine(now)
+        return 0 if last is None else last.held_back
 
 
 def _size(directory: Path, deduplicator: Deduplicator) -> str:

@@ -1,10 +1,13 @@
-"""What the filter tells the crawl: two signals, and the exception that a dropped page's errback gets."""
+"""What the crawl gets from the filter: a key in ``meta``, two signals, and the exception of a dropped page."""
 
 from __future__ import annotations
 
 from scrapy.exceptions import IgnoreRequest
 
 from crawler_dedup.decision import Decision
+
+META_DECISION = "dedup"
+"""The key of ``request.meta`` under which the :class:`~crawler_dedup.Decision` stands."""
 
 near_duplicate_dropped = object()
 """A page was dropped. Handlers get ``decision``, ``request``, ``response`` and ``spider``."""
@@ -18,7 +21,7 @@ class NearDuplicate(IgnoreRequest):
     """A page was dropped: a kept one stands for it, or it is itself kept and unchanged (``DEDUP_REVISIT = "drop"``).
 
     Attributes:
-        decision: which one, and why.
+        decision: which page stands for it, and why.
     """
 
     def __init__(self, decision: Decision) -> None:

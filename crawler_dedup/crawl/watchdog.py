@@ -1,10 +1,14 @@
-"""What looks wrong about drops: a page that stands for suspiciously many others (an error page, a form, a captcha that
-became a representative), and a page that is asked for again and again after it was dropped."""
+"""What looks wrong about drops.
+
+A kept page that stands for suspiciously many others may be an error page, a form or a captcha. A page that is asked for
+again and again after it was dropped is asked for by an errback that will not give up.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.index.records import name_of
@@ -18,7 +22,7 @@ _MAX_DROPS = 5
 
 
 @dataclass(slots=True)
-class Swallowed:
+class OverusedPage:
     """The pages of one site for which one kept page stood in this run.
 
     Attributes:
@@ -29,24 +33,34 @@ class Swallowed:
     examples: list[str] = field(default_factory=list)
 
 
-class Watchdog:
-    """Counts duplicates by kept page and site, for the kept pages met last.
+class Usage(NamedTuple):
+    """How a kept page is used after one more duplicate of it.
 
-    Each is known by a hash of its address: addresses may be long, and there are many.
+    Attributes:
+        is_beyond_limit: whether it has stood for more pages of one site than it should.
+        warning: what to warn of, once for each kept page and site.
+    """
+
+    is_beyond_limit: bool
+    warning: OverusedPage | None = None
+
+
+class Watchdog:
+    """Counts duplicates by kept page and site, for the kept pages that were used last, and drops by page.
+
+    Each page is known by a hash of its address: addresses may be long, and there are many.
 
     Args:
         limit: duplicates of one site that a kept page may have.
-        passes: whether further ones pass.
     """
 
-    def __init__(self, limit: int, *, passes: bool) -> None:
+    def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._passes = passes
-        self._swallowed: OrderedDict[bytes, Swallowed] = OrderedDict()
+        self._used: OrderedDict[bytes, OverusedPage] = OrderedDict()
         self._drops: OrderedDict[bytes, int] = OrderedDict()
 
-    def insists(self, decision: Decision) -> bool:
-        """Count a drop. Whether the page was dropped so often that whoever asks for it shall have it."""
+    def dropped_too_often(self, decision: Decision) -> bool:
+        """Count a drop. Return whether the page was dropped so often that it should pass."""
         name = name_of(decision.scope, decision.key)
         drops = self._drops.get(name, 0)
         self._drops[name] = drops + 1
@@ -55,30 +69,24 @@ class Watchdog:
             self._drops.popitem(last=False)
         return drops >= _MAX_DROPS
 
-    def look(self, decision: Decision) -> tuple[Decision, Swallowed | None]:
-        """Count *decision*. Returns what becomes of it, and what to warn of: each kept page and site once."""
+    def count_duplicate(self, decision: Decision) -> Usage:
+        """Count *decision* for the kept page, if it is a duplicate."""
         if decision.verdict is not Verdict.DUPLICATE:
-            return decision, None
-        swallowed = self._of(decision)
-        swallowed.count += 1
-        if self._limit + 1 - _EXAMPLES < swallowed.count <= self._limit + 1:
-            swallowed.examples.append(decision.url[:_EXAMPLE_CHARS])
-        if swallowed.count <= self._limit:
-            return decision, None
-        if self._passes:
-            decision = replace(
-                decision, verdict=Verdict.UNCHECKED, reason="too many duplicates", duplicate_of="", match=None
-            )
-        if swallowed.count > self._limit + 1:
-            return decision, None
-        warning = replace(swallowed)
-        swallowed.examples = []
-        return decision, warning
+            return Usage(is_beyond_limit=False)
+        page = self._used_page(decision)
+        page.count += 1
+        if self._limit + 1 - _EXAMPLES < page.count <= self._limit + 1:
+            page.examples.append(decision.url[:_EXAMPLE_CHARS])
+        if page.count != self._limit + 1:
+            return Usage(is_beyond_limit=page.count > self._limit)
+        warning = replace(page)
+        page.examples = []
+        return Usage(is_beyond_limit=True, warning=warning)
 
-    def _of(self, decision: Decision) -> Swallowed:
+    def _used_page(self, decision: Decision) -> OverusedPage:
         name = name_of(decision.scope, f"{host_of(decision.url)} {decision.duplicate_of}")
-        swallowed = self._swallowed.setdefault(name, Swallowed())
-        self._swallowed.move_to_end(name)
-        if len(self._swallowed) > _MAX_WATCHED:
-            self._swallowed.popitem(last=False)
-        return swallowed
+        page = self._used.setdefault(name, OverusedPage())
+        self._used.move_to_end(name)
+        if len(self._used) > _MAX_WATCHED:
+            self._used.popitem(last=False)
+        return page

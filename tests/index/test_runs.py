@@ -89,7 +89,7 @@ def answer(run: Deduplicator, url: str, text: object, *, alias: str = "") -> str
 
 
 def die(run: Deduplicator) -> None:
-    run.close(goodbye=False)
+    run.close(all_stored=False)
 
 
 def kept(directory: Path) -> list[Record]:
@@ -280,7 +280,7 @@ def test_what_was_settled_after_the_last_that_is_stored_stands_until_the_run_is_
     clock.passes(100)
     assert answer(first, "3", "z") == "new"
     assert [answer(run, f"again {text}", text) for text in "xyz"] == ["duplicate"] * 3
-    first.close(goodbye=goodbye)
+    first.close(all_stored=goodbye)
     assert [answer(run, f"later {text}", text) for text in "xyz"] == ["duplicate", "new", "new"]
     assert run.tidy() == 0
     assert len(kept(tmp_path)) == 3
@@ -730,7 +730,7 @@ def test_a_run_that_dies_while_it_is_looked_at_keeps_its_pages(opening: Open, mo
 
     def dies_then(self: Runs, number: int) -> bool | None:
         it_lives = lives(self, number)
-        dying.close(goodbye=False)
+        dying.close(all_stored=False)
         return it_lives
 
     monkeypatch.setattr(Runs, "_lives", dies_then)

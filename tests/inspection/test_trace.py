@@ -383,7 +383,7 @@ def test_a_page_that_is_being_handled_is_not_kept_yet(tmp_path: Path) -> None:
 def test_a_page_that_a_dead_run_may_have_lost_is_not_kept(tmp_path: Path) -> None:
     crawl, decision = open_claim(tmp_path)
     assert crawl.settle(decision)
-    crawl.close(goodbye=False)
+    crawl.close(all_stored=False)
     assert traced(tmp_path, COPY) == {}
 
 

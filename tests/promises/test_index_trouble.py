@@ -223,7 +223,7 @@ def test_a_crawl_ends_while_a_process_is_stopped_that_writes(tmp_path: Path) -> 
     assert crawl.paths() == paths
     assert crawl.stats["finish_reason"] == "finished"
     assert len(crawl.lines("WARNING", "it was left open")) == 1
-    assert len(crawl.lines("WARNING", "ends without goodbye")) == 1
+    assert len(crawl.lines("WARNING", "The end of the run could not be recorded")) == 1
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as deduplicator:
         body = article("/before", frame="later").encode()
         assert deduplicator.check("http://later/", body, scope="spider walker").verdict == "new"

@@ -1,0 +1,139 @@
+"""From a response to its final decision: gate, signature, answer of the index, and what the crawl makes of it.
+
+Whatever goes wrong lets the page pass: the filter may miss a duplicate, it never loses a page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, replace
+from typing import Any
+
+from scrapy.http import Request, Response
+
+from crawler_dedup.config import Config
+from crawler_dedup.crawl import background
+from crawler_dedup.crawl.gate import Gate, Identity, action_of
+from crawler_dedup.crawl.session import Session
+from crawler_dedup.crawl.text import remember, tree_of
+from crawler_dedup.crawl.watchdog import Watchdog
+from crawler_dedup.decision import Decision, Verdict
+from crawler_dedup.errors import DedupError
+from crawler_dedup.signedpage import SignedPage
+
+_TOO_MANY_DUPLICATES = "too many duplicates"
+_DROPPED_TOO_OFTEN = "asked for again and again"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A response that was checked.
+
+    Attributes:
+        response: what goes on to the spider, if it is not dropped.
+        decision: the decision.
+        drops: whether the page is dropped because of it.
+    """
+
+    response: Response
+    decision: Decision
+    drops: bool
+
+
+class Decider:
+    """Checks the responses of one crawl. What the index has decided is changed here only."""
+
+    def __init__(self, session: Session, gate: Gate, config: Config) -> None:
+        self._session = session
+        self._monitor = session.monitor
+        self._gate = gate
+        self._config = config
+        self._watchdog = Watchdog(config.max_duplicates)
+
+    async def check(self, request: Request, response: Response) -> Checked | None:
+        """Decide what becomes of *response*; ``None`` if it is not checked. Never raises because of the page."""
+        action, page = self._config.action, None
+        try:
+            self._gate.take_mark(request)  # again, for a middleware that answered before ours saw the request
+            reason = self._gate.skip_reason(request, response)
+            if reason:
+                self._monitor.count(f"skipped/{reason}")
+                return None
+            action = action_of(request, action)
+            page = await self._sign(response, self._gate.identity_of(request, response))
+            decision = await self._ask_index(page)
+        except Exception as error:
+            decision = self._failed(response, error)
+            if isinstance(error, asyncio.TimeoutError) and page is None:
+                # The thread may still read the tree: the spider, which may change it, gets a tree of its own.
+                response = response.copy()
+        decision = self._watch(decision)
+        drops = action == "drop" and self._is_unwanted(decision, response)
+        if drops and self._watchdog.dropped_too_often(decision):
+            drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
+        self._monitor.decided(decision, page, drops=drops)
+        return Checked(response, decision, drops)
+
+    async def _sign(self, response: Response, identity: Identity) -> SignedPage:
+        deduplicator = self._session.deduplicator
+        # Signing takes a few milliseconds at most then, and the event loop can do it itself.
+        if self._session.is_loaded and len(response.body) <= deduplicator.quick_bytes:
+            return self._sign_now(response, identity)
+        return await asyncio.wait_for(background.run(self._sign_now, response, identity), self._config.timeout)
+
+    def _sign_now(self, response: Any, identity: Identity) -> SignedPage:
+        page, text = self._session.deduplicator.sign_with_text(
+            response.url,
+            response.body,
+            tree_of(response, self._config),
+            key=identity.key,
+            scope=identity.scope,
+            alias=identity.alias,
+        )
+        if text is not None and self._config.extractor == "trafilatura":
+            remember(response, text)
+        return page
+
+    async def _ask_index(self, page: SignedPage) -> Decision:
+        with self._monitor.asking():
+            answer = await self._session.claims.decide(page)
+        self._session.note_answer()
+        return replace(answer.decision, reason=answer.reason) if answer.reason else answer.decision
+
+    def _failed(self, response: Response, error: Exception) -> Decision:
+        """Report *error*; the page passes unchecked."""
+        decision = Decision(Verdict.UNCHECKED, response.url, "", "", reason="error")
+        name = type(error).__name__
+        self._monitor.count(f"error/{name}")
+        self._monitor.log_throttled(
+            name,
+            logging.WARNING,
+            "<%d %s> passes unchecked: %s: %s",
+            response.status,
+            decision.url,
+            name,
+            (str(error) or "no answer within DEDUP_TIMEOUT") if isinstance(error, asyncio.TimeoutError) else error,
+            exc_info=None if isinstance(error, (DedupError, asyncio.TimeoutError)) else error,
+        )
+        self._session.note_error(error)
+        return decision
+
+    def _watch(self, decision: Decision) -> Decision:
+        """Warn of a kept page that stands for too many; further duplicates of it pass, if the settings say so."""
+        usage = self._watchdog.count_duplicate(decision)
+        if usage.is_beyond_limit and self._config.pass_beyond_max_duplicates:
+            watched = replace(
+                decision, verdict=Verdict.UNCHECKED, reason=_TOO_MANY_DUPLICATES, duplicate_of="", match=None
+            )
+        else:
+            watched = decision
+        if usage.warning is not None:
+            self._monitor.overused(decision, usage.warning)
+        return watched
+
+    def _is_unwanted(self, decision: Decision, response: Response) -> bool:
+        if decision.verdict is Verdict.UNCHANGED and self._config.revisit == "drop":
+            # What a callback asks for a second time in one run, or a cache replays, is no visit.
+            return decision.from_earlier_run and "cached" not in response.flags
+        return not decision.passes

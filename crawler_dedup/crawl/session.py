@@ -1,0 +1,183 @@
+"""The index in one crawl: opened before the first request, closed when the last item is stored."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import finalize
+
+from scrapy import signals
+from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.project import data_path
+
+from crawler_dedup.config import Config
+from crawler_dedup.crawl import background
+from crawler_dedup.crawl.claims import Claims, release_claimed
+from crawler_dedup.crawl.feeds import FeedWatch
+from crawler_dedup.crawl.monitor import Monitor
+from crawler_dedup.deduplicator import Deduplicator
+from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable, ThreadsBusy
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+_REOPEN_INTERVAL = 2.0
+_END_TIMEOUT = 5.0
+_MAX_FLUSH_INTERVAL = 15.0
+
+
+class Session:
+    """Opens the index for one crawl, keeps it usable and closes it. Belongs to the event loop of the crawl.
+
+    Attributes:
+        deduplicator: the open index.
+        claims: asks it.
+        monitor: reports what happens.
+        is_loaded: whether the dictionaries are in memory, so that signing a small page takes milliseconds.
+
+    Raises:
+        ConfigError: a setting has a value that is not allowed.
+        IndexMismatch: the index was made with another configuration.
+        IndexUnusable: it cannot be opened.
+    """
+
+    def __init__(self, crawler: Crawler, config: Config) -> None:
+        self._crawler = crawler
+        self._config = config
+        self.monitor = Monitor(crawler, config)
+        self._directory = Path(data_path(config.dir)).resolve()
+        self.deduplicator = Deduplicator.open(self._directory, config)
+        # Where no signal ever comes, because another component fails before the crawl begins.
+        finalize(self, self.deduplicator.close, all_stored=False).atexit = False
+        limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
+        self.claims = Claims(
+            self.deduplicator, self.monitor, limit, patience=config.claim_timeout, timeout=config.timeout
+        )
+        self._feeds = FeedWatch(crawler, self.monitor, self.deduplicator.note_stored, release_claimed)
+        self._summary = create_looping_call(self.monitor.sum_up)
+        self._flushing = create_looping_call(self._feeds.flush)
+        self._tasks: set[asyncio.Future[None]] = set()
+        self._tidied = 0
+        self.is_loaded = False
+        self._is_unusable = False
+        self._is_reopening = False
+        self._is_closing = False
+        self._has_started = False
+        self._has_finished = False
+        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(self.engine_started, signal=signals.engine_started)
+        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
+        crawler.signals.connect(self.engine_stopped, signal=signals.engine_stopped)
+
+    # From the first signal to the last
+
+    def spider_opened(self) -> None:
+        """Log what is at work; load the dictionaries and tidy the index up beside the event loop."""
+        self.monitor.open(self._directory, self.deduplicator)
+        self._start(self._load())
+        self._start(self._tidy())
+        self._summary.start(self._config.summary_interval, now=False)
+        self._flushing.start(min(_MAX_FLUSH_INTERVAL, max(1, self._config.grace / 4)), now=False)
+
+    def engine_started(self) -> None:
+        """Note that :meth:`engine_stopped` will be called; after an error before this it is not."""
+        self._has_started = True
+
+    async def spider_closed(self, reason: str) -> None:
+        """Stop what runs beside the crawl. The last page has its answer by now."""
+        for call in (self._summary, self._flushing):
+            if call.running:
+                call.stop()
+        self.monitor.sum_up()
+        self._is_closing = True
+        # What a job on disk has not come to, it will when it is resumed.
+        self._has_finished = reason == "finished" or bool(self._crawler.settings["JOBDIR"])
+        if not self._has_started:
+            await self._close(all_stored=False)
+
+    async def engine_stopped(self) -> None:
+        """End the run and close the index, now that the feeds are stored.
+
+        An impatient Ctrl-C can make that come while pipelines and feeds are still being closed; the engine lets go of its
+        spider when they are.
+        """
+        engine = self._crawler.engine
+        all_stored = engine is None or engine.spider is None
+        if all_stored:
+            self._feeds.end()
+        await self._close(all_stored=all_stored)
+
+    async def _close(self, *, all_stored: bool) -> None:
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_END_TIMEOUT)
+        # Not in the signing thread: a page may still hold that up.
+        await asyncio.to_thread(self.deduplicator.close, all_stored=all_stored, finished=self._has_finished)
+        await self.monitor.close_journal()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _load(self) -> None:
+        try:
+            # In the signing thread, so that pages wait for the dictionaries instead of loading them a second time.
+            try:
+                await background.run(self.deduplicator.load)
+            except ThreadsBusy:  # with pages of an earlier crawl in this process
+                await background.run_apart(self.deduplicator.load)
+        except Exception as error:
+            self.monitor.log(logging.ERROR, "A dictionary cannot be loaded; Chinese pages pass unchecked: %s", error)
+        else:
+            self.is_loaded = True
+
+    async def _tidy(self) -> None:
+        try:
+            forgotten = await background.run_apart(self.deduplicator.tidy, self._pause_tidying)
+        except DedupError as error:
+            level = logging.DEBUG if self._is_closing else logging.WARNING
+            self.monitor.log(level, "The index could not be tidied up: %s", error)
+        else:
+            if forgotten:
+                self.monitor.log(
+                    logging.INFO,
+                    "Forgot %d pages that expired, or that a crawl which did not end well may not have stored",
+                    forgotten,
+                )
+
+    def _pause_tidying(self, pages: int) -> None:
+        """Let the crawl go first, and end with it. Called for each page, in the thread that tidies up."""
+        self._tidied += pages
+        if self._tidied % 1000 == 0:
+            time.sleep(0.005)
+        if self._is_closing:
+            raise DedupError("the crawl is over.")
+
+    # Trouble with the index
+
+    def note_answer(self) -> None:
+        """Note that the index has answered; log it after an error."""
+        if self._is_unusable:
+            self._is_unusable = False
+            self.monitor.log(logging.INFO, "The index can be used again; pages are checked from here on")
+
+    def note_error(self, error: Exception) -> None:
+        """Note an error of the index. One that was deleted is opened anew as soon as it is there again."""
+        if isinstance(error, IndexUnusable):
+            self._is_unusable = True
+        if isinstance(error, IndexGone) and not self._is_reopening:
+            self._is_reopening = True
+            self._start(self._reopen())
+
+    async def _reopen(self) -> None:
+        try:
+            await background.run_apart(self.deduplicator.reopen)
+        except DedupError as error:
+            self.monitor.log(logging.DEBUG, "The index cannot be opened anew: %s", error)
+            await asyncio.sleep(_REOPEN_INTERVAL)
+        finally:
+            self._is_reopening = False
