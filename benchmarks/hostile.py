@@ -31,7 +31,8 @@ from scrapy.http import HtmlResponse
 from benchmarks import growth, peak
 from benchmarks.hostile_pages import PAGES, HostilePage
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage
-from crawler_dedup.crawl import background, text
+from crawler_dedup.crawl import text
+from crawler_dedup.crawl.background import signing_thread
 
 _DEADLINE = 60
 _BEAT = 0.002
@@ -73,7 +74,7 @@ async def _checked_in_a_loop(filtered: Deduplicator, page: HostilePage, body: by
     gaps = [0.0]
     beating = asyncio.ensure_future(_beat(gaps))
     await asyncio.sleep(10 * _BEAT)
-    signed = sign() if len(body) <= filtered.quick_bytes else await background.run(sign)
+    signed = sign() if len(body) <= filtered.quick_bytes else await signing_thread.run(sign)
     (decision,) = await asyncio.wrap_future(filtered.submit([signed]))
     await asyncio.sleep(_BEAT)
     beating.cancel()

@@ -1,7 +1,8 @@
-"""The one thread beside the event loop, for what takes more than a few milliseconds; and threads for what takes minutes.
+"""The thread beside the event loop, for what takes more than a few milliseconds; and threads for what takes minutes.
 
-One, not a pool: extraction holds the interpreter lock for most of its time, and several threads that compete for it
-stall the event loop for longer than one does. A daemon: a page that takes for ever must not keep the process alive.
+There is one signing thread for all crawls of a process, not a pool: extraction holds the interpreter lock for most of its
+time, and several threads that compete for it stall the event loop for longer than one does. The threads are daemons: a page
+that takes for ever must not keep the process alive.
 """
 
 from __future__ import annotations
@@ -20,24 +21,25 @@ from crawler_dedup.errors import ThreadsBusy
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_Job = tuple["Future[Any]", Callable[[], Any]]
 
 MAX_LEFT_BEHIND = 4
 """Threads that may be busy with what nobody waits for any more. They take memory, and time from the event loop."""
 
 
 class _Worker:
-    """A thread that calls what stands in its queue, until it finds ``None`` there."""
+    """A thread that calls what stands in its queue, until it finds ``None`` there; then it calls *ended*."""
 
-    def __init__(self) -> None:
-        self.jobs: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+    def __init__(self, ended: Callable[[_Worker], None] = lambda _: None) -> None:
+        self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._ended = ended
         threading.Thread(target=self._work, name="crawler-dedup", daemon=True).start()
 
     def _work(self) -> None:
         try:
             self._call_all()
         finally:
-            with _lock:
-                _left_behind.discard(self)
+            self._ended(self)
 
     def _call_all(self) -> None:
         while (job := self.jobs.get()) is not None:
@@ -49,37 +51,79 @@ class _Worker:
             except BaseException as error:
                 future.set_exception(error)
 
+    def waiting_jobs(self) -> Iterator[_Job | None]:
+        """Take out what waits in the queue."""
+        with suppress(Empty):
+            while True:
+                yield self.jobs.get_nowait()
 
-_worker: _Worker | None = None
-_left_behind: set[_Worker] = set()
-_lock = threading.Lock()
+
+class SigningThread:
+    """Calls functions in one thread, in order. One that takes too long is left behind with its thread."""
+
+    def __init__(self) -> None:
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forget all threads: in a forked child no thread of its parent runs."""
+        self._worker: _Worker | None = None
+        self._left_behind: set[_Worker] = set()
+        self._lock = threading.Lock()
+
+    @property
+    def left_behind(self) -> int:
+        """How many threads are still busy with what nobody waits for."""
+        return len(self._left_behind)
+
+    async def run(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Call *function* in the thread and await its result.
+
+        If the caller gives up while *function* runs, the thread is left to it, and a new thread serves the others.
+
+        Raises:
+            ThreadsBusy: :data:`MAX_LEFT_BEHIND` threads were left like that and are still busy.
+        """
+        future: Future[_T] = Future()
+        with self._lock:
+            if self._worker is None and len(self._left_behind) >= MAX_LEFT_BEHIND:
+                raise _busy()
+            worker = self._worker = self._worker or _Worker(self._forget)
+            worker.jobs.put((future, partial(function, *args, **kwargs)))
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            if future.running():
+                self._leave_behind(worker)
+            raise
+
+    def _leave_behind(self, busy: _Worker) -> None:
+        with self._lock:
+            if self._worker is not busy:
+                return
+            waiting = list(busy.waiting_jobs())
+            self._left_behind.add(busy)
+            busy.jobs.put(None)
+            self._worker = None if len(self._left_behind) >= MAX_LEFT_BEHIND else _Worker(self._forget)
+            for job in waiting:
+                if self._worker is not None:
+                    self._worker.jobs.put(job)
+                elif job is not None and job[0].set_running_or_notify_cancel():
+                    job[0].set_exception(_busy())
+
+    def _forget(self, worker: _Worker) -> None:
+        with self._lock:
+            self._left_behind.discard(worker)
 
 
-async def run(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Call *function* in the thread and await its result; what waits is served in order.
+signing_thread = SigningThread()
+"""The signing thread of this process: its crawls share it, and :func:`crawler_dedup.main_text` knows no crawl."""
 
-    If the caller gives up while *function* runs, the thread is left to it, and a new one serves the others.
-
-    Raises:
-        ThreadsBusy: :data:`MAX_LEFT_BEHIND` threads were left like that and are still busy.
-    """
-    global _worker  # noqa: PLW0603
-    future: Future[_T] = Future()
-    with _lock:
-        if _worker is None and len(_left_behind) >= MAX_LEFT_BEHIND:
-            raise _busy()
-        worker = _worker = _worker or _Worker()
-        worker.jobs.put((future, partial(function, *args, **kwargs)))
-    try:
-        return await asyncio.wrap_future(future)
-    except asyncio.CancelledError:
-        if future.running():
-            _leave_behind(worker)
-        raise
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=signing_thread.begin_anew)
 
 
 async def run_apart(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """As :func:`run`, in a thread of its own, which nobody waits for and the end of the process neither."""
+    """Call *function* in a thread of its own, for which the end of the process does not wait, and await its result."""
     future: Future[_T] = Future()
     jobs = _Worker().jobs
     jobs.put((future, partial(function, *args, **kwargs)))
@@ -87,37 +131,5 @@ async def run_apart(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwa
     return await asyncio.wrap_future(future)
 
 
-def _leave_behind(busy: _Worker) -> None:
-    global _worker  # noqa: PLW0603
-    with _lock:
-        if _worker is not busy:
-            return
-        waiting = list(_taken(busy))
-        _left_behind.add(busy)
-        busy.jobs.put(None)
-        _worker = None if len(_left_behind) >= MAX_LEFT_BEHIND else _Worker()
-        for job in waiting:
-            if _worker is not None:
-                _worker.jobs.put(job)
-            elif job is not None and job[0].set_running_or_notify_cancel():
-                job[0].set_exception(_busy())
-
-
-def _taken(worker: _Worker) -> Iterator[tuple[Future[Any], Callable[[], Any]] | None]:
-    with suppress(Empty):
-        while True:
-            yield worker.jobs.get_nowait()
-
-
 def _busy() -> ThreadsBusy:
     return ThreadsBusy(f"{MAX_LEFT_BEHIND} threads are still busy with pages that have taken too long.")
-
-
-def _after_fork() -> None:
-    global _worker, _lock
-    _worker, _lock = None, threading.Lock()
-    _left_behind.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -13,7 +13,7 @@ from typing import Any
 from scrapy.http import Request, Response
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl import background
+from crawler_dedup.crawl.background import signing_thread
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.text import remember, tree_of
@@ -80,7 +80,7 @@ class Decider:
         # Signing takes a few milliseconds at most then, and the event loop can do it itself.
         if self._session.is_loaded and len(response.body) <= deduplicator.quick_bytes:
             return self._sign_now(response, identity)
-        return await asyncio.wait_for(background.run(self._sign_now, response, identity), self._config.timeout)
+        return await asyncio.wait_for(signing_thread.run(self._sign_now, response, identity), self._config.timeout)
 
     def _sign_now(self, response: Any, identity: Identity) -> SignedPage:
         page, text = self._session.deduplicator.sign_with_text(

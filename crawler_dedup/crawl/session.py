@@ -15,7 +15,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.project import data_path
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl import background
+from crawler_dedup.crawl.background import run_apart, signing_thread
 from crawler_dedup.crawl.claims import Claims, release_claimed
 from crawler_dedup.crawl.feeds import FeedWatch
 from crawler_dedup.crawl.monitor import Monitor
@@ -127,9 +127,9 @@ class Session:
         try:
             # In the signing thread, so that pages wait for the dictionaries instead of loading them a second time.
             try:
-                await background.run(self.deduplicator.load)
+                await signing_thread.run(self.deduplicator.load)
             except ThreadsBusy:  # with pages of an earlier crawl in this process
-                await background.run_apart(self.deduplicator.load)
+                await run_apart(self.deduplicator.load)
         except Exception as error:
             self.monitor.log(logging.ERROR, "A dictionary cannot be loaded; Chinese pages pass unchecked: %s", error)
         else:
@@ -137,7 +137,7 @@ class Session:
 
     async def _tidy(self) -> None:
         try:
-            forgotten = await background.run_apart(self.deduplicator.tidy, self._pause_tidying)
+            forgotten = await run_apart(self.deduplicator.tidy, self._pause_tidying)
         except DedupError as error:
             level = logging.DEBUG if self._is_closing else logging.WARNING
             self.monitor.log(level, "The index could not be tidied up: %s", error)
@@ -175,7 +175,7 @@ class Session:
 
     async def _reopen(self) -> None:
         try:
-            await background.run_apart(self.deduplicator.reopen)
+            await run_apart(self.deduplicator.reopen)
         except DedupError as error:
             self.monitor.log(logging.DEBUG, "The index cannot be opened anew: %s", error)
             await asyncio.sleep(_REOPEN_INTERVAL)

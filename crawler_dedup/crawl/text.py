@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from lxml.html import HtmlElement
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl import background
+from crawler_dedup.crawl.background import run_apart, signing_thread
 from crawler_dedup.errors import ThreadsBusy
 from crawler_dedup.signing.maintext import extract, visible_text
 from crawler_dedup.signing.parsing import (
@@ -23,6 +23,7 @@ from crawler_dedup.signing.parsing import (
 )
 
 _extracted: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+"""The main text of each living response: :func:`main_text` gets the response only, and the filter may have it already."""
 _limits = Config()
 
 
@@ -42,11 +43,11 @@ async def main_text(response: Any) -> str:
     """
     if response not in _extracted:
         try:
-            text = await asyncio.wait_for(background.run(_text_of, response), _limits.timeout)
+            text = await asyncio.wait_for(signing_thread.run(_text_of, response), _limits.timeout)
         except (asyncio.TimeoutError, ThreadsBusy):
             text = None
         if text is None:
-            text = await background.run_apart(_visible_text, response)
+            text = await run_apart(_visible_text, response)
         remember(response, text)
     return _extracted[response]
 

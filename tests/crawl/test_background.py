@@ -10,8 +10,7 @@ import pytest
 from scrapy.http import HtmlResponse
 
 from crawler_dedup import main_text
-from crawler_dedup.crawl import background
-from crawler_dedup.crawl.background import MAX_LEFT_BEHIND
+from crawler_dedup.crawl.background import MAX_LEFT_BEHIND, signing_thread
 from crawler_dedup.errors import ThreadsBusy
 from tests.support.crawling import Site, article, html, run_script
 
@@ -39,7 +38,7 @@ def hanging() -> Iterator[threading.Event]:
     event = threading.Event()
     yield event
     event.set()
-    while background._left_behind:
+    while signing_thread.left_behind:
         time.sleep(0.01)
 
 
@@ -51,7 +50,7 @@ async def start(event: threading.Event) -> asyncio.Task[None]:
         has_begun.set()
         event.wait()
 
-    task = asyncio.ensure_future(background.run(call))
+    task = asyncio.ensure_future(signing_thread.run(call))
     while not has_begun.is_set():
         await asyncio.sleep(0.001)
     return task
@@ -70,12 +69,12 @@ def test_no_more_threads_are_left_behind_than_the_limit(hanging: threading.Event
         assert len(threads()) == MAX_LEFT_BEHIND
         for _ in range(3):
             with pytest.raises(ThreadsBusy):
-                await background.run(hanging.wait)
+                await signing_thread.run(hanging.wait)
         assert len(threads()) == MAX_LEFT_BEHIND
         hanging.set()
-        while background._left_behind:
+        while signing_thread.left_behind:
             await asyncio.sleep(0.01)
-        assert await background.run(lambda: "served again") == "served again"
+        assert await signing_thread.run(lambda: "served again") == "served again"
 
     asyncio.run(leave_all_behind())
 
@@ -85,7 +84,7 @@ def test_what_waits_for_the_last_thread_is_refused_when_that_is_left_behind(hang
         for _ in range(MAX_LEFT_BEHIND - 1):
             await give_up(await start(hanging))
         last = await start(hanging)
-        waiting = asyncio.ensure_future(background.run(hanging.wait))
+        waiting = asyncio.ensure_future(signing_thread.run(hanging.wait))
         await asyncio.sleep(0)
         await give_up(last)
         with pytest.raises(ThreadsBusy):
