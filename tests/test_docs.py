@@ -1,49 +1,128 @@
+"""What the documentation says, held against the code and against itself."""
+
 from __future__ import annotations
 
+import ast
+import importlib
+import importlib.util
 import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import crawler_dedup
 from crawler_dedup import Config
+from crawler_dedup.index import export, header
+from crawler_dedup.journal import writer
+from crawler_dedup.signing import schemes, signer
 from crawler_dedup.signing.signer import Signer
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    tomllib = None
+
 ROOT = Path(__file__).parents[1]
-SOURCE = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "crawler_dedup").rglob("*.py")}
+PACKAGE = ROOT / "crawler_dedup"
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+# The change log names modules as they were.
+CURRENT = [page for page in PAGES if page.name != "CHANGELOG.md"]
+ARCHITECTURE = "docs/architecture.md"
+
+SOURCE = {
+    path.relative_to(PACKAGE).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
+    for path in PACKAGE.rglob("*.py")
+}
+TREES = {name: ast.parse(text) for name, text in SOURCE.items()}
+LOADED_BY_SCRAPY = ("addon", "middleware", "settling", "progress")
+CRAWL = [name for name in SOURCE if name.startswith("crawl/") or name in LOADED_BY_SCRAPY]
 
 
 def read(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+def page_id(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def nodes(names: list[str]) -> Iterator[ast.AST]:
+    for name in names:
+        yield from ast.walk(TREES[name])
+
+
+def literals(node: ast.expr) -> list[str]:
+    """The strings that *node* may be; of an f-string what stands before its first variable part."""
+    if isinstance(node, ast.IfExp):
+        return [*literals(node.body), *literals(node.orelse)]
+    if isinstance(node, ast.JoinedStr):
+        node = node.values[0]
+    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+
+
+# Statistics, meta keys, settings, loggers
+
+
+def statistics() -> set[str]:
+    """The names of all statistics, without ``dedup/`` and without what stands behind the next ``/``."""
+    names: list[str] = []
+    for node in nodes(CRAWL):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            if node.func.attr in ("count", "inc_value"):
+                names += literals(node.args[0])
+        elif isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Attribute) and isinstance(key.value, ast.Name) and key.value.id == "Verdict":
+                    names += literals(value)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "_by_host/" in node.value:
+            names += ["dropped_by_host", "marked_by_host"]
+    return {name.removeprefix("dedup/").split("/")[0] for name in names} - {""}
+
+
 def test_every_statistic_is_documented() -> None:
-    filtering = SOURCE["middleware.py"] + SOURCE["reports.py"]
-    counted = set(re.findall(r'\bcount\(f?"([a-z_]+)', filtering))
-    counted |= set(re.findall(r'Verdict\.[A-Z]+: "([a-z]+)"', filtering)) | {"dropped", "marked"}
-    counted |= set(re.findall(r'inc_value\(f"dedup/([a-z]+)', SOURCE["settling.py"]))
-    counted |= {f"{what}_by_host" for what in re.findall(r'"([a-z]+)": Hosts\(\)', filtering)}
-    assert {"checked", "kept", "dropped", "skipped", "error", "distance", "handled"} <= counted
-    documented = set(re.findall(r"`dedup/([a-z_]+)", read("docs/stats.md")))
-    assert counted == documented
+    counted = statistics()
+    assert {"checked", "kept", "dropped", "skipped", "error", "distance", "handled", "dropped_by_host"} <= counted
+    assert counted == set(re.findall(r"`dedup/([a-z_]+)", read("docs/stats.md")))
 
 
 def test_every_reason_for_skipping_is_documented() -> None:
-    gate = SOURCE["gate.py"].split("def refuses")[1]
-    reasons = re.findall(r'return "([a-z_]+)"', gate)
-    assert reasons == re.findall(r"^\| `([a-z_]+)` \|", read("docs/stats.md").split("Reasons for")[1], re.MULTILINE)
+    returned = [
+        literal
+        for node in nodes(["crawl/gate"])
+        if isinstance(node, ast.Return) and node.value is not None
+        for literal in literals(node.value)
+        if literal
+    ]
+    documented = re.findall(r"^\| `([a-z_]+)` \|", read("docs/stats.md").split("Reasons for")[1], re.MULTILINE)
+    assert "no_callback" in documented
+    assert returned == documented
 
 
 def test_every_meta_key_is_documented() -> None:
-    doors = SOURCE["middleware.py"] + SOURCE["gate.py"]
-    keys = set(re.findall(r'meta\.get\("(dedup_[a-z]+)"', doors))
+    keys = {key for name in CRAWL for key in re.findall(r'meta(?:\.\w+\(|\[)"(dedup_[a-z]+)"', SOURCE[name])}
     assert keys == set(re.findall(r"^### (dedup_[a-z]+)", read("docs/meta.md"), re.MULTILINE))
 
 
-def test_settings_in_the_documents_exist() -> None:
+def test_every_logger_is_documented() -> None:
+    named = set()
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "logger_of":
+                named |= set(literals(node.args[0])) or {f"crawler_dedup.{name.replace('/', '.')}"}
+    section = read("docs/stats.md").split("## Log lines")[1]
+    assert named == set(re.findall(r"`(crawler_dedup\.[a-z_.]+)`", section))
+
+
+@pytest.mark.parametrize("page", CURRENT, ids=page_id)
+def test_settings_in_the_documents_exist(page: Path) -> None:
     known = {f"DEDUP_{name.upper()}" for name in Config.__dataclass_fields__}
-    for page in ("README.md", "docs/journal.md", "docs/meta.md", "docs/monitoring.md", "docs/stats.md"):
-        assert set(re.findall(r"(?<!CRAWLER_)DEDUP_[A-Z_]+", read(page))) <= known
+    assert set(re.findall(r"(?<!CRAWLER_)DEDUP_[A-Z_]*[A-Z]", page.read_text(encoding="utf-8"))) <= known
+
+
+# Public names, imports
 
 
 @pytest.mark.parametrize("name", crawler_dedup.__all__)
@@ -52,29 +131,192 @@ def test_every_public_name_can_be_imported_and_has_a_document(name: str) -> None
     assert not isinstance(public, type) or public.__doc__
 
 
-def test_only_the_doors_import_scrapy() -> None:
-    doors = {
-        "addon.py",
-        "feeds.py",
-        "feedwatch.py",
-        "gate.py",
-        "middleware.py",
-        "progress.py",
-        "reports.py",
-        "scopes.py",
-        "settings.py",
-        "settling.py",
-        "signals.py",
-        "startup.py",
-    }
-    assert {
-        name for name, text in SOURCE.items() if re.search(r"^\s*(import|from) scrapy", text, re.MULTILINE)
-    } == doors
+def imports_scrapy(name: str) -> bool:
+    return re.search(r"^\s*(import|from) (scrapy|twisted)", SOURCE[name], re.MULTILINE) is not None
+
+
+def test_scrapy_is_imported_behind_the_middlewares_and_by_commands_only() -> None:
+    importing = {name for name in SOURCE if imports_scrapy(name)}
+    assert set(LOADED_BY_SCRAPY) <= importing
+    assert {name for name in importing if name not in CRAWL and not name.startswith("cli/")} == set()
+
+
+@pytest.mark.skipif(tomllib is None, reason="Python 3.10 reads no TOML")
+def test_the_import_rules_name_every_module_and_package() -> None:
+    rules = tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    by_id = {rule["id"]: rule for rule in rules}
+    ignored = set(by_id["layers"]["exhaustive_ignores"])
+    ours = {name.split("/")[0] for name in SOURCE} - {"__init__"} - ignored
+    named = {layer for line in by_id["layers"]["layers"] for layer in re.findall(r"\w+", line)}
+    assert named == ours
+    held_off = {id_: {name.split(".")[1] for name in by_id[id_]["source_modules"]} for id_ in ("scrapy", "lmdb")}
+    assert held_off["scrapy"] == ours - {*LOADED_BY_SCRAPY, "crawl", "cli"}
+    assert held_off["lmdb"] == ours - {"index"}
 
 
 def test_the_header_names_all_that_signatures_depend_on() -> None:
     spec = Signer(Config(tokenizer="bigrams")).spec
     assert set(spec) == {"behaviour", "scheme", "extractor", "min features", "tokenizer", "fold han"}
+    listed = read("docs/index.md").split("What signatures depend on")[1].split("\n\n")[0]
+    assert set(spec) <= set(re.findall(r"`([a-z ]+)`", " ".join(listed.split())))
+
+
+# Numbers that other software goes by
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        ("docs/index.md", f"This is behaviour {signer.BEHAVIOUR}"),
+        ("docs/index.md", f"This is format {header.FORMAT}"),
+        ("docs/export.md", f"Version {export.FORMAT}."),
+        ("docs/journal.md", f"| `version` | of this table: {writer.VERSION} |"),
+    ],
+)
+def test_each_version_is_the_one_that_its_document_names(page: str, sentence: str) -> None:
+    text = " ".join(read(page).split())
+    assert sentence in text
+    # No other number stands in its place anywhere on the page.
+    before, _, _ = sentence.rpartition(re.findall(r"\d+", sentence)[-1])
+    assert len(re.findall(re.escape(before) + r"\d+", text)) == 1
+
+
+def test_the_newest_section_of_the_change_log_is_this_version() -> None:
+    headings = re.findall(r"^## \[([^\]]+)\]", read("CHANGELOG.md"), re.MULTILINE)
+    assert headings[0] == "Unreleased"
+    declared = re.findall(r'^version = "([^"]+)"', read("pyproject.toml"), re.MULTILINE)
+    assert headings[1:2] == declared
+    if "dev" not in version("crawler-dedup"):
+        assert version("crawler-dedup") == declared[0]
+
+
+def test_the_change_log_keeps_to_its_form() -> None:
+    text = read("CHANGELOG.md")
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(re.findall(r"^### (.*)$", text, re.MULTILINE)) <= kinds
+    for heading in re.findall(r"^## (.*)$", text, re.MULTILINE)[1:]:
+        assert re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", heading)
+
+
+# Names of modules, files and sections
+
+
+@pytest.mark.parametrize("page", CURRENT, ids=page_id)
+def test_every_module_that_a_page_names_can_be_imported(page: Path) -> None:
+    for name in set(re.findall(r"\bcrawler_dedup(?:\.\w+)+", page.read_text(encoding="utf-8"))) - {schemes.GROUP}:
+        assert resolve(name) is not None
+
+
+def resolve(name: str) -> object:
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            resolved: object = importlib.import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in parts[end:]:
+            resolved = getattr(resolved, attribute)
+        return resolved
+    raise AssertionError(f"{name} is no module")
+
+
+@pytest.mark.parametrize("page", CURRENT, ids=page_id)
+def test_every_file_that_a_page_names_is_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    folders = "benchmarks|crawler_dedup|docs|settings|spiders|tests"
+    for name in re.findall(rf"`[^`\n]*?\b((?:{folders})/[\w./-]*)", text):
+        assert (ROOT / name).exists(), name
+    for module in re.findall(r"-m (benchmarks\.\w+)", text):
+        assert importlib.util.find_spec(module) is not None, module
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"^( *)(```|~~~).*?^\1\2", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of the headings of *page*, as GitHub makes them."""
+    taken: list[str] = []
+    for heading in re.findall(r"^#+ +(.*?) *$", without_code(page.read_text(encoding="utf-8")), re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        anchor = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+        times = sum(re.fullmatch(re.escape(anchor) + r"(-\d+)?", other) is not None for other in taken)
+        taken.append(f"{anchor}-{times}" if times else anchor)
+    return set(taken)
+
+
+def links(page: Path) -> list[str]:
+    text = re.sub(r"`[^`\n]*`", "", without_code(page.read_text(encoding="utf-8")))
+    return re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r"^\[[^\]]+\]: (\S+)", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    for link in links(page):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        reached.add(page)
+        for link in links(page):
+            target = (page.parent / link.partition("#")[0]).resolve()
+            if target.suffix == ".md" and target.exists() and target not in reached:
+                waiting.append(target)
+    assert set(PAGES) <= reached
+
+
+def test_the_files_of_a_source_distribution_are_there() -> None:
+    (listed,) = re.findall(
+        r"\[tool\.hatch\.build\.targets\.sdist\]\ninclude = \[(.*?)\]", read("pyproject.toml"), re.DOTALL
+    )
+    for name in re.findall(r'"/([^"]+)"', listed):
+        assert (ROOT / name).exists()
+
+
+# The architecture page
+
+
+# Modules that the page names and that are not built yet, and modules that will be part of others.
+TO_COME = {"crawl/decider", "crawl/session", "difference.py", "rules/pair"}
+TO_GO = {"checks.py"}
+
+
+def test_the_tree_of_the_architecture_page_is_the_tree_of_the_package() -> None:
+    block = read(ARCHITECTURE).split("## The packages")[1].split("```")[1]
+    lines = [line.strip() for line in block.splitlines() if line.startswith("  ") and not line.startswith("   ")]
+    named = {word for line in lines for word in re.split(r" {2,}", line)[0].split()}
+    packages = {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")} | {"data/"}
+    modules = {path.name for path in PACKAGE.glob("*.py")}
+    assert named - TO_COME == (packages | modules) - TO_GO
+
+
+@pytest.mark.skipif(tomllib is None, reason="Python 3.10 reads no TOML")
+def test_the_layers_of_the_architecture_page_are_those_of_the_import_rules() -> None:
+    block = read(ARCHITECTURE).split("## Who may import whom")[1].split("```")[1]
+    for name in TO_COME:
+        block = re.sub(rf" [:|] {name.removesuffix('.py')}\b", "", block)
+    contracts = tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["id"] == "layers")
+    assert [line for line in block.splitlines() if line] == layers
+
+
+def test_every_module_of_the_architecture_page_is_there() -> None:
+    folders = "|".join(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+    named = set(re.findall(rf"(?<![\w/])((?:{folders})/[a-z_]+(?:/[a-z_]+)?)\b(?!/)", read(ARCHITECTURE)))
+    missing = {name for name in named if not (PACKAGE / f"{name}.py").exists() and not (PACKAGE / name).is_dir()}
+    assert missing <= TO_COME
+
+
+# The README
 
 
 def test_readme_gives_the_two_commands_on_a_line_each() -> None:
