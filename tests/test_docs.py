@@ -89,12 +89,13 @@ def test_every_statistic_is_documented() -> None:
 
 
 def test_every_reason_for_skipping_is_documented() -> None:
+    (gate,) = (node for node in TREES["crawl/gate"].body if isinstance(node, ast.ClassDef) and node.name == "Gate")
     returned = [
         literal
-        for node in nodes(["crawl/gate"])
+        for node in ast.walk(gate)
         if isinstance(node, ast.Return) and node.value is not None
         for literal in literals(node.value)
-        if literal
+        if re.fullmatch(r"[a-z_]+", literal)
     ]
     documented = re.findall(r"^\| `([a-z_]+)` \|", read("docs/stats.md").split("Reasons for")[1], re.MULTILINE)
     assert "no_callback" in documented
@@ -296,13 +297,14 @@ def test_the_tree_of_the_architecture_page_is_the_tree_of_the_package() -> None:
     named = {word for line in lines for word in re.split(r" {2,}", line)[0].split()}
     packages = {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")} | {"data/"}
     modules = {path.name for path in PACKAGE.glob("*.py")}
-    assert named - TO_COME == (packages | modules) - TO_GO
+    there = packages | modules
+    assert named - (TO_COME - there) == there - TO_GO
 
 
 @pytest.mark.skipif(tomllib is None, reason="Python 3.10 reads no TOML")
 def test_the_layers_of_the_architecture_page_are_those_of_the_import_rules() -> None:
     block = read(ARCHITECTURE).split("## Who may import whom")[1].split("```")[1]
-    for name in TO_COME:
+    for name in TO_COME - {path.name for path in PACKAGE.glob("*.py")}:
         block = re.sub(rf" [:|] {name.removesuffix('.py')}\b", "", block)
     contracts = tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"]
     (layers,) = (contract["layers"] for contract in contracts if contract["id"] == "layers")
