@@ -17,7 +17,7 @@ from crawler_dedup.decision import Decision, Match
 from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.runs import RunLock
 from crawler_dedup.index.store import Store
-from crawler_dedup.index.verdicts import Visit
+from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules import table
 from crawler_dedup.rules.sites import Sites
 from crawler_dedup.signedpage import SignedPage
@@ -28,8 +28,8 @@ from crawler_dedup.system.logs import logger_of
 logger = logger_of(__name__)
 
 
-class _Judge(Lookup):
-    """What scheme and rules say, as the index asks for it."""
+class _Matcher(Lookup):
+    """Answers what the index has to know, from scheme and rules."""
 
     def __init__(self, signer: Signer) -> None:
         super().__init__(signer.scheme)
@@ -39,24 +39,24 @@ class _Judge(Lookup):
     def learn(self, page: SignedPage) -> None:
         self._sites.learn(page)
 
-    def to_keep(self, page: SignedPage) -> SignedPage:
+    def trim(self, page: SignedPage) -> SignedPage:
         return page if table.links_tell(page) else msgspec.structs.replace(page, links=b"")
 
     def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
         site = self._sites.of(new)
         return table.first_match(
-            table.Pair(new, one, self._config, self._scheme, site, self._sites.of(one)) for one in kept
+            table.Pair(new, page, self._config, self._scheme, site, self._sites.of(page)) for page in kept
         )
 
 
 @dataclass(frozen=True)
 class _Opened:
-    """The open index, and how this run visits it: settling pages at once, or claiming their places."""
+    """The open index, and the terms on which this run offers pages: settled at once, or claiming their places."""
 
     store: Store
     lock: RunLock
-    visit: Visit
-    claiming: Visit
+    terms: OfferTerms
+    claiming: OfferTerms
 
 
 class Deduplicator:
@@ -72,7 +72,7 @@ class Deduplicator:
         """Use :meth:`open`."""
         self._directory = directory
         self._signer = signer
-        self._judge = _Judge(signer)
+        self._matcher = _Matcher(signer)
         self._max_age = round(86_400 * signer.config.expire_days)
         self._closed = False
         self._stored_until: float | None = None
@@ -101,8 +101,8 @@ class Deduplicator:
             moment = self._stored_until  # read once: the event loop sets it, and this is the writing thread
             return None if moment is None else lock.time_of(moment)
 
-        visit = Visit(lock.number, config.grace, max_age=self._max_age, clock=lock.now, stored_until=stored_until)
-        return _Opened(store, lock, visit, replace(visit, claims=True))
+        terms = OfferTerms(lock.number, config.grace, max_age=self._max_age, clock=lock.now, stored_until=stored_until)
+        return _Opened(store, lock, terms, replace(terms, claims=True))
 
     def reopen(self) -> None:
         """Open the index anew, after its directory was deleted and made again, or one of its files.
@@ -115,15 +115,15 @@ class Deduplicator:
         if not self._directory.is_dir():
             raise IndexGone(f"{self._directory} was deleted.")
         opened = self._opened
-        self._opened = self._open(fresh=False, lock=opened.lock if opened.lock.is_there else None)
+        self._opened = self._open(fresh=False, lock=opened.lock if opened.lock.is_visible else None)
         opened.store.close()
         if self._opened.lock is not opened.lock:
-            opened.lock.leave()
+            opened.lock.release()
 
     @property
     def run(self) -> int:
         """Number of this run, which stands in the records of the pages that it files."""
-        return self._opened.visit.run
+        return self._opened.terms.run
 
     @property
     def scheme(self) -> str:
@@ -189,7 +189,7 @@ class Deduplicator:
             claim: what passes stands for others only when it was settled; see :meth:`end_claim`. Without, at once.
         """
         opened = self._opened
-        return opened.store.offer(batch, self._judge, opened.claiming if claim else opened.visit)
+        return opened.store.offer(batch, self._matcher, opened.claiming if claim else opened.terms)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """The match if *kept* covers *new*, by the rules of the crawl between two pages whose sites are not known."""
@@ -209,7 +209,7 @@ class Deduplicator:
 
     def _end_claim(self, decision: Decision, *, settled: bool, urgent: bool) -> Future[bool]:
         opened = self._opened
-        return opened.store.end_claim(decision, self._judge, opened.visit, settled=settled, urgent=urgent)
+        return opened.store.end_claim(decision, self._matcher, opened.terms, settled=settled, urgent=urgent)
 
     def note_stored(self, until: float | None) -> None:
         """Say until when everything that this run has settled is stored.
@@ -227,7 +227,7 @@ class Deduplicator:
 
         They stand for nothing even before. *advance* is called with numbers of pages that were looked at.
         """
-        return self._opened.store.tidy(self._judge, self._max_age, advance)
+        return self._opened.store.tidy(self._matcher, self._max_age, advance)
 
     def __len__(self) -> int:
         """How many pages are kept."""
@@ -251,7 +251,7 @@ class Deduplicator:
         opened = self._opened
         try:
             if all_stored and opened.lock.is_held:
-                opened.store.end_run(opened.visit, finished=finished)
+                opened.store.end_run(opened.terms, finished=finished)
         except IndexGone:
             pass  # with all that the run has settled
         except IndexUnusable as error:
@@ -260,7 +260,7 @@ class Deduplicator:
             )
         finally:
             opened.store.close()
-            opened.lock.leave()
+            opened.lock.release()
 
     def __enter__(self) -> Deduplicator:
         return self

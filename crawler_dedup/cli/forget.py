@@ -19,7 +19,7 @@ from crawler_dedup.cli.values import duration, run_of
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
-from crawler_dedup.journal.reader import Address, duplicates_of
+from crawler_dedup.journal.reader import Address, find_duplicates
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.urls import is_of_host, without_credentials
 
@@ -97,18 +97,18 @@ def _swallowed(place: Place, pages: Store, is_meant: Test, url: str, start: Star
     total = len(pages)
     going: set[Address] = set()
     others: set[Address] = set()  # with the same address, and not meant
-    for record in maintenance.each(pages, start("reading", total)):
+    for record in maintenance.read_records(pages, start("reading", total)):
         if is_meant(record):
             going.add(_address(record))
         elif record.page.url == url:
             others.add(_address(record))
     # What was forgotten before stands in the journal only.
-    found = duplicates_of(
+    found = find_duplicates(
         place.journals, lambda address: address in going or (address[1] == url and address not in others)
     )
     staying = {
         _address(record)
-        for record in maintenance.each(pages, start("reading", total))
+        for record in maintenance.read_records(pages, start("reading", total))
         if _address(record) in found and not is_meant(record)
     }
     return list(dict.fromkeys(address[1] for address in found if address not in staying))

@@ -41,7 +41,7 @@ def stats(index: Index) -> None:
             header, figures = opened.environment.existing_header(), opened.environment.figures()
             entries, contents = len(opened), None
             if not isinstance(opened, PermutedIndex):
-                contents = maintenance.contents(opened, start("reading", entries))
+                contents = maintenance.count_contents(opened, start("reading", entries))
         finally:
             opened.close()
     table = Table(show_header=False)

@@ -129,7 +129,7 @@ def _desk_of(place: Place, drawn: list[Entry], start: Start, *, fetches: bool) -
     wanted = {(entry.scope, entry.kept_url) for entry in drawn}
     kept: dict[Address, Record] = {}
     with closing(maintenance.open_pages(place.directory)) as pages:
-        for record in maintenance.each(pages, start("reading", len(pages))):
+        for record in maintenance.read_records(pages, start("reading", len(pages))):
             address = record.page.scope, record.page.url
             if address in wanted:
                 kept[address] = record

@@ -20,7 +20,7 @@ from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexUnusable
-from crawler_dedup.index.records import name_of
+from crawler_dedup.index.records import hash_page_key
 from crawler_dedup.signedpage import SignedPage
 
 TOO_MANY_WAIT = "too many pages waiting"
@@ -176,7 +176,7 @@ class Claims:
         except DedupError as error:
             self._monitor.log(logging.WARNING, "%s counts as not handled: %s", decision.url, error)
             return False
-        place = name_of(decision.scope, decision.url)
+        place = hash_page_key(decision.scope, decision.url)
         self._given_up.pop(place, None)
         ended = self._awaited.pop(place, None)
         if ended is not None:
@@ -251,4 +251,4 @@ class Claims:
 
 def _place(decision: Decision) -> bytes:
     """Return what stands for scope and address of the page for which *decision* waits: addresses may be long."""
-    return name_of(decision.scope, decision.duplicate_of)
+    return hash_page_key(decision.scope, decision.duplicate_of)

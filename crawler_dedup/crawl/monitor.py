@@ -22,8 +22,8 @@ from crawler_dedup.crawl.watchdog import OverusedPage
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.engine import FILE
-from crawler_dedup.journal.writer import Event, Journal, entry_of
+from crawler_dedup.index.engine import DATA_FILE
+from crawler_dedup.journal.writer import Event, JournalWriter, entry_of
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_of
 
@@ -69,7 +69,7 @@ class Monitor:
         self._config = config
         self._throttle = LogThrottle()
         self._feed = JournalFeed(crawler, config.journal_uri) if config.journal_uri else None
-        self._journal: Journal | None = None
+        self._journal: JournalWriter | None = None
         self._deduplicator: Deduplicator | None = None
         self._hosts = {"dropped": Hosts(), "marked": Hosts()}
         self._shown_hosts: set[str] = set()
@@ -95,7 +95,7 @@ class Monitor:
         name = self._config.journal_file % {"time": self._began, "name": safe_name(self._spider)}
         if name:
             self._journal_path = directory / name
-            self._journal = Journal(self._journal_path, self._config.journal_bytes)
+            self._journal = JournalWriter(self._journal_path, self._config.journal_bytes)
 
     async def close_journal(self) -> None:
         """Write what waits, which takes a few seconds at most; then hand it over, if it is to go elsewhere."""
@@ -266,7 +266,7 @@ class LogThrottle:
 def _size(directory: Path, deduplicator: Deduplicator) -> str:
     """How large the index is. Takes microseconds."""
     try:
-        file = (directory / FILE).stat()
+        file = (directory / DATA_FILE).stat()
         size = getattr(file, "st_blocks", 0) * 512 or file.st_size
         return f"index of {len(deduplicator)} pages, {decimal(size)}"
     except (DedupError, OSError):

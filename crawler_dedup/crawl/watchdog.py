@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from crawler_dedup.decision import Decision, Verdict
-from crawler_dedup.index.records import name_of
+from crawler_dedup.index.records import hash_page_key
 from crawler_dedup.urls import host_of
 
 _EXAMPLES = 5
@@ -61,7 +61,7 @@ class Watchdog:
 
     def dropped_too_often(self, decision: Decision) -> bool:
         """Count a drop. Return whether the page was dropped so often that it should pass."""
-        name = name_of(decision.scope, decision.key)
+        name = hash_page_key(decision.scope, decision.key)
         drops = self._drops.get(name, 0)
         self._drops[name] = drops + 1
         self._drops.move_to_end(name)
@@ -84,7 +84,7 @@ class Watchdog:
         return Usage(is_beyond_limit=True, warning=warning)
 
     def _used_page(self, decision: Decision) -> OverusedPage:
-        name = name_of(decision.scope, f"{host_of(decision.url)} {decision.duplicate_of}")
+        name = hash_page_key(decision.scope, f"{host_of(decision.url)} {decision.duplicate_of}")
         page = self._used.setdefault(name, OverusedPage())
         self._used.move_to_end(name)
         if len(self._used) > _MAX_WATCHED:

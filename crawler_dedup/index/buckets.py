@@ -65,7 +65,7 @@ class Buckets:
         keys = keys[order]
         content = payloads[order].astype(_PAYLOAD).tobytes()
         with txn.cursor(db=self.db) as cursor:
-            for start, end in runs(keys):
+            for start, end in equal_ranges(keys):
                 _append(cursor, _name(scope, int(keys[start])), content[8 * start : 8 * end])
 
     def query(self, txn: lmdb.Transaction, scope: int, probes: Iterable[int], limit: int | None = None) -> Keys:
@@ -146,18 +146,21 @@ class Buckets:
         return total
 
 
-def chunks_of(payloads: int) -> int:
-    """How many chunks so many payloads fill."""
+def count_chunks(payloads: int) -> int:
+    """Return how many chunks so many payloads fill."""
     return 1 + -(-8 * max(0, payloads - FIRST // 8) // CHUNK)
 
 
-def scope_number(scope: str) -> int:
-    """The 32 bits that stand for *scope* in the names of buckets. Two scopes may share them: records tell them apart."""
+def hash_scope(scope: str) -> int:
+    """Return the 32 bits that stand for *scope* in the names of buckets.
+
+    Two scopes may share them: records tell them apart.
+    """
     return xxh32_intdigest(scope.encode("utf-8", "replace"))
 
 
-def runs(keys: Keys) -> Iterator[tuple[int, int]]:
-    """Start and end of each run of equal *keys*."""
+def equal_ranges(keys: Keys) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each range of equal *keys*."""
     if len(keys):
         changes = (np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist()
         yield from pairwise([0, *changes, len(keys)])

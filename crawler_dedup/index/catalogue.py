@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.index.buckets import Buckets, chunks_of, scope_number
+from crawler_dedup.index.buckets import Buckets, count_chunks, hash_scope
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.records import Record, Records
 from crawler_dedup.index.runs import Runs
@@ -23,20 +23,20 @@ _SHARED = 4_000  # payloads of a bucket that are looked at
 
 
 class Filing(Protocol):
-    """Where the index files a page."""
+    """Tells where the index files a page."""
 
     def keys(self, page: SignedPage) -> Sequence[int]:
-        """The buckets under which *page* is filed. Two pages with the same signature have the same."""
+        """Return the buckets under which *page* is filed. Two pages with the same signature have the same."""
 
 
 class Catalogue:
-    """What stands in an index. All its methods work within one transaction.
+    """The databases of an index. All methods work within one transaction.
 
     Attributes:
         records: every page, by number and by page key.
         representatives: signature → numbers of the pages that stand under it.
         tables: the scheme's keys → signatures.
-        runs: who has filed them.
+        runs: the runs that have filed them.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -49,13 +49,15 @@ class Catalogue:
             )
         )
 
-    def filed(self, txn: lmdb.Transaction, scope: str, probes: Iterable[int], limit: int | None) -> NDArray[np.uint64]:
-        """The signatures of *scope* in the buckets *probes*, of each bucket the first *limit* at least, or all."""
-        return self.tables.query(txn, scope_number(scope), probes, None if limit is None else chunks_of(limit))
+    def read_buckets(
+        self, txn: lmdb.Transaction, scope: str, probes: Iterable[int], limit: int | None
+    ) -> NDArray[np.uint64]:
+        """Return the signatures of *scope* in the buckets *probes*, of each bucket the first *limit* at least, or all."""
+        return self.tables.query(txn, hash_scope(scope), probes, None if limit is None else count_chunks(limit))
 
-    def standing(self, txn: lmdb.Transaction, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
-        """(number, record) of the pages that stand under *signature*, the oldest first."""
-        for number in sorted(self.representatives.query(txn, scope_number(scope), [signature]).tolist()):
+    def read_representatives(self, txn: lmdb.Transaction, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages that stand under *signature*, the oldest first."""
+        for number in sorted(self.representatives.query(txn, hash_scope(scope), [signature]).tolist()):
             record = self.records.get(txn, number)
             if record is not None and record.page.scope == scope:
                 yield number, record
@@ -63,30 +65,30 @@ class Catalogue:
     def sharing(
         self, txn: lmdb.Transaction, probes: Sequence[int], choose: Callable[[NDArray[np.uint64]], Iterable[int]]
     ) -> Iterator[Record]:
-        """The records, of every scope, under the signatures that *choose* picks of those in the buckets *probes*."""
+        """Yield the records, of every scope, under the signatures that *choose* picks of those in the buckets *probes*."""
         for scope in self.tables.scopes(txn):
-            for signature in choose(self.tables.query(txn, scope, probes, chunks_of(_SHARED))):
+            for signature in choose(self.tables.query(txn, scope, probes, count_chunks(_SHARED))):
                 for number in self.representatives.query(txn, scope, [signature]).tolist():
                     record = self.records.get(txn, number)
                     if record is not None:
                         yield record
 
     def file(self, txn: lmdb.Transaction, record: Record, filing: Filing) -> int:
-        """File *record*; returns its number."""
+        """File *record* and return its number."""
         number = self.records.add(txn, record)
         self._stand(txn, number, record, filing)
         return number
 
     def unfile(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
         """Forget *record*, which has *number*. Its signature goes too, unless another page stands under it."""
-        page, scope = record.page, scope_number(record.page.scope)
+        page, scope = record.page, hash_scope(record.page.scope)
         self.records.remove(txn, number, record)
         self.representatives.remove(txn, scope, [page.signature], number)
         if not len(self.representatives.query(txn, scope, [page.signature])):
             self.tables.remove(txn, scope, filing.keys(page), page.signature)
 
     def rebuild(self, txn: lmdb.Transaction, filing: Filing, advance: Callable[[int], None]) -> None:
-        """Make everything else anew from the records."""
+        """Build everything else anew from the records."""
         for buckets in (self.tables, self.representatives):
             txn.drop(buckets.db, delete=False)
         self.runs.rebuild(txn)
@@ -98,7 +100,7 @@ class Catalogue:
 
     def _stand(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
         """Let a recorded page stand for others, if there is room under its signature."""
-        scope, signature = scope_number(record.page.scope), record.page.signature
+        scope, signature = hash_scope(record.page.scope), record.page.signature
         standing = len(self.representatives.query(txn, scope, [signature]))
         stands = standing < MAX_REPRESENTATIVES
         if stands:

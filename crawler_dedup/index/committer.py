@@ -98,8 +98,8 @@ class Committer:
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
-    def forked(self) -> None:
-        """Take no more jobs: the thread has stayed with the parent process."""
+    def refuse_in_child(self) -> None:
+        """Refuse jobs in a forked child: the thread has stayed with the parent process."""
         self._changed = threading.Condition()
         self._closing = True
 

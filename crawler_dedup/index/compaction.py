@@ -8,7 +8,7 @@ from pathlib import Path
 
 import lmdb
 
-from crawler_dedup.index.engine import COPY, FILE, unusable
+from crawler_dedup.index.engine import COPY_DIRECTORY, DATA_FILE, unusable_error
 from crawler_dedup.index.environment import Environment
 
 
@@ -20,21 +20,21 @@ def compact(directory: Path) -> tuple[int, int]:
     Raises:
         IndexUnusable: it is open elsewhere, or cannot be read or written.
     """
-    data, copy = directory / FILE, directory / COPY
-    with Environment.alone(directory) as env:
+    data, copy = directory / DATA_FILE, directory / COPY_DIRECTORY
+    with Environment.open_alone(directory) as env:
         before = data.stat().st_size
         try:
             shutil.rmtree(copy, ignore_errors=True)
             copy.mkdir(mode=0o700)
             env.copy(str(copy), compact=True)
             env.close()
-            _keep_access(data, copy / FILE)
-            _sync(copy / FILE, os.O_RDWR)
-            (copy / FILE).replace(data)
+            _keep_access(data, copy / DATA_FILE)
+            _sync(copy / DATA_FILE, os.O_RDWR)
+            (copy / DATA_FILE).replace(data)
             if os.name == "posix":
                 _sync(directory, os.O_RDONLY)
         except (OSError, lmdb.Error) as error:
-            raise unusable(directory, "cannot be compacted", error) from error
+            raise unusable_error(directory, "cannot be compacted", error) from error
         finally:
             shutil.rmtree(copy, ignore_errors=True)
         return before, data.stat().st_size

@@ -22,9 +22,9 @@ import msgspec
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.committer import Committer
-from crawler_dedup.index.engine import FILE, damaged, database_names, explain, no_index, pages
-from crawler_dedup.index.header import FORMAT, Header, check, decode
-from crawler_dedup.index.locks import HeldFile
+from crawler_dedup.index.engine import DATA_FILE, count_pages, damaged_error, database_names, explain, no_index_error
+from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
+from crawler_dedup.index.locks import ProcessLock
 from crawler_dedup.index.opening import Opening, open_alone
 from crawler_dedup.system.logs import logger_of
 
@@ -35,7 +35,7 @@ _T = TypeVar("_T")
 _OPEN_TIMEOUT = 30.0
 _CLOSE_TIMEOUT = 10.0
 _USE_TIMEOUT = 1.0
-_WATCHED = 0.01
+_WATCH_SECONDS = 0.01
 """Seconds for which a long transaction reads between two looks at the file."""
 
 
@@ -89,8 +89,8 @@ class Environment:
 
     @classmethod
     @contextmanager
-    def alone(cls, directory: Path) -> Iterator[lmdb.Environment]:
-        """The LMDB environment of an existing index, for nobody but the caller.
+    def open_alone(cls, directory: Path) -> Iterator[lmdb.Environment]:
+        """Open the LMDB environment of an existing index for nobody but the caller.
 
         Raises:
             IndexUnusable: it is open elsewhere, cannot be opened, or is no index.
@@ -155,13 +155,13 @@ class Environment:
             raise IndexGone(f"The index in {self.directory} was deleted or replaced.")
         self._opening.require()
 
-    def watched(self, items: Iterable[_T]) -> Iterator[_T]:
-        """*items* that are read in one long transaction, while the index may still be used. Raises as :meth:`read`."""
+    def watch(self, items: Iterable[_T]) -> Iterator[_T]:
+        """Yield *items*, which one long transaction reads, while the index may still be used. Raises as :meth:`read`."""
         rest, due = iter(items), 0.0
         while True:
             if time.monotonic() >= due:  # also after whoever asked for the item before has taken long
                 self._require()
-                due = time.monotonic() + _WATCHED
+                due = time.monotonic() + _WATCH_SECONDS
             try:
                 item = next(rest)
             except StopIteration:
@@ -169,12 +169,12 @@ class Environment:
             yield item
 
     @property
-    def shared(self) -> bool:
-        """Whether there are other users of it in this process."""
+    def is_shared(self) -> bool:
+        """Whether this process has opened it more than once."""
         return self._users > 1
 
     def prepare(self, kind: str, spec: Mapping[str, str], libraries: Mapping[str, str], *, fresh: bool) -> Header:
-        """Write the header, or hold an existing one against ours.
+        """Write the header, or compare an existing one with ours.
 
         Args:
             fresh: empty the index first, unless this process has it open already.
@@ -185,14 +185,14 @@ class Environment:
         """
         header = Header(FORMAT, dict(spec), dict(libraries), kind)
         stored = self.stored_header()
-        if stored is None or (fresh and not self.shared):
+        if stored is None or (fresh and not self.is_shared):
             # Another process may have been faster: what stands there then is checked like any other.
             stored = self.write(partial(self._begin, header=header, fresh=fresh))
-        check(self.directory, stored, header)
+        check_header(self.directory, stored, header)
         return stored
 
     def stored_header(self) -> Header | None:
-        """The header that stands in the index; ``None`` where there is none."""
+        """Read the header; ``None`` where there is none."""
         with self.read() as txn:
             return self.header_in(txn)
 
@@ -200,7 +200,7 @@ class Environment:
         """As :meth:`stored_header`; raises :class:`IndexUnusable` where there is none."""
         header = self.stored_header()
         if header is None:
-            raise no_index(self.directory)
+            raise no_index_error(self.directory)
         return header
 
     def header_in(self, txn: lmdb.Transaction) -> Header | None:
@@ -209,9 +209,9 @@ class Environment:
         if stored is None:
             return None
         try:
-            return decode(stored)
+            return decode_header(stored)
         except msgspec.DecodeError as error:
-            raise damaged(self.directory, error) from error
+            raise damaged_error(self.directory, error) from error
 
     @contextmanager
     def read(self) -> Iterator[lmdb.Transaction]:
@@ -273,15 +273,15 @@ class Environment:
         return self.write(self._figures)
 
     def _figures(self, txn: lmdb.Transaction) -> dict[str, int]:
-        file = (self.directory / FILE).stat()
+        file = (self.directory / DATA_FILE).stat()
         info, main = self._lmdb.info(), self._lmdb.stat()
-        used = sum(pages(txn.stat(database)) for database in self._all_databases(txn))
+        used = sum(count_pages(txn.stat(database)) for database in self._all_databases(txn))
         return {
             "file": file.st_size,
             "disk": getattr(file, "st_blocks", 0) * 512 or file.st_size,
             "page": main["psize"],
             "pages": info["last_pgno"] + 1,
-            "used": used + pages(main) + 2,
+            "used": used + count_pages(main) + 2,
             "readers": len(self._lmdb.readers().splitlines()) - 1,
         }
 
@@ -318,10 +318,10 @@ def _after_fork() -> None:
     # LMDB's handles and the writing threads stay with the parent. LMDB refuses the child an index that the parent has
     # open; without this, the child would wait for a thread that it does not have.
     for environment in (*Environment._open.values(), *Environment._left_open):
-        environment._opening.forked()
-        environment._committer.forked()
+        environment._opening.close_in_child()
+        environment._committer.refuse_in_child()
         environment._forked = True
-    HeldFile.forked()
+    ProcessLock.close_in_child()
     Environment._open.clear()
     Environment._lock = threading.Lock()
 

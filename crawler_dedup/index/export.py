@@ -26,7 +26,7 @@ from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.index.header import Header
 
 FORMAT = 3
-BLOCK = 1 << 16
+MAX_BLOCK_ROWS = 1 << 16
 """Most rows of a block."""
 
 _MAGIC = b"crawler-dedup export\n"
@@ -36,13 +36,13 @@ _ROWS_BYTES = 1 << 26
 # A file is not believed: each of its parts has a limit that is checked before memory is taken for it.
 _LONGEST = {_HEADER: 1 << 20, _BLOCK: 1 << 28, _END: 8}
 _MAX_UNPACKED = (
-    _ROWS_BYTES + BLOCK * (8 + 5) + 64
+    _ROWS_BYTES + MAX_BLOCK_ROWS * (8 + 5) + 64
 )  # rows, of each a signature and the length, and what holds them together
 _MAX_RATIO = 4  # of a longer block, which has a single row: that is long because of a text, which is compressed already
 _LEVEL = 3
 
 
-class Block(NamedTuple):
+class ExportBlock(NamedTuple):
     """Up to 65,536 signatures, ascending, and beside each the rest of its record (msgpack); none for bare signatures."""
 
     signatures: NDArray[np.uint64]
@@ -52,7 +52,7 @@ class Block(NamedTuple):
 class _Packed(msgspec.Struct, array_like=True):
     count: int
     signatures: bytes
-    rows: Annotated[list[bytes], msgspec.Meta(max_length=BLOCK)]
+    rows: Annotated[list[bytes], msgspec.Meta(max_length=MAX_BLOCK_ROWS)]
 
 
 class _FileHeader(msgspec.Struct):
@@ -60,7 +60,7 @@ class _FileHeader(msgspec.Struct):
     index: Header
 
 
-def write(path: Path, header: Header, blocks: Iterable[Block]) -> int:
+def write_export(path: Path, header: Header, blocks: Iterable[ExportBlock]) -> int:
     """Write an export; returns the number of signatures. A file that is there is replaced when all is written."""
     unfinished = path.with_name(path.name + ".part")
     total = 0
@@ -109,7 +109,7 @@ class Export:
         kind, _, digest = _FRAME.unpack(head)
         return int.from_bytes(total, "little") if digest == xxh3_64_intdigest(kind + total) else None
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[ExportBlock]:
         """The blocks, one after the other."""
         total, expected = 0, self._total()
         with self.path.open("rb") as file:
@@ -160,7 +160,7 @@ class Export:
             raise self._error("a part is damaged")
         return kind, content
 
-    def _unpack_block(self, content: bytes) -> Block:
+    def _unpack_block(self, content: bytes) -> ExportBlock:
         try:
             # One frame, and its content size is what is taken and no more: one that lies is refused while it is unpacked.
             if not 0 < zstandard.frame_content_size(content) <= max(_MAX_UNPACKED, _MAX_RATIO * len(content)):
@@ -169,28 +169,28 @@ class Export:
             packed = msgspec.msgpack.decode(raw, type=_Packed)
         except (zstandard.ZstdError, msgspec.DecodeError, RecursionError) as error:
             raise self._error(f"a block is damaged ({error})") from error
-        if packed.count > BLOCK:
+        if packed.count > MAX_BLOCK_ROWS:
             raise self._error("a block is too large")
         if len(packed.signatures) != 8 * packed.count or len(packed.rows) not in (0, packed.count):
             raise self._error("a block has columns of different lengths")
         signatures = _unpack(packed.signatures)
         if (signatures[1:] < signatures[:-1]).any():
             raise self._error("a block is not sorted")
-        return Block(signatures, packed.rows)
+        return ExportBlock(signatures, packed.rows)
 
     def _error(self, what: str) -> ExportUnreadable:
         return ExportUnreadable(f"{self.path} cannot be imported: {what}.")
 
 
-def _pieces(block: Block) -> Iterator[Block]:
+def _pieces(block: ExportBlock) -> Iterator[ExportBlock]:
     """*block* cut where there are too many rows for one frame, or they become too long."""
     start = size = 0
     for end, row in enumerate(block.rows or repeat(b"", len(block.signatures))):
         size += len(row)
-        if (size > _ROWS_BYTES or end - start == BLOCK) and end > start:
-            yield Block(block.signatures[start:end], block.rows[start:end])
+        if (size > _ROWS_BYTES or end - start == MAX_BLOCK_ROWS) and end > start:
+            yield ExportBlock(block.signatures[start:end], block.rows[start:end])
             start, size = end, len(row)
-    yield Block(block.signatures[start:], block.rows[start:])
+    yield ExportBlock(block.signatures[start:], block.rows[start:])
 
 
 def _write_frame(file: IO[bytes], kind: bytes, content: bytes) -> None:

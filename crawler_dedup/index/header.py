@@ -1,4 +1,4 @@
-"""What an index is: written into it when it is created, held against ours when it is opened."""
+"""The header of an index: written when it is created, compared with the configuration when it is opened."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Header(msgspec.Struct, frozen=True):
     kind: str = "pages"
 
 
-def decode(content: bytes | memoryview) -> Header:
-    """The header that was stored as JSON; raises :class:`msgspec.DecodeError` for anything else."""
+def decode_header(content: bytes | memoryview) -> Header:
+    """Decode a header that was stored as JSON; raise :class:`msgspec.DecodeError` for anything else."""
     try:
         return msgspec.json.decode(content, type=Header)
     except (UnicodeDecodeError, RecursionError) as error:
         raise msgspec.DecodeError(str(error)) from error
 
 
-def check(directory: Path, theirs: Header, ours: Header) -> None:
+def check_header(directory: Path, theirs: Header, ours: Header) -> None:
     """Raise :class:`IndexMismatch` where *theirs* cannot be used with *ours*; warn about other libraries."""
     differences = _differences(_identity(theirs), _identity(ours))
     if differences:

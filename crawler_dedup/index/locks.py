@@ -1,4 +1,4 @@
-"""What the index asks of the file system: that it is a local one, who else has the directory open, and who lives."""
+"""Locks of an index directory and of runs, and the refusal of network file systems, where locks are not real."""
 
 from __future__ import annotations
 
@@ -56,11 +56,12 @@ def _on_network(directory: Path, kind: str, where: str) -> IndexUnusable:
     )
 
 
-class Presence:
-    """Who has a directory open, across processes: a lock on a file in it that its users share.
+class SharedLock:
+    """A lock on an index directory, across processes: shared by those that have it open, or exclusive to one of them.
 
-    It goes with the process, however that ends. The data file is locked in the same way, for the case that
-    somebody deletes ``users.lock``. (Not on Windows, where nobody could read what is locked or delete what is open.)
+    The system releases it when the process ends, however that happens. The data file is locked in the same way, for the
+    case that somebody deletes ``users.lock``. (Not on Windows, where nobody could read what is locked or delete what is
+    open.)
     """
 
     def __init__(self, directory: Path, data_file: str) -> None:
@@ -69,12 +70,12 @@ class Presence:
         self._file = open(directory / "users.lock", "a", opener=opener)  # noqa: SIM115  (open as long as we are)
         self._held = False
 
-    def alone(self) -> bool:
-        """Take the directory for ourselves alone; ``False`` when others have it open."""
+    def acquire_exclusive(self) -> bool:
+        """Lock the directory for this process alone; ``False`` when others have it open."""
         return self._lock(portalocker.LockFlags.EXCLUSIVE) and self._lock_data(portalocker.LockFlags.EXCLUSIVE)
 
-    def share(self, timeout: float) -> bool:
-        """Be one of its users (again); ``False`` when another process has it for itself for *timeout* seconds."""
+    def acquire_shared(self, timeout: float) -> bool:
+        """Lock the directory together with others; ``False`` when one of them has it for itself for *timeout* seconds."""
         give_up = time.monotonic() + timeout
         while not (self._lock(portalocker.LockFlags.SHARED) and self._lock_data(portalocker.LockFlags.SHARED)):
             if time.monotonic() > give_up:
@@ -82,10 +83,10 @@ class Presence:
             time.sleep(0.02)
         return True
 
-    def leave(self) -> None:
-        """Be none of its users any more."""
+    def release(self) -> None:
+        """Release the lock. Idempotent."""
         self._file.close()
-        self._leave_data()
+        self._release_data()
 
     def _lock(self, kind: portalocker.LockFlags) -> bool:
         if self._held:  # no system turns one kind into the other in one step
@@ -94,7 +95,7 @@ class Presence:
         return self._held
 
     def _lock_data(self, kind: portalocker.LockFlags) -> bool:
-        self._leave_data()
+        self._release_data()
         if os.name != "posix":
             return True
         try:
@@ -103,7 +104,7 @@ class Presence:
             return True
         return _lock(self._data, kind)
 
-    def _leave_data(self) -> None:
+    def _release_data(self) -> None:
         if self._data is not None:
             self._data.close()
 
@@ -119,10 +120,10 @@ def _lock(file: IO[Any], kind: portalocker.LockFlags) -> bool:
     return True
 
 
-class HeldFile:
+class ProcessLock:
     """A new file that is locked while this process lives, however that ends."""
 
-    _held: dict[Path, HeldFile] = {}  # noqa: RUF012  (of this process: asking the file system takes longer)
+    _held: dict[Path, ProcessLock] = {}  # noqa: RUF012  (of this process: asking the file system takes longer)
 
     def __init__(self, path: Path) -> None:
         """Raises :class:`FileExistsError` where somebody looks at the file at this very moment, or :class:`OSError`."""
@@ -147,14 +148,14 @@ class HeldFile:
         return not self._file.closed
 
     @property
-    def is_there(self) -> bool:
+    def is_visible(self) -> bool:
         """Whether this process holds it still, and others find it under its path."""
         with suppress(OSError):
             return self.is_held and self._path.stat().st_ino == os.fstat(self._file.fileno()).st_ino
         return False
 
-    def leave(self) -> None:
-        """Give it up and remove it. Idempotent."""
+    def release(self) -> None:
+        """Release the lock and remove the file. Idempotent."""
         if self.is_held:
             self._held.pop(self._path, None)
             self._file.close()
@@ -162,15 +163,15 @@ class HeldFile:
                 self._path.unlink(missing_ok=True)
 
     @classmethod
-    def forked(cls) -> None:
-        """Leave the files to the parent: while a child has them open, they stay locked after the parent's death."""
+    def close_in_child(cls) -> None:
+        """Close the files in a forked child: while a child has them open, they stay locked after the parent's death."""
         for held in cls._held.values():
             held._file.close()
         cls._held.clear()
 
 
 def is_held(path: Path) -> bool | None:
-    """Whether a process that lives holds the :class:`HeldFile` *path*. One that nobody holds is removed.
+    """Whether a process that lives holds the :class:`ProcessLock` *path*. One that nobody holds is removed.
 
     ``None`` if that cannot be found out: the file belongs to another user, or this process has too many files open.
     """
@@ -182,7 +183,7 @@ def is_held(path: Path) -> bool | None:
 
 def is_held_or_raise(path: Path) -> bool:
     """As :func:`is_held`; raises :class:`OSError` or a ``LockException`` where it cannot be found out."""
-    if path in HeldFile._held:
+    if path in ProcessLock._held:
         return True
     try:
         with path.open("r+") as file:

@@ -1,4 +1,4 @@
-"""What is done with an index between crawls: look into it, verify, repair, compact, forget, export, import."""
+"""What is done with an index between crawls: count what it holds, verify, repair, export and import it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.index import export, permuted, records, store
 from crawler_dedup.index.catalogue import Filing
-from crawler_dedup.index.engine import AS_MADE, FILE, no_index
+from crawler_dedup.index.engine import DATA_FILE, KEEP_MAP_SIZE, no_index_error
 from crawler_dedup.index.environment import Environment
-from crawler_dedup.index.export import Block, Export
+from crawler_dedup.index.export import Export, ExportBlock
 from crawler_dedup.index.permuted import PermutedIndex, tables_of
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
@@ -32,7 +32,7 @@ _MERGED = 1 << 13
 
 @dataclass(frozen=True)
 class Contents:
-    """What an index of pages holds: by scope, by run (number → pages, time of the last), and claims not settled."""
+    """What an index of pages holds: pages by scope, by run (number → pages, time of the last), and claims not settled."""
 
     scopes: Mapping[str, int]
     runs: Mapping[int, tuple[int, int]]
@@ -42,7 +42,7 @@ class Contents:
 def open_index(directory: Path) -> Store | PermutedIndex:
     """Open the index that is in *directory*, whatever it is. Raises :class:`IndexUnusable` where there is none."""
     require_index(directory)
-    environment = Environment.open(directory, map_size=AS_MADE)
+    environment = Environment.open(directory, map_size=KEEP_MAP_SIZE)
     try:
         kind = environment.existing_header().kind
         return PermutedIndex.open(directory) if kind == permuted.KIND else Store.attach(directory)
@@ -58,38 +58,38 @@ def open_pages(directory: Path) -> Store:
 
 def require_index(directory: Path) -> None:
     """Raise :class:`IndexUnusable` where there is no index in *directory*: none is made by looking for it."""
-    if not (directory / FILE).is_file():
-        raise no_index(directory)
+    if not (directory / DATA_FILE).is_file():
+        raise no_index_error(directory)
 
 
-def each(pages: Store, advance: Advance) -> Iterator[Record]:
-    """All records that can be read; *advance* is called with numbers of them."""
+def read_records(pages: Store, advance: Advance) -> Iterator[Record]:
+    """Yield all records that can be read; *advance* is called with numbers of them."""
     for block in pages.records(_COUNTED):
         yield from block
         advance(len(block))
 
 
 def verify(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) -> list[str]:
-    """What is wrong with *index*, a sentence each."""
+    """Find what is wrong with *index*, a sentence each."""
     if isinstance(index, PermutedIndex):
         return index.verify(advance)
     return index.verify(filing_of(index.header.spec), advance)
 
 
 def repair(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) -> None:
-    """Make what was derived anew, from the records or from every signature that stands somewhere."""
+    """Build what is derived anew, from the records or from every signature that stands somewhere."""
     if isinstance(index, PermutedIndex):
         index.repair()
     else:
         index.repair(filing_of(index.header.spec), advance)
 
 
-def contents(pages: Store, advance: Advance) -> Contents:
-    """Look at every record and count."""
+def count_contents(pages: Store, advance: Advance) -> Contents:
+    """Count what an index of pages holds, record by record."""
     scopes: Counter[str] = Counter()
     runs: dict[int, tuple[int, int]] = {}
     open_claims = 0
-    for record in each(pages, advance):
+    for record in read_records(pages, advance):
         scopes[record.page.scope] += 1
         filed, last = runs.get(record.run, (0, 0))
         runs[record.run] = filed + 1, max(last, record.filed)
@@ -98,9 +98,9 @@ def contents(pages: Store, advance: Advance) -> Contents:
 
 
 def export_index(index: Store | PermutedIndex, file: Path, advance: Advance) -> int:
-    """Write *index* to *file*; returns how many signatures or pages."""
-    blocks = _signatures(index) if isinstance(index, PermutedIndex) else _pages(index)
-    return export.write(file, index.environment.existing_header(), _counted(blocks, advance))
+    """Write *index* to *file* and return how many signatures or pages that are."""
+    blocks = _read_signatures(index) if isinstance(index, PermutedIndex) else _read_pages(index)
+    return export.write_export(file, index.environment.existing_header(), _counted(blocks, advance))
 
 
 def import_index(
@@ -142,19 +142,19 @@ def import_index(
     return total, new
 
 
-def _signatures(index: PermutedIndex) -> Iterator[Block]:
-    for signatures in index.blocks(export.BLOCK):
-        yield Block(signatures, ())
+def _read_signatures(index: PermutedIndex) -> Iterator[ExportBlock]:
+    for signatures in index.blocks(export.MAX_BLOCK_ROWS):
+        yield ExportBlock(signatures, ())
 
 
-def _pages(pages: Store) -> Iterator[Block]:
-    for block in pages.records(export.BLOCK, standing=True):
+def _read_pages(pages: Store) -> Iterator[ExportBlock]:
+    for block in pages.records(export.MAX_BLOCK_ROWS, standing=True):
         block.sort(key=lambda record: record.page.signature)
         signatures = np.array([record.page.signature for record in block], dtype=np.uint64)
-        yield Block(signatures, [records.encode(_signed(_clean(record), 0)) for record in block])
+        yield ExportBlock(signatures, [records.encode(_signed(_clean(record), 0)) for record in block])
 
 
-def _records_of(export: Export, block: Block) -> list[Record]:
+def _records_of(export: Export, block: ExportBlock) -> list[Record]:
     pages = export.header.kind == store.KIND
     if len(block.rows) != len(block.signatures) * pages:
         raise ExportUnreadable(f"{export.path} cannot be imported: records are missing.")
@@ -182,7 +182,7 @@ def _signed(record: Record, signature: int) -> Record:
     return msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, signature=signature))
 
 
-def _counted(blocks: Iterator[Block], advance: Advance) -> Iterator[Block]:
+def _counted(blocks: Iterator[ExportBlock], advance: Advance) -> Iterator[ExportBlock]:
     for block in blocks:
         yield block
         advance(len(block.signatures))

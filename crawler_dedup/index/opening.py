@@ -16,20 +16,20 @@ import lmdb
 
 from crawler_dedup.errors import IndexDamaged, IndexGone, IndexUnusable
 from crawler_dedup.index.engine import (
-    AS_MADE,
-    COPY,
-    FILE,
+    COPY_DIRECTORY,
+    DATA_FILE,
+    KEEP_MAP_SIZE,
     LOCK_FILE,
-    allocate,
-    damaged,
+    allocate_lock_file,
+    damaged_error,
+    extend_file,
     file_length,
-    fill_up,
-    lmdb_open,
+    open_lmdb,
     require_ours,
     require_pages,
-    unusable,
+    unusable_error,
 )
-from crawler_dedup.index.locks import Presence, refuse_network
+from crawler_dedup.index.locks import SharedLock, refuse_network
 from crawler_dedup.system.access import follow, make_directory
 from crawler_dedup.system.logs import logger_of
 
@@ -49,37 +49,37 @@ class Opening:
     def __init__(self, directory: Path, map_size: int) -> None:
         """Open or create the files. Raises :class:`IndexUnusable`."""
         self._directory = directory
-        self._data, self._lock = str(directory / FILE), str(directory / LOCK_FILE)
+        self._data_path, self._lock_path = str(directory / DATA_FILE), str(directory / LOCK_FILE)
         self._seen = 0, 0
         self._damage = ""
         try:
             refuse_network(directory)
             make_directory(directory)
-            self._presence = Presence(directory, FILE)
+            self._lock = SharedLock(directory, DATA_FILE)
         except OSError as error:
             raise _not_opened(directory, error) from error
         try:
             self._join(map_size)
             # Open until LMDB's own is closed: closing any of them gives up LMDB's locks on the file.
-            self._lock_file = open(self._lock, "r+b", buffering=0)  # noqa: SIM115
+            self._lock_file = open(self._lock_path, "r+b", buffering=0)  # noqa: SIM115
             self._open_lmdb(map_size)
         except BaseException as error:
-            self._presence.leave()
+            self._lock.release()
             if isinstance(error, (OSError, lmdb.Error)):
                 raise _not_opened(directory, error) from error
             raise
 
     def _join(self, map_size: int) -> None:
-        """Become one of those who have the directory open; the first makes what is not there."""
-        for _ in range(2):  # whoever was the first may have died before it had made all
-            if self._presence.alone():
+        """Lock the directory together with others; the first one makes the files that are not there."""
+        for _ in range(2):  # the first one may have died before it had made all
+            if self._lock.acquire_exclusive():
                 self._prepare(map_size)
             # Only now: a compaction may come between, and it puts another file in the place of this one.
-            if not self._presence.share(_WAIT):
+            if not self._lock.acquire_shared(_WAIT):
                 raise IndexUnusable(
                     f"The index in {self._directory} is being compacted, or looked through, by another process."
                 )
-            missing = [path for path in (self._data, self._lock) if not _is_filled(path)]
+            missing = [path for path in (self._data_path, self._lock_path) if not _is_filled(path)]
             if not missing:
                 return
         raise IndexUnusable(
@@ -88,20 +88,20 @@ class Opening:
         )
 
     def _prepare(self, map_size: int) -> None:
-        if Path(self._data).exists() and not _is_filled(self._data):
-            logger.warning("%s is empty. If there was an index, it is lost: a new one begins.", self._data)
-        shutil.rmtree(self._directory / COPY, ignore_errors=True)  # of a compaction that was killed
-        allocate(Path(self._lock))
-        is_new = not Path(self._data).exists()
-        with lmdb_open(self._directory, map_size) as env:
-            fill_up(env, self._directory)
+        if Path(self._data_path).exists() and not _is_filled(self._data_path):
+            logger.warning("%s is empty. If there was an index, it is lost: a new one begins.", self._data_path)
+        shutil.rmtree(self._directory / COPY_DIRECTORY, ignore_errors=True)  # of a compaction that was killed
+        allocate_lock_file(Path(self._lock_path))
+        is_new = not Path(self._data_path).exists()
+        with open_lmdb(self._directory, map_size) as env:
+            extend_file(env, self._directory)
         if is_new:
-            follow(Path(self._data), self._directory)
+            follow(Path(self._data_path), self._directory)
 
     def _open_lmdb(self, map_size: int) -> None:
         try:
-            self._identity = _identity(os.stat(self._data)), _identity(os.stat(self._lock))
-            self.env = lmdb_open(self._directory, map_size)
+            self._identity = _identity(os.stat(self._data_path)), _identity(os.stat(self._lock_path))
+            self.env = open_lmdb(self._directory, map_size)
         except BaseException:
             self._lock_file.close()
             raise
@@ -133,22 +133,22 @@ class Opening:
         """
         seen_data, seen_lock = self._seen  # before the look: another thread may see a longer file meanwhile
         try:
-            data, lock = os.stat(self._data), os.stat(self._lock)
+            data, lock = os.stat(self._data_path), os.stat(self._lock_path)
         except OSError as error:
             raise IndexGone(f"The index in {self._directory} was deleted, or its lock file: {error}.") from error
         if (_identity(data), _identity(lock)) != self._identity:
             raise IndexGone(f"The index in {self._directory} was deleted or replaced, or its lock file.")
         if data.st_size < seen_data and not self._damage:
-            self._damage = f"{FILE} was cut off from {seen_data:,} to {data.st_size:,} bytes while it was open"
+            self._damage = f"{DATA_FILE} was cut off from {seen_data:,} to {data.st_size:,} bytes while it was open"
         if self._damage:
-            raise damaged(self._directory, self._damage)
+            raise damaged_error(self._directory, self._damage)
         if lock.st_size < seen_lock:
             raise IndexGone(f"The lock file of the index in {self._directory} was cut off.")
         if data.st_size > seen_data or lock.st_size > seen_lock:
             self._seen = data.st_size, lock.st_size
 
     def follow_up(self) -> Callable[[lmdb.Transaction], None] | None:
-        """What makes the data file as long as LMDB says, after a commit that has not written its last page.
+        """Return a job that makes the data file as long as LMDB says, after a commit that has not written its last page.
 
         The next opening then need not look for every page, to tell that from a file that was cut off.
         """
@@ -159,12 +159,12 @@ class Opening:
         """In a write transaction, so that nobody else makes the file longer than this does."""
         length = file_length(self.env)
         if self._seen[0] < length:
-            os.truncate(self._data, length)
+            os.truncate(self._data_path, length)
 
     def close(self) -> None:
         """Close the files. Nothing may use :attr:`env` any more."""
         self._close_files()
-        self._presence.leave()
+        self._lock.release()
 
     def _close_files(self) -> None:
         self._lengthen_lock_file()
@@ -176,47 +176,47 @@ class Opening:
         if self._lock_file.closed or os.fstat(self._lock_file.fileno()).st_size >= self._seen[1]:
             return  # closed: in a child, whose parent sees to it
         with suppress(OSError):
-            if _identity(os.stat(self._lock)) == self._identity[1]:
-                os.unlink(self._lock)  # nobody may take the zeros for locks
+            if _identity(os.stat(self._lock_path)) == self._identity[1]:
+                os.unlink(self._lock_path)  # nobody may take the zeros for locks
         self._lock_file.truncate(self._seen[1])
 
-    def forked(self) -> None:
-        """Leave all to the parent."""
-        self._presence.leave()
+    def close_in_child(self) -> None:
+        """Close in a forked child what would stay locked there after the parent's death."""
+        self._lock.release()
         self._lock_file.close()
 
 
 @contextmanager
 def open_alone(directory: Path) -> Iterator[lmdb.Environment]:
-    """The LMDB environment of an existing index, for nobody but the caller.
+    """Open the LMDB environment of an existing index for nobody but the caller.
 
     Raises:
         IndexUnusable: it is open elsewhere, cannot be opened, or is no index.
     """
     refuse_network(directory)
     try:
-        presence = Presence(directory, FILE)
+        lock = SharedLock(directory, DATA_FILE)
     except OSError as error:
         raise _not_opened(directory, error) from error
     try:
         try:
-            if not presence.alone():
+            if not lock.acquire_exclusive():
                 raise IndexUnusable(f"The index in {directory} is open in another process: end that first.")
-            env = lmdb_open(directory, AS_MADE)
+            env = open_lmdb(directory, KEEP_MAP_SIZE)
         except (OSError, lmdb.Error) as error:
             raise _not_opened(directory, error) from error
         with env:
-            fill_up(env, directory)
+            extend_file(env, directory)
             require_ours(env, directory)
             yield env
     finally:
-        presence.leave()
+        lock.release()
 
 
 def _not_opened(directory: Path, error: Exception) -> IndexUnusable:
     if isinstance(error, lmdb.InvalidError):
-        return damaged(directory, error)
-    return unusable(directory, "cannot be opened", error)
+        return damaged_error(directory, error)
+    return unusable_error(directory, "cannot be opened", error)
 
 
 def _is_filled(path: str) -> bool:

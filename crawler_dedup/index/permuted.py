@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import DESIGNS, SignatureMatch, near
-from crawler_dedup.index.buckets import Buckets, Tally, runs, tally
-from crawler_dedup.index.engine import stored_number
+from crawler_dedup.index.buckets import Buckets, Tally, equal_ranges, tally
+from crawler_dedup.index.engine import decode_number
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.header import Header
 
@@ -115,7 +115,7 @@ class PermutedIndex:
     def query_many(self, signatures: Signatures, max_distance: int = 3) -> list[list[SignatureMatch]]:
         """:meth:`query` for each of *signatures*, on one state of the index."""
         with self.environment.read() as txn:
-            asked = self.environment.watched(_array(signatures).tolist())
+            asked = self.environment.watch(_array(signatures).tolist())
             return [self._query(txn, signature, max_distance) for signature in asked]
 
     def blocks(self, size: int) -> Iterator[NDArray[np.uint64]]:
@@ -213,7 +213,7 @@ class PermutedIndex:
         """Those of *signatures* (ascending, each once) that are not in the index: the first table tells."""
         keys = self._design.keys_of_many(signatures)[:, 0]
         absent = np.ones(len(signatures), dtype=bool)
-        for start, end in runs(keys):
+        for start, end in equal_ranges(keys):
             filed = np.sort(self._buckets.query(txn, _SCOPE, [int(keys[start])]))
             if len(filed):
                 asked = signatures[start:end]
@@ -252,7 +252,7 @@ class PermutedIndex:
         """The first table's buckets, each sorted: its keys are the signatures' highest bits."""
         bucket: list[NDArray[np.uint64]] = []
         before = 0
-        for _, key, payloads in self.environment.watched(self._buckets.items(txn)):
+        for _, key, payloads in self.environment.watch(self._buckets.items(txn)):
             if key != before and bucket:
                 yield np.sort(np.concatenate(bucket))
                 bucket = []
@@ -265,7 +265,7 @@ class PermutedIndex:
 
     def _count(self, txn: lmdb.Transaction) -> int:
         stored = txn.get(_COUNT, db=self.environment.meta)
-        return 0 if stored is None else min(stored_number(stored, 8, "little"), sys.maxsize)
+        return 0 if stored is None else min(decode_number(stored, 8, "little"), sys.maxsize)
 
     def _set_count(self, txn: lmdb.Transaction, count: int) -> None:
         txn.put(_COUNT, max(0, count).to_bytes(8, "little"), db=self.environment.meta)

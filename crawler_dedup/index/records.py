@@ -9,7 +9,7 @@ import lmdb
 import msgspec
 from xxhash import xxh3_128_digest
 
-from crawler_dedup.index.engine import stored_number
+from crawler_dedup.index.engine import decode_number
 from crawler_dedup.signedpage import Count, SignedPage, is_well_formed
 from crawler_dedup.urls import without_credentials
 
@@ -69,24 +69,24 @@ class Records:
         self._numbers = env.open_db(b"numbers", txn)
 
     def find(self, txn: lmdb.Transaction, scope: str, key: str) -> tuple[int, Record] | None:
-        """The number and record of a page, or ``None``."""
-        number = self._number_of(txn, name_of(scope, key))
+        """Return the number and record of a page, or ``None``."""
+        number = self._number_of(txn, hash_page_key(scope, key))
         record = None if number is None else self.get(txn, number)
         return None if number is None or record is None else (number, record)
 
     def get(self, txn: lmdb.Transaction, number: int) -> Record | None:
-        """The record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` for one that cannot be read."""
+        """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` for one that cannot be read."""
         if number >> 8 * _NUMBER_BYTES:  # a damaged bucket may say anything
             return None
         found = txn.get(_number(number), db=self._records)
         return None if found is None else decode(found)
 
     def add(self, txn: lmdb.Transaction, record: Record) -> int:
-        """Store *record* under a new number, which is returned."""
+        """Store *record* under a new number and return that."""
         with txn.cursor(db=self._records) as cursor:
-            number = stored_number(cursor.key(), _NUMBER_BYTES) + 1 if cursor.last() else 1
+            number = decode_number(cursor.key(), _NUMBER_BYTES) + 1 if cursor.last() else 1
         name = _number(number)
-        txn.put(name_of(record.page.scope, record.page.key), name, db=self._numbers)
+        txn.put(hash_page_key(record.page.scope, record.page.key), name, db=self._numbers)
         txn.put(name, encode(self._with_free_aliases(txn, number, record)), db=self._records, append=True)
         return number
 
@@ -97,13 +97,13 @@ class Records:
     def remove(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
         """Forget *record*, which has *number*."""
         txn.delete(_number(number), db=self._records)
-        for name in (name_of(record.page.scope, record.page.key), *record.aliases):
+        for name in (hash_page_key(record.page.scope, record.page.key), *record.aliases):
             if self._number_of(txn, name) == number:
                 txn.delete(name, db=self._numbers)
 
-    def with_alias(self, txn: lmdb.Transaction, number: int, record: Record, key: str) -> Record:
-        """*record*, which has *number*, so that *key* leads to it too, unless that leads somewhere already."""
-        name = name_of(record.page.scope, key)
+    def add_alias(self, txn: lmdb.Transaction, number: int, record: Record, key: str) -> Record:
+        """Let *key* lead to *record*, which has *number*, unless it leads somewhere already; return the record to store."""
+        name = hash_page_key(record.page.scope, key)
         if txn.get(name, db=self._numbers) is not None:
             return record
         for oldest in record.aliases[: -(MAX_ALIASES - 1)]:
@@ -111,18 +111,18 @@ class Records:
         txn.put(name, _number(number), db=self._numbers)
         return msgspec.structs.replace(record, aliases=(*record.aliases[-(MAX_ALIASES - 1) :], name))
 
-    def without_alias(self, txn: lmdb.Transaction, record: Record, key: str) -> Record:
-        """*record*, so that *key*, which is an alias of it, leads to it no more."""
-        name = name_of(record.page.scope, key)
+    def remove_alias(self, txn: lmdb.Transaction, record: Record, key: str) -> Record:
+        """Let *key*, which is an alias of *record*, lead nowhere; return the record to store."""
+        name = hash_page_key(record.page.scope, key)
         txn.delete(name, db=self._numbers)
-        return msgspec.structs.replace(record, aliases=tuple(one for one in record.aliases if one != name))
+        return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
 
     def has(self, txn: lmdb.Transaction, scope: str, key: str) -> bool:
         """Whether a page is recorded."""
-        return txn.get(name_of(scope, key), db=self._numbers) is not None
+        return txn.get(hash_page_key(scope, key), db=self._numbers) is not None
 
     def items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Record | None]]:
-        """(number, record) in ascending order; ``None`` for a record that cannot be read.
+        """Yield (number, record) in ascending order; ``None`` for a record that cannot be read.
 
         Raises:
             msgspec.DecodeError: what stands there is no number.
@@ -133,19 +133,19 @@ class Records:
                     record = decode(found)
                 except msgspec.DecodeError:
                     record = None
-                yield stored_number(name, _NUMBER_BYTES), record
+                yield decode_number(name, _NUMBER_BYTES), record
 
     def leads_to(self, txn: lmdb.Transaction, number: int, record: Record) -> bool:
         """Whether the page key of *record* leads to *number*."""
-        return self._number_of(txn, name_of(record.page.scope, record.page.key)) == number
+        return self._number_of(txn, hash_page_key(record.page.scope, record.page.key)) == number
 
-    def keys_count(self, txn: lmdb.Transaction) -> int:
-        """How many page keys there are: as many as records and their aliases."""
+    def count_keys(self, txn: lmdb.Transaction) -> int:
+        """Return how many page keys there are: as many as records and their aliases."""
         entries: int = txn.stat(self._numbers)["entries"]
         return entries
 
     def rebuild_numbers(self, txn: lmdb.Transaction) -> None:
-        """Make the page keys anew from the records. What cannot be read goes; of two records of a page the older."""
+        """Build the page keys anew from the records. Remove what cannot be read, and of two records of a page the older."""
         txn.drop(self._numbers, delete=False)
         self._remove_nameless(txn)
         unreadable = []
@@ -153,7 +153,7 @@ class Records:
             if record is None:
                 unreadable.append(number)
                 continue
-            name = name_of(record.page.scope, record.page.key)
+            name = hash_page_key(record.page.scope, record.page.key)
             older = self._number_of(txn, name)
             if older is not None:
                 unreadable.append(older)
@@ -179,7 +179,7 @@ class Records:
         if not record.aliases:
             return record
         name = _number(number)
-        free = tuple(one for one in record.aliases if txn.put(one, name, overwrite=False, db=self._numbers))
+        free = tuple(alias for alias in record.aliases if txn.put(alias, name, overwrite=False, db=self._numbers))
         return msgspec.structs.replace(record, aliases=free)
 
     def count(self, txn: lmdb.Transaction) -> int:
@@ -189,7 +189,7 @@ class Records:
 
     def _number_of(self, txn: lmdb.Transaction, name: bytes) -> int | None:
         number = txn.get(name, db=self._numbers)
-        return None if number is None else stored_number(number, _NUMBER_BYTES)
+        return None if number is None else decode_number(number, _NUMBER_BYTES)
 
 
 def _number(number: int) -> bytes:
@@ -199,7 +199,7 @@ def _number(number: int) -> bytes:
         raise msgspec.DecodeError(f"{number} is no number of a record") from error
 
 
-def name_of(scope: str, key: str) -> bytes:
-    """Of a page key 96 bits: of 10^9 pages two have the same with a chance of 10^-11."""
+def hash_page_key(scope: str, key: str) -> bytes:
+    """Return 96 bits that stand for a page key: of 10^9 pages two have the same with a chance of 10^-11."""
     # The length keeps ("a", "bc") and ("ab", "c") apart.
     return xxh3_128_digest(f"{len(scope)}:{scope}{key}".encode("utf-8", "replace"))[:_NAME_BYTES]

@@ -1,7 +1,7 @@
-"""The runs that have an index open, and what becomes of their pages when one of them does not come to its end.
+"""The runs of an index, and what becomes of the pages of a run that does not come to its end.
 
-A run is entered when it opens the index and leaves when it has finished. One that stands here without holding its lock
-file has died or was interrupted: what it had under way was not handled, what it had settled shortly before a death may not
+A run is entered with its first page and removed when it has finished. A run that is entered and does not hold its lock file
+has died or was interrupted: what it had under way was not handled, what it had settled shortly before its death may not
 be on disk, because feeds are buffered, and the links of its pages may not have been followed.
 """
 
@@ -20,8 +20,8 @@ import msgspec
 import portalocker
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.engine import stored_number
-from crawler_dedup.index.locks import HeldFile, is_held, is_held_or_raise
+from crawler_dedup.index.engine import decode_number
+from crawler_dedup.index.locks import ProcessLock, is_held, is_held_or_raise
 from crawler_dedup.index.records import Record
 from crawler_dedup.signedpage import Count
 from crawler_dedup.system.access import owner_of
@@ -43,12 +43,12 @@ class Fate(Enum):
     """Its run has died before it was handled, or so shortly after that it may not be stored."""
 
 
-class Run(msgspec.Struct, frozen=True, array_like=True):
-    """A run that is not over, has not finished, or has left something behind.
+class RunEntry(msgspec.Struct, frozen=True, array_like=True):
+    """What is stored of a run that is not over, has not finished, or has left something behind.
 
     Attributes:
         last: its last sign of life, in seconds since 1970. Never before a time that it wrote into a record.
-        grace: seconds for which what it settles may not be on disk; 0 once it has said goodbye.
+        grace: seconds for which what it settles may not be on disk; 0 once it has ended and all of that is.
         has_finished: whether it came to its end.
         is_tidy: whether nothing is left of it that was not handled.
         stored_until: what it settled then or later is not stored, once the run is over; ``None``: only the grace counts.
@@ -63,7 +63,7 @@ class Run(msgspec.Struct, frozen=True, array_like=True):
     def may_have_lost(self, record: Record) -> bool:
         """Whether *record*, which is one of this run's, is not stored for sure if the run has died.
 
-        Death came at ``last`` or later, so that what was settled before the grace is told right, and of the rest
+        The run died at ``last`` or later, so that the answer for what was settled before the grace is right, and of the rest
         rather too much is taken for lost.
         """
         if not record.settled or (self.stored_until is not None and record.settled >= self.stored_until):
@@ -75,7 +75,7 @@ _LOCK_FILE = "run-{}.lock"
 _NAME_BYTES = 4
 
 _encode = msgspec.msgpack.Encoder().encode
-_decoder = msgspec.msgpack.Decoder(Run)
+_decoder = msgspec.msgpack.Decoder(RunEntry)
 
 
 class RunLock:
@@ -94,7 +94,7 @@ class RunLock:
         while True:
             self.number = secrets.randbits(32) or 1
             with suppress(FileExistsError):
-                self._file = HeldFile(_lock_file(directory, self.number))
+                self._file = ProcessLock(_lock_file(directory, self.number))
                 return
 
     def now(self) -> int:
@@ -111,17 +111,17 @@ class RunLock:
         return self._file.is_held
 
     @property
-    def is_there(self) -> bool:
+    def is_visible(self) -> bool:
         """Whether it is held still, and others find its file."""
-        return self._file.is_there
+        return self._file.is_visible
 
-    def leave(self) -> None:
-        """Hold it no more. Idempotent."""
-        self._file.leave()
+    def release(self) -> None:
+        """Release the lock. Idempotent."""
+        self._file.release()
 
 
 def _remove_if_dead(lock_file: Path) -> None:
-    """Remove the file of a run that is over. One of which that cannot be told would live for ever, with its claims."""
+    """Remove the file of a run that is over. A run of which nobody can tell that would live for ever, with its claims."""
     try:
         with suppress(portalocker.LockException):
             is_held_or_raise(lock_file)
@@ -143,9 +143,9 @@ class Runs:
     def touch(
         self, txn: lmdb.Transaction, number: int, grace: int, now: int, *, stored_until: int | None = None
     ) -> int:
-        """Note a sign of life of a run; returns the time that its records get. It never goes back, even if clocks do."""
+        """Note that a run lives, and return the time that its records get. It never goes back, even if clocks do."""
         run = self._find(txn, number)
-        touched = Run(now if run is None else max(now, run.last), grace, stored_until=stored_until)
+        touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
         if touched != run:
             txn.put(_name(number), _encode(touched), db=self._runs)
         return touched.last
@@ -161,42 +161,42 @@ class Runs:
         stored_until: int | None = None,
     ) -> None:
         """End a run of which all is stored that it settled and that is recorded, but for what *stored_until* excepts."""
-        ended = Run(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
+        ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
         if ended.has_finished and ended.is_tidy:
             txn.delete(_name(number), db=self._runs)
         else:
             txn.put(_name(number), _encode(ended), db=self._runs)
 
-    def states(self, txn: lmdb.Transaction) -> States:
-        """What has become of the runs, as of now and for this transaction."""
-        return States(self._find, self._lives, txn)
+    def states(self, txn: lmdb.Transaction) -> RunStates:
+        """Return what has become of the runs, as of now and for this transaction."""
+        return RunStates(self._find, self._lives, txn)
 
-    def dead(self, txn: lmdb.Transaction) -> dict[int, Run]:
-        """The runs that did not finish, or left something behind, and are over.
+    def find_dead(self, txn: lmdb.Transaction) -> dict[int, RunEntry]:
+        """Find the runs that are over and did not finish, or left something behind.
 
-        In a write transaction: a run that says goodbye at this moment is either alive or has said so.
+        In a write transaction: a run that ends at this moment is then either alive or has ended.
         """
         return {number: run for number, run in self._items(txn) if self._lives(number) is False}
 
-    def unreadable(self, txn: lmdb.Transaction) -> list[bytes]:
-        """The names of the entries that cannot be read."""
+    def find_unreadable(self, txn: lmdb.Transaction) -> list[bytes]:
+        """Find the entries that cannot be read, and return their names."""
         with txn.cursor(db=self._runs) as cursor:
             return [bytes(name) for name, content in cursor if not _is_readable(name, content)]
 
     def rebuild(self, txn: lmdb.Transaction) -> None:
-        """Make the best of what cannot be read: such a run may have lost all that it settled."""
-        for name in self.unreadable(txn):
+        """Replace the entries that cannot be read: such a run may have lost all that it settled."""
+        for name in self.find_unreadable(txn):
             if len(name) == _NAME_BYTES:
-                txn.put(name, _encode(Run(last=0, grace=1)), db=self._runs)
+                txn.put(name, _encode(RunEntry(last=0, grace=1)), db=self._runs)
             else:
                 txn.delete(name, db=self._runs)
 
-    def _items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Run]]:
+    def _items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, RunEntry]]:
         with txn.cursor(db=self._runs) as cursor:
             for name, found in cursor:
-                yield stored_number(name, _NAME_BYTES), _decode(found)
+                yield decode_number(name, _NAME_BYTES), _decode(found)
 
-    def _find(self, txn: lmdb.Transaction, number: int) -> Run | None:
+    def _find(self, txn: lmdb.Transaction, number: int) -> RunEntry | None:
         found = txn.get(_name(number), db=self._runs)
         return None if found is None else _decode(found)
 
@@ -204,15 +204,15 @@ class Runs:
         return is_held(_lock_file(self._directory, number))
 
 
-class States:
-    """What has become of the runs of an index.
+class RunStates:
+    """What has become of the runs of an index, within one transaction.
 
-    Each is looked at once: one that dies in between must not be alive for one question and dead for the next.
+    Each run is looked at once: one that dies in between must not be alive for one question and dead for the next.
     """
 
     def __init__(
         self,
-        find: Callable[[lmdb.Transaction, int], Run | None],
+        find: Callable[[lmdb.Transaction, int], RunEntry | None],
         lives: Callable[[int], bool | None],
         txn: lmdb.Transaction,
     ) -> None:
@@ -220,7 +220,7 @@ class States:
         self._find = cache(partial(find, txn))
         self._lives = cache(lives)
 
-    def fate(self, record: Record) -> Fate:
+    def fate_of(self, record: Record) -> Fate:
         """What has become of the page of *record*."""
         run = self._find(record.run)
         if run is None:
@@ -247,7 +247,7 @@ def _lock_file(directory: Path, number: int) -> Path:
     return directory / _LOCK_FILE.format(f"{number:08x}")
 
 
-def _decode(content: bytes | memoryview) -> Run:
+def _decode(content: bytes | memoryview) -> RunEntry:
     try:
         return _decoder.decode(content)
     except (UnicodeDecodeError, RecursionError) as error:

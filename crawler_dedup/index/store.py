@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.catalogue import Catalogue, Filing
-from crawler_dedup.index.engine import AS_MADE
+from crawler_dedup.index.engine import KEEP_MAP_SIZE
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import RunLock, wall_clock
-from crawler_dedup.index.verdicts import Answering, Judge, Visit, shows_its_site
-from crawler_dedup.index.verification import problems
+from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts, should_learn
+from crawler_dedup.index.verification import find_problems
 from crawler_dedup.signedpage import SignedPage
 
 KIND = "pages"
 
 _SLICE = 500
 _MAX_OPEN_CLAIMS = 10_000
-_GOODBYE_TIMEOUT = 5.0
+_END_TIMEOUT = 5.0
 
 
 class Store:
@@ -67,7 +67,7 @@ class Store:
     @classmethod
     def attach(cls, directory: Path) -> Store:
         """Open an existing index of pages, whatever its configuration. Raises as :meth:`open`."""
-        environment = Environment.open(directory, map_size=AS_MADE)
+        environment = Environment.open(directory, map_size=KEEP_MAP_SIZE)
         try:
             header = environment.existing_header()
             return cls(environment, environment.prepare(KIND, header.spec, header.libraries, fresh=False))
@@ -76,42 +76,44 @@ class Store:
             raise
 
     def close(self) -> None:
-        """Give it up; the last user closes it for the process."""
+        """Close this opening of the index; the last one of a process closes the files."""
         self.environment.close()
 
     def begin_run(self) -> RunLock:
-        """A new run of this index, for :class:`Visit`. Raises :class:`IndexUnusable`."""
+        """Begin a new run of this index. Raises :class:`IndexUnusable`."""
         try:
             return RunLock(self.environment.directory)
         except OSError as error:
             raise IndexUnusable(f"The index in {self.environment.directory} cannot be written: {error}.") from error
 
-    def end_run(self, visit: Visit, *, finished: bool) -> None:
-        """End the run of *visit*: what it settled is stored, but for what came later than its ``stored_until``.
+    def end_run(self, terms: OfferTerms, *, finished: bool) -> None:
+        """End the run of *terms*: what it settled is stored, but for what came later than its ``stored_until``.
 
         Args:
-            finished: whether it came to its end, so that the links of all its pages were followed.
+            finished: whether the links of all its pages were followed.
 
         Raises:
-            IndexUnusable: soon.
+            IndexUnusable: the index is locked; after a few seconds.
         """
 
         def job(txn: lmdb.Transaction) -> None:
             self._catalogue.runs.end(
                 txn,
-                visit.run,
+                terms.run,
                 wall_clock(),
                 has_finished=finished,
                 is_tidy=not self._open_claims and not self._has_lost_count,
-                stored_until=visit.stored_until(),
+                stored_until=terms.stored_until(),
             )
 
-        self.environment.write(job, _GOODBYE_TIMEOUT)
+        self.environment.write(job, _END_TIMEOUT)
 
-    def offer(self, pages: Sequence[SignedPage], judge: Judge, visit: Visit = Visit()) -> Future[list[Decision]]:
-        """Answer and file *pages* in order, also against each other, in one transaction with all others that wait.
+    def offer(
+        self, pages: Sequence[SignedPage], matcher: Matcher, terms: OfferTerms = OfferTerms()
+    ) -> Future[list[Decision]]:
+        """Decide about *pages* and file them, in order and also against each other.
 
-        See :class:`~crawler_dedup.index.verdicts.Answering`.
+        All offers that wait share one transaction. See :class:`~crawler_dedup.index.verdicts.Verdicts`.
         """
 
         learned: set[int] = set()  # where another job fails, this one is done twice
@@ -121,29 +123,29 @@ class Store:
                 raise IndexUnusable(
                     f"The index in {self.environment.directory} was emptied for another configuration meanwhile."
                 )
-            answering = Answering(self._catalogue, txn, judge, visit, self._sign_of_life(txn, visit))
-            answers = []
+            verdicts = Verdicts(self._catalogue, txn, matcher, terms, self._touch_run(txn, terms))
+            decisions = []
             for at, page in enumerate(pages):
-                answers.append(answering.answer(page))
-                if at not in learned and shows_its_site(answers[-1]):
+                decisions.append(verdicts.decide(page))
+                if at not in learned and should_learn(decisions[-1]):
                     learned.add(at)
-                    judge.learn(page)
-            return answers
+                    matcher.learn(page)
+            return decisions
 
         future = self.environment.submit(job)
-        if visit.claims:
+        if terms.claims:
             future.add_done_callback(self._note_claims)
         return future
 
     def end_claim(
-        self, decision: Decision, filing: Filing, visit: Visit, *, settled: bool, urgent: bool = False
+        self, decision: Decision, filing: Filing, terms: OfferTerms, *, settled: bool, urgent: bool = False
     ) -> Future[bool]:
         """The page of *decision* was handled and may stand for others (*settled*), or was not and is forgotten.
 
         ``False`` if it is not recorded, or holds its place by another claim. A decision without claim means whatever
         is recorded of the page. Unless *urgent*, this waits a moment for another transaction with which it is written.
         """
-        job = partial(self._end_claim, decision=decision, filing=filing, visit=visit, settled=settled)
+        job = partial(self._end_claim, decision=decision, filing=filing, terms=terms, settled=settled)
         return self.environment.submit(job, urgent=urgent)
 
     def forget(
@@ -163,7 +165,7 @@ class Store:
         """The numbers of the records that *select* picks, some hundred at a time."""
         picked: list[int] = []
         with self.environment.read() as txn:
-            for number, record in self.environment.watched(self._catalogue.records.items(txn)):
+            for number, record in self.environment.watch(self._catalogue.records.items(txn)):
                 advance(1)
                 if record is not None and select(record):
                     picked.append(number)
@@ -175,7 +177,7 @@ class Store:
     def tidy(self, filing: Filing, max_age: int, advance: Callable[[int], None] = lambda _: None) -> int:
         """Forget what stands for nothing any more: pages not visited for *max_age* seconds (0: whatever their age), and
         those that runs that have died may have lost. Returns how many."""
-        dead = self.environment.write(self._catalogue.runs.dead)
+        dead = self.environment.write(self._catalogue.runs.find_dead)
         left = {number: run for number, run in dead.items() if not run.is_tidy}
         if not left and not max_age:
             return 0
@@ -200,7 +202,7 @@ class Store:
         """
         is_wanted = self._stands() if standing else lambda _: True
         with self.environment.read() as txn:
-            every = self.environment.watched(self._catalogue.records.items(txn))
+            every = self.environment.watch(self._catalogue.records.items(txn))
             readable = (record for _, record in every if record is not None)
             wanted = filter(is_wanted, readable)
             while block := list(islice(wanted, size)):
@@ -215,7 +217,7 @@ class Store:
 
     def _stands(self) -> Callable[[Record], bool]:
         """Whether the page of a record was handled, and not by a run that died and may have lost it."""
-        dead = self.environment.write(self._catalogue.runs.dead)
+        dead = self.environment.write(self._catalogue.runs.find_dead)
 
         def stands(record: Record) -> bool:
             return bool(record.settled) and not (record.run in dead and dead[record.run].may_have_lost(record))
@@ -233,7 +235,7 @@ class Store:
         """Hold every bucket against the records; returns what is wrong, a sentence each."""
         try:
             with self.environment.read() as txn:
-                return problems(txn, self._catalogue, filing.keys, advance)
+                return find_problems(txn, self._catalogue, filing.keys, advance)
         except IndexUnusable as error:
             return [str(error)]
 
@@ -245,41 +247,41 @@ class Store:
         with self.environment.read() as txn:
             return self._catalogue.records.count(txn)
 
-    def _note_claims(self, answered: Future[list[Decision]]) -> None:
+    def _note_claims(self, decided: Future[list[Decision]]) -> None:
         """Remember which claims this run has made. Called in the writing thread.
 
         A claim stays open for ever where another middleware takes the page away. Of too many of them it is enough to know
         that there were some: the next run looks for them.
         """
-        if not answered.cancelled() and answered.exception() is None:
-            self._open_claims.update(decision.claim for decision in answered.result() if decision.claim)
+        if not decided.cancelled() and decided.exception() is None:
+            self._open_claims.update(decision.claim for decision in decided.result() if decision.claim)
         if len(self._open_claims) > _MAX_OPEN_CLAIMS:
             self._has_lost_count = True
             self._open_claims.clear()
 
     # One write transaction
 
-    def _sign_of_life(self, txn: lmdb.Transaction, visit: Visit) -> int:
-        """Note that the run lives; returns the time of the transaction."""
-        now = visit.clock()
-        if not visit.run:
+    def _touch_run(self, txn: lmdb.Transaction, terms: OfferTerms) -> int:
+        """Note that the run lives, and return the time of the transaction."""
+        now = terms.clock()
+        if not terms.run:
             return now
-        return self._catalogue.runs.touch(txn, visit.run, visit.grace, now, stored_until=visit.stored_until())
+        return self._catalogue.runs.touch(txn, terms.run, terms.grace, now, stored_until=terms.stored_until())
 
     def _end_claim(
-        self, txn: lmdb.Transaction, decision: Decision, filing: Filing, visit: Visit, *, settled: bool
+        self, txn: lmdb.Transaction, decision: Decision, filing: Filing, terms: OfferTerms, *, settled: bool
     ) -> bool:
         self._open_claims.discard(decision.claim)
         own = self._catalogue.records.find(txn, decision.scope, decision.key)
         if own is None:
             return False
         number, record = own
-        if decision.claim and (record.run, record.claim) != (visit.run, decision.claim):
+        if decision.claim and (record.run, record.claim) != (terms.run, decision.claim):
             return False
         if not settled:
             self._catalogue.unfile(txn, number, record, filing)
         elif decision.claim and not record.settled:
-            record = msgspec.structs.replace(record, settled=self._sign_of_life(txn, visit))
+            record = msgspec.structs.replace(record, settled=self._touch_run(txn, terms))
             self._catalogue.records.replace(txn, number, record)
         return True
 

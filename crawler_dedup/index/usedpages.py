@@ -37,8 +37,8 @@ class _Tree(NamedTuple):
     root: int
 
 
-def first_missing_page(env: lmdb.Environment, file: Path) -> int | None:
-    """The number of a page that the last commit uses and that does not stand in *file*; ``None`` if there is none.
+def find_missing_page(env: lmdb.Environment, file: Path) -> int | None:
+    """Find a page that the last commit uses and that does not stand in *file*: its number, or ``None``.
 
     A file that another version of LMDB has laid out is not read.
 

@@ -1,4 +1,4 @@
-"""Holding every bucket of an index of pages against its records."""
+"""Checking every bucket of an index of pages against its records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import lmdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.index.buckets import Tally, scope_number, tally
+from crawler_dedup.index.buckets import Tally, hash_scope, tally
 from crawler_dedup.index.catalogue import Catalogue
 from crawler_dedup.index.records import Record
 from crawler_dedup.signedpage import SignedPage
@@ -30,13 +30,13 @@ class _Findings:
     tables: Tally = field(default_factory=Tally)
 
 
-def problems(
+def find_problems(
     txn: lmdb.Transaction,
     catalogue: Catalogue,
     keys: Callable[[SignedPage], Sequence[int]],
     advance: Callable[[int], None],
 ) -> list[str]:
-    """What is wrong, a sentence each.
+    """Find what is wrong with an index, a sentence each.
 
     Args:
         keys: the buckets under which a page is filed.
@@ -48,12 +48,12 @@ def problems(
     findings, records = _Findings(), catalogue.records
     every = records.items(txn)
     while block := list(islice(every, _SLICE)):
-        _look_at(block, txn, catalogue, keys, findings)
+        _check_records(block, txn, catalogue, keys, findings)
         advance(len(block))
-    findings.wrong["runs cannot be read"] += len(catalogue.runs.unreadable(txn))
+    findings.wrong["runs cannot be read"] += len(catalogue.runs.find_unreadable(txn))
     sentences = [f"{count} {what}." for what, count in findings.wrong.items() if count]
-    if records.keys_count(txn) != findings.keys:
-        sentences.append(f"There are {records.keys_count(txn)} page keys, {findings.keys} expected.")
+    if records.count_keys(txn) != findings.keys:
+        sentences.append(f"There are {records.count_keys(txn)} page keys, {findings.keys} expected.")
     for name, found, expected in (
         ("representatives", catalogue.representatives.tally(txn), findings.representatives),
         ("tables", catalogue.tables.tally(txn), findings.tables),
@@ -65,7 +65,7 @@ def problems(
     return sentences
 
 
-def _look_at(
+def _check_records(
     block: Iterable[_Numbered],
     txn: lmdb.Transaction,
     catalogue: Catalogue,
@@ -78,7 +78,7 @@ def _look_at(
         if record is None:
             findings.wrong["records cannot be read"] += 1
             continue
-        scope, signature = scope_number(record.page.scope), record.page.signature
+        scope, signature = hash_scope(record.page.scope), record.page.signature
         findings.keys += 1 + len(record.aliases)
         if not catalogue.records.leads_to(txn, number, record):
             findings.wrong["records are not found by their page key"] += 1

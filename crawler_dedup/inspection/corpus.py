@@ -11,7 +11,7 @@ from pathlib import Path
 import zstandard
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.engine import FILE
+from crawler_dedup.index.engine import DATA_FILE
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.signer import Signer
@@ -34,7 +34,7 @@ def texts_in(source: Path, signer: Signer) -> Iterator[Text]:
         DedupError: there is none.
     """
     count = 0
-    for raw in _in_index(source) if (source / FILE).is_file() else _in_folder(source, signer):
+    for raw in _in_index(source) if (source / DATA_FILE).is_file() else _in_folder(source, signer):
         if raw.strip():
             count += 1
             yield signer.text_of(raw)

@@ -8,7 +8,7 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.maintenance import Advance
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
-from crawler_dedup.journal.reader import DUPLICATES, Address, Journals, duplicates_of
+from crawler_dedup.journal.reader import DUPLICATES, Address, Journals, find_duplicates
 from crawler_dedup.journal.writer import Entry
 from crawler_dedup.rules.sites import Sites
 from crawler_dedup.urls import host_of, without_credentials
@@ -94,7 +94,7 @@ def _look_into_index(found: Findings, resembling: _Resembling, pages: Store, adv
         (scope, case.last.kept_url): case for scope, case in found.cases.items() if case.last and case.last.kept_url
     }
     hosts = {host_of(one) for one in (found.url, *(kept for _, kept in standing))}
-    for record in maintenance.each(pages, advance):
+    for record in maintenance.read_records(pages, advance):
         page = record.page
         if any(host in page.url for host in hosts) and host_of(page.url) in hosts:
             found.sites.learn(page)
@@ -112,7 +112,7 @@ def _add_duplicates(found: Findings, journals: Journals) -> None:
             meant[scope, case.last.kept_url] = case
         else:
             meant[scope, found.url] = case
-    for (scope, url), entry in duplicates_of(journals, meant.__contains__).items():
+    for (scope, url), entry in find_duplicates(journals, meant.__contains__).items():
         case = meant[scope, entry.kept_url]
         record = case.kept or case.representative
         if url != found.url and (record is None or entry.seconds >= record.filed):

@@ -104,7 +104,7 @@ Address = tuple[str, str]
 """Of a page: its scope, and its URL."""
 
 
-def duplicates_of(journals: Journals, is_meant: Callable[[Address], bool]) -> dict[Address, Entry]:
+def find_duplicates(journals: Journals, is_meant: Callable[[Address], bool]) -> dict[Address, Entry]:
     """The pages for which kept ones stand that are meant: the last entry of each, without its text.
 
     Of a page for which another one stands by now there is none. Reads the journals twice.

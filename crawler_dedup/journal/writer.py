@@ -184,7 +184,7 @@ def numbered(name: str, number: int | str) -> str:
     return f"{stem}.{number}.{suffix}" if dot and "/" not in suffix else f"{name}.{number}"
 
 
-class Journal:
+class JournalWriter:
     """Writes entries to a file in a thread of its own: :meth:`write` never waits for a disk.
 
     Several processes may write to one file: each write is whole lines, appended.

@@ -17,12 +17,12 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup import ExportUnreadable, IndexMismatch, SignedPage
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.export import FORMAT, Block, Export, write
+from crawler_dedup.index.export import FORMAT, Export, ExportBlock, write_export
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.index.records import Record, encode
 from crawler_dedup.index.store import Store
-from crawler_dedup.index.verdicts import Visit
+from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import SimHash
 from tests.support.indexing import SPREADS, ByDistance, array, clusters, page
@@ -54,7 +54,7 @@ def make(directory: Path, kind: str, signatures: list[int]) -> None:
         return
     store = Store.open(directory, {"scheme": SimHash().spec}, {"xxhash": "1"}, map_size=1 << 30, fresh=False)
     pages = [page(signature, signature, f"scope {signature % 3}") for signature in signatures]
-    store.offer(pages, ByDistance(0), Visit(run=7)).result()
+    store.offer(pages, ByDistance(0), OfferTerms(run=7)).result()
     store.close()
 
 
@@ -90,11 +90,11 @@ def in_blocks(file: Path, size: int) -> None:
     """Write an export again, in blocks of *size*."""
     export = Export(file)
     small = [
-        Block(block.signatures[at : at + size], block.rows[at : at + size])
+        ExportBlock(block.signatures[at : at + size], block.rows[at : at + size])
         for block in export.blocks()
         for at in range(0, len(block.signatures), size)
     ]
-    write(file, export.header, small)
+    write_export(file, export.header, small)
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -157,11 +157,11 @@ def test_an_export_replaces_a_file_only_when_all_is_written(tmp_path: Path) -> N
     file.write_bytes(b"before")
 
     def broken() -> object:
-        yield Block(array([1, 2]), ())
+        yield ExportBlock(array([1, 2]), ())
         raise OSError("the index is gone")
 
     with pytest.raises(OSError, match="gone"):
-        write(file, Header(2, {}, {}), broken())  # type: ignore[arg-type]
+        write_export(file, Header(2, {}, {}), broken())  # type: ignore[arg-type]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert file.read_bytes() == b"before"
 
@@ -196,7 +196,7 @@ def test_no_block_has_longer_rows_than_fit_but_for_a_single_one(
     monkeypatch.setattr("crawler_dedup.index.export._ROWS_BYTES", 100)
     signatures = np.arange(len(lengths), dtype=np.uint64) * np.uint64(2**50)
     rows = [random.Random(number).randbytes(length) for number, length in enumerate(lengths)]
-    assert write(tmp_path / "file", Header(2, {}, {}), [Block(signatures, rows)]) == len(lengths)
+    assert write_export(tmp_path / "file", Header(2, {}, {}), [ExportBlock(signatures, rows)]) == len(lengths)
     found = list(Export(tmp_path / "file").blocks())
     assert [[len(row) for row in block.rows] for block in found] == blocks
     assert [row for block in found for row in block.rows] == rows
@@ -404,8 +404,8 @@ def test_a_block_that_is_not_sorted_is_refused_although_its_digest_is_right(
 ) -> None:
     one, *others = Export(export).blocks()
     for order in (slice(None, None, -1), [*range(1, len(one.signatures)), 0]):
-        unsorted = Block(one.signatures[order], one.rows)
-        write(tmp_path / "unsorted", Export(export).header, [unsorted, *others])
+        unsorted = ExportBlock(one.signatures[order], one.rows)
+        write_export(tmp_path / "unsorted", Export(export).header, [unsorted, *others])
         assert "a block is not sorted" in refused(tmp_path / "file", (tmp_path / "unsorted").read_bytes(), target)
 
 
@@ -479,7 +479,7 @@ def test_a_row_that_is_no_record_is_refused_and_nothing_is_changed(tmp_path: Pat
     export = Export(tmp_path / "whole")
     (block,) = export.blocks()
     rows = [*block.rows[:20], wrong, *block.rows[21:]]
-    write(tmp_path / "written", export.header, [block, Block(block.signatures, rows)])
+    write_export(tmp_path / "written", export.header, [block, ExportBlock(block.signatures, rows)])
     sentence = refused(tmp_path / "file", (tmp_path / "written").read_bytes(), tmp_path / "target")
     assert "a record is damaged" in sentence
     with pytest.raises(ExportUnreadable):

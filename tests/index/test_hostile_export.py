@@ -17,7 +17,7 @@ import zstandard
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import SignedPage
-from crawler_dedup.index.export import _MAX_UNPACKED, BLOCK, FORMAT, Block, Export, write
+from crawler_dedup.index.export import _MAX_UNPACKED, FORMAT, MAX_BLOCK_ROWS, Export, ExportBlock, write_export
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Record, encode
 from tests.support.indexing import array
@@ -197,17 +197,17 @@ def test_a_command_for_which_there_is_not_enough_memory_says_so(hostile: Mapping
 
 
 def test_more_signatures_than_a_block_has_are_written_as_several(tmp_path: Path) -> None:
-    signatures = np.arange(2 * BLOCK + 1, dtype=np.uint64)
+    signatures = np.arange(2 * MAX_BLOCK_ROWS + 1, dtype=np.uint64)
     header = Header(5, SPEC, {}, "signatures")
-    assert write(tmp_path / "file", header, [Block(signatures, ())]) == len(signatures)
+    assert write_export(tmp_path / "file", header, [ExportBlock(signatures, ())]) == len(signatures)
     blocks = list(Export(tmp_path / "file").blocks())
-    assert [len(block.signatures) for block in blocks] == [BLOCK, BLOCK, 1]
+    assert [len(block.signatures) for block in blocks] == [MAX_BLOCK_ROWS, MAX_BLOCK_ROWS, 1]
     assert np.array_equal(np.concatenate([block.signatures for block in blocks]), signatures)
 
 
 def test_a_row_longer_than_a_block_may_be_comes_back(tmp_path: Path) -> None:
     row = random.Random(1).randbytes(_MAX_UNPACKED + 1)
-    write(tmp_path / "file", Header(5, SPEC, {}, "pages"), [Block(array([7]), [row])])
+    write_export(tmp_path / "file", Header(5, SPEC, {}, "pages"), [ExportBlock(array([7]), [row])])
     (block,) = Export(tmp_path / "file").blocks()
     assert block.rows == [row]
 
@@ -216,7 +216,7 @@ def test_the_document_names_the_format_and_the_limits() -> None:
     document = " ".join((ROOT / "docs" / "export.md").read_text(encoding="utf-8").split())
     assert f"Version {FORMAT}." in document
     assert f'{{"export": {FORMAT}, "index": header}}' in document
-    assert f"at most {BLOCK:,} rows" in document
+    assert f"at most {MAX_BLOCK_ROWS:,} rows" in document
     assert f"{_MAX_UNPACKED:,} bytes" in document
     fields = ", ".join("0" if name == "signature" else name for name in SignedPage.__struct_fields__)
     assert f"`[{fields}]`" in document

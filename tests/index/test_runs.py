@@ -18,11 +18,11 @@ from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance, runs
 from crawler_dedup.index.export import Export
-from crawler_dedup.index.locks import HeldFile, is_held
+from crawler_dedup.index.locks import ProcessLock, is_held
 from crawler_dedup.index.records import MAX_ALIASES, Record
-from crawler_dedup.index.runs import Run, Runs
+from crawler_dedup.index.runs import RunEntry, Runs
 from crawler_dedup.index.store import Store
-from crawler_dedup.index.verdicts import Visit
+from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, beside, open_store, page, program, settle
@@ -245,19 +245,19 @@ def test_a_run_with_a_clock_behind_is_judged_by_its_own_times(opening: Open, clo
 
 def test_may_have_lost_is_exact_to_the_second() -> None:
     signed = page(1, 5)
-    assert [Run(1000, 60).may_have_lost(Record(signed, settled=settled)) for settled in (0, 939, 940, 1000)] == [
+    assert [RunEntry(1000, 60).may_have_lost(Record(signed, settled=settled)) for settled in (0, 939, 940, 1000)] == [
         True,
         False,
         True,
         True,
     ]
-    assert [Run(1000, 0).may_have_lost(Record(signed, settled=settled)) for settled in (0, 939, 1000)] == [
+    assert [RunEntry(1000, 0).may_have_lost(Record(signed, settled=settled)) for settled in (0, 939, 1000)] == [
         True,
         False,
         False,
     ]
     for grace, first_lost in ((60, 940), (10, 950), (0, 950)):
-        run = Run(1000, grace, stored_until=950)
+        run = RunEntry(1000, grace, stored_until=950)
         lost = [run.may_have_lost(Record(signed, settled=settled)) for settled in (0, first_lost - 1, first_lost, 2000)]
         assert lost == [True, False, True, True]
 
@@ -321,8 +321,10 @@ def test_what_an_interrupted_run_has_stored_stays_stored_when_it_is_visited_agai
 
 
 def test_runs_of_an_index_that_was_made_before_are_read() -> None:
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode([1000, 60]), type=Run) == Run(1000, 60)
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode([1000, 60, True, True]), type=Run) == Run(1000, 60, True, True)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode([1000, 60]), type=RunEntry) == RunEntry(1000, 60)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode([1000, 60, True, True]), type=RunEntry) == RunEntry(
+        1000, 60, True, True
+    )
 
 
 # Goodbye
@@ -420,10 +422,10 @@ def test_the_end_of_a_claim_that_was_taken_over_changes_nothing(tmp_path: Path, 
 
 def test_the_end_of_a_claim_of_a_run_says_nothing_of_one_with_the_same_number(tmp_path: Path) -> None:
     kept_store = open_store(tmp_path)
-    (decision,) = kept_store.offer([page(1, 5)], ByDistance(), Visit(run=7, claims=True)).result()
-    assert not settle(kept_store, 1, decision.claim, Visit(run=8))
-    assert not settle(kept_store, 1, decision.claim + 1, Visit(run=7))
-    assert settle(kept_store, 1, decision.claim, Visit(run=7))
+    (decision,) = kept_store.offer([page(1, 5)], ByDistance(), OfferTerms(run=7, claims=True)).result()
+    assert not settle(kept_store, 1, decision.claim, OfferTerms(run=8))
+    assert not settle(kept_store, 1, decision.claim + 1, OfferTerms(run=7))
+    assert settle(kept_store, 1, decision.claim, OfferTerms(run=7))
     kept_store.close()
 
 
@@ -471,13 +473,13 @@ def test_unchanged_says_whether_an_earlier_run_has_handled_the_page(opening: Ope
 def test_a_held_file_is_held_until_it_is_left(tmp_path: Path) -> None:
     path = tmp_path / "held"
     assert not is_held(path)
-    held = HeldFile(path)
+    held = ProcessLock(path)
     assert held.is_held
     assert is_held(path)
     with pytest.raises(FileExistsError):
-        HeldFile(path)
-    held.leave()
-    held.leave()
+        ProcessLock(path)
+    held.release()
+    held.release()
     assert not held.is_held
     assert not is_held(path)
     assert not path.exists()

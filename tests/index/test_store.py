@@ -217,7 +217,7 @@ def test_after_so_many_compared_pages_nothing_more_is_read(store: Store, monkeyp
             self.compared += 1
             return None
 
-    judge, many = Everything(), MAX_COMPARED + 200
+    matcher, many = Everything(), MAX_COMPARED + 200
     store.offer([page(number, number) for number in range(many)], Never()).result()
     queries = 0
     query = Buckets.query
@@ -228,8 +228,8 @@ def test_after_so_many_compared_pages_nothing_more_is_read(store: Store, monkeyp
         return query(self, txn, *asked)
 
     monkeypatch.setattr(Buckets, "query", counting)
-    store.offer([page(many, many)], judge).result()
-    assert judge.compared == MAX_COMPARED
+    store.offer([page(many, many)], matcher).result()
+    assert matcher.compared == MAX_COMPARED
     assert queries <= MAX_COMPARED + 2  # one for the candidates, one to file the page
 
 
@@ -253,9 +253,9 @@ def test_the_judge_learns_from_every_page_that_passes(store: Store) -> None:
     assert learned == ["1", "unsigned", "1", "4"]
 
 
-def test_of_a_page_the_index_keeps_what_the_judge_wants_to_keep(store: Store) -> None:
+def test_of_a_page_the_index_keeps_what_the_matcher_leaves(store: Store) -> None:
     class Sparing(ByDistance):
-        def to_keep(self, page: SignedPage) -> SignedPage:
+        def trim(self, page: SignedPage) -> SignedPage:
             return msgspec.structs.replace(page, title="")
 
     given = [msgspec.structs.replace(page(1, signature), title="Steeping") for signature in (0, 2**64 - 1)]

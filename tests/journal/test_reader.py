@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.journal.reader import DUPLICATES, Journals, Selection, duplicates_of, sample
-from crawler_dedup.journal.writer import Entry, Event, Journal
+from crawler_dedup.journal.reader import DUPLICATES, Journals, Selection, find_duplicates, sample
+from crawler_dedup.journal.writer import Entry, Event, JournalWriter
 from tests.support.noting import FIRST, SECOND, write
 
 DEFAULT = "journal-%(time)s.jsonl"
@@ -30,7 +30,7 @@ def rotated(directory: Path, name: str, files: int) -> list[str]:
     """Write a journal of so many files, as a crawl writes them; returns the addresses in it, in their order."""
     written = [f"http://a.org/{number}" for number in range(files)]
     for url in written:  # each opening finds the first file with room
-        journal = Journal(directory / name, 1)
+        journal = JournalWriter(directory / name, 1)
         journal.write(entry(url))
         journal.close()
     return written
@@ -190,7 +190,7 @@ OTHER = "http://a.org/other"
 
 def standing_for(directory: Path, kept: str, scope: str = "site") -> dict[str, Entry]:
     """The pages for which *kept* stands in *scope*, by address."""
-    found = duplicates_of(Journals.beside(directory, DEFAULT), {(scope, kept)}.__contains__)
+    found = find_duplicates(Journals.beside(directory, DEFAULT), {(scope, kept)}.__contains__)
     return {url: one for (_, url), one in found.items()}
 
 

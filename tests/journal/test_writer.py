@@ -15,7 +15,7 @@ from crawler_dedup import Config, ConfigError
 from crawler_dedup.decision import Decision, Match, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal import writer
-from crawler_dedup.journal.writer import Entry, Journal, entry_of, read
+from crawler_dedup.journal.writer import Entry, JournalWriter, entry_of, read
 from crawler_dedup.signedpage import SignedPage
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
 
@@ -34,7 +34,7 @@ def entries(path: Path) -> list[Entry | None]:
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     written = [entry(number) for number in range(100)]
-    opened = Journal(tmp_path / "new" / "journal.jsonl", 1 << 20)
+    opened = JournalWriter(tmp_path / "new" / "journal.jsonl", 1 << 20)
     for one in written:
         opened.write(one)
     opened.close()
@@ -42,7 +42,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 
 
 def test_a_line_is_an_object_with_these_fields(tmp_path: Path) -> None:
-    opened = Journal(tmp_path / "journal.jsonl", 1 << 20)
+    opened = JournalWriter(tmp_path / "journal.jsonl", 1 << 20)
     opened.write(entry(2))
     opened.close()
     (line,) = (tmp_path / "journal.jsonl").read_text(encoding="utf-8").splitlines()
@@ -72,7 +72,7 @@ def test_a_long_file_is_followed_by_the_next_one_and_no_line_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "FLUSH_SECONDS", 0.01)
-    opened = Journal(tmp_path / "journal.jsonl", 2_000)
+    opened = JournalWriter(tmp_path / "journal.jsonl", 2_000)
     for number in range(40):
         opened.write(entry(number))
         time.sleep(0.01)
@@ -86,7 +86,7 @@ def test_a_long_file_is_followed_by_the_next_one_and_no_line_is_lost(
 
 def test_half_a_line_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    opened = Journal(path, 1 << 20)
+    opened = JournalWriter(path, 1 << 20)
     opened.write(entry(1))
     opened.close()
     whole = path.read_bytes()
@@ -113,7 +113,7 @@ def test_of_another_schema_no_other_field_is_looked_at(tmp_path: Path, line: str
 def test_what_follows_half_a_line_of_a_run_that_died_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_text('{"version":1,"time":"2026')
-    opened = Journal(path, 1 << 20)
+    opened = JournalWriter(path, 1 << 20)
     opened.write(entry(1))
     opened.write(entry(2))
     opened.close()
@@ -126,7 +126,7 @@ def test_a_journal_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_two_runs_may_write_to_one_file(tmp_path: Path) -> None:
-    both = [Journal(tmp_path / "journal.jsonl", 1 << 20) for _ in range(2)]
+    both = [JournalWriter(tmp_path / "journal.jsonl", 1 << 20) for _ in range(2)]
     for number in range(500):
         both[number % 2].write(entry(number))
     for one in both:
@@ -141,7 +141,7 @@ def test_what_a_disk_does_not_take_waits_for_it(
 ) -> None:
     monkeypatch.setattr(writer, "FLUSH_SECONDS", 0.01)
     (tmp_path / "full").write_text("a file in the place of a directory")
-    opened = Journal(tmp_path / "full" / "journal.jsonl", 1 << 20)
+    opened = JournalWriter(tmp_path / "full" / "journal.jsonl", 1 << 20)
     opened.write(entry(1))
     while "cannot be written" not in caplog.text:
         time.sleep(0.01)
@@ -160,7 +160,7 @@ def test_lines_that_wait_for_a_disk_take_a_limited_number_of_bytes(
 ) -> None:
     monkeypatch.setattr(writer, "FLUSH_SECONDS", 0.01)
     (tmp_path / "full").write_text("a file in the place of a directory")
-    opened = Journal(tmp_path / "full" / "journal.jsonl", 1 << 30)
+    opened = JournalWriter(tmp_path / "full" / "journal.jsonl", 1 << 30)
     long = replace(entry(), text=b"t" * (1 << 20))  # 1.33 MB of JSON
     for _ in range(40):
         opened.write(long)
@@ -179,7 +179,7 @@ def test_lines_that_wait_for_a_disk_take_a_limited_number_of_bytes(
 
 
 def test_a_name_that_is_no_utf_8_costs_a_line_and_no_page(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    opened = Journal(tmp_path / "journal.jsonl", 1 << 20)
+    opened = JournalWriter(tmp_path / "journal.jsonl", 1 << 20)
     opened.write(replace(entry(1), spider="\ud800"))
     opened.write(entry(2))
     opened.close()

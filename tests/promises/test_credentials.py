@@ -268,7 +268,7 @@ def test_an_old_export_is_imported_without_credentials(tmp_path: Path) -> None:
     assert PASSWORD.encode() in (tmp_path / "old/data.mdb").read_bytes()
     assert_clean((tmp_path / "new/data.mdb").read_bytes())
     index = maintenance.open_pages(tmp_path / "new")
-    keys = {record.page.url: record.page.key for record in maintenance.each(index, lambda _: None)}
+    keys = {record.page.url: record.page.key for record in maintenance.read_records(index, lambda _: None)}
     index.close()
     assert keys["http:/h/2"] == "http:/h/2"
     assert re.fullmatch("http://h/key [0-9a-f]{16}", keys["http://h/1"])

@@ -15,7 +15,7 @@ from crawler_dedup.index.compaction import compact
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.index.store import Store
-from crawler_dedup.index.usedpages import first_missing_page
+from crawler_dedup.index.usedpages import find_missing_page
 from tests.crawl.test_startup import ADDON, PAGES, index_of, project
 from tests.support.crawling import WALK, Answer, Site, article, html, run_scrapy, run_script
 from tests.support.indexing import (
@@ -56,7 +56,7 @@ def churned(directory: Path) -> Signatures:
 
 def missing_page(directory: Path) -> int | None:
     with lmdb.open(str(directory), max_dbs=8) as env:
-        return first_missing_page(env, directory / "data.mdb")
+        return find_missing_page(env, directory / "data.mdb")
 
 
 def copied(directory: Path, name: str, size: int) -> Path:
@@ -149,7 +149,7 @@ def test_a_list_of_free_pages_that_is_cut_off_is_noticed(tmp_path: Path) -> None
                 txn.put(str(number).encode(), bytes(PAGE))
         with env.begin(write=True) as txn:
             txn.drop(database, delete=False)  # 3,000 numbers take six pages, at the end of the file
-        assert first_missing_page(env, tmp_path / "data.mdb") is None
+        assert find_missing_page(env, tmp_path / "data.mdb") is None
     os.truncate(tmp_path / "data.mdb", (tmp_path / "data.mdb").stat().st_size - PAGE)
     assert missing_page(tmp_path) is not None
 

@@ -68,7 +68,7 @@ class Pages:
     def use(self) -> None:
         """Whatever is done with it: what is no error of the index comes through."""
         uses: list[Callable[[], object]] = [
-            lambda: maintenance.contents(self.store, lambda _: None),
+            lambda: maintenance.count_contents(self.store, lambda _: None),
             lambda: maintenance.export_index(self.store, self.file, lambda _: None),
             *(partial(self.deduplicator.decide, [page]) for page in (*self.copies, *self.own)),
             *(partial(self._claim_and_end, page) for page in self.copies),

@@ -616,7 +616,7 @@ class NothingLost(RuleBasedStateMachine):
         kept = store.Store.attach(self._directory)
         try:
             self._require(kept.verify(FILING) == [], kept.verify(FILING))
-            self._require(maintenance.contents(kept, lambda _: None).open_claims == 0, "open claims")
+            self._require(maintenance.count_contents(kept, lambda _: None).open_claims == 0, "open claims")
         finally:
             kept.close()
         self._require(not list(self._directory.glob("run-*.lock")), "lock files")

@@ -25,7 +25,7 @@ from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.journal.reader import Journals
-from crawler_dedup.journal.writer import Entry, Event, Journal, entry_of
+from crawler_dedup.journal.writer import Entry, Event, JournalWriter, entry_of
 from crawler_dedup.report import Figures, gather, render
 from crawler_dedup.report.figures import Bucket, Count, Pages
 from crawler_dedup.report.heaviest import Heaviest
@@ -80,7 +80,7 @@ def entry(number: int = 0, event: Event = "drop", **fields: Any) -> Entry:
 
 
 def write_journal(directory: Path, entries: Iterable[Entry], name: str = "journal-1.jsonl") -> Path:
-    journal = Journal(directory / name, 1 << 30)
+    journal = JournalWriter(directory / name, 1 << 30)
     for one in entries:
         journal.write(one)
     journal.close()
@@ -143,7 +143,7 @@ def full_page(full: Path) -> str:
 def test_a_crawl_is_counted_as_its_decisions_say(tmp_path: Path) -> None:
     verdicts: Counter[Verdict] = Counter()
     directory = tmp_path / "index"
-    journal = Journal(directory / "journal-1.jsonl", 1 << 20)
+    journal = JournalWriter(directory / "journal-1.jsonl", 1 << 20)
     with Deduplicator.open(directory, CONFIG) as deduplicator:
         visits = [(f"http://a.org/{seed}", article(seed)) for seed in range(5)]
         visits += [(f"http://b.org/{seed}", article(seed, frame="mirror")) for seed in range(4)]

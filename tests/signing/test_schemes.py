@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexMismatch, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.buckets import CHUNK, Tally, scope_number
+from crawler_dedup.index.buckets import CHUNK, Tally, hash_scope
 from crawler_dedup.index.catalogue import Catalogue
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.store import Store
@@ -439,7 +439,7 @@ def is_empty(store: Store) -> bool:
     catalogue = Catalogue(store.environment)
     with store.environment.read() as txn:
         tallies = [buckets.tally(txn) for buckets in (catalogue.tables, catalogue.representatives)]
-        return tallies == [Tally(), Tally()] and not catalogue.records.count(txn) + catalogue.records.keys_count(txn)
+        return tallies == [Tally(), Tally()] and not catalogue.records.count(txn) + catalogue.records.count_keys(txn)
 
 
 def keep(opened: Deduplicator) -> None:
@@ -545,10 +545,10 @@ def test_a_hot_key_costs_a_bounded_number_of_reads(opened: Deduplicator, store: 
     lookup, catalogue = Lookup(scheme), Catalogue(store.environment)
     keys = np.repeat(np.array(lookup.keys(page), dtype=np.uint64), hot)
     others = np.random.default_rng(1).integers(0, 2**64, len(keys), dtype=np.uint64)
-    store.environment.write(lambda txn: catalogue.tables.insert_many(txn, scope_number(""), keys, others))
+    store.environment.write(lambda txn: catalogue.tables.insert_many(txn, hash_scope(""), keys, others))
     with store.environment.read() as txn:
         counting: Any = Counting(txn)
-        filed = catalogue.filed(counting, "", lookup.probes(page), lookup.bucket_limit)
+        filed = catalogue.read_buckets(counting, "", lookup.probes(page), lookup.bucket_limit)
     buckets = len(lookup.keys(page))
     if lookup.bucket_limit is None:
         assert scheme.name == "simhash"  # exact, whatever it costs

@@ -1,4 +1,4 @@
-"""For the tests of the index: signatures, what brute force finds among them, the plainest judge, programs to kill."""
+"""For the tests of the index: signatures, what brute force finds among them, the plainest matcher, programs to kill."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from crawler_dedup import Decision, Match, SignedPage, Verdict
 from crawler_dedup.hamming import SignatureMatch, distance
 from crawler_dedup.index.store import Store
-from crawler_dedup.index.verdicts import Visit
+from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import SimHash
 
@@ -121,7 +121,7 @@ FILING = Lookup(SimHash())
 
 
 class ByDistance(Lookup):
-    """The plainest judge: what is within the distance is a duplicate."""
+    """The plainest matcher: what is within the distance is a duplicate."""
 
     def __init__(self, max_distance: int = 3) -> None:
         super().__init__(SimHash(max_distance))
@@ -130,7 +130,7 @@ class ByDistance(Lookup):
     def learn(self, page: SignedPage) -> None:
         pass
 
-    def to_keep(self, page: SignedPage) -> SignedPage:
+    def trim(self, page: SignedPage) -> SignedPage:
         return page
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
@@ -150,17 +150,17 @@ def page(number: int, signature: int, scope: str = "") -> SignedPage:
     return SignedPage(key=str(number), url=f"http://example.com/{number}", scope=scope, signature=signature)
 
 
-_NOBODY = Visit()
+_NOBODY = OfferTerms()
 
 
-def settle(store: Store, number: int, claim: int = 0, visit: Visit = _NOBODY) -> bool:
+def settle(store: Store, number: int, claim: int = 0, terms: OfferTerms = _NOBODY) -> bool:
     """Say that page *number* was handled."""
-    return store.end_claim(_decision(number, claim), ByDistance(), visit, settled=True, urgent=True).result()
+    return store.end_claim(_decision(number, claim), ByDistance(), terms, settled=True, urgent=True).result()
 
 
-def release(store: Store, number: int, claim: int = 0, visit: Visit = _NOBODY) -> bool:
+def release(store: Store, number: int, claim: int = 0, terms: OfferTerms = _NOBODY) -> bool:
     """Say that page *number* was not handled."""
-    return store.end_claim(_decision(number, claim), ByDistance(), visit, settled=False, urgent=True).result()
+    return store.end_claim(_decision(number, claim), ByDistance(), terms, settled=False, urgent=True).result()
 
 
 def _decision(number: int, claim: int) -> Decision:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.cli import app
-from crawler_dedup.journal.writer import Entry, Event, Journal, Line, entry_of, read
+from crawler_dedup.journal.writer import Entry, Event, JournalWriter, Line, entry_of, read
 
 FIRST = "journal-2026-11-21T18-00-00.jsonl"
 SECOND = "journal-2026-11-21T19-00-00.jsonl"
@@ -84,7 +84,7 @@ def note(
 
 def write(path: Path, entries: Iterable[Entry]) -> None:
     """Append *entries* to a journal."""
-    journal = Journal(path, 1 << 30)
+    journal = JournalWriter(path, 1 << 30)
     for entry in entries:
         journal.write(entry)
     journal.close()
