@@ -15,7 +15,8 @@ from crawler_dedup.cli.settings import Settings
 from crawler_dedup.cli.terminal import number_of, told_errors
 from crawler_dedup.cli.values import duration, run_of
 from crawler_dedup.errors import DedupError
-from crawler_dedup.journal.reader import DUPLICATES, Selection, sample
+from crawler_dedup.journal.entry import DUPLICATES
+from crawler_dedup.journal.reader import Selection, sample
 from crawler_dedup.rules import table
 from crawler_dedup.urls import host_of
 

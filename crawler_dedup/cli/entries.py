@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crawler_dedup.cli.terminal import printable
+from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals
-from crawler_dedup.journal.writer import Entry
 
 
 def figures(entry: Entry) -> str:

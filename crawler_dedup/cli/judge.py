@@ -26,8 +26,8 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.corpus import unpacked
 from crawler_dedup.inspection.fetching import fetch
+from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Address, sample
-from crawler_dedup.journal.writer import Entry
 from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.signer import Signer, config_from_spec
 

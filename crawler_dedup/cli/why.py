@@ -22,7 +22,7 @@ from crawler_dedup.inspection.compare import Examined, examine
 from crawler_dedup.inspection.corpus import unpacked
 from crawler_dedup.inspection.fetching import fetch
 from crawler_dedup.inspection.why import Case, Findings, inquire
-from crawler_dedup.journal.writer import Entry
+from crawler_dedup.journal.entry import Entry
 from crawler_dedup.rules.table import Pair
 from crawler_dedup.signing.signer import Signer, config_from_spec
 
@@ -154,7 +154,7 @@ def _tell_duplicates(case: Case, url: str, listed: int | None) -> None:
 def _show(case: Case, found: Findings, config: Config, *, fetches: bool) -> None:
     """Where the page and the one that stands for it differ, if that can be had."""
     last = case.last
-    if case.kept is not None or last is None or last.event not in ("drop", "mark"):
+    if case.kept is not None or last is None or not last.is_duplicate:
         if fetches:
             typer.echo("No other page stands for it: there is nothing to hold it together with.")
         return

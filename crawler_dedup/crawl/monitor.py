@@ -23,7 +23,8 @@ from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.engine import DATA_FILE
-from crawler_dedup.journal.writer import Event, JournalWriter, entry_of
+from crawler_dedup.journal.entry import Event, entry_of
+from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_of
 

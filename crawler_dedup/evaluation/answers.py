@@ -12,8 +12,8 @@ from xxhash import xxh3_64_hexdigest
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.counts import Share
 from crawler_dedup.evaluation.labelled import Document, LabelledPair
+from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Selection
-from crawler_dedup.journal.writer import Entry
 from crawler_dedup.urls import host_of
 
 _ANSWERS = "answers.jsonl"

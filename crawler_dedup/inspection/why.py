@@ -8,8 +8,8 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.maintenance import Advance
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
-from crawler_dedup.journal.reader import DUPLICATES, Address, Journals, find_duplicates
-from crawler_dedup.journal.writer import Entry
+from crawler_dedup.journal.entry import Entry
+from crawler_dedup.journal.reader import Address, Journals, find_duplicates
 from crawler_dedup.rules.sites import Sites
 from crawler_dedup.urls import host_of, without_credentials
 
@@ -79,7 +79,7 @@ def inquire(url: str, pages: Store, journals: Journals, advance: Advance) -> Fin
     for entry in journals.entries():
         if entry.url == url and entry.event != "watchdog":
             found.case(entry.scope).add(entry)
-        elif entry.kept_url == url and entry.event in DUPLICATES:
+        elif entry.kept_url == url and entry.is_duplicate:
             found.case(entry.scope)
         resembling.look(entry.url)
     _look_into_index(found, resembling, pages, advance)

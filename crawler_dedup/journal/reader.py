@@ -1,4 +1,4 @@
-"""What earlier crawls have noted: the journals of an index, read together."""
+"""Reading journals: the lines of one, or those of an index together, selected and sampled."""
 
 from __future__ import annotations
 
@@ -8,20 +8,66 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from glob import escape, glob
+from operator import itemgetter
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
-from crawler_dedup.journal.writer import Entry, Event, numbered, read
+from crawler_dedup.errors import DedupError
+from crawler_dedup.journal.entry import VERSION, Entry, Event
+from crawler_dedup.journal.writer import numbered
 from crawler_dedup.urls import is_of_host
-
-DUPLICATES: tuple[Event, ...] = ("drop", "mark")
-"""Events of pages that were dropped, or that would have been."""
 
 _NUMBER = re.compile(r"(\d+)")
 _FOLLOWING = re.compile(r"\.(\d+)(\.[^./]*)?$")
 _ANY = "\0"  # stands in no path
 _OF_THE_INDEX = (".mdb", ".lock")
+
+
+class Line(msgspec.Struct):
+    """A line of a file: its number from 1, and its entry, or ``None`` if it cannot be read."""
+
+    number: int
+    entry: Entry | None
+
+
+def read(path: Path) -> Iterator[Line]:
+    """Read the lines of one file. A line that was cut in half, or is none, comes with ``None`` for its entry.
+
+    Raises:
+        DedupError: the file cannot be read, or was written by a version with another schema.
+    """
+    decode = msgspec.json.Decoder(Entry).decode
+    try:
+        with path.open("rb") as file:
+            for number, content in enumerate(file, 1):
+                try:
+                    entry = decode(content)
+                except (msgspec.DecodeError, UnicodeDecodeError):
+                    entry = None
+                version = _version_of(content) if entry is None else entry.version
+                if version != VERSION:
+                    age = "a later" if version > VERSION else "an older"
+                    raise DedupError(
+                        f"{path}, line {number}, was written by {age} version of crawler-dedup: schema {version}; this one"
+                        f" reads {VERSION}."
+                    )
+                yield Line(number, entry)
+    except OSError as error:
+        raise DedupError(f"{path} cannot be read: {error}") from None
+
+
+class _Versioned(msgspec.Struct):
+    version: int = VERSION
+
+
+def _version_of(content: bytes) -> int:
+    """Return the schema of a line that cannot be decoded; of what is no entry of any version, this one."""
+    try:
+        return msgspec.json.decode(content, type=_Versioned).version
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return VERSION
 
 
 class Journals:
@@ -33,21 +79,21 @@ class Journals:
     """
 
     def __init__(self, files: Iterable[Path]) -> None:
-        self.files = sorted(set(files), key=_natural)
+        self.files = sorted(set(files), key=_sort_key)
         self.damaged: Counter[Path] = Counter()
 
     @classmethod
     def beside(cls, directory: Path, name: str) -> Journals:
-        """Those of the index in *directory*, where ``DEDUP_JOURNAL`` is *name*."""
+        """Find those of the index in *directory*, where ``DEDUP_JOURNAL`` is *name*."""
         if not name:
             return cls(())
         path = str(directory / (name % {"time": _ANY, "name": _ANY}))
-        patterns = (escape(one).replace(_ANY, "*") for one in (path, numbered(path, _ANY)))
-        found = (Path(one) for pattern in patterns for one in glob(pattern))
-        return cls(one for one in found if one.is_file() and one.suffix not in _OF_THE_INDEX)
+        patterns = (escape(name).replace(_ANY, "*") for name in (path, numbered(path, _ANY)))
+        files = (Path(name) for pattern in patterns for name in glob(pattern))
+        return cls(file for file in files if file.is_file() and file.suffix not in _OF_THE_INDEX)
 
     def entries(self) -> Iterator[Entry]:
-        """All that can be read.
+        """Yield all entries that can be read.
 
         Raises:
             DedupError: a file cannot be opened, or was written by a version with another schema.
@@ -90,22 +136,22 @@ class Selection:
 
 
 def sample(entries: Iterable[Entry], size: int, source: random.Random) -> list[Entry]:
-    """*size* of *entries*, each as likely as any other, in the order in which they come. Keeps no more in memory."""
+    """Draw *size* of *entries*, each as likely as any other, in the order in which they come. Keeps no more in memory."""
     drawn: list[tuple[int, Entry]] = []
     for number, entry in enumerate(entries):
         if number < size:
             drawn.append((number, entry))
         elif (place := source.randrange(number + 1)) < size:  # algorithm R (Vitter 1985, section 2)
             drawn[place] = number, entry
-    return [entry for _, entry in sorted(drawn, key=lambda one: one[0])]
+    return [entry for _, entry in sorted(drawn, key=itemgetter(0))]
 
 
 Address = tuple[str, str]
-"""Of a page: its scope, and its URL."""
+"""The scope and the URL of a page."""
 
 
 def find_duplicates(journals: Journals, is_meant: Callable[[Address], bool]) -> dict[Address, Entry]:
-    """The pages for which kept ones stand that are meant: the last entry of each, without its text.
+    """Find the pages for which kept ones stand that are meant: the last entry of each, without its text.
 
     Of a page for which another one stands by now there is none. Reads the journals twice.
 
@@ -114,17 +160,17 @@ def find_duplicates(journals: Journals, is_meant: Callable[[Address], bool]) -> 
     """
     last: dict[Address, Entry] = {}
     for entry in journals.entries():
-        if entry.event in DUPLICATES and is_meant((entry.scope, entry.kept_url)):
+        if entry.is_duplicate and is_meant((entry.scope, entry.kept_url)):
             last[entry.scope, entry.url] = replace(entry, text=b"")
     for entry in journals.entries():
         address = entry.scope, entry.url
-        if entry.event in DUPLICATES and address in last and entry.time >= last[address].time:
+        if entry.is_duplicate and address in last and entry.time >= last[address].time:
             last[address] = replace(entry, text=b"")
     return {address: entry for address, entry in last.items() if is_meant((entry.scope, entry.kept_url))}
 
 
-def _natural(path: Path) -> tuple[list[str | int], int]:
-    """The first file of a journal, then ``….2.jsonl``."""
+def _sort_key(path: Path) -> tuple[list[str | int], int]:
+    """Sort the first file of a journal before ``….2.jsonl``, and numbers in names by their size."""
     following = _FOLLOWING.search(path.name)
     name = str(path.with_name(_FOLLOWING.sub(r"\2", path.name)))
     parts: list[str | int] = [int(part) if part.isdecimal() else part for part in _NUMBER.split(name)]

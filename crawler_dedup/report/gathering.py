@@ -9,8 +9,8 @@ from crawler_dedup.hamming import BITS
 from crawler_dedup.index.maintenance import Advance
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
+from crawler_dedup.journal.entry import Entry, Event
 from crawler_dedup.journal.reader import Journals
-from crawler_dedup.journal.writer import Entry, Event
 from crawler_dedup.report.figures import (
     Count,
     Crossing,

@@ -15,7 +15,8 @@ from crawler_dedup.cli.evaluated import shown
 from crawler_dedup.evaluation.answers import Answers
 from crawler_dedup.evaluation.counts import Share
 from crawler_dedup.evaluation.labelled import read_body, read_folder
-from crawler_dedup.journal.reader import DUPLICATES, Selection
+from crawler_dedup.journal.entry import DUPLICATES
+from crawler_dedup.journal.reader import Selection
 from tests.support.crawling import Answer, Site, article, html, run_scrapy
 from tests.support.noting import FIRST, SECOND, entries_of, invoke, note, said, write
 

@@ -15,8 +15,8 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.index.store import Store
 from crawler_dedup.inspection.why import Findings, inquire
+from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals
-from crawler_dedup.journal.writer import Entry
 from crawler_dedup.signing.schemes import NAMES
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from tests.crawl.test_startup import ADDON, project

@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crawler_dedup.crawl.filenames import safe_name
-from crawler_dedup.journal.reader import Journals
-from crawler_dedup.journal.writer import read
+from crawler_dedup.journal.reader import Journals, read
 from tests.crawl.test_journalfeed import STORAGES, STORING
 from tests.support.crawling import Site, article, html, run_script
 

@@ -16,8 +16,7 @@ from scrapy.settings import Settings
 from crawler_dedup import Config, ConfigError
 from crawler_dedup.crawl import journalfeed
 from crawler_dedup.crawl.journalfeed import JournalFeed
-from crawler_dedup.journal.reader import Journals
-from crawler_dedup.journal.writer import read
+from crawler_dedup.journal.reader import Journals, read
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_scrapy, run_script
 
 PAGES = {

@@ -10,8 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.journal.reader import DUPLICATES, Journals, Selection, find_duplicates, sample
-from crawler_dedup.journal.writer import Entry, Event, JournalWriter
+from crawler_dedup.journal.entry import DUPLICATES, Entry, Event
+from crawler_dedup.journal.reader import Journals, Selection, find_duplicates, sample
+from crawler_dedup.journal.writer import JournalWriter
 from tests.support.noting import FIRST, SECOND, write
 
 DEFAULT = "journal-%(time)s.jsonl"

@@ -15,14 +15,16 @@ from crawler_dedup import Config, ConfigError
 from crawler_dedup.decision import Decision, Match, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal import writer
-from crawler_dedup.journal.writer import Entry, JournalWriter, entry_of, read
+from crawler_dedup.journal.entry import Entry, Event, entry_of
+from crawler_dedup.journal.reader import read
+from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
 
 PAGE = SignedPage("http://a/2", "http://a/2", "site", title="A title, ein Titel, 标题", size=1234, link_count=7)
 
 
-def entry(number: int = 0, event: writer.Event = "drop") -> Entry:
+def entry(number: int = 0, event: Event = "drop") -> Entry:
     match = Match("alike", 3, 0.91, 0.95)
     decision = Decision(Verdict.DUPLICATE, f"http://a/{number}", "k", "site", duplicate_of="http://a/1", match=match)
     return entry_of(event, decision, PAGE, run=0xABC, spider="site")

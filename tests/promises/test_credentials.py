@@ -18,7 +18,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.records import Record, decode, encode
-from crawler_dedup.journal.writer import Entry
+from crawler_dedup.journal.entry import Entry
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_of
 from tests.support.crawling import Crawl, Site, article, html, redirect, run_script

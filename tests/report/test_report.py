@@ -24,8 +24,9 @@ from crawler_dedup.hamming import distance
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
+from crawler_dedup.journal.entry import Entry, Event, entry_of
 from crawler_dedup.journal.reader import Journals
-from crawler_dedup.journal.writer import Entry, Event, JournalWriter, entry_of
+from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.report import Figures, gather, render
 from crawler_dedup.report.figures import Bucket, Count, Pages
 from crawler_dedup.report.heaviest import Heaviest

@@ -12,7 +12,9 @@ from typer.testing import CliRunner, Result
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.cli import app
-from crawler_dedup.journal.writer import Entry, Event, JournalWriter, Line, entry_of, read
+from crawler_dedup.journal.entry import Entry, Event, entry_of
+from crawler_dedup.journal.reader import Line, read
+from crawler_dedup.journal.writer import JournalWriter
 
 FIRST = "journal-2026-11-21T18-00-00.jsonl"
 SECOND = "journal-2026-11-21T19-00-00.jsonl"
