@@ -16,8 +16,8 @@ from trafilatura.deduplication import Simhash as TrafilaturaSimhash
 
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation.contest import Contestant, OfScheme
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.schemes.minhash import MinHash as OurMinHash
-from crawler_dedup.signing.schemes.scheme import Numbers
 from crawler_dedup.signing.text import Text
 
 PERMUTATIONS = 128

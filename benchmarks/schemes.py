@@ -33,9 +33,9 @@ from crawler_dedup.evaluation import contest, pairs
 from crawler_dedup.evaluation.contest import Standing
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.labelled import read_folder
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing import schemes
 from crawler_dedup.signing.schemes.minhash import MinHash
-from crawler_dedup.signing.schemes.scheme import Numbers
 from crawler_dedup.signing.schemes.shingling import Shingling
 from crawler_dedup.signing.text import Text
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -23,6 +23,7 @@ from crawler_dedup.rules.sites import Sites
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.logs import logger_of
 
 logger = logger_of(__name__)
@@ -222,7 +223,7 @@ class Deduplicator:
         """
         self._stored_until = until
 
-    def tidy(self, advance: Callable[[int], None] = lambda _: None) -> int:
+    def tidy(self, advance: Advance = ignore_progress) -> int:
         """Remove pages that expired, and what runs that have died may have lost; returns how many.
 
         They stand for nothing even before. *advance* is called with numbers of pages that were looked at.

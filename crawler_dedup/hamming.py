@@ -15,6 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+Numbers = NDArray[np.uint64]
+"""64-bit numbers: signatures, hashes, or keys of buckets."""
+
 BITS = 64
 _TAG_SHIFT = 40
 _BlockRange = tuple[int, int]
@@ -67,7 +70,7 @@ class Design:
             keys.append(key)
         return keys
 
-    def keys_of_many(self, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def keys_of_many(self, signatures: Numbers) -> Numbers:
         """:meth:`keys` of each of *signatures* (n,): uint64, shape (n, tables)."""
         keys = np.empty((len(signatures), self.tables), dtype=np.uint64)
         for table, pieces in enumerate(self._pieces):
@@ -113,7 +116,7 @@ class Design:
 _NEIGHBOURS = (0, *(1 << bit for bit in range(16)))
 
 
-def near(signature: int, filed: NDArray[np.uint64], max_distance: int) -> list[SignatureMatch]:
+def near(signature: int, filed: Numbers, max_distance: int) -> list[SignatureMatch]:
     """Of the *filed* signatures those within *max_distance*, nearest first, each once."""
     distances = np.bitwise_count(filed ^ np.uint64(signature))
     within = (distances <= max_distance).nonzero()[0]
@@ -121,6 +124,15 @@ def near(signature: int, filed: NDArray[np.uint64], max_distance: int) -> list[S
         return []
     found = set(zip(distances[within].tolist(), filed[within].tolist(), strict=True))
     return [SignatureMatch(*pair) for pair in sorted(found)]
+
+
+def mix_bits(numbers: Numbers) -> Numbers:
+    """Make each number another one, one to one, in which every bit depends on every bit (the finaliser of MurmurHash3)."""
+    mixed = numbers ^ numbers >> np.uint64(33)
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        mixed = mixed * np.uint64(factor)
+        mixed ^= mixed >> np.uint64(33)
+    return mixed
 
 
 def distance(a: int, b: int) -> int:

@@ -24,14 +24,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.index import durable
-from benchmarks.index.data import Signatures, clustered, fresh, neighbours, pages, questions
+from benchmarks.index.data import clustered, fresh, neighbours, pages, questions
 from benchmarks.index.designs import measured
 from benchmarks.index.lookups import Cold, cold, recalls, warm
 from benchmarks.index.peers import Compared, builders, compare
 from benchmarks.index.probe import probe
 from benchmarks.index.report import Report
 from crawler_dedup import PermutedIndex
-from crawler_dedup.hamming import MAX_DISTANCE
+from crawler_dedup.hamming import MAX_DISTANCE, Numbers
 from crawler_dedup.index.compaction import compact
 
 _SMALL = 1_000_000
@@ -167,7 +167,7 @@ def _of_signatures(plan: Plan, report: Report) -> None:
         report.note(f"warm look-up, k = {k}, p50 µs: {state} → after online → compacted", values)
 
 
-def _load(plan: Plan, signatures: Signatures, report: Report) -> float:
+def _load(plan: Plan, signatures: Numbers, report: Report) -> float:
     """Insert all at once; returns how many a second."""
     with PermutedIndex.open(plan.signatures) as index:
         start = time.perf_counter()
@@ -199,7 +199,7 @@ def _cold_row(one: Cold | None) -> tuple[str, ...]:
     return (f"{one.p50:,.0f}", f"{one.p99:,.0f}", f"{one.kilobytes:.0f}", one.drop)
 
 
-def _against_truth(plan: Plan, stored: Signatures, asked: list[int], report: Report) -> None:
+def _against_truth(plan: Plan, stored: Numbers, asked: list[int], report: Report) -> None:
     truths = {one: neighbours(stored, one, MAX_DISTANCE) for one in asked[: plan.recalled]}
     with PermutedIndex.open(plan.signatures) as index:
         found = list(recalls(index, truths))

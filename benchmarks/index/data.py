@@ -7,11 +7,10 @@ from hashlib import sha1
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crawler_dedup import SignedPage
+from crawler_dedup.hamming import Numbers
 
-Signatures = NDArray[np.uint64]
 Truths = dict[int, dict[int, int]]
 """For each signature that is asked for, its neighbours and their distances."""
 
@@ -21,7 +20,7 @@ _FRESH = 1 << 18
 _SPIKES = np.random.default_rng(64).integers(0, 1 << 64, 5, dtype=np.uint64)
 
 
-def clustered(size: int, seed: int | Sequence[int]) -> Signatures:
+def clustered(size: int, seed: int | Sequence[int]) -> Numbers:
     """*size* signatures: 30 % within distance 6 of an earlier one, 1 % on five values, the others uniform."""
     chance = np.random.default_rng(seed)
     signatures = np.empty(size, dtype=np.uint64)
@@ -33,7 +32,7 @@ def clustered(size: int, seed: int | Sequence[int]) -> Signatures:
     return signatures
 
 
-def _chunk(chance: np.random.Generator, earlier: Signatures, size: int) -> Signatures:
+def _chunk(chance: np.random.Generator, earlier: Numbers, size: int) -> Numbers:
     chunk = chance.integers(0, 1 << 64, size, dtype=np.uint64)
     kind = chance.random(size)
     if len(earlier):
@@ -44,11 +43,11 @@ def _chunk(chance: np.random.Generator, earlier: Signatures, size: int) -> Signa
     return chunk
 
 
-def _drawn(chance: np.random.Generator, signatures: Signatures, size: int) -> Signatures:
+def _drawn(chance: np.random.Generator, signatures: Numbers, size: int) -> Numbers:
     return signatures[chance.integers(0, len(signatures), size)]
 
 
-def flipped(chance: np.random.Generator, signatures: Signatures, most: int = 6) -> Signatures:
+def flipped(chance: np.random.Generator, signatures: Numbers, most: int = 6) -> Numbers:
     """*signatures*, each with 0 to *most* bits flipped."""
     flips = chance.integers(0, most + 1, len(signatures))
     for number in range(most):
@@ -57,7 +56,7 @@ def flipped(chance: np.random.Generator, signatures: Signatures, most: int = 6) 
     return signatures
 
 
-def questions(stored: Signatures, size: int, seed: int) -> list[int]:
+def questions(stored: Numbers, size: int, seed: int) -> list[int]:
     """What to ask for, in turn: a stored signature with up to six bits flipped, and a random one."""
     chance = np.random.default_rng(seed)
     asked = chance.integers(0, 1 << 64, size, dtype=np.uint64)
@@ -71,7 +70,7 @@ def fresh(*seed: int) -> Iterator[int]:
         yield from clustered(_FRESH, (*seed, number)).tolist()
 
 
-def neighbours(stored: Signatures, signature: int, most: int) -> dict[int, int]:
+def neighbours(stored: Numbers, signature: int, most: int) -> dict[int, int]:
     """Every one of *stored* within *most* bits, with its distance, by brute force: numpy looks at all."""
     found: dict[int, int] = {}
     for at in range(0, len(stored), _CHUNK):

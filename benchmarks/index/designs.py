@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.index.data import Signatures
 from benchmarks.index.lookups import warm
 from crawler_dedup import PermutedIndex
-from crawler_dedup.hamming import DESIGNS
+from crawler_dedup.hamming import DESIGNS, Numbers
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Measured:
     size: float
 
 
-def measured(folder: Path, stored: Signatures, asked: list[int], rounds: int) -> Iterator[Measured]:
+def measured(folder: Path, stored: Numbers, asked: list[int], rounds: int) -> Iterator[Measured]:
     """Load *stored* into an index of each design and look *asked* up."""
     for tables in DESIGNS:
         directory = folder / f"tables-{tables}"

@@ -14,9 +14,10 @@ import faiss
 import numpy as np
 import simhash
 
-from benchmarks.index.data import Signatures, Truths, neighbours
+from benchmarks.index.data import Truths, neighbours
 from benchmarks.index.probe import rss_anon
 from crawler_dedup import PermutedIndex
+from crawler_dedup.hamming import Numbers
 
 _SLICE = 1 << 22
 _ROUND_SECONDS = 2.0
@@ -58,7 +59,7 @@ class Compared:
     expected: int
 
 
-def builders(stored: Signatures, k: int, *, large: bool) -> Iterator[Callable[[], Peer]]:
+def builders(stored: Numbers, k: int, *, large: bool) -> Iterator[Callable[[], Peer]]:
     """What builds each peer, so that one is in memory at a time. *large*: also those that take long."""
     faiss.omp_set_num_threads(1)
     yield lambda: _faiss("faiss IndexBinaryMultiHash 4 × 16", _multi_hash(k), stored, k)
@@ -75,7 +76,7 @@ def _multi_hash(k: int) -> Any:
     return index
 
 
-def _faiss(name: str, index: Any, stored: Signatures, k: int) -> Peer:
+def _faiss(name: str, index: Any, stored: Numbers, k: int) -> Peer:
     before, start = rss_anon(), time.perf_counter()
     for at in range(0, len(stored), _SLICE):
         index.add(_codes(stored[at : at + _SLICE]))
@@ -90,11 +91,11 @@ def _faiss(name: str, index: Any, stored: Signatures, k: int) -> Peer:
     return Peer(name, lambda asked: ask_many([asked]), read, ask_many, seconds, rss_anon() - before)
 
 
-def _codes(signatures: Signatures) -> Any:
+def _codes(signatures: Numbers) -> Any:
     return signatures.view(np.uint8).reshape(-1, 8)
 
 
-def _simhash(stored: Signatures, k: int) -> Peer:
+def _simhash(stored: Numbers, k: int) -> Peer:
     logging.getLogger("simhash").setLevel(logging.ERROR)  # it warns of each large bucket
     before, start = rss_anon(), time.perf_counter()
     index = simhash.SimhashIndex([(str(one), simhash.Simhash(one)) for one in stored.tolist()], k=k)

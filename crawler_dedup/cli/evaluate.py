@@ -11,13 +11,14 @@ import typer
 
 from crawler_dedup.cli import evaluated
 from crawler_dedup.cli.settings import Settings, config_of
-from crawler_dedup.cli.terminal import Start, progress, told_errors
+from crawler_dedup.cli.terminal import progress, told_errors
 from crawler_dedup.config import PREFIX, Config, setting_name
 from crawler_dedup.evaluation import calibration, contest, curves, pairs
 from crawler_dedup.evaluation.calibration import THRESHOLDS, Grid
 from crawler_dedup.evaluation.labelled import read_folder
 from crawler_dedup.evaluation.pairs import Judged
 from crawler_dedup.signing.schemes import NAMES, scheme_of
+from crawler_dedup.system.callbacks import Start
 
 Folder = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Labelled pages (docs/evaluation.md).")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes that sign pages.")]

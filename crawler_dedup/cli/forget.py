@@ -14,13 +14,14 @@ from crawler_dedup.cli.drops import require_journal
 from crawler_dedup.cli.entries import damage
 from crawler_dedup.cli.place import Index, JournalFiles, Place, place_of
 from crawler_dedup.cli.settings import Settings
-from crawler_dedup.cli.terminal import Start, number_of, printable, progress, told_errors
+from crawler_dedup.cli.terminal import number_of, printable, progress, told_errors
 from crawler_dedup.cli.values import duration, run_of
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.journal.reader import Address, find_duplicates
 from crawler_dedup.signing.lookup import lookup_of
+from crawler_dedup.system.callbacks import Start
 from crawler_dedup.urls import is_of_host, without_credentials
 
 _SHOWN = 20

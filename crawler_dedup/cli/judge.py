@@ -19,17 +19,18 @@ from crawler_dedup.cli.entries import block, damage
 from crawler_dedup.cli.evaluated import shown
 from crawler_dedup.cli.place import Index, JournalFiles, Place, place_of
 from crawler_dedup.cli.settings import Settings
-from crawler_dedup.cli.terminal import Start, printable, progress, told_errors
+from crawler_dedup.cli.terminal import printable, progress, told_errors
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers, Copy
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.corpus import unpacked
 from crawler_dedup.inspection.fetching import fetch
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Address, sample
 from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.signer import Signer, config_from_spec
+from crawler_dedup.signing.storedtext import unpack_text
+from crawler_dedup.system.callbacks import Start
 
 
 def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
@@ -100,7 +101,7 @@ class _Desk:
         if self.fetches:
             new, kept = self._fetched(entry.url), self._fetched(entry.kept_url)
         else:
-            new, kept = Copy(text=unpacked(entry.text)), Copy(text=unpacked(record.page.text) if record else "")
+            new, kept = Copy(text=unpack_text(entry.text)), Copy(text=unpack_text(record.page.text) if record else "")
         if record is not None and record.filed > entry.seconds:
             typer.echo("  It has changed since; this is how it is now.")
         if new and kept:

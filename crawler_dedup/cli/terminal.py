@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
@@ -12,10 +12,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from crawler_dedup.errors import DedupError
+from crawler_dedup.system.callbacks import Advance, Start
 from crawler_dedup.urls import text_without_credentials
-
-Advance = Callable[[int], None]
-Start = Callable[[str, "int | None"], Advance]
 
 
 def printable(text: str) -> str:

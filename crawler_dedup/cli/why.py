@@ -19,12 +19,12 @@ from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import Examined, examine
-from crawler_dedup.inspection.corpus import unpacked
 from crawler_dedup.inspection.fetching import fetch
 from crawler_dedup.inspection.why import Case, Findings, inquire
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.rules.table import Pair
 from crawler_dedup.signing.signer import Signer, config_from_spec
+from crawler_dedup.signing.storedtext import unpack_text
 
 _LISTED = 10
 
@@ -162,7 +162,7 @@ def _show(case: Case, found: Findings, config: Config, *, fetches: bool) -> None
         _show_fetched(found, last, config)
         return
     record = case.representative
-    new, kept = unpacked(last.text), unpacked(record.page.text) if record is not None else ""
+    new, kept = unpack_text(last.text), unpack_text(record.page.text) if record is not None else ""
     if not (new and kept):
         typer.echo(
             "--fetch gets both pages again and shows where they differ (DEDUP_STORE_TEXT = True stores main texts)."

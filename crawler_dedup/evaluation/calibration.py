@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.pairs import Advance, Judged
+from crawler_dedup.evaluation.pairs import Judged
+from crawler_dedup.system.callbacks import Advance
 
 THRESHOLDS = ("max_distance", "min_resemblance", "min_coverage")
 """The settings that are chosen."""

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from crawler_dedup.config import MAP_SIZE, Config
 from crawler_dedup.evaluation.counts import Counts
@@ -22,7 +21,6 @@ from crawler_dedup.evaluation.edits import Edited, edited_sets, is_chinese
 from crawler_dedup.evaluation.labelled import LabelledSet
 from crawler_dedup.evaluation.pairs import (
     PARTS,
-    Advance,
     DocumentKey,
     Judged,
     SignedDocument,
@@ -32,13 +30,13 @@ from crawler_dedup.evaluation.pairs import (
     sign_documents,
     signer_of,
 )
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.buckets import Buckets
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.signedpage import Kind, Signature
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 from crawler_dedup.signing.text import Text
-
-Start = Callable[[str, "int | None"], Advance]
+from crawler_dedup.system.callbacks import Advance, Start
 
 _PASSAGES = 20_000
 _PASSAGES_A_PAGE = 8
@@ -192,8 +190,8 @@ def _sign(name: str, config: Config, make: Make, raw: str) -> _Timed | None:
 
 
 class _Made(NamedTuple):
-    numbers: NDArray[np.uint64]
-    keys: NDArray[np.uint64]
+    numbers: Numbers
+    keys: Numbers
     queries: list[Signature]
 
 
@@ -308,7 +306,7 @@ def _lookup_micros(scheme: Scheme, make: Callable[[int], _Made], pages: int, job
     return _MICRO * median(seconds)
 
 
-def _timed_lookup(scheme: Scheme, query: Callable[..., NDArray[np.uint64]], signature: Signature) -> float:
+def _timed_lookup(scheme: Scheme, query: Callable[..., Numbers], signature: Signature) -> float:
     begun = time.perf_counter()
     scheme.near(signature, query(scheme.probes(signature), scheme.bucket_limit))
     return time.perf_counter() - begun

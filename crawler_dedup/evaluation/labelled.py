@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import gzip
 import html
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from crawler_dedup.errors import DedupError
+from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
 
 _PAIRS = "pairs.jsonl"
 _DOCUMENTS = "docs.jsonl"
@@ -117,9 +116,9 @@ def read_body(folder: Path, document: Document) -> bytes:
         return f"<html><head><meta charset='utf-8'></head><body>{''.join(paragraphs)}</body></html>".encode()
     path = folder / document.html
     try:
-        body = path.read_bytes()
-        return gzip.decompress(body) if path.suffix == ".gz" else body
-    except (OSError, EOFError, zlib.error) as error:
+        with open_maybe_gzipped(path) as file:
+            return file.read()
+    except (OSError, *GZIP_ERRORS) as error:
         raise DedupError(f"{path} cannot be read: {error}") from None
 
 
@@ -168,11 +167,11 @@ def _lines(path: Path, kind: type[_Line]) -> Iterator[tuple[int, _Line]]:
     decoder = msgspec.json.Decoder(kind)
     number = 0
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with open_maybe_gzipped(path) as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield number, decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DedupError(f"{path}, line {number}: {error}") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+    except GZIP_ERRORS as error:
         raise DedupError(f"{path} cannot be read: {error}") from None

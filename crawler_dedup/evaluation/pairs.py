@@ -29,6 +29,7 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.system.callbacks import Advance
 
 SHORT = 250
 """Characters of own text below which a pair counts as short."""
@@ -36,7 +37,6 @@ SHORT = 250
 _OPENING_CHARS = 100
 _CHUNK = 8  # documents that a process takes at a time: few, so that all end together
 
-Advance = Callable[[int], None]
 DocumentKey = tuple[str, str]
 """Name of a set, identifier in it."""
 _In = TypeVar("_In")

@@ -12,12 +12,10 @@ from itertools import islice, pairwise
 
 import lmdb
 import numpy as np
-from numpy.typing import NDArray
 from xxhash import xxh32_intdigest
 
 from crawler_dedup.errors import IndexDamaged
-
-Keys = NDArray[np.uint64]
+from crawler_dedup.hamming import Numbers, mix_bits
 
 _PAYLOAD = np.dtype("<u8")
 FIRST = 2008
@@ -54,7 +52,7 @@ class Buckets:
             for key in keys:
                 _append(cursor, _name(scope, key), content)
 
-    def insert_many(self, txn: lmdb.Transaction, scope: int, keys: Keys, payloads: Keys) -> None:
+    def insert_many(self, txn: lmdb.Transaction, scope: int, keys: Numbers, payloads: Numbers) -> None:
         """File each of *payloads* under the key beside it, as :meth:`insert`: uint64, shapes (n,).
 
         Bucket by bucket, which is many times faster than one by one.
@@ -68,7 +66,7 @@ class Buckets:
             for start, end in equal_ranges(keys):
                 _append(cursor, _name(scope, int(keys[start])), content[8 * start : 8 * end])
 
-    def query(self, txn: lmdb.Transaction, scope: int, probes: Iterable[int], limit: int | None = None) -> Keys:
+    def query(self, txn: lmdb.Transaction, scope: int, probes: Iterable[int], limit: int | None = None) -> Numbers:
         """All payloads under any of *probes*, joined; one that stands under several comes several times.
 
         Args:
@@ -105,7 +103,7 @@ class Buckets:
             for key in keys:
                 _remove(cursor, _name(scope, key), payload)
 
-    def items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, int, Keys]]:
+    def items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, int, Numbers]]:
         """(scope, key, payloads) of every chunk, in ascending order of scope and key.
 
         Raises:
@@ -126,7 +124,7 @@ class Buckets:
                     _payloads(chunk),
                 )
 
-    def salvage(self, txn: lmdb.Transaction) -> Iterator[Keys]:
+    def salvage(self, txn: lmdb.Transaction) -> Iterator[Numbers]:
         """All payloads, also of chunks that are damaged."""
         with txn.cursor(db=self.db) as cursor:
             for _, chunk in cursor:
@@ -159,7 +157,7 @@ def hash_scope(scope: str) -> int:
     return xxh32_intdigest(scope.encode("utf-8", "replace"))
 
 
-def equal_ranges(keys: Keys) -> Iterator[tuple[int, int]]:
+def equal_ranges(keys: Numbers) -> Iterator[tuple[int, int]]:
     """Yield start and end of each range of equal *keys*."""
     if len(keys):
         changes = (np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist()
@@ -180,7 +178,7 @@ def _damaged(name: bytes | memoryview, chunk: bytes | memoryview) -> IndexDamage
     return IndexDamaged(f"A bucket is damaged: chunk {bytes(name).hex()} of {len(chunk)} bytes.")
 
 
-def _payloads(content: bytes | memoryview) -> Keys:
+def _payloads(content: bytes | memoryview) -> Numbers:
     try:
         return np.frombuffer(content, dtype=_PAYLOAD)
     except ValueError:
@@ -263,11 +261,8 @@ class Tally:
         return Tally(self.entries + other.entries, (self.total + other.total) & (1 << 64) - 1)
 
 
-def tally(scopes: Keys | int, keys: Keys | int, payloads: Keys) -> Tally:
+def tally(scopes: Numbers | int, keys: Numbers | int, payloads: Numbers) -> Tally:
     """The :class:`Tally` of *payloads*, each filed under the scope and key beside it (arrays or one for all)."""
-    mixed = np.atleast_1d(np.asarray(scopes, dtype=np.uint64) ^ np.asarray(keys, dtype=np.uint64))
-    mixed = mixed * np.uint64(0x9E3779B97F4A7C15) + payloads
-    for _ in range(2):  # the finaliser of MurmurHash3
-        mixed = (mixed ^ mixed >> np.uint64(33)) * np.uint64(0xFF51AFD7ED558CCD)
-    mixed ^= mixed >> np.uint64(33)
-    return Tally(mixed.size, int(mixed.sum(dtype=np.uint64)))
+    buckets = np.atleast_1d(np.asarray(scopes, dtype=np.uint64) ^ np.asarray(keys, dtype=np.uint64))
+    hashes = mix_bits(buckets * np.uint64(0x9E3779B97F4A7C15) + payloads)
+    return Tally(hashes.size, int(hashes.sum(dtype=np.uint64)))

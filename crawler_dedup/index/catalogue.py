@@ -7,14 +7,14 @@ from typing import Protocol
 
 import lmdb
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.buckets import Buckets, count_chunks, hash_scope
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.records import Record, Records
 from crawler_dedup.index.runs import Runs
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.system.callbacks import Advance
 
 MAX_REPRESENTATIVES = 64
 """Pages that may stand under one signature. Further ones pass and are recorded, but stand for nothing: a spike (one
@@ -49,9 +49,7 @@ class Catalogue:
             )
         )
 
-    def read_buckets(
-        self, txn: lmdb.Transaction, scope: str, probes: Iterable[int], limit: int | None
-    ) -> NDArray[np.uint64]:
+    def read_buckets(self, txn: lmdb.Transaction, scope: str, probes: Iterable[int], limit: int | None) -> Numbers:
         """Return the signatures of *scope* in the buckets *probes*, of each bucket the first *limit* at least, or all."""
         return self.tables.query(txn, hash_scope(scope), probes, None if limit is None else count_chunks(limit))
 
@@ -63,7 +61,7 @@ class Catalogue:
                 yield number, record
 
     def sharing(
-        self, txn: lmdb.Transaction, probes: Sequence[int], choose: Callable[[NDArray[np.uint64]], Iterable[int]]
+        self, txn: lmdb.Transaction, probes: Sequence[int], choose: Callable[[Numbers], Iterable[int]]
     ) -> Iterator[Record]:
         """Yield the records, of every scope, under the signatures that *choose* picks of those in the buckets *probes*."""
         for scope in self.tables.scopes(txn):
@@ -87,7 +85,7 @@ class Catalogue:
         if not len(self.representatives.query(txn, scope, [page.signature])):
             self.tables.remove(txn, scope, filing.keys(page), page.signature)
 
-    def rebuild(self, txn: lmdb.Transaction, filing: Filing, advance: Callable[[int], None]) -> None:
+    def rebuild(self, txn: lmdb.Transaction, filing: Filing, advance: Advance) -> None:
         """Build everything else anew from the records."""
         for buckets in (self.tables, self.representatives):
             txn.drop(buckets.db, delete=False)

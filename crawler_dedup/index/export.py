@@ -19,11 +19,12 @@ from typing import IO, Annotated, NamedTuple
 import msgspec
 import numpy as np
 import zstandard
-from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.errors import ExportUnreadable
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import Header
+from crawler_dedup.system.files import open_replacement
 
 FORMAT = 3
 MAX_BLOCK_ROWS = 1 << 16
@@ -45,7 +46,7 @@ _LEVEL = 3
 class ExportBlock(NamedTuple):
     """Up to 65,536 signatures, ascending, and beside each the rest of its record (msgpack); none for bare signatures."""
 
-    signatures: NDArray[np.uint64]
+    signatures: Numbers
     rows: Sequence[bytes]
 
 
@@ -61,25 +62,16 @@ class _FileHeader(msgspec.Struct):
 
 
 def write_export(path: Path, header: Header, blocks: Iterable[ExportBlock]) -> int:
-    """Write an export; returns the number of signatures. A file that is there is replaced when all is written."""
-    unfinished = path.with_name(path.name + ".part")
+    """Write an export and return the number of signatures. A file that is there is replaced when all is written."""
     total = 0
-    try:
-        with unfinished.open("wb") as file:
-            file.write(_MAGIC)
-            _write_frame(file, _HEADER, msgspec.json.encode(_FileHeader(FORMAT, header)))
-            for block in chain.from_iterable(map(_pieces, blocks)):
-                packed = _Packed(len(block.signatures), _pack(block.signatures), list(block.rows))
-                _write_frame(
-                    file, _BLOCK, zstandard.ZstdCompressor(level=_LEVEL).compress(msgspec.msgpack.encode(packed))
-                )
-                total += packed.count
-            _write_frame(file, _END, total.to_bytes(8, "little"))
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with open_replacement(path) as file:
+        file.write(_MAGIC)
+        _write_frame(file, _HEADER, msgspec.json.encode(_FileHeader(FORMAT, header)))
+        for block in chain.from_iterable(map(_pieces, blocks)):
+            packed = _Packed(len(block.signatures), _pack(block.signatures), list(block.rows))
+            _write_frame(file, _BLOCK, zstandard.ZstdCompressor(level=_LEVEL).compress(msgspec.msgpack.encode(packed)))
+            total += packed.count
+        _write_frame(file, _END, total.to_bytes(8, "little"))
     return total
 
 
@@ -198,11 +190,11 @@ def _write_frame(file: IO[bytes], kind: bytes, content: bytes) -> None:
     file.write(content)
 
 
-def _pack(signatures: NDArray[np.uint64]) -> bytes:
+def _pack(signatures: Numbers) -> bytes:
     differences = np.diff(signatures, prepend=np.uint64(0)).astype("<u8")
     return differences.view(np.uint8).reshape(-1, 8).T.tobytes()
 
 
-def _unpack(packed: bytes) -> NDArray[np.uint64]:
+def _unpack(packed: bytes) -> Numbers:
     differences = np.frombuffer(packed, dtype=np.uint8).reshape(8, -1).T.copy().view("<u8").ravel()
     return np.cumsum(differences, dtype=np.uint64)

@@ -20,9 +20,9 @@ from crawler_dedup.index.export import Export, ExportBlock
 from crawler_dedup.index.permuted import PermutedIndex, tables_of
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
+from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.urls import name_without_credentials, without_credentials
 
-Advance = Callable[[int], None]
 FilingOf = Callable[[Mapping[str, str]], Filing]
 """Gives what files pages in an index, from the spec in its header."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from operator import index
@@ -13,17 +13,17 @@ from types import TracebackType
 
 import lmdb
 import numpy as np
-from numpy.typing import NDArray
 
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.hamming import DESIGNS, SignatureMatch, near
+from crawler_dedup.hamming import DESIGNS, Numbers, SignatureMatch, near
 from crawler_dedup.index.buckets import Buckets, Tally, equal_ranges, tally
 from crawler_dedup.index.engine import decode_number
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.header import Header
+from crawler_dedup.system.callbacks import Advance, ignore_progress
 
-Signatures = int | Iterable[int] | NDArray[np.uint64]
+Signatures = int | Iterable[int] | Numbers
 
 KIND = "signatures"
 _SCOPE = 0
@@ -118,7 +118,7 @@ class PermutedIndex:
             asked = self.environment.watch(_array(signatures).tolist())
             return [self._query(txn, signature, max_distance) for signature in asked]
 
-    def blocks(self, size: int) -> Iterator[NDArray[np.uint64]]:
+    def blocks(self, size: int) -> Iterator[Numbers]:
         """All signatures in ascending order, in arrays of up to *size*. One state of the index, while it goes on.
 
         Raises:
@@ -127,7 +127,7 @@ class PermutedIndex:
         with self.environment.read() as txn:
             yield from self._sorted_blocks(txn, size)
 
-    def verify(self, advance: Callable[[int], None] = lambda _: None) -> list[str]:
+    def verify(self, advance: Advance = ignore_progress) -> list[str]:
         """What is wrong with the index, a sentence each; empty if every signature stands in each table, once.
 
         *advance* is called with numbers of signatures that were looked at.
@@ -188,7 +188,7 @@ class PermutedIndex:
             signature, self._buckets.query(txn, _SCOPE, self._design.probes(signature, max_distance)), max_distance
         )
 
-    def _insert(self, txn: lmdb.Transaction, signatures: NDArray[np.uint64]) -> int:
+    def _insert(self, txn: lmdb.Transaction, signatures: Numbers) -> int:
         inserted = (
             self._insert_one(txn, int(signatures[0])) if len(signatures) == 1 else self._insert_many(txn, signatures)
         )
@@ -203,13 +203,13 @@ class PermutedIndex:
         self._buckets.insert(txn, _SCOPE, keys, signature)
         return 1
 
-    def _insert_many(self, txn: lmdb.Transaction, signatures: NDArray[np.uint64]) -> int:
+    def _insert_many(self, txn: lmdb.Transaction, signatures: Numbers) -> int:
         new = self._absent(txn, _distinct(signatures))
         for keys in self._design.keys_of_many(new).T:
             self._buckets.insert_many(txn, _SCOPE, keys, new)
         return len(new)
 
-    def _absent(self, txn: lmdb.Transaction, signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def _absent(self, txn: lmdb.Transaction, signatures: Numbers) -> Numbers:
         """Those of *signatures* (ascending, each once) that are not in the index: the first table tells."""
         keys = self._design.keys_of_many(signatures)[:, 0]
         absent = np.ones(len(signatures), dtype=bool)
@@ -220,7 +220,7 @@ class PermutedIndex:
                 absent[start:end] = filed.take(filed.searchsorted(asked), mode="clip") != asked
         return signatures[absent]
 
-    def _remove(self, txn: lmdb.Transaction, signatures: NDArray[np.uint64]) -> int:
+    def _remove(self, txn: lmdb.Transaction, signatures: Numbers) -> int:
         signatures = _distinct(signatures)
         there = np.setdiff1d(signatures, self._absent(txn, signatures), assume_unique=True)
         for signature in there.tolist():
@@ -235,7 +235,7 @@ class PermutedIndex:
         self._set_count(txn, 0)
         self._insert(txn, every)
 
-    def _sorted_blocks(self, txn: lmdb.Transaction, size: int) -> Iterator[NDArray[np.uint64]]:
+    def _sorted_blocks(self, txn: lmdb.Transaction, size: int) -> Iterator[Numbers]:
         waiting, count = [np.empty(0, dtype=np.uint64)], 0
         for bucket in self._sorted_buckets(txn):
             waiting.append(bucket)
@@ -248,9 +248,9 @@ class PermutedIndex:
         if count:
             yield np.concatenate(waiting)
 
-    def _sorted_buckets(self, txn: lmdb.Transaction) -> Iterator[NDArray[np.uint64]]:
+    def _sorted_buckets(self, txn: lmdb.Transaction) -> Iterator[Numbers]:
         """The first table's buckets, each sorted: its keys are the signatures' highest bits."""
-        bucket: list[NDArray[np.uint64]] = []
+        bucket: list[Numbers] = []
         before = 0
         for _, key, payloads in self.environment.watch(self._buckets.items(txn)):
             if key != before and bucket:
@@ -280,7 +280,7 @@ def tables_of(header: Header | None) -> int:
     return tables
 
 
-def _distinct(signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _distinct(signatures: Numbers) -> Numbers:
     """Ascending, each once: as numpy.unique, which is several times slower."""
     ascending = np.sort(signatures)
     first = np.ones(len(ascending), dtype=bool)
@@ -288,7 +288,7 @@ def _distinct(signatures: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return ascending[first]
 
 
-def _array(signatures: Signatures) -> NDArray[np.uint64]:
+def _array(signatures: Signatures) -> Numbers:
     """uint64, shape (n,). Raises :class:`TypeError` or :class:`ValueError` for what is no 64-bit signature."""
     if isinstance(signatures, np.ndarray):
         if signatures.dtype != np.uint64 or signatures.ndim != 1:

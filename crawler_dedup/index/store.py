@@ -10,11 +10,10 @@ from pathlib import Path
 
 import lmdb
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.catalogue import Catalogue, Filing
 from crawler_dedup.index.engine import KEEP_MAP_SIZE
 from crawler_dedup.index.environment import Environment
@@ -24,6 +23,7 @@ from crawler_dedup.index.runs import RunLock, wall_clock
 from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts, should_learn
 from crawler_dedup.index.verification import find_problems
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 KIND = "pages"
 
@@ -148,9 +148,7 @@ class Store:
         job = partial(self._end_claim, decision=decision, filing=filing, terms=terms, settled=settled)
         return self.environment.submit(job, urgent=urgent)
 
-    def forget(
-        self, select: Callable[[Record], bool], filing: Filing, advance: Callable[[int], None] = lambda _: None
-    ) -> int:
+    def forget(self, select: Callable[[Record], bool], filing: Filing, advance: Advance = ignore_progress) -> int:
         """Forget every page whose record *select* picks; returns how many.
 
         In transactions of a few hundred pages, so that a crawl can go on. *advance* is called with numbers of records
@@ -161,7 +159,7 @@ class Store:
             forgotten += self.environment.write(partial(self._forget, numbers=numbers, select=select, filing=filing))
         return forgotten
 
-    def _selected(self, select: Callable[[Record], bool], advance: Callable[[int], None]) -> Iterator[list[int]]:
+    def _selected(self, select: Callable[[Record], bool], advance: Advance) -> Iterator[list[int]]:
         """The numbers of the records that *select* picks, some hundred at a time."""
         picked: list[int] = []
         with self.environment.read() as txn:
@@ -174,7 +172,7 @@ class Store:
                     picked = []
         yield picked
 
-    def tidy(self, filing: Filing, max_age: int, advance: Callable[[int], None] = lambda _: None) -> int:
+    def tidy(self, filing: Filing, max_age: int, advance: Advance = ignore_progress) -> int:
         """Forget what stands for nothing any more: pages not visited for *max_age* seconds (0: whatever their age), and
         those that runs that have died may have lost. Returns how many."""
         dead = self.environment.write(self._catalogue.runs.find_dead)
@@ -208,7 +206,7 @@ class Store:
             while block := list(islice(wanted, size)):
                 yield block
 
-    def sharing(self, probes: Sequence[int], choose: Callable[[NDArray[np.uint64]], Iterable[int]]) -> list[Record]:
+    def sharing(self, probes: Sequence[int], choose: Callable[[Numbers], Iterable[int]]) -> list[Record]:
         """The records of handled pages, of every scope, under the signatures that *choose* picks of those in the
         buckets *probes*."""
         stands = self._stands()
@@ -231,7 +229,7 @@ class Store:
         """
         return self.environment.write(lambda txn: self._merge(txn, records, filing))
 
-    def verify(self, filing: Filing, advance: Callable[[int], None] = lambda _: None) -> list[str]:
+    def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
         """Hold every bucket against the records; returns what is wrong, a sentence each."""
         try:
             with self.environment.read() as txn:
@@ -239,7 +237,7 @@ class Store:
         except IndexUnusable as error:
             return [str(error)]
 
-    def repair(self, filing: Filing, advance: Callable[[int], None] = lambda _: None) -> None:
+    def repair(self, filing: Filing, advance: Advance = ignore_progress) -> None:
         """Make everything else anew from the records, in one transaction. Records that cannot be read are removed."""
         self.environment.write(lambda txn: self._catalogue.rebuild(txn, filing, advance))
 

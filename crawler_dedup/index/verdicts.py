@@ -9,10 +9,9 @@ from typing import Any, Protocol
 
 import lmdb
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.catalogue import Catalogue, Filing
 from crawler_dedup.index.records import Record, hash_page_key
 from crawler_dedup.index.runs import Fate, wall_clock
@@ -40,7 +39,7 @@ class Matcher(Filing, Protocol):
     def probes(self, page: SignedPage) -> Iterable[int]:
         """Return the buckets in which the candidates for *page* stand."""
 
-    def near(self, page: SignedPage, filed: NDArray[np.uint64]) -> Sequence[int]:
+    def near(self, page: SignedPage, filed: Numbers) -> Sequence[int]:
         """Return the signatures of *filed* that are candidates, each once, nearest first."""
 
     def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:

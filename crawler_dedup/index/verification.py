@@ -9,12 +9,13 @@ from itertools import islice
 
 import lmdb
 import numpy as np
-from numpy.typing import NDArray
 
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.buckets import Tally, hash_scope, tally
 from crawler_dedup.index.catalogue import Catalogue
 from crawler_dedup.index.records import Record
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.system.callbacks import Advance
 
 _SLICE = 10_000
 _Numbered = tuple[int, Record | None]
@@ -34,7 +35,7 @@ def find_problems(
     txn: lmdb.Transaction,
     catalogue: Catalogue,
     keys: Callable[[SignedPage], Sequence[int]],
-    advance: Callable[[int], None],
+    advance: Advance,
 ) -> list[str]:
     """Find what is wrong with an index, a sentence each.
 
@@ -95,5 +96,5 @@ def _check_records(
         findings.tables += tally(*map(_array, zip(*filed, strict=True)))
 
 
-def _array(numbers: Iterable[int]) -> NDArray[np.uint64]:
+def _array(numbers: Iterable[int]) -> Numbers:
     return np.array(list(numbers), dtype=np.uint64)

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-
-import zstandard
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.engine import DATA_FILE
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.storedtext import unpack_text
 from crawler_dedup.signing.text import Text
+from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
 
 _HTML = (".html", ".htm", ".html.gz", ".htm.gz")
 _PLAIN = (".txt", ".txt.gz")
 _BLOCK = 500
-_MAX_UNPACKED = 1 << 28
 _LOOKED_AT = 1024
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -54,7 +51,7 @@ def read_text(path: Path, signer: Signer) -> str:
     """
     name = path.name.lower()
     try:
-        with gzip.open(path) if name.endswith(".gz") else path.open("rb") as file:
+        with open_maybe_gzipped(path) as file:
             content = file.read(signer.config.max_bytes + 1)
         if len(content) > signer.config.max_bytes:
             raise BeyondLimits("too many bytes")
@@ -62,7 +59,7 @@ def read_text(path: Path, signer: Signer) -> str:
             return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DedupError(f"{path} is no text in UTF-8.") from None
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, *GZIP_ERRORS) as error:
         raise DedupError(f"{path} cannot be read: {error}") from None
     if b"\0" in content[:_LOOKED_AT] and not content.startswith(_UTF_16):
         raise DedupError(f"{path} is no HTML.")
@@ -81,22 +78,6 @@ def _in_index(directory: Path) -> Iterator[str]:
     try:
         for block in pages.records(_BLOCK, standing=True):
             for record in block:
-                yield unpacked(record.page.text)
+                yield unpack_text(record.page.text)
     finally:
         pages.close()
-
-
-def unpacked(text: bytes) -> str:
-    """A main text as the index and the journal store it; ``""`` if there is none, or it is damaged."""
-    if 0 < _unpacked_size(text) <= _MAX_UNPACKED:
-        with suppress(zstandard.ZstdError):
-            return zstandard.decompress(text).decode("utf-8", "replace")
-    return ""
-
-
-def _unpacked_size(packed: bytes) -> int:
-    """What a compressed text says of its size; 0 if it is damaged, or none."""
-    try:
-        return zstandard.frame_content_size(packed) if packed else 0
-    except zstandard.ZstdError:
-        return 0

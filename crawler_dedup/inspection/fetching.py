@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import threading
-import zlib
 from codecs import BOM_UTF8
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -20,6 +18,7 @@ from w3lib.encoding import html_to_unicode, http_content_type_encoding
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signing.parsing import is_charset
+from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
 
 _TIMEOUT = 30.0  # of a connection, and between two bytes
 _PATIENCE = 60.0
@@ -67,11 +66,11 @@ def load(where: str, url: str, max_bytes: int) -> Fetched:
         return fetch(where, max_bytes)
     path = Path(where)
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with open_maybe_gzipped(path) as file:
             return Fetched(url, file.read(max_bytes + 1))
     except FileNotFoundError:
         raise DedupError(f"{where} does not exist, and is no address (http://…, https://…).") from None
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, *GZIP_ERRORS) as error:
         raise DedupError(f"{where} cannot be read: {error}") from None
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.store import Store
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.schemes.pinyin import MAX_PAIRS, Pinyin
@@ -77,7 +78,7 @@ def sources(plain: str, scheme: Pinyin, store: Store) -> list[Source]:
     return sorted(found, key=lambda one: (-one.of_text, one.page.url))
 
 
-def _with_most_keys(filed: NDArray[np.uint64]) -> list[int]:
+def _with_most_keys(filed: Numbers) -> list[int]:
     numbers, hits = np.unique(filed, return_counts=True)
     order = np.argsort(-hits, kind="stable")[:MAX_SIGNATURES]
     chosen: list[int] = numbers[order][hits[order] >= _LEAST_KEYS].tolist()

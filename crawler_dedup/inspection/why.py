@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.maintenance import Advance
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Address, Journals, find_duplicates
 from crawler_dedup.rules.sites import Sites
+from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.urls import host_of, without_credentials
 
 _MOST_ENTRIES = 20

@@ -6,7 +6,6 @@ from collections import Counter, deque
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import BITS
-from crawler_dedup.index.maintenance import Advance
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.journal.entry import Entry, Event
@@ -28,6 +27,7 @@ from crawler_dedup.report.spread import Signatures
 from crawler_dedup.report.timeline import Timeline
 from crawler_dedup.signedpage import Kind
 from crawler_dedup.signing.schemes import SimHash
+from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import host_of
 
 HOSTS = 25
@@ -46,7 +46,7 @@ _SLICE = 1_000
 
 
 def gather(
-    store: Store, journals: Journals, run: str = "", advance: Advance = lambda _: None, read: Advance = lambda _: None
+    store: Store, journals: Journals, run: str = "", advance: Advance = ignore_progress, read: Advance = ignore_progress
 ) -> Figures:
     """Read *journals* and then the index.
 

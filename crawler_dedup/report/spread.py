@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.hamming import BITS
+from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.report.figures import Spread
 from crawler_dedup.signedpage import SignedPage
 
@@ -19,8 +19,6 @@ _HELD = 2_000_000
 _ASKED = 10_000
 _COMPARISONS = 2_000_000_000  # a few seconds
 
-_Numbers = NDArray[np.uint64]
-
 
 class Signatures:
     """The signatures of texts with their scopes: all, or of very many *held*, each as likely as any other."""
@@ -30,8 +28,8 @@ class Signatures:
         self._seen = 0
         self._source = np.random.default_rng(0)  # the same index, the same figures
         # 8 bytes each; grown by doubling
-        self._signatures: _Numbers = np.empty(1024, dtype=np.uint64)
-        self._scopes: _Numbers = np.empty(1024, dtype=np.uint64)
+        self._signatures: Numbers = np.empty(1024, dtype=np.uint64)
+        self._scopes: Numbers = np.empty(1024, dtype=np.uint64)
 
     def add(self, pages: Sequence[SignedPage]) -> None:
         """Hold *pages*."""
@@ -73,7 +71,7 @@ class Signatures:
             self._signatures = np.resize(self._signatures, wanted)
             self._scopes = np.resize(self._scopes, wanted)
 
-    def _nearest(self, signatures: _Numbers, scopes: _Numbers) -> NDArray[np.int64]:
+    def _nearest(self, signatures: Numbers, scopes: Numbers) -> NDArray[np.int64]:
         """The distance to the nearest other signature of the scope, of some; those that are alone are left out.
 
         Args:
@@ -105,7 +103,7 @@ def expected_leading(number: int) -> NDArray[np.float64]:
     return np.multiply(parts, np.where(number * half < 1e-4, few, exact), dtype=np.float64)
 
 
-def _leading(in_order: _Numbers) -> tuple[list[int], int]:
+def _leading(in_order: Numbers) -> tuple[list[int], int]:
     differing = in_order[1:] ^ in_order[:-1]
     unequal = differing[differing > 0]
     # Halves of 32 bits are exact as float64, of which frexp tells the leading bit.
@@ -114,7 +112,7 @@ def _leading(in_order: _Numbers) -> tuple[list[int], int]:
     return np.bincount(BITS - lengths, minlength=BITS).tolist(), len(differing) - len(unequal)
 
 
-def _interval(signatures: _Numbers) -> NDArray[np.int64]:
+def _interval(signatures: Numbers) -> NDArray[np.int64]:
     return (signatures >> np.uint64(BITS - INTERVALS.bit_length() + 1)).astype(np.int64)
 
 

@@ -20,9 +20,11 @@ import zstandard
 from numpy.typing import NDArray
 
 from crawler_dedup.errors import ConfigError
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.letters import LETTERS, NONE, letter_of_each, letters_of
 from crawler_dedup.signing.text import Text, hashes_of
+from crawler_dedup.system.files import open_replacement
 
 GENERAL = "general"
 SHINGLE = 5
@@ -36,8 +38,6 @@ _DOCUMENTS = 1_000_000
 _SLICE = 1_000
 _ERROR = COMMON / 10
 _MAX_BYTES = 1 << 30
-
-Hashes = NDArray[np.uint64]
 
 
 class _Packed(msgspec.Struct, array_like=True):
@@ -62,12 +62,12 @@ class Lexicon:
     """
 
     documents: int
-    words: Hashes
+    words: Numbers
     counts: NDArray[np.uint32]
-    shingles: Hashes
-    letters: Hashes
+    shingles: Numbers
+    letters: Numbers
 
-    def rarity(self, hashes: Hashes) -> NDArray[np.float64]:
+    def rarity(self, hashes: Numbers) -> NDArray[np.float64]:
         """Of each token its idf, log(documents / documents with it), as a share of the largest: 0 to 1.
 
         ``nan`` for a token that the collection does not have.
@@ -94,10 +94,9 @@ class Lexicon:
 
     def write(self, path: Path) -> None:
         """Store it; a file that is there is replaced when all is written. Raises :class:`OSError`."""
-        unfinished = path.with_name(path.name + ".part")
         packed = zstandard.ZstdCompressor(level=9, write_checksum=True).compress(self._packed())
-        unfinished.write_bytes(_MAGIC + packed)
-        unfinished.replace(path)
+        with open_replacement(path) as file:
+            file.write(_MAGIC + packed)
 
     def _packed(self) -> bytes:
         return msgspec.msgpack.encode(
@@ -154,7 +153,7 @@ class _Counts:
         self.missed = np.zeros(0)
         self._forgotten = 0.0
 
-    def add(self, documents: list[Hashes]) -> None:
+    def add(self, documents: list[Numbers]) -> None:
         new, counts = np.unique(np.concatenate(documents), return_counts=True)
         missed = np.full(len(new), self._forgotten)
         old = np.isin(new, self.hashes, assume_unique=True)

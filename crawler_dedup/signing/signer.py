@@ -16,7 +16,6 @@ from unicodedata import unidata_version
 
 import msgspec
 import numpy as np
-import zstandard
 from lxml import etree
 from lxml.html import HtmlElement
 from numpy.typing import NDArray
@@ -37,6 +36,7 @@ from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.paragraphs import MainText, paragraphs, shown_text_of, text_of, visible
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.sketch import set_digest, sketch
+from crawler_dedup.signing.storedtext import pack_text
 from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import MAX_CHARS, parts
 from crawler_dedup.urls import name_without_credentials, without_credentials
@@ -185,7 +185,7 @@ class Signer:
         outlinks = find_links(tree, page.url)
         page = msgspec.structs.replace(
             page,
-            text=_compressed(text) if self.config.store_text else b"",
+            text=pack_text(text) if self.config.store_text else b"",
             title=_title(tree),
             digest=hashlib.blake2b(body, digest_size=8).digest(),
             chars=main.size,
@@ -317,10 +317,6 @@ def _digest_of(texts: list[str]) -> bytes:
 def _storable(text: str) -> str:
     """*text* with lone surrogates written out: they stand in no UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _compressed(text: str) -> bytes:
-    return zstandard.ZstdCompressor().compress(text.encode("utf-8", "replace"))
 
 
 def _title(tree: HtmlElement) -> str:

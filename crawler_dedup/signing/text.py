@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.hamming import mix_bits
 from crawler_dedup.signing.features import CutHan, Features, cut, features, normalise, units
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing
@@ -66,7 +67,7 @@ class Text:
         rolled = np.zeros(count, dtype=np.uint64)
         for at in range(width):
             rolled = rolled * _STEP + hashes[at : at + count]
-        return np.unique(mixed(rolled))
+        return np.unique(mix_bits(rolled))
 
 
 def hashes_of(words: list[str]) -> NDArray[np.uint64]:
@@ -74,12 +75,3 @@ def hashes_of(words: list[str]) -> NDArray[np.uint64]:
     places = {word: place for place, word in enumerate(dict.fromkeys(words))}
     hashes = np.array([xxh3_64_intdigest(word.encode("utf-8", "replace")) for word in places], dtype=np.uint64)
     return hashes[np.fromiter(map(places.__getitem__, words), dtype=np.intp, count=len(words))]
-
-
-def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Each number as another one, one to one: every bit depends on every bit (the finaliser of MurmurHash3)."""
-    out = numbers ^ numbers >> np.uint64(33)
-    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
-        out = out * np.uint64(factor)
-        out ^= out >> np.uint64(33)
-    return out

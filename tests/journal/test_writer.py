@@ -194,8 +194,8 @@ def test_a_kill_loses_no_line_older_than_a_second(tmp_path: Path) -> None:
     code = f"""
 import time
 from pathlib import Path
-from tests.journal.test_writer import Journal, entry
-opened = Journal(Path({str(path)!r}), 1 << 30)
+from tests.journal.test_writer import JournalWriter, entry
+opened = JournalWriter(Path({str(path)!r}), 1 << 30)
 for number in range(10_000):
     opened.write(entry(number))
     print(number, time.time(), flush=True)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.hamming import mix_bits
 from crawler_dedup.signing.features import han_cutter
-from crawler_dedup.signing.text import Text, mixed
+from crawler_dedup.signing.text import Text
 
 SCRIPTS = "abé Ünıñ_3٣ б кот مُحَمَّ हिन्दी 한국 茶馆館々〇 かなー ｶﾞ ไทย့က ភា བོད …，！-?😀\n\u0301\u200d"
 SAMPLES = st.text(st.sampled_from(SCRIPTS), max_size=60)
@@ -127,12 +128,12 @@ def slow_shingles(units: list[str], width: int) -> list[int]:
 @given(st.lists(st.integers(0, _MASK)))
 def test_numbers_are_mixed_as_a_slow_reference_does_and_stay_as_they_were(numbers: list[int]) -> None:
     given_ = np.array(numbers, dtype=np.uint64)
-    assert mixed(given_).tolist() == [slow_mixed(number) for number in numbers]
+    assert mix_bits(given_).tolist() == [slow_mixed(number) for number in numbers]
     assert given_.tolist() == numbers
 
 
 def test_the_mixed_number_is_the_published_one() -> None:
-    assert mixed(np.array([0, 1], dtype=np.uint64)).tolist() == [0, 0xB456BCFC34C2CB2C]
+    assert mix_bits(np.array([0, 1], dtype=np.uint64)).tolist() == [0, 0xB456BCFC34C2CB2C]
 
 
 @given(SAMPLES, WIDTHS)
@@ -169,7 +170,7 @@ def test_a_shorter_text_is_one_shingle(raw: str) -> None:
 def test_shingles_of_one_unit_are_the_units_each_once() -> None:
     text = text_of("the tram, the tram and the 茶馆 茶館")
     assert len(text.shingles(1)) == len({"the", "tram", "and", "茶", "馆"})
-    assert set(text.shingles(1)) == set(mixed(text.unit_hashes))
+    assert set(text.shingles(1)) == set(mix_bits(text.unit_hashes))
 
 
 def test_the_order_of_units_tells_within_a_shingle_and_not_between_shingles() -> None:

@@ -7,7 +7,8 @@ from importlib.metadata import entry_points
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.signing.schemes.scheme import Agreement, Numbers, Scheme, ValueScheme, option
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.signing.schemes.scheme import Agreement, Scheme, ValueScheme, option
 from crawler_dedup.signing.schemes.simhash import SimHash
 
 __all__ = ["GROUP", "NAMES", "Agreement", "Numbers", "Scheme", "SimHash", "ValueScheme", "option", "scheme_of"]

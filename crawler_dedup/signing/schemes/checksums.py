@@ -10,8 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from crawler_dedup.signing.schemes.scheme import Agreement, Numbers, ValueScheme, option
-from crawler_dedup.signing.text import Text, mixed
+from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
+from crawler_dedup.signing.text import Text
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,11 @@ class Checksums(ValueScheme):
         """32 bits of each list; 0 where it is empty."""
         if not len(hashes):
             return b""
-        spread = mixed(hashes)
+        spread = mix_bits(hashes)
         into = (spread % np.uint64(self.lists)).astype(np.intp)
         sums = np.zeros(self.lists, dtype=np.uint64)
-        np.add.at(sums, into, mixed(spread))
-        return (mixed(sums) >> np.uint64(32)).astype("<u4").tobytes()
+        np.add.at(sums, into, mix_bits(spread))
+        return (mix_bits(sums) >> np.uint64(32)).astype("<u4").tobytes()
 
     def keys_of(self, value: bytes) -> Numbers:
         sums = np.frombuffer(value, dtype="<u4").astype(np.uint64)

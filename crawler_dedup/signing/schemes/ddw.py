@@ -16,9 +16,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.features import cut, features
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
-from crawler_dedup.signing.schemes.scheme import Agreement, Numbers, option
+from crawler_dedup.signing.schemes.scheme import Agreement, option
 from crawler_dedup.signing.text import Text
 
 _ROW = np.dtype([("term", "<u4"), ("weight", "<u2")])

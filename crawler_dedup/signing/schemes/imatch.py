@@ -12,9 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
-from crawler_dedup.signing.schemes.scheme import Agreement, Numbers, option
-from crawler_dedup.signing.text import Text, mixed
+from crawler_dedup.signing.schemes.scheme import Agreement, option
+from crawler_dedup.signing.text import Text
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,10 @@ class IMatch(LexicalScheme):
 
     def _digests(self, words: Numbers) -> Numbers:
         """Of the *words* that each lexicon has, the first of which has all; 0 where they are too few."""
-        seeded = mixed(words[None, :] ^ np.arange(self.lexica + 1, dtype=np.uint64)[:, None])
-        kept = mixed(seeded) >= np.uint64(int(self.drop * 2.0**64))
+        seeded = mix_bits(words[None, :] ^ np.arange(self.lexica + 1, dtype=np.uint64)[:, None])
+        kept = mix_bits(seeded) >= np.uint64(int(self.drop * 2.0**64))
         kept[0] = True
-        digests = mixed(np.where(kept, seeded, np.uint64(0)).sum(axis=1, dtype=np.uint64))
+        digests = mix_bits(np.where(kept, seeded, np.uint64(0)).sum(axis=1, dtype=np.uint64))
         digests[kept.sum(axis=1) < self.words] = 0
         return digests
 

@@ -13,9 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signing.schemes.minwise import agreeing_share, containment, one_permutation
-from crawler_dedup.signing.schemes.scheme import Agreement, Numbers, ValueScheme, option
-from crawler_dedup.signing.text import Text, mixed
+from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
+from crawler_dedup.signing.text import Text
 
 BINS = 128
 _FOUND = 0.95
@@ -71,7 +72,7 @@ class MinHash(ValueScheme):
         bands = minima[: BINS // rows * rows].reshape(-1, rows)
         hashed = np.zeros(len(bands), dtype=np.uint64)
         for row in range(rows):
-            hashed = mixed(hashed ^ bands[:, row])
+            hashed = mix_bits(hashed ^ bands[:, row])
         codes = (minima & np.uint64(0xFF)).astype(np.uint8)
         return _SIZE.pack(len(shingles)) + hashed.astype("<u4").tobytes() + codes.tobytes()
 

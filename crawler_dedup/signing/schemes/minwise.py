@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.signing.schemes.scheme import Numbers
-from crawler_dedup.signing.text import mixed
+from crawler_dedup.hamming import Numbers, mix_bits
 
 _STEP = 0x9E3779B97F4A7C15
 _ELEMENTS = 1024  # hashes, of all rounds of a pass, that are thrown into the bins at a time
@@ -34,7 +33,7 @@ def one_permutation(hashes: Numbers, bins: int) -> Numbers:
     first, rounds = 0, 1
     while not is_full.all():
         seeds = (np.arange(first, first + rounds, dtype=np.uint64) * np.uint64(_STEP))[:, None]
-        thrown = mixed(hashes[None, :] ^ seeds)
+        thrown = mix_bits(hashes[None, :] ^ seeds)
         into = thrown >> np.uint64(64 - width)
         order = (thrown >> np.uint64(_ROUND_BITS)) & ((np.uint64(1) << order_bits) - np.uint64(1))
         round_of = np.arange(rounds, dtype=np.uint64)[:, None]

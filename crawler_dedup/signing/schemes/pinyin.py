@@ -17,11 +17,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.letters import LETTERS, letters_of
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
-from crawler_dedup.signing.schemes.scheme import Agreement, Numbers, option
-from crawler_dedup.signing.text import Text, mixed
+from crawler_dedup.signing.schemes.scheme import Agreement, option
+from crawler_dedup.signing.text import Text
 
 CLASSES = 16
 LARGEST = 15
@@ -121,7 +122,7 @@ class Pinyin(LexicalScheme):
     def probes_of(self, value: bytes) -> Numbers:
         keys = np.unique(self.keys_of_windows(self.rolling(value)))
         if len(keys) > MAX_PROBES:  # the same ones, whatever surrounds them
-            keys = keys[np.argsort(mixed(keys))[:MAX_PROBES]]
+            keys = keys[np.argsort(mix_bits(keys))[:MAX_PROBES]]
         return keys
 
     def least_hits(self, value: bytes) -> int:

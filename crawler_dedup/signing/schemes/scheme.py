@@ -8,18 +8,16 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.text import Text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-Numbers = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)

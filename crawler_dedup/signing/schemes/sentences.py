@@ -16,9 +16,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signing.features import normalise, units
-from crawler_dedup.signing.schemes.scheme import Agreement, Numbers, ValueScheme, option
-from crawler_dedup.signing.text import Text, hashes_of, mixed
+from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
+from crawler_dedup.signing.text import Text, hashes_of
 
 _STOP = re.compile(r"[。！？!?…\n]+|\.(?=\s|$)")
 _FULL_STOP = re.compile(r"[。．｡]|\.(?=\s|$)")
@@ -98,7 +99,7 @@ def _stops(text: Text) -> Numbers:
     parts = [_ODD.sub("", one) for one in _parts(_FULL_STOP, text)]
     around = [before[-_AROUND:] + "." + after[:_AROUND] for before, after in pairwise(parts)]
     whole = [one for one in around if len(one) == 2 * _AROUND + 1]
-    return np.unique(mixed(hashes_of(whole)))
+    return np.unique(mix_bits(hashes_of(whole)))
 
 
 def _parts(between: re.Pattern[str], text: Text) -> list[str]:

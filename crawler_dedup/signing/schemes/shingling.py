@@ -17,11 +17,12 @@ import numpy as np
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
+from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signing.lexicon import GENERAL, SHINGLE
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
 from crawler_dedup.signing.schemes.minwise import containment
-from crawler_dedup.signing.schemes.scheme import Agreement, Numbers, option
-from crawler_dedup.signing.text import Text, mixed
+from crawler_dedup.signing.schemes.scheme import Agreement, option
+from crawler_dedup.signing.text import Text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,7 +38,7 @@ _MINIMA = SUPERSHINGLES * MINIMA_OF_ONE
 _HEAD = struct.Struct("<IBBH")
 _BYTES = 5  # of a fingerprint its high 40 bits are kept
 _ENOUGH = 48
-_SEEDS = mixed(np.arange(1, 2 * _MINIMA + 1, dtype=np.uint64))
+_SEEDS = mix_bits(np.arange(1, 2 * _MINIMA + 1, dtype=np.uint64))
 _FACTORS, _TERMS = (_SEEDS[:_MINIMA] | np.uint64(1))[:, None], _SEEDS[_MINIMA:][:, None]
 _TOGETHER = 4096
 
@@ -115,7 +116,7 @@ class Shingling(LexicalScheme):
         else:
             keys = np.zeros(SUPERSHINGLES, dtype=np.uint64)
             for column in minima.reshape(SUPERSHINGLES, MINIMA_OF_ONE).T:
-                keys = mixed(keys ^ column)
+                keys = mix_bits(keys ^ column)
         # Fingerprints are mixed already: their order is a random permutation, as Broder asks for.
         mod = shingles[shingles % np.uint64(MODULUS) == 0][:MAX_MOD]
         smallest = shingles[:SMALLEST]

@@ -14,10 +14,10 @@ import numpy as np
 
 from crawler_dedup import hamming
 from crawler_dedup.config import Config
-from crawler_dedup.hamming import BITS
+from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.features import Features
-from crawler_dedup.signing.schemes.scheme import Agreement, Numbers, Scheme
+from crawler_dedup.signing.schemes.scheme import Agreement, Scheme
 from crawler_dedup.signing.text import Text
 
 if TYPE_CHECKING:

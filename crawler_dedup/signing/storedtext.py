@@ -1,0 +1,22 @@
+"""A main text as index and journal store it: in UTF-8, compressed with Zstandard."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import zstandard
+
+_MAX_BYTES = 1 << 28
+
+
+def pack_text(text: str) -> bytes:
+    """Compress *text* for index and journal."""
+    return zstandard.ZstdCompressor().compress(text.encode("utf-8", "replace"))
+
+
+def unpack_text(packed: bytes) -> str:
+    """Return the text that :func:`pack_text` was given; ``""`` if *packed* is empty or damaged."""
+    with suppress(zstandard.ZstdError):
+        if packed and 0 < zstandard.frame_content_size(packed) <= _MAX_BYTES:
+            return zstandard.decompress(packed).decode("utf-8", "replace")
+    return ""

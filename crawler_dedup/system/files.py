@@ -1,0 +1,40 @@
+"""Reading files that may be gzipped, and writing a file so that it is there as a whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedIOBase
+from pathlib import Path
+from typing import IO
+
+GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
+"""What reading a damaged gzip file raises."""
+
+
+def open_maybe_gzipped(path: Path) -> BufferedIOBase:
+    """Open *path* to read bytes; a file whose name ends in ``.gz`` is unpacked.
+
+    Opening raises :class:`OSError`; reading raises that or one of :data:`GZIP_ERRORS`.
+    """
+    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+@contextmanager
+def open_replacement(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to write that takes the place of *path* once all is written and on disk.
+
+    Until then, and where writing fails, *path* stays as it was. Raises :class:`OSError`.
+    """
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        with unfinished.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
