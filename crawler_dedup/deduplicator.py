@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from itertools import count
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -77,6 +78,8 @@ class Deduplicator:
         self._max_age = round(86_400 * signer.config.expire_days)
         self._closed = False
         self._stored_until: float | None = None
+        # For every opening: a claim of the one before must not be taken for a claim of this one.
+        self._claims = count(1)
         self._opened = self._open(fresh=signer.config.fresh)
 
     @classmethod
@@ -103,7 +106,7 @@ class Deduplicator:
             return None if moment is None else lock.time_of(moment)
 
         terms = OfferTerms(lock.number, config.grace, max_age=self._max_age, clock=lock.now, stored_until=stored_until)
-        return _Opened(store, lock, terms, replace(terms, claims=True))
+        return _Opened(store, lock, terms, replace(terms, next_claim=self._claims.__next__))
 
     def reopen(self) -> None:
         """Open the index anew, after its directory was deleted and made again, or one of its files.

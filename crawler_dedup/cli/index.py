@@ -38,7 +38,7 @@ def stats(index: Index) -> None:
     with told_errors(), progress() as start:
         opened = maintenance.open_index(index)
         try:
-            header, figures = opened.environment.existing_header(), opened.environment.figures()
+            header, figures = maintenance.read_header(opened), maintenance.measure(opened)
             entries, contents = len(opened), None
             if not isinstance(opened, PermutedIndex):
                 contents = maintenance.count_contents(opened, start("reading", entries))
@@ -50,11 +50,11 @@ def stats(index: Index) -> None:
     for name, value in {"format": str(header.format), **header.spec, **header.libraries}.items():
         table.add_row(Text(name), Text(value))
     table.add_section()
-    table.add_row("on disk", decimal(figures["disk"]))
+    table.add_row("on disk", decimal(figures.disk_bytes))
     if entries:
-        table.add_row(f"bytes a {header.kind[:-1]}", f"{figures['disk'] / entries:,.0f}")
-    table.add_row("free in the file", f"{1 - figures['used'] / figures['pages']:.0%}")
-    table.add_row("readers", str(figures["readers"]))
+        table.add_row(f"bytes a {header.kind[:-1]}", f"{figures.disk_bytes / entries:,.0f}")
+    table.add_row("free in the file", f"{1 - figures.used_pages / figures.pages:.0%}")
+    table.add_row("readers", str(figures.readers))
     if contents is not None:
         _add_contents(table, contents)
     Console().print(table)

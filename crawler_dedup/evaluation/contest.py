@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
 
-from crawler_dedup.config import MAP_SIZE, Config
+from crawler_dedup.config import Config
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.edits import Edited, edited_sets, is_chinese
 from crawler_dedup.evaluation.labelled import LabelledSet
@@ -31,8 +30,7 @@ from crawler_dedup.evaluation.pairs import (
     signer_of,
 )
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.buckets import Buckets
-from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.trial import Query, open_trial
 from crawler_dedup.signedpage import Kind, Signature
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 from crawler_dedup.signing.text import Text
@@ -42,7 +40,6 @@ _PASSAGES = 20_000
 _PASSAGES_A_PAGE = 8
 _BLOCK = 500
 _QUERIES_A_BLOCK = 5
-_SCOPE = 0
 _MICRO = 1e6
 
 
@@ -292,21 +289,16 @@ def _passages(texts: Iterator[str]) -> list[str]:
 def _lookup_micros(scheme: Scheme, make: Callable[[int], _Made], pages: int, jobs: int, advance: Advance) -> float:
     """Median microseconds of a look-up: probes, buckets, candidates in their order. No record is read."""
     queries: list[Signature] = []
-    with TemporaryDirectory() as directory:
-        environment = Environment.open(Path(directory), map_size=MAP_SIZE)
-        try:
-            buckets = environment.databases(lambda env, txn: Buckets(env, txn, b"tables"))
-            for made in in_processes(make, range(-(-pages // _BLOCK)), jobs, advance, together=1):
-                environment.write(partial(buckets.insert_many, scope=_SCOPE, keys=made.keys, payloads=made.numbers))
-                queries += made.queries
-            with environment.read() as txn:
-                seconds = [_timed_lookup(scheme, partial(buckets.query, txn, _SCOPE), one) for one in queries]
-        finally:
-            environment.close()
+    with open_trial() as trial:
+        for made in in_processes(make, range(-(-pages // _BLOCK)), jobs, advance, together=1):
+            trial.insert(made.keys, made.numbers)
+            queries += made.queries
+        with trial.reading() as query:
+            seconds = [_timed_lookup(scheme, query, signature) for signature in queries]
     return _MICRO * median(seconds)
 
 
-def _timed_lookup(scheme: Scheme, query: Callable[..., Numbers], signature: Signature) -> float:
+def _timed_lookup(scheme: Scheme, query: Query, signature: Signature) -> float:
     begun = time.perf_counter()
     scheme.near(signature, query(scheme.probes(signature), scheme.bucket_limit))
     return time.perf_counter() - begun

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import lmdb
 import msgspec
@@ -106,6 +107,11 @@ def database_names(txn: lmdb.Transaction) -> list[bytes]:
         return [bytes(name) for name, _ in cursor]
 
 
+def open_databases(env: lmdb.Environment, txn: lmdb.Transaction) -> list[Any]:
+    """Open all databases in the file and return their handles; *txn* is a write transaction."""
+    return [env.open_db(name, txn, create=False) for name in database_names(txn)]
+
+
 def require_ours(env: lmdb.Environment, directory: Path) -> None:
     """Raise :class:`IndexUnusable` unless there is an index of this format: nothing else may be rewritten."""
     try:
@@ -159,13 +165,42 @@ def extend_file(env: lmdb.Environment, directory: Path) -> None:
         os.truncate(file, length)
 
 
-def decode_number(content: bytes | memoryview, size: int, order: Literal["big", "little"] = "big") -> int:
-    """Return the number in *content*, of *size* bytes; raise :class:`msgspec.DecodeError` where there are fewer or more."""
-    if len(content) != size:
-        raise msgspec.DecodeError(f"a number has {len(content)} bytes instead of {size}")
-    return int.from_bytes(content, order)
+@dataclass(frozen=True)
+class FileFigures:
+    """What the file of an index takes.
+
+    Attributes:
+        file_bytes: its length.
+        disk_bytes: what it takes on the disk.
+        page_bytes: length of a page of LMDB.
+        pages: how many pages the file has.
+        used_pages: how many of them hold something.
+        readers: how many read transactions are open, in all processes.
+    """
+
+    file_bytes: int
+    disk_bytes: int
+    page_bytes: int
+    pages: int
+    used_pages: int
+    readers: int
 
 
-def count_pages(stat: Any) -> int:
+def measure_file(env: lmdb.Environment, txn: lmdb.Transaction, directory: Path) -> FileFigures:
+    """Measure the file of the index in *directory*; *txn* is a write transaction."""
+    file = (directory / DATA_FILE).stat()
+    info, main = env.info(), env.stat()
+    used = sum(_count_pages(txn.stat(database)) for database in open_databases(env, txn))
+    return FileFigures(
+        file_bytes=file.st_size,
+        disk_bytes=getattr(file, "st_blocks", 0) * 512 or file.st_size,
+        page_bytes=main["psize"],
+        pages=info["last_pgno"] + 1,
+        used_pages=used + _count_pages(main) + 2,
+        readers=len(env.readers().splitlines()) - 1,
+    )
+
+
+def _count_pages(stat: Any) -> int:
     """Return how many pages of the file a database takes, by its statistics."""
     return int(stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"])

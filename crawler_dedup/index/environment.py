@@ -15,14 +15,22 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import lmdb
 import msgspec
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.committer import Committer
-from crawler_dedup.index.engine import DATA_FILE, count_pages, damaged_error, database_names, explain, no_index_error
+from crawler_dedup.index.engine import (
+    FileFigures,
+    damaged_error,
+    database_names,
+    explain,
+    measure_file,
+    no_index_error,
+    open_databases,
+)
 from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
 from crawler_dedup.index.locks import ProcessLock
 from crawler_dedup.index.opening import Opening, open_alone
@@ -40,11 +48,16 @@ _WATCH_SECONDS = 0.01
 
 
 class Environment:
-    """One open index directory. Use :meth:`open`; all openings of a directory in one process share it."""
+    """An open index directory. Use :meth:`open`.
 
-    _open: dict[Path, Environment] = {}  # noqa: RUF012  (LMDB allows one opening per process: here it is shared)
-    _left_open: list[Environment] = []  # noqa: RUF012
-    _lock = threading.Lock()
+    LMDB forbids a process to open a file twice: closing one opening would release the locks of the other. So all openings
+    of a directory in one process share one environment, and the class knows which ones the process has open. This state
+    belongs to the process, as LMDB's rule does, and can have no other owner.
+    """
+
+    _shared: dict[Path, Environment] = {}  # noqa: RUF012  (open in this process, by directory)
+    _left_open: list[Environment] = []  # noqa: RUF012  (that their last user could not close: see _leave)
+    _lock = threading.Lock()  # held while one of both changes
 
     def __init__(self, directory: Path, map_size: int) -> None:
         self.directory = directory
@@ -71,7 +84,7 @@ class Environment:
         directory = directory.resolve()
         with cls._lock:
             cls._refuse_left_open(directory)
-            environment = cls._open.get(directory)
+            environment = cls._shared.get(directory)
             if environment is not None and not environment.is_gone:
                 environment._users += 1
                 return environment
@@ -84,7 +97,7 @@ class Environment:
             except BaseException:
                 environment._leave()
                 raise
-            cls._open[directory] = environment
+            cls._shared[directory] = environment
             return environment
 
     @classmethod
@@ -97,14 +110,20 @@ class Environment:
         """
         directory = directory.resolve()
         with cls._lock:
-            if directory in cls._open:
+            if directory in cls._shared:
                 raise IndexUnusable(f"The index in {directory} is open elsewhere in this process.")
             cls._refuse_left_open(directory)
             with open_alone(directory) as env:
                 yield env
 
+    @classmethod
+    def open_directories(cls) -> list[Path]:
+        """Return the directories that this process has open."""
+        with cls._lock:
+            return list(cls._shared)
+
     def close(self) -> None:
-        """Give it up; the last user closes it for the process."""
+        """Close this opening; the last one of a process closes the files."""
         with self._lock:
             self._leave()
 
@@ -112,8 +131,8 @@ class Environment:
         self._users -= 1
         if self._users:
             return
-        if self._open.get(self.directory) is self:
-            del self._open[self.directory]
+        if self._shared.get(self.directory) is self:
+            del self._shared[self.directory]
         if self._is_closed:
             return
         if self._committer.close(_CLOSE_TIMEOUT):
@@ -267,23 +286,9 @@ class Environment:
         """
         return self.write(lambda txn: make(self._lmdb, txn))
 
-    def figures(self) -> dict[str, int]:
-        """The file in bytes (``file``, of which ``disk`` are taken) and pages (``page`` bytes each; ``pages``, of which
-        ``used`` hold something), and the number of ``readers``."""
-        return self.write(self._figures)
-
-    def _figures(self, txn: lmdb.Transaction) -> dict[str, int]:
-        file = (self.directory / DATA_FILE).stat()
-        info, main = self._lmdb.info(), self._lmdb.stat()
-        used = sum(count_pages(txn.stat(database)) for database in self._all_databases(txn))
-        return {
-            "file": file.st_size,
-            "disk": getattr(file, "st_blocks", 0) * 512 or file.st_size,
-            "page": main["psize"],
-            "pages": info["last_pgno"] + 1,
-            "used": used + count_pages(main) + 2,
-            "readers": len(self._lmdb.readers().splitlines()) - 1,
-        }
+    def measure(self) -> FileFigures:
+        """Measure the file of the index."""
+        return self.write(lambda txn: measure_file(self._lmdb, txn, self.directory))
 
     def _open_meta(self, txn: lmdb.Transaction) -> None:
         names = database_names(txn)
@@ -292,9 +297,6 @@ class Environment:
         self.meta = self._lmdb.open_db(b"meta", txn)
         if (len(names) > 1 or txn.stat(self.meta)["entries"]) and self.header_in(txn) is None:
             raise IndexUnusable(f"{self.directory} holds another LMDB database, not an index.")
-
-    def _all_databases(self, txn: lmdb.Transaction) -> list[Any]:
-        return [self._lmdb.open_db(name, txn, create=False) for name in database_names(txn)]
 
     def _begin(self, txn: lmdb.Transaction, header: Header, fresh: bool) -> Header:
         """Write the header, in an empty index or one that is emptied first; returns the one that stands there then."""
@@ -305,7 +307,7 @@ class Environment:
 
     def _empty(self, txn: lmdb.Transaction) -> None:
         header = self.header_in(txn)
-        for database in self._all_databases(txn):
+        for database in open_databases(self._lmdb, txn):
             # Databases of another format may be of another kind; those of ours stay open in other processes.
             txn.drop(database, delete=header is not None and header.format != FORMAT)
         self.meta = self._lmdb.open_db(b"meta", txn)
@@ -317,12 +319,12 @@ class Environment:
 def _after_fork() -> None:
     # LMDB's handles and the writing threads stay with the parent. LMDB refuses the child an index that the parent has
     # open; without this, the child would wait for a thread that it does not have.
-    for environment in (*Environment._open.values(), *Environment._left_open):
+    for environment in (*Environment._shared.values(), *Environment._left_open):
         environment._opening.close_in_child()
         environment._committer.refuse_in_child()
         environment._forked = True
     ProcessLock.close_in_child()
-    Environment._open.clear()
+    Environment._shared.clear()
     Environment._lock = threading.Lock()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from crawler_dedup.errors import IndexMismatch
+from crawler_dedup.index.decoding import decode_struct
 from crawler_dedup.system.logs import logger_of
 
 logger = logger_of(__name__)
@@ -33,12 +34,12 @@ class Header(msgspec.Struct, frozen=True):
     kind: str = "pages"
 
 
+_decode = msgspec.json.Decoder(Header).decode
+
+
 def decode_header(content: bytes | memoryview) -> Header:
     """Decode a header that was stored as JSON; raise :class:`msgspec.DecodeError` for anything else."""
-    try:
-        return msgspec.json.decode(content, type=Header)
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise msgspec.DecodeError(str(error)) from error
+    return decode_struct(_decode, content)
 
 
 def check_header(directory: Path, theirs: Header, ours: Header) -> None:

@@ -14,9 +14,10 @@ from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.index import export, permuted, records, store
 from crawler_dedup.index.catalogue import Filing
-from crawler_dedup.index.engine import DATA_FILE, KEEP_MAP_SIZE, no_index_error
+from crawler_dedup.index.engine import DATA_FILE, KEEP_MAP_SIZE, FileFigures, no_index_error
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.export import Export, ExportBlock
+from crawler_dedup.index.header import Header
 from crawler_dedup.index.permuted import PermutedIndex, tables_of
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
@@ -56,10 +57,25 @@ def open_pages(directory: Path) -> Store:
     return Store.attach(directory)
 
 
+def has_index(directory: Path) -> bool:
+    """Whether there is an index in *directory*."""
+    return (directory / DATA_FILE).is_file()
+
+
 def require_index(directory: Path) -> None:
     """Raise :class:`IndexUnusable` where there is no index in *directory*: none is made by looking for it."""
-    if not (directory / DATA_FILE).is_file():
+    if not has_index(directory):
         raise no_index_error(directory)
+
+
+def read_header(index: Store | PermutedIndex) -> Header:
+    """Read what *index* is, as of now."""
+    return index.environment.existing_header()
+
+
+def measure(index: Store | PermutedIndex) -> FileFigures:
+    """Measure the file of *index*."""
+    return index.environment.measure()
 
 
 def read_records(pages: Store, advance: Advance) -> Iterator[Record]:
@@ -100,7 +116,7 @@ def count_contents(pages: Store, advance: Advance) -> Contents:
 def export_index(index: Store | PermutedIndex, file: Path, advance: Advance) -> int:
     """Write *index* to *file* and return how many signatures or pages that are."""
     blocks = _read_signatures(index) if isinstance(index, PermutedIndex) else _read_pages(index)
-    return export.write_export(file, index.environment.existing_header(), _counted(blocks, advance))
+    return export.write_export(file, read_header(index), _counted(blocks, advance))
 
 
 def import_index(

@@ -18,7 +18,7 @@ from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import DESIGNS, Numbers, SignatureMatch, near
 from crawler_dedup.index.buckets import Buckets, Tally, equal_ranges, tally
-from crawler_dedup.index.engine import decode_number
+from crawler_dedup.index.decoding import decode_number
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.header import Header
 from crawler_dedup.system.callbacks import Advance, ignore_progress

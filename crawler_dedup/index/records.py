@@ -9,7 +9,7 @@ import lmdb
 import msgspec
 from xxhash import xxh3_128_digest
 
-from crawler_dedup.index.engine import decode_number
+from crawler_dedup.index.decoding import decode_number, decode_struct
 from crawler_dedup.signedpage import Count, SignedPage, is_well_formed
 from crawler_dedup.urls import without_credentials
 
@@ -49,10 +49,7 @@ _decode = msgspec.msgpack.Decoder(Record).decode
 
 def decode(content: bytes | memoryview) -> Record:
     """The record that :func:`encode` made; raises :class:`msgspec.DecodeError` for anything else."""
-    try:
-        record = _decode(content)
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise msgspec.DecodeError(str(error)) from error
+    record = decode_struct(_decode, content)
     if not is_well_formed(record.page) or any(len(name) != _NAME_BYTES for name in record.aliases):
         raise msgspec.DecodeError("The signature has not 64 bits, or a part has a length that it cannot have.")
     url = without_credentials(record.page.url)  # an older version left more of them

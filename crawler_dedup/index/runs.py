@@ -20,7 +20,7 @@ import msgspec
 import portalocker
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.engine import decode_number
+from crawler_dedup.index.decoding import decode_number, decode_struct
 from crawler_dedup.index.locks import ProcessLock, is_held, is_held_or_raise
 from crawler_dedup.index.records import Record
 from crawler_dedup.signedpage import Count
@@ -248,10 +248,7 @@ def _lock_file(directory: Path, number: int) -> Path:
 
 
 def _decode(content: bytes | memoryview) -> RunEntry:
-    try:
-        return _decoder.decode(content)
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise msgspec.DecodeError(str(error)) from error
+    return decode_struct(_decoder.decode, content)
 
 
 def _is_readable(name: bytes | memoryview, content: bytes | memoryview) -> bool:

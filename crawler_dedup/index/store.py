@@ -75,6 +75,11 @@ class Store:
             environment.close()
             raise
 
+    @property
+    def directory(self) -> Path:
+        """The directory of the index."""
+        return self.environment.directory
+
     def close(self) -> None:
         """Close this opening of the index; the last one of a process closes the files."""
         self.environment.close()
@@ -82,9 +87,9 @@ class Store:
     def begin_run(self) -> RunLock:
         """Begin a new run of this index. Raises :class:`IndexUnusable`."""
         try:
-            return RunLock(self.environment.directory)
+            return RunLock(self.directory)
         except OSError as error:
-            raise IndexUnusable(f"The index in {self.environment.directory} cannot be written: {error}.") from error
+            raise IndexUnusable(f"The index in {self.directory} cannot be written: {error}.") from error
 
     def end_run(self, terms: OfferTerms, *, finished: bool) -> None:
         """End the run of *terms*: what it settled is stored, but for what came later than its ``stored_until``.
@@ -120,9 +125,7 @@ class Store:
 
         def job(txn: lmdb.Transaction) -> list[Decision]:
             if self.environment.header_in(txn) != self.header:
-                raise IndexUnusable(
-                    f"The index in {self.environment.directory} was emptied for another configuration meanwhile."
-                )
+                raise IndexUnusable(f"The index in {self.directory} was emptied for another configuration meanwhile.")
             verdicts = Verdicts(self._catalogue, txn, matcher, terms, self._touch_run(txn, terms))
             decisions = []
             for at, page in enumerate(pages):
@@ -133,7 +136,7 @@ class Store:
             return decisions
 
         future = self.environment.submit(job)
-        if terms.claims:
+        if terms.makes_claims:
             future.add_done_callback(self._note_claims)
         return future
 

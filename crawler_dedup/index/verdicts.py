@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, islice
+from itertools import islice
 from typing import Any, Protocol
 
 import lmdb
@@ -19,8 +19,6 @@ from crawler_dedup.signedpage import SignedPage
 
 MAX_COMPARED = 256
 """Kept pages that are compared with one new page, nearest first."""
-
-_claims = count(1)
 
 
 class Matcher(Filing, Protocol):
@@ -53,7 +51,7 @@ class OfferTerms:
     Attributes:
         run: number of the run; 0: none, so that its pages are settled whatever happens.
         grace: seconds for which what the run settles may not be stored, if it dies.
-        claims: whether a page that passes is settled later, not at once.
+        next_claim: returns the number of the next claim; ``None``: a page that passes is settled at once.
         max_age: seconds after which a page that was not visited counts no more; 0: never.
         clock: returns the time, in seconds since 1970.
         stored_until: returns the time from which on what the run has settled is not stored yet; ``None``: the grace
@@ -62,10 +60,15 @@ class OfferTerms:
 
     run: int = 0
     grace: int = 0
-    claims: bool = False
+    next_claim: Callable[[], int] | None = None
     max_age: int = 0
     clock: Callable[[], int] = wall_clock
     stored_until: Callable[[], int | None] = lambda: None
+
+    @property
+    def makes_claims(self) -> bool:
+        """Whether a page that passes is settled later, not at once."""
+        return self.next_claim is not None
 
 
 @dataclass
@@ -143,7 +146,7 @@ class Verdicts:
         A page that is being handled is not kept yet: what is handled now takes its place, whatever becomes of the other.
         """
         fate = self._fate_of(record)
-        if fate is Fate.OPEN and self._terms.claims:
+        if fate is Fate.OPEN and self._terms.makes_claims:
             self._catalogue.unfile(self._txn, number, record, self._matcher)
             return _decision(page, Verdict.UNCHANGED, match=match, claim=self._file(page))
         earlier = record.run != self._terms.run and fate is Fate.STANDS and self._runs.has_finished(record.run)
@@ -195,7 +198,7 @@ class Verdicts:
 
     def _file(self, page: SignedPage) -> int:
         """File *page* and return the number of its claim."""
-        claim = next(_claims) if self._terms.claims else 0
+        claim = self._terms.next_claim() if self._terms.next_claim else 0
         record = Record(
             page=msgspec.structs.replace(self._matcher.trim(page), alias=""),
             run=self._terms.run,

@@ -7,8 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.engine import DATA_FILE
-from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.maintenance import has_index, open_pages
 from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.storedtext import unpack_text
@@ -31,7 +30,7 @@ def texts_in(source: Path, signer: Signer) -> Iterator[Text]:
         DedupError: there is none.
     """
     count = 0
-    for raw in _in_index(source) if (source / DATA_FILE).is_file() else _in_folder(source, signer):
+    for raw in _in_index(source) if has_index(source) else _in_folder(source, signer):
         if raw.strip():
             count += 1
             yield signer.text_of(raw)

@@ -6,6 +6,7 @@ from collections import Counter, deque
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import BITS
+from crawler_dedup.index.maintenance import measure
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.journal.entry import Entry, Event
@@ -58,8 +59,7 @@ def gather(
     Raises:
         DedupError: a journal cannot be read, or nothing is known of *run*.
     """
-    environment = store.environment
-    place = Place(environment.directory, store.header.spec, store.header.libraries, environment.figures()["disk"])
+    place = Place(store.directory, store.header.spec, store.header.libraries, measure(store).disk_bytes)
     gathering = _Gathering(place, run)
     for number, entry in enumerate(journals.entries(), 1):
         gathering.note(entry)

@@ -287,7 +287,7 @@ def test_a_design_that_this_version_does_not_have_is_refused(tmp_path: Path, spe
     write_header(tmp_path, {"format": FORMAT, "spec": spec, "libraries": {}, "kind": "signatures"})
     with pytest.raises((IndexMismatch, IndexUnusable), match="tables"):
         PermutedIndex.open(tmp_path)
-    assert not Environment._open
+    assert not Environment.open_directories()
 
 
 def test_an_index_of_pages_and_one_of_signatures_are_not_mixed(tmp_path: Path) -> None:
@@ -594,12 +594,12 @@ def test_opening_clears_the_slot_of_a_killed_reader(tmp_path: Path) -> None:
         with beside(_READ, tmp_path) as reader:
             with PermutedIndex.open(tmp_path) as index:
                 assert reader.pid in reading(index)
-                assert index.environment.figures()["readers"] == len(reading(index))
+                assert index.environment.measure().readers == len(reading(index))
             reader.kill()
             reader.wait()
         with PermutedIndex.open(tmp_path) as index:
             assert reader.pid not in reading(index)
-            assert index.environment.figures()["readers"] == len(reading(index))
+            assert index.environment.measure().readers == len(reading(index))
 
 
 def test_so_does_a_long_open_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

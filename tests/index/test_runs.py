@@ -7,6 +7,7 @@ import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import lmdb
@@ -422,7 +423,7 @@ def test_the_end_of_a_claim_that_was_taken_over_changes_nothing(tmp_path: Path, 
 
 def test_the_end_of_a_claim_of_a_run_says_nothing_of_one_with_the_same_number(tmp_path: Path) -> None:
     kept_store = open_store(tmp_path)
-    (decision,) = kept_store.offer([page(1, 5)], ByDistance(), OfferTerms(run=7, claims=True)).result()
+    (decision,) = kept_store.offer([page(1, 5)], ByDistance(), OfferTerms(run=7, next_claim=count(1).__next__)).result()
     assert not settle(kept_store, 1, decision.claim, OfferTerms(run=8))
     assert not settle(kept_store, 1, decision.claim + 1, OfferTerms(run=7))
     assert settle(kept_store, 1, decision.claim, OfferTerms(run=7))
