@@ -67,7 +67,7 @@ class Buckets:
                 _append(cursor, _name(scope, int(keys[start])), content[8 * start : 8 * end])
 
     def query(self, txn: lmdb.Transaction, scope: int, probes: Iterable[int], limit: int | None = None) -> Numbers:
-        """All payloads under any of *probes*, joined; one that stands under several comes several times.
+        """Return all payloads under any of *probes*, joined; one that stands under several comes several times.
 
         Args:
             limit: how many chunks of a bucket are read at most, its first; ``None``: all.
@@ -86,25 +86,25 @@ class Buckets:
         return _payloads(b"".join(chunks))
 
     def scopes(self, txn: lmdb.Transaction) -> Iterator[int]:
-        """The numbers of the scopes that have a bucket, ascending."""
+        """Yield the numbers of the scopes that have a bucket, ascending."""
         with txn.cursor(db=self.db) as cursor:
-            found = cursor.first()
-            while found:
+            has_next = cursor.first()
+            while has_next:
                 name = bytes(cursor.key())
                 if len(name) not in _NAMES:  # a shorter one would be found again and again
                     raise _damaged(name, cursor.value())
                 scope = int.from_bytes(name[:4], "big")
                 yield scope
-                found = scope < _LAST_SCOPE and cursor.set_range(_name(scope + 1, 0))
+                has_next = scope < _LAST_SCOPE and cursor.set_range(_name(scope + 1, 0))
 
     def remove(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
-        """Take *payload* out of the buckets of *keys*; where it does not stand nothing happens."""
+        """Take *payload* out of the buckets of *keys*; where it does not stand, do nothing."""
         with txn.cursor(db=self.db) as cursor:
             for key in keys:
                 _remove(cursor, _name(scope, key), payload)
 
     def items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, int, Numbers]]:
-        """(scope, key, payloads) of every chunk, in ascending order of scope and key.
+        """Yield (scope, key, payloads) of every chunk, in ascending order of scope and key.
 
         Raises:
             IndexDamaged: there is a chunk that look-ups would not find, or could not read.
@@ -125,17 +125,17 @@ class Buckets:
                 )
 
     def salvage(self, txn: lmdb.Transaction) -> Iterator[Numbers]:
-        """All payloads, also of chunks that are damaged."""
+        """Yield all payloads, also of chunks that are damaged."""
         with txn.cursor(db=self.db) as cursor:
             for _, chunk in cursor:
                 yield _payloads(bytes(chunk)[: len(chunk) // 8 * 8])
 
     def tally(self, txn: lmdb.Transaction) -> Tally:
-        """Of all entries. Raises as :meth:`items`."""
+        """Tally all entries. Raises as :meth:`items`."""
         total, chunks = Tally(), self.items(txn)
         while some := list(islice(chunks, _TALLIED)):
             scopes, keys, payloads = zip(*some, strict=True)
-            lengths = [len(one) for one in payloads]
+            lengths = [len(chunk) for chunk in payloads]
             total += tally(
                 np.repeat(np.array(scopes, dtype=np.uint64), lengths),
                 np.repeat(np.array(keys, dtype=np.uint64), lengths),

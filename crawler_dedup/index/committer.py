@@ -129,7 +129,7 @@ class Committer:
                 self._require()
         except Exception as error:
             self._locked_out_since = math.inf
-            self._blame(jobs if jobs is not None else self._take(), error)
+            self._handle_failure(jobs if jobs is not None else self._take(), error)
             return
         for (_, future), result in zip(jobs, results, strict=True):
             future.set_result(result)
@@ -156,12 +156,12 @@ class Committer:
             self._due = math.inf
         return [(job, future) for job, future in jobs if future.set_running_or_notify_cancel()]
 
-    def _blame(self, jobs: list[tuple[_Job, Future[Any]]], error: Exception) -> None:
-        """The transaction is rolled back. Commit each job on its own, so that one bad job does not fail the others."""
+    def _handle_failure(self, jobs: list[tuple[_Job, Future[Any]]], error: Exception) -> None:
+        """Fail a single job; commit several one by one, so that a bad job does not fail the others."""
         if len(jobs) == 1:
             with suppress(Exception):  # whatever happens, the future must get an answer
                 error = self._explain(error)
             jobs[0][1].set_exception(error)
             return
-        for one in jobs:
-            self._commit([one])
+        for single in jobs:
+            self._commit([single])

@@ -44,8 +44,8 @@ def _keep_access(old: Path, new: Path) -> None:
     """Whoever could use the index before must be able to use it afterwards."""
     shutil.copymode(old, new)
     if hasattr(os, "chown"):
-        found = old.stat()
-        os.chown(new, found.st_uid, found.st_gid)
+        status = old.stat()
+        os.chown(new, status.st_uid, status.st_gid)
 
 
 def _sync(path: Path, flags: int) -> None:

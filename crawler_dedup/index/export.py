@@ -125,16 +125,16 @@ class Export:
             raise self._error("it is no export of an index")
         kind, content = self._read_frame(file)
         try:
-            found = msgspec.json.decode(content, type=_FileHeader) if kind == _HEADER else None
+            header = msgspec.json.decode(content, type=_FileHeader) if kind == _HEADER else None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            found = None
-        if found is None:
+            header = None
+        if header is None:
             raise self._error("its header is damaged")
-        if found.export != FORMAT:
-            raise self._error(f"its format is {found.export}, this version reads {FORMAT}")
-        if found.index.kind not in ("pages", "signatures"):
-            raise self._error(f"it holds {reprlib.repr(found.index.kind)}, which this version does not know")
-        return found.index
+        if header.export != FORMAT:
+            raise self._error(f"its format is {header.export}, this version reads {FORMAT}")
+        if header.index.kind not in ("pages", "signatures"):
+            raise self._error(f"it holds {reprlib.repr(header.index.kind)}, which this version does not know")
+        return header.index
 
     def _read_frame(self, file: IO[bytes]) -> tuple[bytes, bytes]:
         head = file.read(_FRAME.size)

@@ -80,9 +80,9 @@ def measure(index: Store | PermutedIndex) -> FileFigures:
 
 def read_records(pages: Store, advance: Advance) -> Iterator[Record]:
     """Yield all records that can be read; *advance* is called with numbers of them."""
-    for block in pages.records(_COUNTED):
-        yield from block
-        advance(len(block))
+    for batch in pages.records(_COUNTED):
+        yield from batch
+        advance(len(batch))
 
 
 def verify(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) -> list[str]:
@@ -141,7 +141,7 @@ def import_index(
     """
     total = 0
     for block in _counted(export.blocks(), checked):
-        _records_of(export, block)
+        _decode_records(export, block)
         total += len(block.signatures)
     header = export.header
     if header.kind == permuted.KIND:
@@ -151,8 +151,8 @@ def import_index(
     pages = Store.open(directory, header.spec, header.libraries, map_size=MAP_SIZE, fresh=False)
     try:
         for block in _counted(export.blocks(), advance):
-            found = _records_of(export, block)
-            new += sum(pages.merge(found[at : at + _MERGED], filing) for at in range(0, len(found), _MERGED))
+            rows = _decode_records(export, block)
+            new += sum(pages.merge(rows[at : at + _MERGED], filing) for at in range(0, len(rows), _MERGED))
     finally:
         pages.close()
     return total, new
@@ -164,26 +164,26 @@ def _read_signatures(index: PermutedIndex) -> Iterator[ExportBlock]:
 
 
 def _read_pages(pages: Store) -> Iterator[ExportBlock]:
-    for block in pages.records(export.MAX_BLOCK_ROWS, standing=True):
-        block.sort(key=lambda record: record.page.signature)
-        signatures = np.array([record.page.signature for record in block], dtype=np.uint64)
-        yield ExportBlock(signatures, [records.encode(_signed(_clean(record), 0)) for record in block])
+    for batch in pages.records(export.MAX_BLOCK_ROWS, standing=True):
+        batch.sort(key=lambda record: record.page.signature)
+        signatures = np.array([record.page.signature for record in batch], dtype=np.uint64)
+        yield ExportBlock(signatures, [records.encode(_with_signature(_clean(record), 0)) for record in batch])
 
 
-def _records_of(export: Export, block: ExportBlock) -> list[Record]:
+def _decode_records(export: Export, block: ExportBlock) -> list[Record]:
     pages = export.header.kind == store.KIND
     if len(block.rows) != len(block.signatures) * pages:
         raise ExportUnreadable(f"{export.path} cannot be imported: records are missing.")
     try:
-        found = [records.decode(row) for row in block.rows]
+        decoded = [records.decode(row) for row in block.rows]
     except msgspec.DecodeError as error:
         raise ExportUnreadable(f"{export.path} cannot be imported: a record is damaged ({error}).") from error
-    rows = zip(found, block.signatures.tolist(), strict=False)
-    return [_signed(_clean(record), signature) for record, signature in rows]
+    pairs = zip(decoded, block.signatures.tolist(), strict=False)
+    return [_with_signature(_clean(record), signature) for record, signature in pairs]
 
 
 def _clean(record: Record) -> Record:
-    """*record* without user names and passwords in its key and its scope, which an older version may have left there."""
+    """Return *record* without user names and passwords in key and scope, where an older version may have left them."""
     page = record.page
     # The key of a page that was given none is its address.
     is_address = without_credentials(page.key) == page.url
@@ -194,7 +194,7 @@ def _clean(record: Record) -> Record:
     return msgspec.structs.replace(record, page=msgspec.structs.replace(page, key=key, scope=scope))
 
 
-def _signed(record: Record, signature: int) -> Record:
+def _with_signature(record: Record, signature: int) -> Record:
     return msgspec.structs.replace(record, page=msgspec.structs.replace(record.page, signature=signature))
 
 

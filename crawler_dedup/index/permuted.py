@@ -100,7 +100,7 @@ class PermutedIndex:
         """Remove *signatures*; returns how many there were, when that is on disk. Raises as :meth:`insert`."""
         array = _array(signatures)
         slices = (array[at : at + _SLICE] for at in range(0, len(array), _SLICE))
-        return sum([self.environment.submit(partial(self._remove, signatures=one)).result() for one in slices])
+        return sum([self.environment.submit(partial(self._remove, signatures=part)).result() for part in slices])
 
     def query(self, signature: int, max_distance: int = 3) -> list[SignatureMatch]:
         """Every signature within *max_distance* bits of *signature*, nearest first.
@@ -115,8 +115,8 @@ class PermutedIndex:
     def query_many(self, signatures: Signatures, max_distance: int = 3) -> list[list[SignatureMatch]]:
         """:meth:`query` for each of *signatures*, on one state of the index."""
         with self.environment.read() as txn:
-            asked = self.environment.watch(_array(signatures).tolist())
-            return [self._query(txn, signature, max_distance) for signature in asked]
+            watched = self.environment.watch(_array(signatures).tolist())
+            return [self._query(txn, signature, max_distance) for signature in watched]
 
     def blocks(self, size: int) -> Iterator[Numbers]:
         """All signatures in ascending order, in arrays of up to *size*. One state of the index, while it goes on.
@@ -128,14 +128,14 @@ class PermutedIndex:
             yield from self._sorted_blocks(txn, size)
 
     def verify(self, advance: Advance = ignore_progress) -> list[str]:
-        """What is wrong with the index, a sentence each; empty if every signature stands in each table, once.
+        """Find what is wrong with the index, a sentence each; nothing if every signature stands in each table, once.
 
         *advance* is called with numbers of signatures that were looked at.
         """
         expected, different = Tally(), 0
         try:
             with self.environment.read() as txn:
-                found = self._buckets.tally(txn)
+                filed = self._buckets.tally(txn)
                 for signatures in self._sorted_blocks(txn, _VERIFIED):
                     expected += tally(_SCOPE, self._design.keys_of_many(signatures), signatures[:, None])
                     different += len(_distinct(signatures))
@@ -144,8 +144,8 @@ class PermutedIndex:
         except IndexUnusable as error:
             return [str(error)]
         problems = []
-        if found != expected:
-            problems.append(f"The tables differ: they hold {found.entries} entries, {expected.entries} are expected.")
+        if filed != expected:
+            problems.append(f"The tables differ: they hold {filed.entries} entries, {expected.entries} are expected.")
         if different != expected.entries // self.tables:
             problems.append("There are signatures that stand in a table twice.")
         if different != count:
@@ -204,25 +204,25 @@ class PermutedIndex:
         return 1
 
     def _insert_many(self, txn: lmdb.Transaction, signatures: Numbers) -> int:
-        new = self._absent(txn, _distinct(signatures))
+        new = self._find_absent(txn, _distinct(signatures))
         for keys in self._design.keys_of_many(new).T:
             self._buckets.insert_many(txn, _SCOPE, keys, new)
         return len(new)
 
-    def _absent(self, txn: lmdb.Transaction, signatures: Numbers) -> Numbers:
-        """Those of *signatures* (ascending, each once) that are not in the index: the first table tells."""
+    def _find_absent(self, txn: lmdb.Transaction, signatures: Numbers) -> Numbers:
+        """Return those of *signatures* (ascending, each once) that are not in the index, by its first table."""
         keys = self._design.keys_of_many(signatures)[:, 0]
         absent = np.ones(len(signatures), dtype=bool)
         for start, end in equal_ranges(keys):
             filed = np.sort(self._buckets.query(txn, _SCOPE, [int(keys[start])]))
             if len(filed):
-                asked = signatures[start:end]
-                absent[start:end] = filed.take(filed.searchsorted(asked), mode="clip") != asked
+                wanted = signatures[start:end]
+                absent[start:end] = filed.take(filed.searchsorted(wanted), mode="clip") != wanted
         return signatures[absent]
 
     def _remove(self, txn: lmdb.Transaction, signatures: Numbers) -> int:
         signatures = _distinct(signatures)
-        there = np.setdiff1d(signatures, self._absent(txn, signatures), assume_unique=True)
+        there = np.setdiff1d(signatures, self._find_absent(txn, signatures), assume_unique=True)
         for signature in there.tolist():
             self._buckets.remove(txn, _SCOPE, self._design.keys(signature), signature)
         self._set_count(txn, self._count(txn) - len(there))
@@ -230,10 +230,10 @@ class PermutedIndex:
 
     def _rebuild(self, txn: lmdb.Transaction) -> None:
         entries = [np.empty(0, dtype=np.uint64), *self._buckets.salvage(txn)]
-        every = _distinct(np.concatenate(entries))
+        signatures = _distinct(np.concatenate(entries))
         txn.drop(self._buckets.db, delete=False)
         self._set_count(txn, 0)
-        self._insert(txn, every)
+        self._insert(txn, signatures)
 
     def _sorted_blocks(self, txn: lmdb.Transaction, size: int) -> Iterator[Numbers]:
         waiting, count = [np.empty(0, dtype=np.uint64)], 0
@@ -272,7 +272,7 @@ class PermutedIndex:
 
 
 def tables_of(header: Header | None) -> int:
-    """The design of an index; of none, and of one that has no bare signatures, the default."""
+    """Return the design of an index; of none, and of one that has no bare signatures, the default."""
     text = header.spec.get("tables", "") if header and header.kind == KIND else "4"
     tables = {str(number): number for number in DESIGNS}.get(text)
     if tables is None:
@@ -281,7 +281,7 @@ def tables_of(header: Header | None) -> int:
 
 
 def _distinct(signatures: Numbers) -> Numbers:
-    """Ascending, each once: as numpy.unique, which is several times slower."""
+    """Return *signatures* ascending, each once: as numpy.unique, which is several times slower."""
     ascending = np.sort(signatures)
     first = np.ones(len(ascending), dtype=bool)
     np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
@@ -289,7 +289,10 @@ def _distinct(signatures: Numbers) -> Numbers:
 
 
 def _array(signatures: Signatures) -> Numbers:
-    """uint64, shape (n,). Raises :class:`TypeError` or :class:`ValueError` for what is no 64-bit signature."""
+    """Return *signatures* as uint64, shape (n,).
+
+    Raises :class:`TypeError` or :class:`ValueError` for what is no 64-bit signature.
+    """
     if isinstance(signatures, np.ndarray):
         if signatures.dtype != np.uint64 or signatures.ndim != 1:
             raise TypeError(

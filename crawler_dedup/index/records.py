@@ -75,8 +75,8 @@ class Records:
         """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` for one that cannot be read."""
         if number >> 8 * _NUMBER_BYTES:  # a damaged bucket may say anything
             return None
-        found = txn.get(_number(number), db=self._records)
-        return None if found is None else decode(found)
+        content = txn.get(_number(number), db=self._records)
+        return None if content is None else decode(content)
 
     def add(self, txn: lmdb.Transaction, record: Record) -> int:
         """Store *record* under a new number and return that."""
@@ -125,9 +125,9 @@ class Records:
             msgspec.DecodeError: what stands there is no number.
         """
         with txn.cursor(db=self._records) as cursor:
-            for name, found in cursor:
+            for name, content in cursor:
                 try:
-                    record = decode(found)
+                    record = decode(content)
                 except msgspec.DecodeError:
                     record = None
                 yield decode_number(name, _NUMBER_BYTES), record

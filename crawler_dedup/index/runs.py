@@ -193,12 +193,12 @@ class Runs:
 
     def _items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, RunEntry]]:
         with txn.cursor(db=self._runs) as cursor:
-            for name, found in cursor:
-                yield decode_number(name, _NAME_BYTES), _decode(found)
+            for name, content in cursor:
+                yield decode_number(name, _NAME_BYTES), _decode(content)
 
     def _find(self, txn: lmdb.Transaction, number: int) -> RunEntry | None:
-        found = txn.get(_name(number), db=self._runs)
-        return None if found is None else _decode(found)
+        content = txn.get(_name(number), db=self._runs)
+        return None if content is None else _decode(content)
 
     def _lives(self, number: int) -> bool | None:
         return is_held(_lock_file(self._directory, number))

@@ -184,46 +184,46 @@ class Store:
             return 0
         oldest = wall_clock() - max_age if max_age else 0
 
-        def gone(record: Record) -> bool:
+        def is_gone(record: Record) -> bool:
             return record.seen < oldest or (record.run in left and left[record.run].may_have_lost(record))
 
         def job(txn: lmdb.Transaction) -> None:
             for number, run in left.items():
                 self._catalogue.runs.end(txn, number, run.last, has_finished=run.has_finished, is_tidy=True)
 
-        forgotten = self.forget(gone, filing, advance)
+        forgotten = self.forget(is_gone, filing, advance)
         self.environment.write(job)
         return forgotten
 
     def records(self, size: int, *, standing: bool = False) -> Iterator[list[Record]]:
-        """All records that can be read, in lists of up to *size*. One state of the index, while it goes on.
+        """Yield all records that can be read, in lists of up to *size*. One state of the index, while it goes on.
 
         Args:
             standing: only those of pages that were handled.
         """
-        is_wanted = self._stands() if standing else lambda _: True
+        is_wanted = self._make_handled_test() if standing else lambda _: True
         with self.environment.read() as txn:
-            every = self.environment.watch(self._catalogue.records.items(txn))
-            readable = (record for _, record in every if record is not None)
+            numbered = self.environment.watch(self._catalogue.records.items(txn))
+            readable = (record for _, record in numbered if record is not None)
             wanted = filter(is_wanted, readable)
-            while block := list(islice(wanted, size)):
-                yield block
+            while batch := list(islice(wanted, size)):
+                yield batch
 
     def sharing(self, probes: Sequence[int], choose: Callable[[Numbers], Iterable[int]]) -> list[Record]:
-        """The records of handled pages, of every scope, under the signatures that *choose* picks of those in the
+        """Return the records of handled pages, of every scope, under the signatures that *choose* picks of those in the
         buckets *probes*."""
-        stands = self._stands()
+        is_handled = self._make_handled_test()
         with self.environment.read() as txn:
-            return [record for record in self._catalogue.sharing(txn, probes, choose) if stands(record)]
+            return [record for record in self._catalogue.sharing(txn, probes, choose) if is_handled(record)]
 
-    def _stands(self) -> Callable[[Record], bool]:
-        """Whether the page of a record was handled, and not by a run that died and may have lost it."""
+    def _make_handled_test(self) -> Callable[[Record], bool]:
+        """Make a test of whether the page of a record was handled, and not by a run that died and may have lost it."""
         dead = self.environment.write(self._catalogue.runs.find_dead)
 
-        def stands(record: Record) -> bool:
+        def is_handled(record: Record) -> bool:
             return bool(record.settled) and not (record.run in dead and dead[record.run].may_have_lost(record))
 
-        return stands
+        return is_handled
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         """File *records* as they are, but for pages that are recorded already; returns how many are new.
@@ -233,7 +233,7 @@ class Store:
         return self.environment.write(lambda txn: self._merge(txn, records, filing))
 
     def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
-        """Hold every bucket against the records; returns what is wrong, a sentence each."""
+        """Check every bucket against the records; return what is wrong, a sentence each."""
         try:
             with self.environment.read() as txn:
                 return find_problems(txn, self._catalogue, filing.keys, advance)
@@ -241,7 +241,7 @@ class Store:
             return [str(error)]
 
     def repair(self, filing: Filing, advance: Advance = ignore_progress) -> None:
-        """Make everything else anew from the records, in one transaction. Records that cannot be read are removed."""
+        """Build everything else anew from the records, in one transaction. Records that cannot be read are removed."""
         self.environment.write(lambda txn: self._catalogue.rebuild(txn, filing, advance))
 
     def __len__(self) -> int:

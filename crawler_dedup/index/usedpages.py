@@ -99,7 +99,7 @@ class _Walk:
                     for last in nodes.overflow_ends(self._page_size):
                         if last >= self._pages:
                             return last
-                    waiting += [(found, False) for found in nodes.trees() if found.root != _NO_ROOT]
+                    waiting += [(subtree, False) for subtree in nodes.trees() if subtree.root != _NO_ROOT]
                 level = below
                 if not level and depth > 1:
                     raise lmdb.CorruptedError("a tree has no leaves")

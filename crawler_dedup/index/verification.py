@@ -47,27 +47,27 @@ def find_problems(
         IndexUnusable: a bucket cannot be read.
     """
     findings, records = _Findings(), catalogue.records
-    every = records.items(txn)
-    while block := list(islice(every, _SLICE)):
-        _check_records(block, txn, catalogue, keys, findings)
-        advance(len(block))
+    numbered = records.items(txn)
+    while batch := list(islice(numbered, _SLICE)):
+        _check_records(batch, txn, catalogue, keys, findings)
+        advance(len(batch))
     findings.wrong["runs cannot be read"] += len(catalogue.runs.find_unreadable(txn))
     sentences = [f"{count} {what}." for what, count in findings.wrong.items() if count]
     if records.count_keys(txn) != findings.keys:
         sentences.append(f"There are {records.count_keys(txn)} page keys, {findings.keys} expected.")
-    for name, found, expected in (
+    for name, filed, expected in (
         ("representatives", catalogue.representatives.tally(txn), findings.representatives),
         ("tables", catalogue.tables.tally(txn), findings.tables),
     ):
-        if found != expected:
+        if filed != expected:
             sentences.append(
-                f"The {name} are not those of the records: {found.entries} entries, {expected.entries} expected."
+                f"The {name} are not those of the records: {filed.entries} entries, {expected.entries} expected."
             )
     return sentences
 
 
 def _check_records(
-    block: Iterable[_Numbered],
+    batch: Iterable[_Numbered],
     txn: lmdb.Transaction,
     catalogue: Catalogue,
     keys: Callable[[SignedPage], Sequence[int]],
@@ -75,7 +75,7 @@ def _check_records(
 ) -> None:
     stand: list[tuple[int, int, int]] = []
     filed: list[tuple[int, int, int]] = []
-    for number, record in block:
+    for number, record in batch:
         if record is None:
             findings.wrong["records cannot be read"] += 1
             continue
