@@ -30,7 +30,7 @@ from crawler_dedup.index.engine import (
     unusable_error,
 )
 from crawler_dedup.index.locks import SharedLock, refuse_network
-from crawler_dedup.system.access import follow, make_directory
+from crawler_dedup.system.access import inherit_access, make_directory
 from crawler_dedup.system.logs import logger_of
 
 logger = logger_of(__name__)
@@ -96,7 +96,7 @@ class Opening:
         with open_lmdb(self._directory, map_size) as env:
             extend_file(env, self._directory)
         if is_new:
-            follow(Path(self._data_path), self._directory)
+            inherit_access(Path(self._data_path), self._directory)
 
     def _open_lmdb(self, map_size: int) -> None:
         try:

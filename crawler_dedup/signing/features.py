@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signing.han import simplified
-from crawler_dedup.system.access import follow
+from crawler_dedup.system.access import inherit_access
 
 CutHan = Callable[[list[str]], Iterable[str]]
 """Cuts runs of Chinese characters into tokens, all runs of a text at once."""
@@ -232,7 +232,7 @@ def _jieba(cache_dir: Path | None) -> CutHan:
         is_new = not (cache_dir / "jieba.cache").exists()
         tokenizer.initialize()
         if is_new:
-            follow(cache_dir / "jieba.cache", cache_dir)
+            inherit_access(cache_dir / "jieba.cache", cache_dir)
     return lambda runs: _words(tokenizer.cut("\n".join(runs), HMM=False))
 
 

@@ -22,7 +22,7 @@ def make_folders(path: Path) -> None:
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
-        follow(folder, folder.parent, folder=True)
+        inherit_access(folder, folder.parent, folder=True)
 
 
 def opener(name: str, flags: int) -> int:
@@ -30,12 +30,12 @@ def opener(name: str, flags: int) -> int:
     if flags & os.O_CREAT:
         with suppress(FileExistsError):
             handle = os.open(name, flags | os.O_EXCL, 0o600)
-            follow(handle if os.name == "posix" else name, Path(name).parent)
+            inherit_access(handle if os.name == "posix" else name, Path(name).parent)
             return handle
     return os.open(name, flags, 0o600)
 
 
-def follow(file: int | str | Path, directory: Path, *, folder: bool = False) -> None:
+def inherit_access(file: int | str | Path, directory: Path, *, folder: bool = False) -> None:
     """Give *file*, which is new, the group of *directory* and its rights to read and write (a *folder* all of its rights).
 
     What the system or the file system does not allow is left.
