@@ -16,7 +16,7 @@ import pytest
 import crawler_dedup
 from crawler_dedup import Config
 from crawler_dedup.index import export, header
-from crawler_dedup.journal import writer
+from crawler_dedup.journal import entry
 from crawler_dedup.signing import schemes, signer
 from crawler_dedup.signing.signer import Signer
 
@@ -171,7 +171,7 @@ def test_the_header_names_all_that_signatures_depend_on() -> None:
         ("docs/index.md", f"This is behaviour {signer.BEHAVIOUR}"),
         ("docs/index.md", f"This is format {header.FORMAT}"),
         ("docs/export.md", f"Version {export.FORMAT}."),
-        ("docs/journal.md", f"| `version` | of this table: {writer.VERSION} |"),
+        ("docs/journal.md", f"| `version` | of this table: {entry.VERSION} |"),
     ],
 )
 def test_each_version_is_the_one_that_its_document_names(page: str, sentence: str) -> None:
