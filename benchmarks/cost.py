@@ -37,7 +37,10 @@ class Cost:
 def measure(pages: list[Source], tokenizer: str) -> Cost:
     """One round over *pages* with a fresh index."""
     spent = [0.0, 0.0, 0.0]
-    with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, Config(tokenizer=tokenizer)) as filtered:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Deduplicator.open(folder, Config.from_settings({"DEDUP_TOKENIZER": tokenizer})) as filtered,
+    ):
         filtered.load()
         for at in range(0, len(pages), _TURN):
             turn = [(page.url, saved(page.file)) for page in pages[at : at + _TURN]]

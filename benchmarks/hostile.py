@@ -50,7 +50,8 @@ class Cost:
 
 def ours(page: HostilePage, tokenizer: str) -> Cost:
     """The way to the verdict, in this process."""
-    with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, Config(tokenizer=tokenizer)) as filtered:
+    config = Config.from_settings({"DEDUP_TOKENIZER": tokenizer})
+    with tempfile.TemporaryDirectory() as folder, Deduplicator.open(folder, config) as filtered:
         filtered.load()
         filtered.check("http://warm.up/", PAGES["valid"].make())
         body, start, before = _begin(page)

@@ -345,7 +345,7 @@ def try_stops(
     """
     source = random.Random(seed)
     wanted = undisturbed.stored()
-    config = Config(tokenizer=str(job.settings.get("DEDUP_TOKENIZER", "jieba")))
+    config = Config.from_settings({"DEDUP_TOKENIZER": job.settings.get("DEDUP_TOKENIZER", "jieba")})
     runs: list[Ended] = []
     ends: list[Compared] = []
     stopped = 0

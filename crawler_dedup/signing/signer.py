@@ -12,6 +12,7 @@ from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from unicodedata import unidata_version
 
 import msgspec
@@ -267,14 +268,14 @@ def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:
         IndexDamaged: *spec*, which was read from a header, does not say what they are.
     """
     try:
-        return replace(
-            config,
-            scheme=spec["scheme"],
-            extractor=spec["extractor"].split()[0],
-            min_features=int(spec["min features"]),
-            tokenizer=spec["tokenizer"],
-            fold_han=spec["fold han"] == "yes",
-        )
+        settings: dict[str, Any] = {
+            "scheme": spec["scheme"],
+            "extractor": spec["extractor"].split()[0],
+            "min_features": int(spec["min features"]),
+            "tokenizer": spec["tokenizer"],
+            "fold_han": spec["fold han"] == "yes",
+        }
+        return replace(config, **settings)
     except ConfigError:  # a ValueError too
         raise
     except (KeyError, IndexError, ValueError) as error:

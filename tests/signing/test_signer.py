@@ -4,6 +4,7 @@ import gzip
 import hashlib
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -94,7 +95,7 @@ PAGES = {
 
 @pytest.mark.parametrize("tokenizer", ["jieba", "rjieba"])
 @pytest.mark.parametrize("name", PAGES)
-def test_golden_values(signer: Signer, name: str, tokenizer: str) -> None:
+def test_golden_values(signer: Signer, name: str, tokenizer: Literal["jieba", "rjieba"]) -> None:
     signed = sign(signer if tokenizer == "jieba" else Signer(Config(tokenizer=tokenizer)), PAGES[name])
     sketches = [hashlib.sha256(content).hexdigest()[:16] for content in (signed.sketch, signed.numbers)]
     digests = [signed.feature_digest.hex(), signed.link_digest.hex()]
