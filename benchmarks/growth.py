@@ -29,13 +29,12 @@ from rich.table import Table
 import crawler_dedup
 from crawler_dedup import Config
 from crawler_dedup.signing import parsing, titles
-from crawler_dedup.signing.elsewhere import elsewhere
-from crawler_dedup.signing.features import features, han_cutter
-from crawler_dedup.signing.han import simplified
+from crawler_dedup.signing.embedded import embedded_content
+from crawler_dedup.signing.features import load_han_cutter, simplify_han, weigh_tokens
 from crawler_dedup.signing.hidden import hidden_elements, without_hidden
-from crawler_dedup.signing.outline import outline
+from crawler_dedup.signing.maintext import find_main_blocks
+from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.outlinks import find_links
-from crawler_dedup.signing.paragraphs import paragraphs
 from crawler_dedup.signing.schemes.simhash import simhash
 from crawler_dedup.signing.signer import Signer, _asks_for_password, _title
 from crawler_dedup.signing.text import Text
@@ -158,18 +157,18 @@ def _filled(piece: str, size: int) -> bytes:
 
 def text_steps(tokenizer: str) -> Mapping[str, Step]:
     """What happens to a text."""
-    segment = han_cutter(tokenizer, None)
-    bigrams = han_cutter("bigrams", None)
+    segment = load_han_cutter(tokenizer, None)
+    bigrams = load_han_cutter("bigrams", None)
     return {
         "normalise": lambda text: Text(text, bigrams).plain,
-        "simplified": simplified,
+        "simplified": simplify_han,
         "tokens (bigrams)": lambda text: Text(text, bigrams).tokens,
         f"tokens ({tokenizer})": lambda text: Text(text, segment).tokens,
         "units": lambda text: Text(text, bigrams).units,
-        "features": lambda text: features(Text(text, bigrams).tokens),
+        "features": lambda text: weigh_tokens(Text(text, bigrams).tokens),
         "simhash": lambda text: simhash(Text(text, bigrams).features),
         "shingles": lambda text: Text(text, bigrams).shingles(8),
-        "titles.parts": titles.parts.__wrapped__,
+        "titles.parts": titles.split_title.__wrapped__,
         "without_credentials": without_credentials,
         "text_without_credentials": text_without_credentials,
         **_patterns(str),
@@ -189,10 +188,10 @@ def page_steps() -> Mapping[str, Step]:
         "detect the charset": lambda page: parsing.parse(page.body + b"\xff\xfe\xe9"),
         "check_nodes": lambda page: parsing.check_nodes(page.tree, 1 << 40, config),
         "check_depth": lambda page: parsing.check_depth(page.tree, config),
-        "outline and paragraphs": lambda page: paragraphs(outline(page.tree, 250)),
+        "outline and paragraphs": lambda page: find_main_blocks(read_outline(page.tree, 250)),
         "links": lambda page: find_links(page.tree, _URL),
         "title": lambda page: _title(page.tree),
-        "other parts": lambda page: elsewhere(page.tree),
+        "other parts": lambda page: embedded_content(page.tree),
         "hidden elements": lambda page: hidden_elements(page.tree),
         "without hidden": lambda page: without_hidden(page.tree),
         "asks for a password": lambda page: _asks_for_password(page.tree),

@@ -64,8 +64,8 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         digest: BLAKE2b of the body, 8 bytes.
         size: bytes of the body.
         kind: what the signature is made of.
-        chars: how much the main text that :mod:`crawler_dedup.signing.paragraphs` finds says, in Latin letters
-            (:func:`crawler_dedup.signing.features.size_of`).
+        chars: how much the main text says (:attr:`crawler_dedup.signing.maintext.MainBlocks.size`), in Latin letters
+            (:func:`crawler_dedup.signing.features.size_in_letters`).
         signature: the number of the scheme's signature (:class:`Signature`); of another kind than TEXT a hash.
         value: the value of the scheme's signature.
         features: number of different features, stop words not counted; of a short page those of all that is visible, of

@@ -22,7 +22,7 @@ from crawler_dedup.index.store import Store
 from crawler_dedup.inspection.corpus import read_text
 from crawler_dedup.inspection.trace import Source, sources
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.letters import places_of
+from crawler_dedup.signing.initials import find_initial_positions
 from crawler_dedup.signing.lexicon import lexicon_digest
 from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.schemes import scheme_of
@@ -48,7 +48,7 @@ def trace(
     with told_errors(), closing(open_pages(index)) as pages:
         scheme, fold_han = _scheme_in(pages, index, config)
         plain = normalise(_text_of(file, config), fold_han=fold_han)
-        if len(places_of(plain)) < scheme.window:
+        if len(find_initial_positions(plain)) < scheme.window:
             raise DedupError(f"{file} has fewer than {scheme.window} letters, which is one window.")
         found = [one for one in sources(plain, scheme, pages) if one.of_text >= least]
     if json:
@@ -92,7 +92,7 @@ def _print(found: list[Source], plain: str | None) -> None:
     Console().print(table)
     if plain is None:
         return
-    places = places_of(plain)
+    places = find_initial_positions(plain)
     for one in found:
         typer.echo(f"\n{printable(one.page.url)}")
         for passage in one.passages:

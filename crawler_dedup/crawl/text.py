@@ -11,7 +11,7 @@ from lxml.html import HtmlElement
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_apart, signing_thread
 from crawler_dedup.errors import ThreadsBusy
-from crawler_dedup.signing.maintext import extract, visible_text
+from crawler_dedup.signing.maintext import extract, extract_all
 from crawler_dedup.signing.parsing import (
     BeyondLimits,
     check_attributes,
@@ -68,7 +68,7 @@ def _text_of(response: Any) -> str | None:
 def _visible_text(response: Any) -> str:
     # From a tree of its own: another thread may still read the response's.
     try:
-        return visible_text(parse(response.body, response.encoding))
+        return extract_all(parse(response.body, response.encoding))
     except BeyondLimits:
         return ""
 

@@ -72,7 +72,7 @@ class OfScheme:
         found = self.scheme.compare(new, kept)
         if found is None or (found.distance is not None and found.distance > self._max_distance):
             return False
-        return self.scheme.meets(new, kept)
+        return self.scheme.finds(new, kept)
 
     def size(self, signature: Signature) -> int:
         """See :class:`Contestant`."""

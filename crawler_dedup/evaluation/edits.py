@@ -11,7 +11,7 @@ import numpy as np
 import opencc
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signing.features import HAN, normalise, substituted, units
+from crawler_dedup.signing.features import HAN, normalise, replace_units, split_units
 from crawler_dedup.signing.text import Text
 
 MOST = 200
@@ -46,7 +46,9 @@ def edited_sets(texts: Iterable[str]) -> Iterator[tuple[str, list[Edited]]]:
         {line.strip() for text in ordered for line in text.splitlines()},
         key=lambda line: (xxh3_64_intdigest(line.encode("utf-8", "replace")), line),
     )
-    short = [one for one in passages if _SHORT[0] <= len(one) <= _SHORT[1] and len(units(one.lower())) >= _LEAST_UNITS]
+    short = [
+        one for one in passages if _SHORT[0] <= len(one) <= _SHORT[1] and len(split_units(one.lower())) >= _LEAST_UNITS
+    ]
     long = [one for one in ordered if len(one) >= _LONG]
     chinese = [one for one in long if is_chinese(one)]
     yield "short, 2 words exchanged", _edited(short, _exchange_words(short))
@@ -77,17 +79,17 @@ def _edited(texts: Sequence[str], edit: Edit) -> list[Edited]:
 
 
 def _exchange_words(texts: Sequence[str]) -> Edit:
-    words = sorted({unit for text in texts[:MOST] for unit in units(normalise(text)) if len(unit) > 1})
-    characters = sorted({unit for text in texts[:MOST] for unit in units(normalise(text)) if len(unit) == 1})
+    words = sorted({unit for text in texts[:MOST] for unit in split_units(normalise(text)) if len(unit) > 1})
+    characters = sorted({unit for text in texts[:MOST] for unit in split_units(normalise(text)) if len(unit) == 1})
 
     def edit(text: str, source: random.Random) -> str:
         plain = normalise(text)
-        there = units(plain)
+        there = split_units(plain)
         changes = {
             at: _another(there[at], words if len(there[at]) > 1 else characters, source)
             for at in source.sample(range(len(there)), _EXCHANGED)
         }
-        return substituted(plain, changes.get)
+        return replace_units(plain, changes.get)
 
     return edit
 

@@ -186,7 +186,7 @@ def _sign(folder: Path, config: Config, document: Document) -> SignedDocument:
 def judge(new: SignedPage, kept: SignedPage, config: Config, sites: Sites, scheme: Scheme) -> Judgement:
     """What a crawl does with *new* while *kept* is kept."""
     found = _decide(table.Pair(new, kept, config, scheme, sites.of(new), sites.of(kept)))
-    if found.duplicate and not Lookup(scheme).meets(new, kept):
+    if found.duplicate and not Lookup(scheme).finds(new, kept):
         return Judgement(found.pair, "not met in the index", False)
     return found
 

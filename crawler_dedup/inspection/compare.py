@@ -12,7 +12,7 @@ from crawler_dedup.rules import table
 from crawler_dedup.rules.table import Pair
 from crawler_dedup.signedpage import Kind, SignedPage
 from crawler_dedup.signing import parsing
-from crawler_dedup.signing.outline import outline
+from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.signer import Signer
 
 _LONG_LINE = 40
@@ -92,7 +92,7 @@ def _cut_away(tree: HtmlElement, text: str, max_depth: int) -> tuple[str, ...]:
     kept = Counter(line.strip().removeprefix("- ") for line in text.splitlines())
     searched = text if len(text) < _LONG_TEXT else ""
     rest = []
-    for block in outline(tree, max_depth).blocks:
+    for block in read_outline(tree, max_depth).blocks:
         if kept[block.text]:
             kept[block.text] -= 1
         elif len(block.text) < _LONG_LINE or block.text not in searched:

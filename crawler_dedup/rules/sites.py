@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.titles import parts
+from crawler_dedup.signing.titles import split_title
 from crawler_dedup.urls import host_of
 
 KNOWN = 8
@@ -88,7 +88,7 @@ class Site:
         """Count a page that passed."""
         self._pages += 1
         self._links.add(page.links)
-        self._titles.update(parts(page.title))
+        self._titles.update(split_title(page.title))
         if self._pages >= _HALVE_AT or len(self._links) > _MAX_ITEMS:
             self._pages //= 2
             self._links.halve()

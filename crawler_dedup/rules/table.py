@@ -17,7 +17,7 @@ from crawler_dedup.decision import Match
 from crawler_dedup.rules.sites import UNKNOWN, Site
 from crawler_dedup.signedpage import Kind, SignedPage
 from crawler_dedup.signing import sketch, titles
-from crawler_dedup.signing.links import unpacked
+from crawler_dedup.signing.links import unpack_links
 from crawler_dedup.signing.schemes import Agreement, Scheme
 from crawler_dedup.urls import host_of
 
@@ -111,29 +111,29 @@ class Pair:
     @cached_property
     def new_links(self) -> set[int]:
         """Links of the new page that are no navigation."""
-        return set(unpacked(self.new.links)) - self.new_site.navigation
+        return set(unpack_links(self.new.links)) - self.new_site.navigation
 
     @cached_property
     def links_covered(self) -> bool:
         """Whether all links of the new page that are no navigation stand on the kept one."""
-        return self.same_links or (bool(self.new.links) and self.new_links <= set(unpacked(self.kept.links)))
+        return self.same_links or (bool(self.new.links) and self.new_links <= set(unpack_links(self.kept.links)))
 
     @cached_property
     def new_title(self) -> frozenset[str]:
         """The title of the new page, less what its site writes into every title."""
-        return titles.parts(self.new.title) - self.new_site.titles
+        return titles.split_title(self.new.title) - self.new_site.titles
 
     @cached_property
     def kept_title(self) -> frozenset[str]:
-        return titles.parts(self.kept.title) - self.kept_site.titles
+        return titles.split_title(self.kept.title) - self.kept_site.titles
 
     @cached_property
     def same_title(self) -> bool:
-        new, kept = titles.parts(self.new.title), titles.parts(self.kept.title)
+        new, kept = titles.split_title(self.new.title), titles.split_title(self.kept.title)
         if not self.kept_title and len(kept) > 1 and not kept <= new:  # few words make many titles: "Manual | Router"
             return not self.new_title and new <= kept
         known = self.one_host or (self.new_site.known and self.kept_site.known)
-        return titles.agree(self.new_title, self.kept_title, known=known)
+        return titles.titles_agree(self.new_title, self.kept_title, own_parts=known)
 
     @property
     def same_words(self) -> bool:
@@ -177,7 +177,7 @@ class Pair:
 
 
 def _other_numbers(new: bytes, kept: bytes) -> bool:
-    some, others = sketch.members(new), sketch.members(kept)
+    some, others = sketch.read_members(new), sketch.read_members(kept)
     if some is None and others is None:
         return sketch.resemblance(new, kept) < _SOME_NUMBERS
     if some is None or others is None:

@@ -18,11 +18,11 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
+import opencc
 import stopwordsiso
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signing.han import simplified
 from crawler_dedup.system.access import inherit_access
 
 CutHan = Callable[[list[str]], Iterable[str]]
@@ -59,14 +59,18 @@ _LAST_MARK = 0x1F000
 """What stands above (emoji, ideographs, tags, private use) does not combine."""
 _RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(_LAST_MARK - 1)}]")
 
+_HAN_BLOCKS = ((0x3400, 0xA000), (0xF900, 0xFB00), (0x20000, 0x323B0))
+_CODES_END = _HAN_BLOCKS[-1][1]
+_IN_SOME_WORDS = {"瞭": "了", "覆": "复", "藉": "借", "暱": "昵", "著": "着"}
+
 _WEIGHT_UNIT = 64
 """Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
 every machine."""
 _STOP_WORD_UNIT = 32
 
 
-def size_of(text: str) -> int:
-    """How much *text* says, in letters of the Latin alphabet: a character of a script that says more with each (Han,
+def size_in_letters(text: str) -> int:
+    """Return how much *text* says, in letters of the Latin alphabet: a character of a script that says more with each (Han,
     kana, Hangul, Thai) counts as three."""
     return len(text) if text.isascii() else len(text) + 2 * len(_WIDE.findall(text))
 
@@ -101,8 +105,8 @@ def stop_words() -> frozenset[str]:
     return frozenset(word for fold in (False, True) for word in normalise(words, fold_han=fold).split("\n"))
 
 
-def bigrams(run: str) -> list[str]:
-    """Pairs of neighbouring characters; a run of one character is its own token."""
+def character_bigrams(run: str) -> list[str]:
+    """Return the pairs of neighbouring characters of *run*; a run of one character is its own token."""
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
@@ -133,7 +137,7 @@ def normalise(text: str, *, fold_han: bool = True) -> str:
     end = _LAST_MARK if _RARE_SCRIPTS.search(text) else _BMP
     text = _too_many_marks(end).sub("", _WIDE_PUNCTUATION.sub(" ", text))
     text = _composed(text, 2 * len(text) + 100).lower()
-    return simplified(text) if fold_han and _OTHER_THAN_WORDS.search(text) else text
+    return simplify_han(text) if fold_han and _OTHER_THAN_WORDS.search(text) else text
 
 
 def _composed(text: str, limit: int) -> str:
@@ -155,33 +159,61 @@ def _composed(text: str, limit: int) -> str:
     return "".join(pieces)[:limit]
 
 
-def cut(plain: str, cut_han: CutHan) -> list[str]:
-    """The tokens of a normalised text: words, dictionary words of Chinese, character bigrams of other scripts without
+def simplify_han(text: str) -> str:
+    """Fold every Traditional Chinese character of *text* to its simplified form, so that both writings are one text.
+
+    Character by character, by the table of OpenCC; also a few characters that are folded in some words only (瞭 is 了 in
+    瞭解). That they are folded here in all words does not matter: both writings of a text go through the same table.
+    """
+    if text.isascii():
+        return text
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    folded = _simplified_forms()[np.minimum(codes, _CODES_END)]
+    # What stands above the table stays; so does a text without anything to fold.
+    changed = (folded != codes) & (codes < _CODES_END)
+    if not changed.any():
+        return text
+    return np.where(changed, folded, codes).astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+
+@cache
+def _simplified_forms() -> NDArray[np.uint32]:
+    table = np.arange(_CODES_END + 1, dtype=np.uint32)
+    codes = np.concatenate([np.arange(*block, dtype=np.uint32) for block in _HAN_BLOCKS])
+    lines = opencc.OpenCC("t2s").convert("\n".join(map(chr, codes.tolist()))).split("\n")
+    table[codes] = [ord(line) if len(line) == 1 else code for line, code in zip(lines, codes.tolist(), strict=True)]
+    table[[ord(one) for one in _IN_SOME_WORDS]] = [ord(one) for one in _IN_SOME_WORDS.values()]
+    folded: NDArray[np.uint32] = table[table]  # a form between two others leads on to the last
+    return folded
+
+
+def tokenise(plain: str, cut_han: CutHan) -> list[str]:
+    """Cut a normalised text into tokens: words, dictionary words of Chinese, character bigrams of other scripts without
     spaces. They come out sorted by kind of script.
     """
     if not _OTHER_THAN_WORDS.search(plain):
         return _WORDS.findall(plain)  # the same, three times faster
-    pairs = (pair for run in _UNSPACED_RUNS.findall(plain) for pair in bigrams(run))
+    pairs = (pair for run in _UNSPACED_RUNS.findall(plain) for pair in character_bigrams(run))
     return [*_WORDS.findall(plain), *cut_han(_HAN_RUNS.findall(plain)), *pairs]
 
 
-def units(plain: str) -> list[str]:
-    """The words and, of scripts without spaces, the single characters of a normalised text, in its order."""
+def split_units(plain: str) -> list[str]:
+    """Cut a normalised text into units: words and, of scripts without spaces, single characters, in their order."""
     return _UNITS.findall(plain)
 
 
-def unit_places(plain: str) -> list[int]:
-    """Where each of the :func:`units` begins."""
-    return [found.start() for found in _UNITS.finditer(plain)]
+def find_unit_positions(plain: str) -> list[int]:
+    """Find where in a normalised text each of its units begins."""
+    return [unit.start() for unit in _UNITS.finditer(plain)]
 
 
-def substituted(plain: str, change: Callable[[int, str], str]) -> str:
-    """A normalised text in which each unit is what *change* makes of its place among them and itself."""
-    places = count()
-    return _UNITS.sub(lambda found: change(next(places), found[0]), plain)
+def replace_units(plain: str, change: Callable[[int, str], str]) -> str:
+    """Replace each unit of a normalised text by what *change* returns for its number and the unit itself."""
+    numbers = count()
+    return _UNITS.sub(lambda unit: change(next(numbers), unit[0]), plain)
 
 
-def features(tokens: Iterable[str]) -> Features:
+def weigh_tokens(tokens: Iterable[str]) -> Features:
     """Weigh *tokens* by the 3/4th power of their count, stop words half.
 
     The power damps words that a page repeats. Stop words, which all texts of a language share, move alike texts closer
@@ -198,7 +230,7 @@ def features(tokens: Iterable[str]) -> Features:
     return Features(hashes[order], weights[order], telling[order], tf[order])
 
 
-def han_cutter(name: str, cache_dir: Path | None) -> CutHan:
+def load_han_cutter(name: str, cache_dir: Path | None) -> CutHan:
     """Load what cuts Chinese: ``jieba``, ``rjieba`` or ``bigrams``. Takes up to a second; never on the event loop.
 
     jieba's guesses at words that its dictionary lacks (a hidden Markov model) are left out: they take half of its time
@@ -208,7 +240,7 @@ def han_cutter(name: str, cache_dir: Path | None) -> CutHan:
         cache_dir: where jieba keeps its compiled dictionary; ``None`` keeps none.
     """
     if name == "bigrams":
-        return lambda runs: [pair for run in runs for pair in bigrams(run)]
+        return lambda runs: [pair for run in runs for pair in character_bigrams(run)]
     if name == "rjieba":
         import rjieba  # noqa: PLC0415  (optional)
 
@@ -236,5 +268,5 @@ def _jieba(cache_dir: Path | None) -> CutHan:
     return lambda runs: _words(tokenizer.cut("\n".join(runs), HMM=False))
 
 
-def _words(cut: Iterable[str]) -> list[str]:
-    return [word for word in cut if word != "\n"]
+def _words(tokens: Iterable[str]) -> list[str]:
+    return [word for word in tokens if word != "\n"]

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.letters import LETTERS, NONE, letter_of_each, letters_of
-from crawler_dedup.signing.text import Text, hashes_of
+from crawler_dedup.signing.initials import LETTERS, NONE, find_initials, initial_of_each
+from crawler_dedup.signing.text import Text, hash_words
 from crawler_dedup.system.files import open_replacement
 
 GENERAL = "general"
@@ -57,7 +57,7 @@ class Lexicon:
         words: xxh3 of each token, ascending: uint64, shape (words,).
         counts: in how many documents it stands: uint32, the same shape.
         shingles: hashes of the runs of :data:`SHINGLE` units that more than :data:`COMMON` of them have, ascending.
-        letters: how often each of :data:`~crawler_dedup.signing.letters.LETTERS` begins a word or the reading of a
+        letters: how often each of :data:`~crawler_dedup.signing.initials.LETTERS` begins a word or the reading of a
             character: uint64.
     """
 
@@ -126,7 +126,7 @@ def build(texts: Iterable[Text]) -> Lexicon:
         shingles.add([text.shingles(SHINGLE) for text in some])
         shingles.forget(_ERROR * documents)
         for text in some:
-            letters += np.bincount(letters_of(text.plain), minlength=len(LETTERS)).astype(np.uint64)
+            letters += np.bincount(find_initials(text.plain), minlength=len(LETTERS)).astype(np.uint64)
     return Lexicon(
         documents,
         words.hashes,
@@ -183,10 +183,10 @@ def general() -> Lexicon:
     total = sum(count for _, count in jieba)
     for word, count in jieba:
         shares.setdefault(word, count / total)
-    hashes, at = np.unique(hashes_of([*shares]), return_index=True)
+    hashes, at = np.unique(hash_words([*shares]), return_index=True)
     share = np.fromiter(shares.values(), dtype=np.float64)[at]
     counts = np.rint(_DOCUMENTS * (1 - (1 - share) ** _LENGTH)).clip(1, _DOCUMENTS).astype(np.uint32)
-    letters = letter_of_each("".join(word for word, _ in jieba))
+    letters = initial_of_each("".join(word for word, _ in jieba))
     times = np.repeat([count for _, count in jieba], [len(word) for word, _ in jieba])
     has_one = letters != NONE
     sums = np.bincount(letters[has_one], times[has_one], minlength=len(LETTERS)).astype(np.uint64)

@@ -38,7 +38,7 @@ class Links:
         return (self.hashes >> np.uint64(32)).astype("<u4").tobytes()
 
 
-def unpacked(packed: bytes) -> list[int]:
-    """The numbers of :attr:`Links.packed`."""
-    found: list[int] = np.frombuffer(packed, dtype="<u4").tolist()
-    return found
+def unpack_links(packed: bytes) -> list[int]:
+    """Return the numbers that :attr:`Links.packed` holds."""
+    numbers: list[int] = np.frombuffer(packed, dtype="<u4").tolist()
+    return numbers

@@ -33,10 +33,10 @@ class Lookup:
             return self._scheme.near(page.signed, filed)
         return [page.signature] if page.signature in filed else []
 
-    def meets(self, new: SignedPage, kept: SignedPage) -> bool:
-        """Whether a look-up of *new* comes upon *kept*."""
+    def finds(self, new: SignedPage, kept: SignedPage) -> bool:
+        """Tell whether a look-up of *new* finds *kept*."""
         if new.kind is Kind.TEXT and kept.kind is Kind.TEXT:
-            return self._scheme.meets(new.signed, kept.signed)
+            return self._scheme.finds(new.signed, kept.signed)
         return new.signature == kept.signature
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
-from crawler_dedup.signing.features import size_of
+from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.hidden import SHOWN, Concealment, concealment, roots_and_states
 from crawler_dedup.signing.parsing import BeyondLimits
 
@@ -29,7 +29,7 @@ _PARAGRAPHS = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "p"))
 
 
 class Block(NamedTuple):
-    """One block.
+    """What a reader sees as one paragraph, heading, cell or line of a list.
 
     Attributes:
         text: what it says, runs of white space as one space.
@@ -59,8 +59,8 @@ class Outline(NamedTuple):
     parents: list[int]
 
 
-def outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
-    """What *tree* says, less navigation, asides, footers, fields of forms, scripts and comments.
+def read_outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
+    """Read the blocks of *tree*, less navigation, asides, footers, fields of forms, scripts and comments.
 
     Raises:
         BeyondLimits: elements are nested deeper than *max_depth*, as deep as this function calls itself.
@@ -68,14 +68,14 @@ def outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
     reader = _Reader()
     for root, around in roots_and_states(tree):
         reader.turn(concealment(root, around))
-        reader.read(root, _Place(0, 0, 0), max_depth)
+        reader.read(root, _Context(0, 0, 0), max_depth)
         reader.end_block(0)
         reader.turn(SHOWN)
     return Outline(reader.blocks, reader.parents)
 
 
-class _Place(NamedTuple):
-    """Where a text stands: number of its element, its group, and the list around it (0: none)."""
+class _Context(NamedTuple):
+    """Where a text stands: numbers of its element, its group, and the list around it (0: none)."""
 
     element: int
     group: int
@@ -93,7 +93,7 @@ class _Reader:
         self._hidden_begins = 0  # where in the parts, while they are hidden
         self._hidden: list[slice] = []  # those parts, of what was hidden and is no more
 
-    def read(self, element: HtmlElement, place: _Place, levels: int) -> None:
+    def read(self, element: HtmlElement, context: _Context, levels: int) -> None:
         """Take in what stands in *element*; its last block may still go on behind it."""
         if levels < 1:
             raise BeyondLimits("nested too deep")
@@ -105,15 +105,15 @@ class _Reader:
             if tag in _INLINE:
                 if (names := child.keys()) and ("hidden" in names or "style" in names):  # most have neither
                     self.turn(concealment(child, state))
-                self._read_inline(child, tag, place, levels)
+                self._read_inline(child, tag, context, levels)
             elif tag in _SKIPPED:
                 parts.append(" ")
             elif isinstance(tag, str):  # a comment's tag is a function
                 if parts:
-                    self.end_block(place.group)
+                    self.end_block(context.group)
                 if (names := child.keys()) and ("hidden" in names or "style" in names):  # most have neither
                     self.turn(concealment(child, state))
-                inside = self._enter(child, tag, place)
+                inside = self._enter(child, tag, context)
                 self.read(child, inside, levels - 1)
                 if parts:
                     self.end_block(inside.group)
@@ -122,26 +122,26 @@ class _Reader:
             if child.tail:
                 parts.append(child.tail)
 
-    def _read_inline(self, element: HtmlElement, tag: str, place: _Place, levels: int) -> None:
+    def _read_inline(self, element: HtmlElement, tag: str, context: _Context, levels: int) -> None:
         if tag == "a" and self._link_begins is None and element.get("href") is not None:
             self._link_begins = len(self._parts)
-            self.read(element, place, levels - 1)
+            self.read(element, context, levels - 1)
             self._end_link()
             self._link_begins = None
         elif tag == "br":
             self._parts.append(" ")
         elif len(element):
-            self.read(element, place, levels - 1)
+            self.read(element, context, levels - 1)
         else:
             self._parts.append(element.text or "")
 
-    def _enter(self, element: HtmlElement, tag: str, place: _Place) -> _Place:
+    def _enter(self, element: HtmlElement, tag: str, context: _Context) -> _Context:
         number = len(self.parents)
-        self.parents.append(place.element)
-        around = number if tag in _LISTS else place.around
+        self.parents.append(context.element)
+        around = number if tag in _LISTS else context.around
         if around and tag in _ITEMS and _is_text_of_its_own(element):
             around = 0
-        return _Place(number, around or (place.element if tag in _PARAGRAPHS else number), around)
+        return _Context(number, around or (context.element if tag in _PARAGRAPHS else number), around)
 
     def turn(self, state: Concealment) -> None:
         """What is taken in from here on is shown, or not."""
@@ -154,7 +154,7 @@ class _Reader:
         self._state = state
 
     def _end_link(self) -> None:
-        self._linked += size_of(" ".join("".join(self._parts[self._link_begins :]).split()))
+        self._linked += size_in_letters(" ".join("".join(self._parts[self._link_begins :]).split()))
 
     def end_block(self, group: int) -> None:
         """What was taken in since the last block is one."""
@@ -166,7 +166,7 @@ class _Reader:
         self._parts.clear()
         linked, self._linked = self._linked, 0
         if text:
-            size = size_of(text)
+            size = size_in_letters(text)
             self.blocks.append(Block(text, size, min(linked, size), group, shown))
 
     def _shown(self) -> str:

@@ -31,7 +31,7 @@ _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 
 def find_links(tree: HtmlElement, url: str, hidden: AbstractSet[HtmlElement] = frozenset()) -> Links:
-    """All places that the page's ``<a href>`` lead to, but for those that are *hidden*."""
+    """Return all places that the ``<a href>`` of a page lead to, but for those that are *hidden*."""
     base = _base(tree, url)
     host, (root, directory) = _host(url), _root_and_directory(base)
     found: set[int | None] = set()
@@ -66,7 +66,7 @@ def _root_and_directory(base: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=1 << 13)
 def _hash_of(href: str, base: str, host: str) -> int | None:
-    target = comparable(href, base, host)
+    target = make_comparable(href, base, host)
     return None if target is None else xxh3_64_intdigest(target.encode("utf-8", "replace"))
 
 
@@ -89,8 +89,8 @@ def _host(url: str) -> str:
         return ""
 
 
-def comparable(href: str, base: str, host: str) -> str | None:
-    """*href* as it compares: resolved, without fragment, session and tracking parameters, the rest in order.
+def make_comparable(href: str, base: str, host: str) -> str | None:
+    """Return *href* as it is compared: resolved, without fragment, session and tracking parameters, the rest in order.
 
     Links to *host* itself lose it, so that a mirror's agree. ``None`` for what leads to no page.
     """

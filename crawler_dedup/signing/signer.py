@@ -26,20 +26,33 @@ from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, IndexDamaged
 from crawler_dedup.signedpage import Kind, Shown, Signature, SignedPage
 from crawler_dedup.signing import parsing
-from crawler_dedup.signing.elsewhere import elsewhere
-from crawler_dedup.signing.extractors import extractor
-from crawler_dedup.signing.features import CutHan, Features, features, han_cutter, size_of, stop_words
-from crawler_dedup.signing.han import simplified
+from crawler_dedup.signing.embedded import embedded_content
+from crawler_dedup.signing.features import (
+    CutHan,
+    Features,
+    load_han_cutter,
+    simplify_han,
+    size_in_letters,
+    stop_words,
+    weigh_tokens,
+)
 from crawler_dedup.signing.hidden import hidden_elements
 from crawler_dedup.signing.links import Links
-from crawler_dedup.signing.outline import Outline, outline
+from crawler_dedup.signing.maintext import (
+    MainBlocks,
+    find_extractor,
+    find_main_blocks,
+    join_shown_text,
+    join_text,
+    unlinked_blocks,
+)
+from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.outlinks import find_links
-from crawler_dedup.signing.paragraphs import MainText, paragraphs, shown_text_of, text_of, visible
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.sketch import set_digest, sketch
 from crawler_dedup.signing.storedtext import pack_text
 from crawler_dedup.signing.text import Text
-from crawler_dedup.signing.titles import MAX_CHARS, parts
+from crawler_dedup.signing.titles import MAX_CHARS, split_title
 from crawler_dedup.urls import name_without_credentials, without_credentials
 
 BEHAVIOUR = 3
@@ -72,12 +85,12 @@ class Signer:
             )
         self.config = config
         self.scheme = scheme_of(config.scheme, config)
-        self._extractor = extractor(config.extractor)
+        self._extractor = find_extractor(config.extractor)
         self._cache_dir = cache_dir
 
     @cached_property
     def _cut_han(self) -> CutHan:
-        return han_cutter(self.config.tokenizer, self._cache_dir)
+        return load_han_cutter(self.config.tokenizer, self._cache_dir)
 
     @property
     def quick_bytes(self) -> int:
@@ -164,7 +177,7 @@ class Signer:
 
     def _extract(
         self, body: bytes, tree: HtmlElement | None, encoding: str | None
-    ) -> tuple[HtmlElement, Outline, MainText, str]:
+    ) -> tuple[HtmlElement, Outline, MainBlocks, str]:
         """The tree, all that it says, where its main text lies, and what the extractor takes for it.
 
         Raises :class:`parsing.BeyondLimits`.
@@ -175,12 +188,12 @@ class Signer:
         parsing.check_nodes(tree, len(body), self.config)
         if self.config.extractor != "paragraphs":
             parsing.check_depth(tree, self.config)
-        layout = outline(tree, self.config.max_depth)
-        main = paragraphs(layout)
+        layout = read_outline(tree, self.config.max_depth)
+        main = find_main_blocks(layout)
         return tree, layout, main, self._extractor.extract(tree, main)
 
     def _sign_tree(
-        self, page: SignedPage, body: bytes, tree: HtmlElement, layout: Outline, main: MainText, text: str
+        self, page: SignedPage, body: bytes, tree: HtmlElement, layout: Outline, main: MainBlocks, text: str
     ) -> SignedPage:
         main_text = self.text_of(text)
         outlinks = find_links(tree, page.url)
@@ -202,7 +215,7 @@ class Signer:
         hides = any(block.shown != block.text for block in layout.blocks)
         shown_text = self._extractor.extract_shown(tree, main) if hides else text
         # What is shown may be less than the page is about: a frame that waits for a script, or one of many tabs.
-        if size_of(shown_text) < _LEAST_SHOWN * size_of(text):
+        if size_in_letters(shown_text) < _LEAST_SHOWN * size_in_letters(text):
             return msgspec.structs.replace(page, unsigned=_MOSTLY_HIDDEN)
         page = _with_features(page, main_text.features, Kind.TEXT, self.scheme.sign(main_text))
         if shown_text == text:
@@ -212,17 +225,17 @@ class Signer:
 
     def _sign_short(self, page: SignedPage, tree: HtmlElement, layout: Outline, outlinks: Links) -> SignedPage:
         """By all that is visible, by the links if there are more of them, or not at all."""
-        text = text_of(visible(layout))
+        text = join_text(unlinked_blocks(layout))
         if len(text) > self.config.max_chars:
             return msgspec.structs.replace(page, unsigned="too many characters")
         visible_text = self.text_of(text)
         # An error page, a form or a shell that a script fills looks the same wherever it stands.
         if not len(outlinks) or _asks_for_password(tree):
             return msgspec.structs.replace(page, unsigned="too little text")
-        all_text, shown_text = text_of(layout.blocks), shown_text_of(layout.blocks)
-        if size_of(shown_text) < _LEAST_SHOWN * size_of(all_text):
+        all_text, shown_text = join_text(layout.blocks), join_shown_text(layout.blocks)
+        if size_in_letters(shown_text) < _LEAST_SHOWN * size_in_letters(all_text):
             return msgspec.structs.replace(page, unsigned=_MOSTLY_HIDDEN)
-        if len(outlinks) >= _LIST_LINKS and page.link_chars >= _LIST_SHARE * size_of(text):
+        if len(outlinks) >= _LIST_LINKS and page.link_chars >= _LIST_SHARE * size_in_letters(text):
             return self._sign_list(page, tree, layout, outlinks, visible_text)
         return self._sign_words(page, tree, layout, visible_text)
 
@@ -241,23 +254,23 @@ class Signer:
     def _sign_words(self, page: SignedPage, tree: HtmlElement, layout: Outline, text: Text) -> SignedPage:
         if len(text.features.hashes) < _SHORT_FEATURES:
             return msgspec.structs.replace(page, unsigned="too little text")
-        around = elsewhere(tree)
-        rest = "\n".join([*sorted(parts(page.title)), *around])
-        seed = xxh3_64_intdigest((simplified(rest) if self.config.fold_han else rest).encode("utf-8", "replace"))
+        around = embedded_content(tree)
+        rest = "\n".join([*sorted(split_title(page.title)), *around])
+        seed = xxh3_64_intdigest((simplify_han(rest) if self.config.fold_han else rest).encode("utf-8", "replace"))
         page = _with_features(page, text.features, Kind.SHORT, Signature(_hash_of(text.features.hashes, seed)))
         hidden = frozenset(hidden_elements(tree))
         if not hidden:
             return page
-        seen = elsewhere(tree, hidden)
+        seen = embedded_content(tree, hidden)
         return _with_shown(page, self._shown_text(layout).features, rest=_digest_of(seen) if seen != around else b"")
 
     def _shown_text(self, layout: Outline) -> Text:
-        return self.text_of(shown_text_of(visible(layout)))
+        return self.text_of(join_shown_text(unlinked_blocks(layout)))
 
     def _without_title(self, text: Text, title: str) -> Features:
         """Two tags of the same posts differ in the name of the tag, which is the title."""
         name = set(self.text_of(title).tokens)
-        return features(token for token in text.tokens if token not in name)
+        return weigh_tokens(token for token in text.tokens if token not in name)
 
 
 def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:
@@ -304,7 +317,7 @@ def _with_shown(page: SignedPage, part: Features, numbers: bytes | None = None, 
 
 
 def _numbers(text: Text) -> bytes:
-    return sketch(features(token for token in text.tokens if token[0].isdecimal()).hashes)
+    return sketch(weigh_tokens(token for token in text.tokens if token[0].isdecimal()).hashes)
 
 
 def _hash_of(hashes: NDArray[np.uint64], seed: int = 0) -> int:

@@ -33,8 +33,8 @@ def set_digest(hashes: NDArray[np.uint64]) -> bytes:
     return hashlib.blake2b(hashes.astype("<u8").tobytes(), digest_size=8).digest()
 
 
-def members(content: bytes) -> NDArray[np.uint32] | None:
-    """24 bits of each member of a set that is kept whole, ascending; ``None`` for another."""
+def read_members(content: bytes) -> NDArray[np.uint32] | None:
+    """Return 24 bits of each member of a set that is kept whole, ascending; ``None`` for a set that is not."""
     if len(content) == BINS:
         return None
     padded = np.zeros((len(content) // _BYTES, 4), dtype=np.uint8)
@@ -58,7 +58,7 @@ def resemblance(a: bytes, b: bytes) -> float:
     2012, §2), less what agrees by chance because only 8 bits are kept (Li and König 2010, theorem 1, for large sets).
     The standard error is about √(R(1−R)/64), .06 at R = .65.
     """
-    left, right = members(a), members(b)
+    left, right = read_members(a), read_members(b)
     if left is None or right is None:
         return _estimated(_bins_of(a, left), _bins_of(b, right))
     common = len(np.intersect1d(left, right))

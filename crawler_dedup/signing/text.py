@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.hamming import mix_bits
-from crawler_dedup.signing.features import CutHan, Features, cut, features, normalise, units
+from crawler_dedup.signing.features import CutHan, Features, normalise, split_units, tokenise, weigh_tokens
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing
 
@@ -37,22 +37,22 @@ class Text:
     @cached_property
     def tokens(self) -> list[str]:
         """Words, dictionary words of Chinese, character bigrams of other scripts without spaces; not in order."""
-        return cut(self.plain, self.cut_han)
+        return tokenise(self.plain, self.cut_han)
 
     @cached_property
     def features(self) -> Features:
         """The tokens as a weighted set."""
-        return features(self.tokens)
+        return weigh_tokens(self.tokens)
 
     @cached_property
     def units(self) -> list[str]:
         """Words, and single characters of scripts without spaces, in the order of the text. Needs no dictionary."""
-        return units(self.plain)
+        return split_units(self.plain)
 
     @cached_property
     def unit_hashes(self) -> NDArray[np.uint64]:
         """xxh3 of each unit, in order: uint64, shape (units,)."""
-        return hashes_of(self.units)
+        return hash_words(self.units)
 
     def shingles(self, width: int) -> NDArray[np.uint64]:
         """64-bit hashes of all runs of *width* units (Broder 1997), ascending, distinct; a shorter text is one shingle.
@@ -70,8 +70,8 @@ class Text:
         return np.unique(mix_bits(rolled))
 
 
-def hashes_of(words: list[str]) -> NDArray[np.uint64]:
-    """xxh3 of each of *words*: uint64, shape (words,)."""
+def hash_words(words: list[str]) -> NDArray[np.uint64]:
+    """Hash each of *words* with xxh3: uint64, shape (words,)."""
     places = {word: place for place, word in enumerate(dict.fromkeys(words))}
     hashes = np.array([xxh3_64_intdigest(word.encode("utf-8", "replace")) for word in places], dtype=np.uint64)
     return hashes[np.fromiter(map(places.__getitem__, words), dtype=np.intp, count=len(words))]

@@ -7,8 +7,7 @@ import unicodedata
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
-from crawler_dedup.signing.features import size_of
-from crawler_dedup.signing.han import simplified
+from crawler_dedup.signing.features import simplify_han, size_in_letters
 
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
 _NOT_LETTERS = re.compile(r"[^\w+#]+|_+")  # C, C++ and C# are three things
@@ -19,18 +18,21 @@ _TELLING = 15
 
 
 @lru_cache(maxsize=512)  # of a hostile page a title takes 20 KB
-def parts(title: str) -> frozenset[str]:
-    """The parts of *title* between separators, letters and digits, case and Han folded; one cut short ends with ``…``."""
-    folded = simplified(unicodedata.normalize("NFKC", title[:MAX_CHARS]).casefold())
+def split_title(title: str) -> frozenset[str]:
+    """Split *title* at its separators into parts: their letters and digits, case and Han folded.
+
+    A part that was cut short ends with ``…``.
+    """
+    folded = simplify_han(unicodedata.normalize("NFKC", title[:MAX_CHARS]).casefold())
     found = ((_NOT_LETTERS.sub("", part), part.rstrip().endswith("...")) for part in _SEPARATORS.split(folded))
     return frozenset(letters + "…" * is_cut for letters, is_cut in found if letters)
 
 
-def agree(new: AbstractSet[str], kept: AbstractSet[str], *, known: bool) -> bool:
-    """Whether two titles, given by their parts, can name one page.
+def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bool) -> bool:
+    """Tell whether two titles, given by their parts, can name one page.
 
     Args:
-        known: the parts are those of the page alone; else the site's may stand among them.
+        own_parts: the parts are those that this page alone has; else the site's may stand among them.
     """
     if not kept:
         return True
@@ -41,12 +43,12 @@ def agree(new: AbstractSet[str], kept: AbstractSet[str], *, known: bool) -> bool
         return True
     if _is_cut_of(only_new, only_kept) or _is_cut_of(only_kept, only_new):
         return True
-    if not known:
-        return any(size_of(part) >= _TELLING for part in new & kept)
+    if not own_parts:
+        return any(size_in_letters(part) >= _TELLING for part in new & kept)
     return False
 
 
 def _is_cut_of(cut: AbstractSet[str], whole: AbstractSet[str]) -> bool:
     """Whether a part among *cut* that ends with ``…`` begins one of *whole*."""
-    beginnings = tuple(part[:-1] for part in cut if part.endswith("…") and size_of(part) > _TELLING)
+    beginnings = tuple(part[:-1] for part in cut if part.endswith("…") and size_in_letters(part) > _TELLING)
     return any(part.startswith(beginnings) for part in whole)

@@ -495,7 +495,7 @@ from crawler_dedup.signing import signer
 def paragraphs(outline):
     raise OSError("the extractor is out of order")
 
-signer.paragraphs = paragraphs
+signer.find_main_blocks = paragraphs
 
 class Spider(Walker):
     pass

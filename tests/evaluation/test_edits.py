@@ -13,8 +13,8 @@ from pypinyin import lazy_pinyin
 from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.evaluation.edits import MOST, Edited, edited_sets, is_chinese
-from crawler_dedup.signing.features import normalise, units
-from crawler_dedup.signing.letters import letters_of
+from crawler_dedup.signing.features import normalise, split_units
+from crawler_dedup.signing.initials import find_initials
 from tests.support.crawling import words
 from tests.support.prose import prose, sentences
 
@@ -58,7 +58,7 @@ def edited() -> dict[str, list[Edited]]:
 def test_the_sets_are_these(edited: dict[str, list[Edited]]) -> None:
     assert list(edited) == NAMES
     lines = [line for text in TEXTS for line in text.splitlines()]
-    lines = [line for line in lines if 100 <= len(line.strip()) <= 250 and len(units(normalise(line))) >= 25]
+    lines = [line for line in lines if 100 <= len(line.strip()) <= 250 and len(split_units(normalise(line))) >= 25]
     numbers = {name: (len(changed(pairs)), len(others(pairs))) for name, pairs in edited.items()}
     assert numbers[SHORT] == (min(MOST, len(set(lines))),) * 2
     assert numbers[EXCERPT] == (len(CHINESE) + len(ENGLISH),) * 2
@@ -103,8 +103,8 @@ def test_each_edited_text_stands_beside_its_own_and_then_beside_another_one(edit
         for one, other in zip(changed(pairs), others(pairs), strict=True):
             assert one.new == other.new
             assert one.kept != other.kept
-            common = set(units(normalise(one.kept))) & set(units(normalise(other.kept)))
-            assert len(common) < 0.7 * len(set(units(normalise(one.kept)))), name
+            common = set(split_units(normalise(one.kept))) & set(split_units(normalise(other.kept)))
+            assert len(common) < 0.7 * len(set(split_units(normalise(one.kept)))), name
 
 
 def test_texts_that_share_much_are_not_said_to_be_two(edited: dict[str, list[Edited]]) -> None:
@@ -123,7 +123,7 @@ def test_of_a_passage_two_words_are_others(edited: dict[str, list[Edited]]) -> N
     assert not all(is_chinese(one.kept) for one in edited[SHORT])
     for one in changed(edited[SHORT]):
         assert 100 <= len(one.kept) <= 250
-        assert len(units(normalise(one.kept))) >= 25
+        assert len(split_units(normalise(one.kept))) >= 25
         assert_two_units_differ(one)
 
 
@@ -153,7 +153,7 @@ def test_of_a_passage_with_few_words_two_are_others_too() -> None:
 
 
 def assert_two_units_differ(one: Edited) -> None:
-    new, kept = units(one.new), units(normalise(one.kept))
+    new, kept = split_units(one.new), split_units(normalise(one.kept))
     assert len(new) == len(kept)
     assert sum(left != right for left, right in zip(new, kept, strict=True)) == 2
 
@@ -182,7 +182,7 @@ def test_a_fifth_of_the_characters_is_exchanged_for_homophones(edited: dict[str,
     for one in changed(edited[HOMOPHONES]):
         assert len(one.new) == len(one.kept)
         assert [*map(lazy_pinyin, one.new)] == [*map(lazy_pinyin, one.kept)]
-        assert letters_of(one.new).tolist() == letters_of(one.kept).tolist()
+        assert find_initials(one.new).tolist() == find_initials(one.kept).tolist()
         characters = [pair for pair in zip(one.new, one.kept, strict=True) if "\u4e00" <= pair[1] <= "\u9fff"]
         shares.append(sum(new != kept for new, kept in characters) / len(characters))
     # A character that has no homophone in these texts stays as it is.

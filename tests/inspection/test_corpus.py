@@ -23,11 +23,11 @@ from crawler_dedup.cli import app
 from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.index.records import decode, encode
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.letters import letters_of
+from crawler_dedup.signing.initials import find_initials
 from crawler_dedup.signing.lexicon import Lexicon, lexicon_of
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.signer import Signer
-from crawler_dedup.signing.text import hashes_of
+from crawler_dedup.signing.text import hash_words
 from tests.support.crawling import words
 from tests.support.prose import config, prose, text_of
 
@@ -88,7 +88,7 @@ def counts_by_hand(texts: Iterable[str]) -> Counter[int]:
     """In how many of *texts* each token stands."""
     found: Counter[int] = Counter()
     for one in texts:
-        found.update(set(hashes_of(sorted(set(text_of(one).tokens))).tolist()))
+        found.update(set(hash_words(sorted(set(text_of(one).tokens))).tolist()))
     return found
 
 
@@ -147,7 +147,7 @@ def fill(directory: Path, texts: Iterable[str], **settings: Any) -> Path:
 def test_every_page_and_text_below_a_folder_is_counted_once(folder: Path, tmp_path: Path) -> None:
     lexicon = built(folder, tmp_path)
     assert_counts(lexicon, TEXTS)
-    letters = [np.bincount(letters_of(normalise(one)), minlength=26) for one in TEXTS]
+    letters = [np.bincount(find_initials(normalise(one)), minlength=26) for one in TEXTS]
     assert lexicon.letters.tolist() == np.sum(letters, axis=0).tolist()
 
 
@@ -390,7 +390,7 @@ def test_what_stands_in_every_document_weighs_nothing(tmp_path: Path) -> None:
         tmp_path / "ten", {f"{at}.txt": f"tram {'depot' if at < 5 else ''} number{at}".encode() for at in range(10)}
     )
     lexicon = built(ten, tmp_path)
-    rarity = lexicon.rarity(hashes_of(["tram", "depot", "number3", "lighthouse"])).tolist()
+    rarity = lexicon.rarity(hash_words(["tram", "depot", "number3", "lighthouse"])).tolist()
     assert rarity[0] == 0
     assert rarity[1] == pytest.approx(np.log(2) / np.log(10), abs=1e-3)
     assert rarity[2] == 1

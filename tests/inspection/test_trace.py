@@ -31,7 +31,7 @@ from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.inspection.trace import Passage, Source, sources
 from crawler_dedup.signing import lexicon
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.letters import NONE, letter_of_each, letters_of, places_of
+from crawler_dedup.signing.initials import NONE, find_initial_positions, find_initials, initial_of_each
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes.pinyin import Pinyin
 from tests.support.prose import config, html, prose, sentences, text_of
@@ -50,7 +50,7 @@ def chinese(seed: int, count: int = 30) -> str:
 
 
 def letters(text: str) -> list[int]:
-    found: list[int] = letters_of(normalise(text)).tolist()
+    found: list[int] = find_initials(normalise(text)).tolist()
     return found
 
 
@@ -59,7 +59,7 @@ def alike() -> dict[int, list[str]]:
     """Letter → characters whose reading begins with it."""
     found = defaultdict(list)
     for character in sorted(set("".join(map(chinese, range(8))))):
-        letter = int(letter_of_each(character)[0])
+        letter = int(initial_of_each(character)[0])
         if letter != NONE:
             found[letter].append(character)
     return found
@@ -69,7 +69,7 @@ def with_homophones(text: str, share: float = 0.3) -> str:
     """*text* with other characters of the same first letter in the place of a *share* of its own."""
     source = random.Random(text)
     changed = "".join(
-        source.choice(alike()[int(letter_of_each(one)[0])])
+        source.choice(alike()[int(initial_of_each(one)[0])])
         if one >= "\u4e00" and source.random() < share and one not in "，。"
         else one
         for one in text
@@ -311,7 +311,7 @@ def test_a_whole_copy_is_covered_wholly_and_an_unknown_text_by_nothing(index: Pa
 def test_a_single_window_is_enough(index: Path) -> None:
     at = 5 * WINDOW // 2
     plain = normalise(STORY)
-    places = places_of(plain)
+    places = find_initial_positions(plain)
     passage = plain[places[at] : places[at + WINDOW]]
     assert len(letters(passage)) == WINDOW
     (found,) = traced(index, passage).values()
@@ -343,7 +343,7 @@ def test_of_many_pages_those_with_most_in_common_are_compared(index: Path, monke
 def test_a_copy_in_traditional_characters_is_traced_as_the_index_folds_them(tmp_path: Path) -> None:
     """The reading of 乾, which is folded to 干, begins with another letter."""
     page, copy = NOVEL.replace("，", "干"), NOVEL.replace("，", "乾")
-    assert letters_of("干").tolist() != letters_of("乾").tolist()
+    assert find_initials("干").tolist() != find_initials("乾").tolist()
     for fold in (True, False):
         index = fill(tmp_path / f"{fold}", {"http://one.org/": ("", page)}, fold_han=fold)
         options = ("--json", "-s", f"DEDUP_FOLD_HAN={not fold}")
@@ -444,7 +444,7 @@ def test_json_says_the_same(index: Path, tmp_path: Path) -> None:
 def test_passages_are_listed_with_how_they_begin(index: Path, tmp_path: Path) -> None:
     output = trace(text_file(tmp_path), index, "--windows").stdout
     plain = normalise(COPY)
-    places = places_of(plain)
+    places = find_initial_positions(plain)
     for url, one in traced(index, COPY).items():
         block = output.split(f"\n{url}\n")[1].split("\n\n")[0]
         lines = [line for line in block.splitlines() if line.startswith("  letters ")]
@@ -534,7 +534,7 @@ def test_a_byte_order_mark_is_no_part_of_a_text(index: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     "text",
-    ["", " \n", "x" * 1000, "。" * 1000, normalise(NOVEL)[: places_of(normalise(NOVEL))[WINDOW - 1]]],
+    ["", " \n", "x" * 1000, "。" * 1000, normalise(NOVEL)[: find_initial_positions(normalise(NOVEL))[WINDOW - 1]]],
     ids=["empty", "blank", "one word", "punctuation", "one letter too few"],
 )
 def test_a_text_shorter_than_a_window_is_refused(index: Path, tmp_path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from crawler_dedup import SignedPage
 from crawler_dedup.rules.sites import KNOWN, MAX_BYTES, UNKNOWN, Site, Sites
-from crawler_dedup.signing.links import MAX_PACKED, Links, unpacked
+from crawler_dedup.signing.links import MAX_PACKED, Links, unpack_links
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.urls import host_of
@@ -29,7 +29,7 @@ def page(
 
 
 def numbers(*hrefs: str) -> frozenset[int]:
-    return frozenset(unpacked(page(0, list(hrefs)).links))
+    return frozenset(unpack_links(page(0, list(hrefs)).links))
 
 
 def learned(count: int) -> Site:

@@ -7,10 +7,8 @@ from lxml.html import HtmlElement
 
 from crawler_dedup import Config, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.signing.extractors import extractor
-from crawler_dedup.signing.maintext import extract
-from crawler_dedup.signing.outline import outline
-from crawler_dedup.signing.paragraphs import paragraphs, text_of
+from crawler_dedup.signing.maintext import extract, find_extractor, find_main_blocks, join_text
+from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
 
@@ -40,7 +38,7 @@ not_callable = "text"
 
 def extracted(name: str, body: bytes = BODY) -> str:
     tree = parse(body)
-    return extractor(name).extract(tree, paragraphs(outline(tree)))
+    return find_extractor(name).extract(tree, find_main_blocks(read_outline(tree)))
 
 
 # Names
@@ -48,7 +46,7 @@ def extracted(name: str, body: bytes = BODY) -> str:
 
 def test_the_filters_own_extractor_is_the_default() -> None:
     assert Config().extractor == "paragraphs"
-    assert extracted("paragraphs") == text_of(paragraphs(outline(parse(BODY))).blocks) != ""
+    assert extracted("paragraphs") == join_text(find_main_blocks(read_outline(parse(BODY))).blocks) != ""
 
 
 def test_trafilatura_goes_by_its_name() -> None:
@@ -120,11 +118,11 @@ def test_an_index_takes_the_extractor_it_was_made_with_and_no_other(tmp_path: Pa
         return
     with pytest.raises(IndexMismatch, match="extractor: index has") as caught:
         Deduplicator.open(tmp_path, config)
-    assert caught.value.differences == {"extractor": (extractor(name).spec, extractor(other).spec)}
+    assert caught.value.differences == {"extractor": (find_extractor(name).spec, find_extractor(other).spec)}
 
 
 def test_specs_tell_every_two_extractors_apart() -> None:
-    assert len({extractor(name).spec for name in NAMES}) == len(NAMES)
+    assert len({find_extractor(name).spec for name in NAMES}) == len(NAMES)
 
 
 def test_pages_are_compared_by_what_the_extractor_takes(tmp_path: Path) -> None:

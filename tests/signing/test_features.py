@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signing.features import CutHan, features, han_cutter, normalise, stop_words
+from crawler_dedup.signing.features import CutHan, load_han_cutter, normalise, stop_words, weigh_tokens
 from crawler_dedup.signing.text import Text
 
-bigrams = han_cutter("bigrams", None)
+bigrams = load_han_cutter("bigrams", None)
 CHINESE = "停业两年之后，渡口旁边的老茶馆在立春那天重新开门。"
 
 
@@ -64,7 +64,7 @@ def test_full_width_characters_are_cut_as_the_narrow_ones(mark: str) -> None:
 
 @pytest.fixture(scope="module")
 def jieba_cut(tmp_path_factory: pytest.TempPathFactory) -> CutHan:
-    return han_cutter("jieba", tmp_path_factory.mktemp("jieba"))
+    return load_han_cutter("jieba", tmp_path_factory.mktemp("jieba"))
 
 
 RARE = "\u3005\u3007\u3400\u9fff\uf900\ufaff\U00020000\U0003347f"
@@ -72,13 +72,13 @@ RARE = "\u3005\u3007\u3400\u9fff\uf900\ufaff\U00020000\U0003347f"
 
 @given(st.text(st.sampled_from(CHINESE + RARE + "教程版本 \nab3かな")))
 def test_rjieba_cuts_as_jieba_does(jieba_cut: CutHan, text: str) -> None:
-    assert tokenize(text, jieba_cut) == tokenize(text, han_cutter("rjieba", None))
+    assert tokenize(text, jieba_cut) == tokenize(text, load_han_cutter("rjieba", None))
 
 
 @pytest.mark.parametrize("name", ["jieba", "rjieba", "bigrams"])
 @given(runs=st.lists(st.text(st.sampled_from(CHINESE + RARE), min_size=1)))
 def test_no_token_reaches_over_the_end_of_a_run(jieba_cut: CutHan, name: str, runs: list[str]) -> None:
-    cut = jieba_cut if name == "jieba" else han_cutter(name, None)
+    cut = jieba_cut if name == "jieba" else load_han_cutter(name, None)
     one_by_one = [token for run in runs for token in cut([run])]
     assert list(cut(runs)) == one_by_one
     if name != "bigrams":
@@ -91,25 +91,25 @@ def test_words_that_no_dictionary_has_are_not_guessed(jieba_cut: CutHan) -> None
 
 
 def test_words_added_to_the_global_jieba_change_nothing(tmp_path: Path) -> None:
-    before = tokenize(CHINESE, han_cutter("jieba", tmp_path))
+    before = tokenize(CHINESE, load_han_cutter("jieba", tmp_path))
     jieba.add_word("老茶馆在立春", freq=10_000_000)
     assert "老茶馆在立春" in jieba.lcut(CHINESE)
-    assert tokenize(CHINESE, han_cutter("jieba", tmp_path)) == before
+    assert tokenize(CHINESE, load_han_cutter("jieba", tmp_path)) == before
 
 
 def test_the_compiled_dictionary_stays_in_the_data_directory(tmp_path: Path) -> None:
-    han_cutter("jieba", tmp_path)
+    load_han_cutter("jieba", tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["jieba.cache"]
 
 
 def test_weights_are_the_three_quarter_powers_of_counts_in_whole_64ths() -> None:
-    counted = features(["tram"] * 16 + ["track"] * 5 + ["depot"])
+    counted = weigh_tokens(["tram"] * 16 + ["track"] * 5 + ["depot"])
     assert sorted(counted.weights.tolist()) == [64, 214, 512]
 
 
 def test_stop_words_of_every_language_weigh_half_and_are_no_content() -> None:
     assert {"the", "的", "und", "les"} <= stop_words()
-    counted = features(["the", "的", "und", "tram"])
+    counted = weigh_tokens(["the", "的", "und", "tram"])
     assert sorted(counted.weights.tolist()) == [32, 32, 32, 64]
     assert counted.weights[counted.telling].tolist() == [64]
     assert counted.content.tolist() == [xxh3_64_intdigest(b"tram")]
@@ -117,7 +117,7 @@ def test_stop_words_of_every_language_weigh_half_and_are_no_content() -> None:
 
 @given(st.lists(st.sampled_from(["tram", "depot", "the", "und", "lime", "茶馆", "的"])))
 def test_each_token_is_one_feature_in_ascending_order(tokens: list[str]) -> None:
-    counted = features(tokens)
+    counted = weigh_tokens(tokens)
     assert counted.hashes.tolist() == sorted({xxh3_64_intdigest(token.encode()) for token in tokens})
     assert counted.content.tolist() == sorted(
         {xxh3_64_intdigest(token.encode()) for token in tokens if token not in stop_words()}
@@ -128,14 +128,14 @@ def test_each_token_is_one_feature_in_ascending_order(tokens: list[str]) -> None
 def test_features_do_not_depend_on_the_order_of_the_text() -> None:
     tokens = ["the", "und"] + [f"word{number % 50}" for number in range(200)]
     shuffled = random.Random(1).sample(tokens, len(tokens))
-    one, other = features(tokens), features(shuffled)
+    one, other = weigh_tokens(tokens), weigh_tokens(shuffled)
     assert np.array_equal(one.hashes, other.hashes)
     assert np.array_equal(one.weights, other.weights)
     assert np.array_equal(one.telling, other.telling)
 
 
 def test_lone_surrogates_do_not_stop_it() -> None:
-    assert len(features(tokenize("tram \ud800 depot\udfff", bigrams)).hashes) == 2
+    assert len(weigh_tokens(tokenize("tram \ud800 depot\udfff", bigrams)).hashes) == 2
 
 
 NON_STARTERS = [

@@ -12,8 +12,7 @@ from benchmarks.data import documents
 from crawler_dedup import Config, Decision, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.hamming import distance
 from crawler_dedup.signedpage import Kind
-from crawler_dedup.signing.features import CutHan, han_cutter, normalise
-from crawler_dedup.signing.han import simplified
+from crawler_dedup.signing.features import CutHan, load_han_cutter, normalise, simplify_han
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text
@@ -51,7 +50,7 @@ def in_other_writing(text: str, writing: str = "s2t") -> str:
     ],
 )
 def test_a_traditional_character_becomes_its_simplified_form(traditional: str, text: str) -> None:
-    assert simplified(traditional) == text
+    assert simplify_han(traditional) == text
 
 
 @pytest.mark.parametrize(
@@ -69,12 +68,12 @@ def test_a_traditional_character_becomes_its_simplified_form(traditional: str, t
     ids=["empty", "Latin", "other scripts", "kana", "emoji", "lone surrogates", "above the table", "punctuation"],
 )
 def test_everything_else_stays(text: str) -> None:
-    assert simplified(text) == text
-    assert simplified(f"{text}漢{text}") == f"{text}汉{text}"
+    assert simplify_han(text) == text
+    assert simplify_han(f"{text}漢{text}") == f"{text}汉{text}"
 
 
 def test_only_chinese_characters_are_folded_and_only_to_such() -> None:
-    folded = simplified(EVERYTHING)
+    folded = simplify_han(EVERYTHING)
     assert len(folded) == len(EVERYTHING)
     changed = [(ord(before), ord(after)) for before, after in zip(EVERYTHING, folded, strict=True) if before != after]
     assert len(changed) > 3000
@@ -82,15 +81,15 @@ def test_only_chinese_characters_are_folded_and_only_to_such() -> None:
 
 
 def test_what_is_folded_stays_folded_but_for_a_handful() -> None:
-    once = simplified(EVERYTHING)
-    assert sum(before != after for before, after in zip(once, simplified(once), strict=True)) <= 5
+    once = simplify_han(EVERYTHING)
+    assert sum(before != after for before, after in zip(once, simplify_han(once), strict=True)) <= 5
 
 
 @given(ANYTHING)
 def test_each_character_is_folded_by_itself(text: str) -> None:
-    folded = simplified(text)
+    folded = simplify_han(text)
     assert len(folded) == len(text)
-    assert folded == "".join(map(simplified, text))
+    assert folded == "".join(map(simplify_han, text))
 
 
 # Texts
@@ -98,7 +97,7 @@ def test_each_character_is_folded_by_itself(text: str) -> None:
 
 @pytest.fixture(scope="module", params=["rjieba", "bigrams"])
 def cut_han(request: pytest.FixtureRequest) -> CutHan:
-    return han_cutter(request.param, None)
+    return load_han_cutter(request.param, None)
 
 
 def differing(one: Text, other: Text) -> float:
@@ -121,7 +120,7 @@ def test_real_texts_are_signed_alike_in_both_writings(data: Path, writing: str) 
     gold = documents(data, "gold/gold.jsonl")
     texts = [one["text"] for one in gold if one["lang"].startswith("zh") and len(one["text"]) >= 200]
     assert len(texts) > 20
-    cut_han, scheme = han_cutter("rjieba", None), SimHash()
+    cut_han, scheme = load_han_cutter("rjieba", None), SimHash()
     for raw in texts:
         new, kept = (scheme.sign(Text(one, cut_han)) for one in (in_other_writing(raw, writing), raw))
         assert distance(new.number, kept.number) <= Config.max_distance
@@ -129,13 +128,13 @@ def test_real_texts_are_signed_alike_in_both_writings(data: Path, writing: str) 
 
 @given(ANYTHING)
 def test_folding_is_all_that_the_setting_changes(raw: str) -> None:
-    assert normalise(raw) == simplified(normalise(raw, fold_han=False))
+    assert normalise(raw) == simplify_han(normalise(raw, fold_han=False))
 
 
 def test_nothing_is_folded_where_that_is_turned_off() -> None:
     chinese = "".join(map(chr, range(0x4E00, 0xA000)))
     assert normalise(chinese, fold_han=False) == chinese
-    text = Text("茶館 TEA ＡＢ", han_cutter("bigrams", None), fold_han=False)
+    text = Text("茶館 TEA ＡＢ", load_han_cutter("bigrams", None), fold_han=False)
     assert (text.plain, text.units) == ("茶館 tea ab", ["茶", "館", "tea", "ab"])
     assert sorted(text.tokens) == ["ab", "tea", "茶館"]
 

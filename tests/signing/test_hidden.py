@@ -19,7 +19,7 @@ from crawler_dedup.rules.table import Pair, compare
 from crawler_dedup.signedpage import Kind
 from crawler_dedup.signing.hidden import without_hidden
 from crawler_dedup.signing.lookup import lookup_of
-from crawler_dedup.signing.outline import outline
+from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import WALK, Site, html, run_script, words
@@ -62,7 +62,7 @@ def check(deduplicator: Deduplicator, url: str, body: str) -> Decision:
 
 
 def shown(markup: str) -> list[str]:
-    return [block.shown for block in outline(parse(markup.encode())).blocks]
+    return [block.shown for block in read_outline(parse(markup.encode())).blocks]
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ def test_nothing_else_of_a_block_changes() -> None:
     plain = "<div>a<b>b</b> <a href=/x>c</a><ul><li>d<li>e</ul></div>"
     for place in ("<div", "<b", "<a", "<li"):
         hidden = plain.replace(place, f"{place} hidden", 1)
-        assert [block[:4] for block in outline(parse(hidden.encode())).blocks] == [
-            block[:4] for block in outline(parse(plain.encode())).blocks
+        assert [block[:4] for block in read_outline(parse(hidden.encode())).blocks] == [
+            block[:4] for block in read_outline(parse(plain.encode())).blocks
         ]
 
 
@@ -172,7 +172,7 @@ MARKUP = st.recursive(
 def test_blocks_show_what_is_left_of_the_tree_without_hidden_elements(markup: str) -> None:
     tree = parse(f"<body>{markup}</body>".encode())
     before = etree.tostring(tree)
-    blocks, left = outline(tree).blocks, without_hidden(tree)
+    blocks, left = read_outline(tree).blocks, without_hidden(tree)
     assert etree.tostring(tree) == before
     assert letters(left) == "".join("".join(block.shown for block in blocks).split())
 

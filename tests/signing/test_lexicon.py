@@ -24,8 +24,8 @@ from crawler_dedup import ConfigError, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
-from crawler_dedup.signing.features import normalise, units
-from crawler_dedup.signing.letters import LETTERS, NONE, letter_of_each, letters_of
+from crawler_dedup.signing.features import normalise, split_units
+from crawler_dedup.signing.initials import LETTERS, NONE, find_initials, initial_of_each
 from crawler_dedup.signing.lexicon import COMMON, SHINGLE, Lexicon, build, general, lexicon_digest, lexicon_of
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import NAMES, scheme_of
@@ -463,22 +463,22 @@ def test_the_letter_of_a_common_character_is_that_of_its_reading() -> None:
     common = [one for one in characters if "\u4e00" <= one <= "\u9fff"]
     assert len(common) > 1_500
     expected = [lazy_pinyin(one, Style.FIRST_LETTER)[0] for one in common]
-    assert [LETTERS[one] for one in letter_of_each("".join(common)).tolist()] == expected
+    assert [LETTERS[one] for one in initial_of_each("".join(common)).tolist()] == expected
 
 
 def test_letters_of_a_text_are_those_of_characters_and_first_ones_of_words() -> None:
     raw = "The 茶馆 opens, 3 mal; ドア Ünder чай 龘"
     plain = normalise(raw)
-    assert "".join(LETTERS[one] for one in letters_of(plain).tolist()) == "tcgomd"
+    assert "".join(LETTERS[one] for one in find_initials(plain).tolist()) == "tcgomd"
     for article in CHINESE:
         plain = normalise("".join(article.paragraphs))
-        expected = [lazy_pinyin(unit, Style.FIRST_LETTER)[0][0] for unit in units(plain)]
-        found = [LETTERS[one] for one in letters_of(plain).tolist()]
+        expected = [lazy_pinyin(unit, Style.FIRST_LETTER)[0][0] for unit in split_units(plain)]
+        found = [LETTERS[one] for one in find_initials(plain).tolist()]
         assert found == expected
 
 
 def test_what_has_no_letter_is_left_out() -> None:
     without = "3٣чаשかท한🍵\ud800\U00020000。"
-    assert letter_of_each(without).tolist() == [NONE] * len(without)
-    assert letters_of(without).tolist() == []
-    assert letter_of_each("").tolist() == []
+    assert initial_of_each(without).tolist() == [NONE] * len(without)
+    assert find_initials(without).tolist() == []
+    assert initial_of_each("").tolist() == []

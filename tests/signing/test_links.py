@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signing.links import MAX_PACKED, Links, unpacked
-from crawler_dedup.signing.outlinks import _hash_of, comparable, find_links
+from crawler_dedup.signing.links import MAX_PACKED, Links, unpack_links
+from crawler_dedup.signing.outlinks import _hash_of, find_links, make_comparable
 from crawler_dedup.signing.parsing import parse
 
 PAGE = "http://example.com/a/b.html"
@@ -36,7 +36,7 @@ PAGE = "http://example.com/a/b.html"
     ],
 )
 def test_what_names_the_visit_is_no_part_of_a_link(href: str, target: str | None) -> None:
-    assert comparable(href, PAGE, "example.com") == target
+    assert make_comparable(href, PAGE, "example.com") == target
 
 
 def collect(body: str, url: str = PAGE) -> set[int]:
@@ -85,7 +85,7 @@ def test_a_page_has_the_links_that_each_of_its_anchors_has_alone(hrefs: list[str
         host = urlsplit(url).netloc.lower()
     except ValueError:
         host = ""
-    targets = {comparable(href, url, host) for href in hrefs} - {None}
+    targets = {make_comparable(href, url, host) for href in hrefs} - {None}
     assert collect(body, url) == {xxh3_64_intdigest(str(target).encode()) for target in targets}
 
 
@@ -95,8 +95,8 @@ def of_numbers(count: int) -> Links:
 
 def test_packed_links_are_the_first_half_of_each_hash_and_none_of_too_many() -> None:
     some, most, too_many = of_numbers(3), of_numbers(MAX_PACKED), of_numbers(MAX_PACKED + 1)
-    assert unpacked(some.packed) == [one >> 32 for one in some.hashes.tolist()]
-    assert len(unpacked(most.packed)) == MAX_PACKED
+    assert unpack_links(some.packed) == [one >> 32 for one in some.hashes.tolist()]
+    assert len(unpack_links(most.packed)) == MAX_PACKED
     assert too_many.packed == of_numbers(0).packed == b""
     assert len({one.digest for one in (some, most, too_many, of_numbers(0))}) == 4
 
@@ -124,7 +124,7 @@ def test_links_lead_where_they_lead_from_the_whole_address(base: str, href: str)
         host = urlsplit(base).netloc
     except ValueError:
         host = ""
-    target = comparable(href, base, host)
+    target = make_comparable(href, base, host)
     found = find_links(tree, base).hashes.tolist()
     assert found == ([] if target is None else [xxh3_64_intdigest(target.encode())])
 

@@ -9,8 +9,8 @@ from lxml import etree
 from lxml.html import HtmlElement, XHTMLParser
 
 from crawler_dedup import Config
-from crawler_dedup.signing.features import size_of
-from crawler_dedup.signing.outline import Block, outline
+from crawler_dedup.signing.features import size_in_letters
+from crawler_dedup.signing.outline import Block, read_outline
 from crawler_dedup.signing.parsing import BeyondLimits, check_depth, parse
 
 INLINE = "abbr b bdi cite code data em font i ins kbd label mark q ruby s small span strong sub sup time u".split()
@@ -23,7 +23,7 @@ LISTS = ["dl", "ol", "pre", "table", "ul"]
 
 
 def blocks(html: str) -> list[Block]:
-    return outline(parse(html.encode())).blocks
+    return read_outline(parse(html.encode())).blocks
 
 
 def texts(html: str) -> list[str]:
@@ -47,13 +47,13 @@ def test_an_element_of_the_line_does_not_break_it(tag: str) -> None:
 
 @pytest.mark.parametrize("tag", [*OWN_BLOCK, *LISTS, "center", "my-element", "unheardof"])
 def test_every_other_element_is_a_block_of_its_own_unknown_ones_too(tag: str) -> None:
-    assert [block.text for block in outline(exactly(f"<div>a<{tag}>b</{tag}>c</div>")).blocks] == ["a", "b", "c"]
+    assert [block.text for block in read_outline(exactly(f"<div>a<{tag}>b</{tag}>c</div>")).blocks] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("tag", HIDDEN)
 def test_what_is_no_text_of_the_page_is_skipped_with_all_that_it_holds(tag: str) -> None:
     markup = f"<div>before <{tag}>hidden <b>deep</b><p>deeper</p></{tag}>after</div>"
-    assert [block.text for block in outline(exactly(markup)).blocks] == ["before after"]
+    assert [block.text for block in read_outline(exactly(markup)).blocks] == ["before after"]
 
 
 @pytest.mark.parametrize("between", ["<br>", "<br/>", "<img src=x> ", "\n", "\t \r\n", "\u00a0", "\u3000"])
@@ -67,7 +67,9 @@ def test_an_image_does_not_break_a_word() -> None:
 
 def test_a_comment_is_no_text_but_what_follows_is() -> None:
     assert texts("<p>before <!-- never <b>this</b> --> after</p>") == ["before after"]
-    assert [block.text for block in outline(exactly("<p>before <?target never?> after</p>")).blocks] == ["before after"]
+    assert [block.text for block in read_outline(exactly("<p>before <?target never?> after</p>")).blocks] == [
+        "before after"
+    ]
 
 
 def test_a_comment_does_not_break_a_word() -> None:
@@ -109,24 +111,24 @@ def test_there_are_no_empty_blocks() -> None:
     ],
 )
 def test_a_character_of_a_dense_script_counts_as_three(text: str, size: int) -> None:
-    assert size_of(text) == size
+    assert size_in_letters(text) == size
 
 
 def test_a_rare_han_character_counts_as_three() -> None:
-    assert size_of("𠮷野家") == 9
+    assert size_in_letters("𠮷野家") == 9
 
 
 @settings(deadline=None)
 @given(st.text(), st.text())
 def test_two_texts_together_are_as_long_as_each(one: str, other: str) -> None:
-    assert size_of(one + other) == size_of(one) + size_of(other) >= len(one + other)
+    assert size_in_letters(one + other) == size_in_letters(one) + size_in_letters(other) >= len(one + other)
 
 
 # Links
 
 
 def linked(markup: str) -> list[tuple[str, int]]:
-    return [(block.text, block.linked) for block in outline(exactly(markup)).blocks]
+    return [(block.text, block.linked) for block in read_outline(exactly(markup)).blocks]
 
 
 def test_what_stands_in_links_is_counted() -> None:
@@ -174,7 +176,7 @@ def test_an_empty_block_inside_a_link_changes_nothing() -> None:
 def groups(markup: str) -> list[str]:
     """The texts of each group, in the order of their first blocks."""
     found: dict[int, list[str]] = {}
-    for block in outline(exactly(markup)).blocks:
+    for block in read_outline(exactly(markup)).blocks:
         found.setdefault(block.group, []).append(block.text)
     return [" ".join(one) for one in found.values()]
 
@@ -199,7 +201,7 @@ def test_a_table_inside_a_table_is_a_text_of_its_own() -> None:
 
 
 def test_a_group_is_known_by_the_number_of_its_element() -> None:
-    page = outline(exactly("<div><p>a</p></div><ul><li>b</li></ul>"))
+    page = read_outline(exactly("<div><p>a</p></div><ul><li>b</li></ul>"))
     # 0 html, 1 body, 2 div, 3 p, 4 ul, 5 li
     assert page.parents == [0, 0, 1, 2, 1, 4]
     assert [block.group for block in page.blocks] == [2, 4]
@@ -220,13 +222,13 @@ def nested(tag: str, depth: int) -> HtmlElement:
 def test_the_deepest_page_that_is_let_in_can_be_read(tag: str) -> None:
     tree = nested(tag, 250)
     check_depth(tree, Config(max_depth=250))
-    assert [block.text for block in outline(tree, 250).blocks] == ["deep words"]
+    assert [block.text for block in read_outline(tree, 250).blocks] == ["deep words"]
 
 
 @pytest.mark.parametrize("tag", NESTED)
 def test_a_much_deeper_page_is_refused_before_python_gives_up(tag: str) -> None:
     with pytest.raises(BeyondLimits, match="nested too deep"):
-        outline(nested(tag, 5000), 250)
+        read_outline(nested(tag, 5000), 250)
 
 
 @pytest.mark.parametrize("tag", [tag for tag in NESTED if tag != "b"])  # the innermost of a line holds nothing more
@@ -235,7 +237,7 @@ def test_the_limit_of_depth_is_the_same_for_every_extractor(tag: str) -> None:
     with pytest.raises(BeyondLimits):
         check_depth(tree, Config(max_depth=40))
     with pytest.raises(BeyondLimits):
-        outline(tree, 40)
+        read_outline(tree, 40)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +302,7 @@ LINK = 'a href="/x"'
 def test_every_visible_character_stands_in_exactly_one_block(markup: str) -> None:
     tree = exactly(markup)
     before = etree.tostring(tree)
-    page = outline(tree)
+    page = read_outline(tree)
     shown = "//text()[not(" + " or ".join(f"ancestor::{tag}" for tag in HIDDEN) + ")]"
     found = tree.xpath(shown)
     assert isinstance(found, list)
@@ -310,7 +312,7 @@ def test_every_visible_character_stands_in_exactly_one_block(markup: str) -> Non
     assert all(parent < number for number, parent in enumerate(page.parents[1:], 1))
     for block in page.blocks:
         assert block.text == " ".join(block.text.split()) != ""
-        assert 0 <= block.linked <= block.size == size_of(block.text)
+        assert 0 <= block.linked <= block.size == size_in_letters(block.text)
         assert block.group < len(page.parents)
     assert etree.tostring(tree) == before
 
@@ -322,4 +324,4 @@ def test_what_stands_in_links_is_counted_wherever_their_borders_are(markup: str)
     tree = exactly(markup)
     found = tree.xpath("//text()[ancestor::a[@href]]")
     assert isinstance(found, list)
-    assert sum(block.linked for block in outline(tree).blocks) == sum(size_of(str(one)) for one in found)
+    assert sum(block.linked for block in read_outline(tree).blocks) == sum(size_in_letters(str(one)) for one in found)

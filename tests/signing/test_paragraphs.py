@@ -8,14 +8,14 @@ from statistics import mean
 import pytest
 
 from benchmarks.data import documents, saved
-from crawler_dedup.signing.outline import outline
-from crawler_dedup.signing.paragraphs import paragraphs, text_of, visible
+from crawler_dedup.signing.maintext import find_main_blocks, join_text, unlinked_blocks
+from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
 from tests.support.crawling import words
 
 
 def main_text(html: str) -> str:
-    return text_of(paragraphs(outline(parse(html.encode()))).blocks)
+    return join_text(find_main_blocks(read_outline(parse(html.encode()))).blocks)
 
 
 def sentence(seed: object, count: int) -> str:
@@ -222,7 +222,11 @@ def test_paragraphs_that_stand_in_elements_of_their_own_are_one_article() -> Non
 
 def test_visible_are_short_lines_too_but_neither_links_nor_copyright() -> None:
     html = f"<h1>Tea</h1><p>Open today.</p>{MENU_LIST}<p>See <a href=/m>map</a></p><p>© us</p><footer>no</footer>"
-    assert [block.text for block in visible(outline(parse(html.encode())))] == ["Tea", "Open today.", "See map"]
+    assert [block.text for block in unlinked_blocks(read_outline(parse(html.encode())))] == [
+        "Tea",
+        "Open today.",
+        "See map",
+    ]
 
 
 def test_a_page_without_anything_has_no_text() -> None:
@@ -245,7 +249,7 @@ def token_f1(found: str, gold: str) -> float:
 def test_the_main_text_is_the_one_that_people_find(data: Path) -> None:
     scores: dict[str, list[float]] = {"en": [], "zh": []}
     for page in documents(data, "gold/gold.jsonl"):
-        text = text_of(paragraphs(outline(parse(saved(data / page["html"])))).blocks)
+        text = join_text(find_main_blocks(read_outline(parse(saved(data / page["html"])))).blocks)
         scores[page["lang"]].append(token_f1(text, page["text"]))
     assert mean(scores["en"] + scores["zh"]) >= 0.822
     assert mean(scores["en"]) >= 0.808

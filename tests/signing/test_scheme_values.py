@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest, xxh3_128_digest
 
 from crawler_dedup.signedpage import Signature
-from crawler_dedup.signing.features import cut, normalise, stop_words, units
-from crawler_dedup.signing.letters import LETTERS, letter_of_each, letters_of
+from crawler_dedup.signing.features import normalise, split_units, stop_words, tokenise
+from crawler_dedup.signing.initials import LETTERS, find_initials, initial_of_each
 from crawler_dedup.signing.lexicon import Lexicon, general
 from crawler_dedup.signing.schemes import Agreement, scheme_of
 from crawler_dedup.signing.schemes.checksums import Checksums
@@ -28,11 +28,12 @@ from crawler_dedup.signing.schemes.ddw import DDW
 from crawler_dedup.signing.schemes.exact import Exact
 from crawler_dedup.signing.schemes.imatch import IMatch
 from crawler_dedup.signing.schemes.minhash import BINS, MinHash
-from crawler_dedup.signing.schemes.minwise import agreeing_share, containment, one_permutation
+from crawler_dedup.signing.schemes.minwise import agreeing_share, one_permutation
 from crawler_dedup.signing.schemes.pinyin import CLASSES, LARGEST, MAX_LETTERS, MAX_PROBES, Pinyin, Windows
 from crawler_dedup.signing.schemes.scheme import ValueScheme
 from crawler_dedup.signing.schemes.sentences import Sentences
 from crawler_dedup.signing.schemes.shingling import MAX_MOD, MODULUS, SMALLEST, Shingling
+from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.text import Text
 from spiders.demo_texts import CHINESE, ENGLISH
 from tests.signing.test_text import slow_mixed as mix
@@ -469,7 +470,7 @@ def met(scheme: ValueScheme, new: Signature, kept: Signature) -> bool:
     """Whether a look-up of *new* comes upon *kept*."""
     common = set(scheme.probes(new)) & set(scheme.keys(kept))
     found = list(scheme.near(new, np.full(len(common), kept.number, dtype=np.uint64))) == [kept.number]
-    assert scheme.meets(new, kept) == found
+    assert scheme.finds(new, kept) == found
     return found
 
 
@@ -675,7 +676,7 @@ _UNKNOWN = 0.5
 def slow_ddw(scheme: DDW, text: Text, rarity: dict[str, float]) -> list[tuple[str, float]]:
     """The heaviest words by tf-idf, each with its share of a vector of length 1; the rarest first."""
     counts = Counter(word for word in text.tokens if word not in stop_words())
-    for word in set(cut(text.plain[: scheme.lead], text.cut_han)):
+    for word in set(tokenise(text.plain[: scheme.lead], text.cut_han)):
         counts[word] += word in counts
     counts = +counts
     weights = {word: count * rarity.get(word, _UNKNOWN) for word, count in counts.items()}
@@ -778,7 +779,7 @@ def slow_longest(text: Text) -> list[int]:
             part += character
     found = {}
     for one in [*parts, part]:
-        cut_up = units(normalise(one, fold_han=text.fold_han))
+        cut_up = split_units(normalise(one, fold_han=text.fold_han))
         if len(cut_up) >= 6:
             found[hash_of(" ".join(cut_up))] = sum(map(len, cut_up))
     return sorted(found, key=lambda digest: (-found[digest], digest))
@@ -910,7 +911,7 @@ def unpacked(windows: Windows) -> list[list[int]]:
 @pytest.mark.parametrize("name", [*SAMPLES, "mixed scripts", "one line again and again", "numbers"])
 def test_pinyin_is_that_of_a_slow_reference(name: str) -> None:
     text, scheme = text_of({**SAMPLES, **ODD}[name]), Pinyin()
-    letters = letters_of(text.plain).tolist()
+    letters = find_initials(text.plain).tolist()
     if len(letters) < 48:
         expect(scheme, text, b"", [])
         return
@@ -1000,8 +1001,8 @@ def test_pinyin_agrees_by_every_pair_of_windows(
 @pytest.mark.parametrize("seed", range(3))
 def test_pinyin_agrees_on_real_texts_as_every_pair_of_windows_does(seed: int) -> None:
     scheme, raw = Pinyin(coverage=0.1, resemblance=0.1), prose(seed, 14, chinese=True)
-    kept = letters_of(text_of(raw).plain).tolist()
-    new = letters_of(text_of(raw[60:200] + prose(seed + 9, 2, chinese=True) + raw[230:]).plain).tolist()
+    kept = find_initials(text_of(raw).plain).tolist()
+    new = find_initials(text_of(raw[60:200] + prose(seed + 9, 2, chinese=True) + raw[230:]).plain).tolist()
     assert expect_agreement(scheme, new, kept) is not None
 
 
@@ -1019,11 +1020,11 @@ def exchanged(text: str, share: float, seed: int) -> str:
     source = random.Random(seed)
     characters = [chr(code) for code in range(0x4E00, 0x9FA6)]
     by_letter: dict[int, list[str]] = {}
-    for character, letter in zip(characters, letter_of_each("".join(characters)).tolist(), strict=True):
+    for character, letter in zip(characters, initial_of_each("".join(characters)).tolist(), strict=True):
         by_letter.setdefault(letter, []).append(character)
     changed = []
     for character in text:
-        letter = int(letter_of_each(character)[0])
+        letter = int(initial_of_each(character)[0])
         is_chosen = "\u4e00" <= character < "\u9fa6" and letter < len(LETTERS) and source.random() < share
         changed.append(source.choice(by_letter[letter]) if is_chosen else character)
     return "".join(changed)

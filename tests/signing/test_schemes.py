@@ -29,7 +29,7 @@ from crawler_dedup.index.catalogue import Catalogue
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.store import Store
 from crawler_dedup.signedpage import Kind, Signature
-from crawler_dedup.signing.features import normalise, units
+from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
 from spiders.demo_texts import CHINESE
@@ -177,7 +177,7 @@ def test_an_equal_text_agrees_and_is_met(scheme: Scheme, raw: str) -> None:
     one, other = (page_of(scheme.sign(text_of(raw)), name) for name in ("one", "other"))
     assert one.signed == other.signed
     assert agrees(scheme, one.signed, other.signed)
-    assert Lookup(scheme).meets(one, other)
+    assert Lookup(scheme).finds(one, other)
 
 
 LONG = {
@@ -193,7 +193,7 @@ LONG = {
 def test_an_equal_page_is_met_whatever_its_text_is(scheme: Scheme, signatures: Signatures) -> None:
     long = {name: scheme.sign(text_of(raw)) for name, raw in LONG.items()}
     pages = {name: page_of(signature) for name, signature in {**signatures, **long}.items()}
-    assert [name for name, page in pages.items() if not Lookup(scheme).meets(page, page)] == []
+    assert [name for name, page in pages.items() if not Lookup(scheme).finds(page, page)] == []
     assert [name for name, page in pages.items() if not agrees(scheme, page.signed, page.signed)] == []
 
 
@@ -593,7 +593,7 @@ WRITTEN = {article.slug: "\n".join(article.paragraphs) for article in CHINESE}
 
 def folds_back(text: str) -> bool:
     """Whether no character of it depends on its word."""
-    return units(normalise(in_traditional(text))) == units(normalise(text))
+    return split_units(normalise(in_traditional(text))) == split_units(normalise(text))
 
 
 _OF_ALL_WORDS = ("exact", "imatch lexica=0")
@@ -697,7 +697,7 @@ def test_an_equal_text_agrees_and_is_met_whatever_an_option_is(name: str, one: s
         chosen = scheme_of(f"{name} {one}={value}")
         pages = {sample: page_of(chosen.sign(text_of(raw))) for sample, raw in SAMPLES.items()}
         assert [sample for sample, page in pages.items() if not agrees(chosen, page.signed, page.signed)] == []
-        assert [sample for sample, page in pages.items() if not Lookup(chosen).meets(page, page)] == []
+        assert [sample for sample, page in pages.items() if not Lookup(chosen).finds(page, page)] == []
 
 
 @pytest.mark.parametrize(("name", "one"), OPTIONS)

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from crawler_dedup.signing.sketch import BINS, WHOLE, containment, members, resemblance, sketch
+from crawler_dedup.signing.sketch import BINS, WHOLE, containment, read_members, resemblance, sketch
 
 Hashes = NDArray[np.uint64]
 
@@ -38,7 +38,7 @@ def test_a_small_set_is_kept_whole_in_three_bytes_each(hashes: set[int]) -> None
     expected = set(map(kept_of, hashes))
     content = sketch(array(hashes))
     assert len(content) == 3 * len(expected) <= 192
-    found = members(content)
+    found = read_members(content)
     assert found is not None
     assert found.tolist() == sorted(expected)
 
@@ -47,7 +47,7 @@ def test_a_small_set_is_kept_whole_in_three_bytes_each(hashes: set[int]) -> None
 def test_of_a_large_set_each_bin_keeps_its_smallest_member(hashes: set[int]) -> None:
     content = sketch(array(hashes))
     assert len(content) == BINS
-    assert members(content) is None
+    assert read_members(content) is None
     for number in range(BINS):
         inside = [kept_of(one) for one in hashes if one >> 58 == number]
         assert content[number] == ((min(inside) & 0xFF) % 255 + 1 if inside else 0)
@@ -139,7 +139,7 @@ def test_a_member_more_than_is_kept_whole_moves_the_estimate_little(shared: int)
         kept, new = set(pool[:64]), {*pool[:shared], *pool[100 : 164 - shared]}
         wholes = sketch(array(kept)), sketch(array(new))
         binned = sketch(array({*kept, pool[-1]})), sketch(array({*new, pool[-1]}))
-        assert [members(one) is None for one in (*wholes, *binned)] == [False, False, True, True]
+        assert [read_members(one) is None for one in (*wholes, *binned)] == [False, False, True, True]
         of_whole.append(resemblance(*wholes))
         of_mixed.append(resemblance(wholes[0], binned[1]))
         of_binned.append(resemblance(*binned))

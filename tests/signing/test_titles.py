@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler_dedup.signing.titles import agree, parts
+from crawler_dedup.signing.titles import split_title, titles_agree
 
 # Parts
 
@@ -41,27 +41,27 @@ from crawler_dedup.signing.titles import agree, parts
     ],
 )
 def test_parts_are_what_stands_between_separators(title: str, found: set[str]) -> None:
-    assert parts(title) == found
+    assert split_title(title) == found
 
 
 @pytest.mark.parametrize("title", ["茶馆：第一幕", "第一幕：茶馆｜河边网"])
 def test_a_wide_colon_separates(title: str) -> None:
-    assert {"茶馆", "第一幕"} <= parts(title)
+    assert {"茶馆", "第一幕"} <= split_title(title)
 
 
 @settings(deadline=None)
 @given(st.text())
 def test_parts_are_letters_and_digits_in_one_case(title: str) -> None:
-    for part in parts(title):
+    for part in split_title(title):
         assert part
         assert not any(char.isspace() or char in "|_()[]【】《》「」,.!?" for char in part)
-    assert parts(f" {title} ") == parts(title)
+    assert split_title(f" {title} ") == split_title(title)
 
 
 @settings(deadline=None)
 @given(st.lists(st.text("abc茶", min_size=1), max_size=4), st.sampled_from([" - ", " | ", "_", "｜", " · ", "—"]))
 def test_the_order_of_parts_and_their_separator_say_nothing(names: list[str], separator: str) -> None:
-    assert parts(separator.join(names)) == parts(" | ".join(reversed(names))) == set(names)
+    assert split_title(separator.join(names)) == split_title(" | ".join(reversed(names))) == set(names)
 
 
 # Agreement
@@ -104,14 +104,14 @@ START = "aratherlongtitleofanarticle"
 def test_titles_agree_if_they_can_name_one_page(
     new: set[str], kept: set[str], known: bool, site_not_known: bool
 ) -> None:
-    assert agree(new, kept, known=True) is known
-    assert agree(new, kept, known=False) is site_not_known
+    assert titles_agree(new, kept, own_parts=True) is known
+    assert titles_agree(new, kept, own_parts=False) is site_not_known
 
 
 def test_a_page_without_a_name_may_stand_for_one_with_a_name_but_not_the_other_way_round() -> None:
     for known in (True, False):
-        assert agree({A}, set(), known=known)
-        assert not agree(set(), {A}, known=known)
+        assert titles_agree({A}, set(), own_parts=known)
+        assert not titles_agree(set(), {A}, own_parts=known)
 
 
 NAMES = st.frozensets(st.text("ab", min_size=1, max_size=25), max_size=4)
@@ -120,7 +120,7 @@ NAMES = st.frozensets(st.text("ab", min_size=1, max_size=25), max_size=4)
 @settings(deadline=None)
 @given(NAMES, st.booleans())
 def test_every_title_agrees_with_itself(title: frozenset[str], known: bool) -> None:
-    assert agree(title, title, known=known)
+    assert titles_agree(title, title, own_parts=known)
 
 
 @settings(deadline=None)
@@ -128,7 +128,7 @@ def test_every_title_agrees_with_itself(title: frozenset[str], known: bool) -> N
 def test_between_titles_with_names_there_is_no_direction(
     one: frozenset[str], other: frozenset[str], known: bool
 ) -> None:
-    assert agree(one, other, known=known) is agree(other, one, known=known)
+    assert titles_agree(one, other, own_parts=known) is titles_agree(other, one, own_parts=known)
 
 
 @settings(deadline=None)
@@ -136,8 +136,8 @@ def test_between_titles_with_names_there_is_no_direction(
 def test_what_agrees_while_the_sites_parts_are_known_agrees_without_knowing_them_too(
     new: frozenset[str], kept: frozenset[str]
 ) -> None:
-    assert agree(new, kept, known=False) or not agree(new, kept, known=True)
+    assert titles_agree(new, kept, own_parts=False) or not titles_agree(new, kept, own_parts=True)
 
 
 def test_what_is_too_long_for_a_title_is_not_looked_at() -> None:
-    assert parts("a" * 200 + "\u0301" * 300) == parts("a" * 200)
+    assert split_title("a" * 200 + "\u0301" * 300) == split_title("a" * 200)

@@ -19,7 +19,7 @@ from typing import Any
 import zstandard
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.signing.features import han_cutter, stop_words
+from crawler_dedup.signing.features import load_han_cutter, stop_words
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.text import Text
 from spiders.demo_texts import CHINESE, ENGLISH
@@ -27,7 +27,7 @@ from spiders.demo_texts import CHINESE, ENGLISH
 _OF_A_TEXT = 360
 """Words from which one text is made."""
 
-BIGRAMS = han_cutter("bigrams", None)
+BIGRAMS = load_han_cutter("bigrams", None)
 
 ODD = {
     "empty": "",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.signing.features import cut, features
+from crawler_dedup.signing.features import tokenise, weigh_tokens
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, option
 from crawler_dedup.signing.text import Text
@@ -66,7 +66,7 @@ class DDW(LexicalScheme):
     def value(self, text: Text) -> bytes:
         hashes, counts = text.features.content, text.features.counts[text.features.telling]
         if self.lead:
-            first = features(cut(text.plain[: self.lead], text.cut_han))
+            first = weigh_tokens(tokenise(text.plain[: self.lead], text.cut_han))
             counts = counts + np.isin(hashes, first.hashes)
         if not len(hashes):
             return b""

@@ -14,8 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from crawler_dedup.hamming import Numbers, mix_bits
-from crawler_dedup.signing.schemes.minwise import agreeing_share, containment, one_permutation
+from crawler_dedup.signing.schemes.minwise import agreeing_share, one_permutation
 from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
+from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.text import Text
 
 BINS = 128

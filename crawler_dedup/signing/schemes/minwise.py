@@ -59,10 +59,3 @@ def agreeing_share(new: NDArray[np.uint8], kept: NDArray[np.uint8]) -> float:
         raise ValueError("two signatures of different lengths")
     agreeing = np.count_nonzero(new == kept) / max(len(new), 1)
     return float(max(0.0, (agreeing - 1 / 256) / (1 - 1 / 256)))
-
-
-def containment(resemblance: float, size: int, other: int) -> float:
-    """|A∩B| / |A| of sets with *size* and *other* members (Broder 1997, §2)."""
-    if not size:
-        return 1.0
-    return min(resemblance / (1 + resemblance) * (size + other) / size, other / size, 1.0)

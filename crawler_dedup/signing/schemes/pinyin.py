@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signedpage import Signature
-from crawler_dedup.signing.letters import LETTERS, letters_of
+from crawler_dedup.signing.initials import LETTERS, find_initials
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, option
 from crawler_dedup.signing.text import Text
@@ -39,13 +39,13 @@ _HALF_BITS = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 Classes = NDArray[np.uint8]
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
 
 class Windows(NamedTuple):
     """Windows of a text: where each begins (letters, int64), and its vector (16 times 4 bits, uint64)."""
 
-    starts: Places
+    starts: Positions
     vectors: Numbers
 
 
@@ -82,7 +82,7 @@ class Pinyin(LexicalScheme):
 
     def load(self) -> None:
         _ = self._class_of
-        letters_of("")
+        find_initials("")
 
     @cached_property
     def _class_of(self) -> Classes:
@@ -108,7 +108,7 @@ class Pinyin(LexicalScheme):
 
     def classes_of(self, plain: str) -> Classes:
         """The class of each letter of a normalised text."""
-        classes: Classes = self._class_of[letters_of(plain)]
+        classes: Classes = self._class_of[find_initials(plain)]
         return classes
 
     def pack(self, classes: Classes) -> bytes:
@@ -143,7 +143,7 @@ class Pinyin(LexicalScheme):
         expected, classes = _unpack(value)
         return self._windows(expected, classes, np.arange(len(classes) - self.window + 1))
 
-    def _windows(self, expected: NDArray[np.int32], classes: Classes, starts: Places) -> Windows:
+    def _windows(self, expected: NDArray[np.int32], classes: Classes, starts: Positions) -> Windows:
         if len(classes) < self.window:
             raise ValueError("fewer letters than a window has")
         vectors = np.zeros(len(starts), dtype=np.uint64)
@@ -162,7 +162,7 @@ class Pinyin(LexicalScheme):
         """Two of each window: its vector's halves, so that a changed letter in the other half does not hide it."""
         return np.concatenate([_low(windows.vectors), _high(windows.vectors) | np.uint64(1) << _HALF_BITS])
 
-    def partners(self, ours: Numbers, theirs: Numbers) -> tuple[Places, Places]:
+    def partners(self, ours: Numbers, theirs: Numbers) -> tuple[Positions, Positions]:
         """Which of *ours* match which of *theirs*: places in two arrays of distinct vectors, of bounded length."""
         found = []
         for half in (_low, _high):
@@ -177,7 +177,7 @@ class Pinyin(LexicalScheme):
         both = np.unique(np.concatenate(found, axis=1), axis=1)
         return both[0], both[1]
 
-    def covered(self, starts: Places, letters: int) -> float:
+    def covered(self, starts: Positions, letters: int) -> float:
         """The share of a text's letters that lie in windows beginning at *starts*, distinct."""
         ends = np.zeros(letters + 1, dtype=np.int64)
         ends[starts] += 1

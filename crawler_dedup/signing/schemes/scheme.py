@@ -120,8 +120,8 @@ class Scheme(ABC):
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
         """Of the numbers *filed* in the probed buckets (once for each bucket) those to compare: each once, nearest first."""
 
-    def meets(self, new: Signature, kept: Signature) -> bool:
-        """Whether a look-up of *new* comes upon *kept*."""
+    def finds(self, new: Signature, kept: Signature) -> bool:
+        """Tell whether a look-up of *new* finds *kept*."""
         common = len(set(self.probes(new)) & set(self.keys(kept)))
         return kept.number in self.near(new, np.full(common, kept.number, dtype=np.uint64))
 

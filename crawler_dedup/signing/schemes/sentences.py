@@ -17,9 +17,9 @@ from typing import ClassVar
 import numpy as np
 
 from crawler_dedup.hamming import Numbers, mix_bits
-from crawler_dedup.signing.features import normalise, units
+from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
-from crawler_dedup.signing.text import Text, hashes_of
+from crawler_dedup.signing.text import Text, hash_words
 
 _STOP = re.compile(r"[。！？!?…\n]+|\.(?=\s|$)")
 _FULL_STOP = re.compile(r"[。．｡]|\.(?=\s|$)")
@@ -86,9 +86,9 @@ def _size(value: bytes) -> int:
 
 def _longest(text: Text) -> Numbers:
     """A hash of each sentence of six units at least, the longest first, equally long ones by their hashes."""
-    sentences = [units(one) for one in _parts(_STOP, text)]
+    sentences = [split_units(one) for one in _parts(_STOP, text)]
     long = [one for one in sentences if len(one) >= _LEAST_UNITS]
-    hashes = hashes_of([" ".join(one) for one in long])
+    hashes = hash_words([" ".join(one) for one in long])
     lengths = np.array([sum(map(len, one)) for one in long], dtype=np.int64)
     order = np.lexsort((hashes, -lengths))
     return _distinct(hashes[order])
@@ -99,7 +99,7 @@ def _stops(text: Text) -> Numbers:
     parts = [_ODD.sub("", one) for one in _parts(_FULL_STOP, text)]
     around = [before[-_AROUND:] + "." + after[:_AROUND] for before, after in pairwise(parts)]
     whole = [one for one in around if len(one) == 2 * _AROUND + 1]
-    return np.unique(mix_bits(hashes_of(whole)))
+    return np.unique(mix_bits(hash_words(whole)))
 
 
 def _parts(between: re.Pattern[str], text: Text) -> list[str]:

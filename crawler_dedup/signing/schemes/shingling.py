@@ -20,8 +20,8 @@ from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signing.lexicon import GENERAL, SHINGLE
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
-from crawler_dedup.signing.schemes.minwise import containment
 from crawler_dedup.signing.schemes.scheme import Agreement, option
+from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.text import Text
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What a page says beside its text: pictures, frames, buttons, data that a script shows."""
+"""Tree → what a page shows beside its text: pictures, frames, buttons, data that a script shows."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections.abc import Collection
 
 from lxml.html import HtmlElement
 
-# What a page may consist of whose text says little: pictures, frames, data that a script shows.
-_SOURCES = ("iframe", "img", "video")
-_SAYING = ("aside", "button", "dialog", "textarea")
+_WITH_ADDRESS = ("iframe", "img", "video")
+_WITH_TEXT = ("aside", "button", "dialog", "textarea")  # which the outline leaves out
 
 
-def elsewhere(tree: HtmlElement, hidden: Collection[HtmlElement] = ()) -> list[str]:
-    """The addresses and texts of all that in the order of the page, but for what is *hidden*.
+def embedded_content(tree: HtmlElement, hidden: Collection[HtmlElement] = ()) -> list[str]:
+    """Return the addresses of pictures, frames and videos, and the texts of buttons, asides, text fields and JSON data.
 
-    In one pass: XPath takes quadratic time for texts below elements that are nested, and lxml's ``iterwalk`` for
+    They are in the order of the page, without what stands in *hidden* elements. The tree is read in one pass: XPath takes quadratic time for texts below elements that are nested, and lxml's ``iterwalk`` for
     comments.
     """
     pieces: list[str] = []
@@ -23,7 +22,7 @@ def elsewhere(tree: HtmlElement, hidden: Collection[HtmlElement] = ()) -> list[s
 
     def close(node: HtmlElement) -> None:
         nonlocal inside
-        inside -= node.tag in _SAYING
+        inside -= node.tag in _WITH_TEXT
         if inside and node.tail and node.getparent() not in hidden:
             pieces.append(node.tail)
 
@@ -32,10 +31,10 @@ def elsewhere(tree: HtmlElement, hidden: Collection[HtmlElement] = ()) -> list[s
         while open_nodes and open_nodes[-1] is not parent:
             close(open_nodes.pop())
         open_nodes.append(node)
-        inside += node.tag in _SAYING
+        inside += node.tag in _WITH_TEXT
         if node in hidden:
             continue
-        if node.tag in _SOURCES and (source := node.get("src")) is not None:
+        if node.tag in _WITH_ADDRESS and (source := node.get("src")) is not None:
             pieces.append(source)
         is_data = node.tag == "script" and node.get("type") == "application/json"
         if node.text and isinstance(node.tag, str) and (inside or is_data):
