@@ -36,7 +36,7 @@ from crawler_dedup.signing.maintext import find_main_blocks
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.schemes.simhash import simhash
-from crawler_dedup.signing.signer import Signer, _asks_for_password, _title
+from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text
 from crawler_dedup.urls import text_without_credentials, without_credentials
 
@@ -190,11 +190,11 @@ def page_steps() -> Mapping[str, Step]:
         "check_depth": lambda page: parsing.check_depth(page.tree, config),
         "outline and paragraphs": lambda page: find_main_blocks(read_outline(page.tree, 250)),
         "links": lambda page: find_links(page.tree, _URL),
-        "title": lambda page: _title(page.tree),
+        "title": lambda page: parsing.find_title(page.tree),
         "other parts": lambda page: embedded_content(page.tree),
         "hidden elements": lambda page: hidden_elements(page.tree),
         "without hidden": lambda page: without_hidden(page.tree),
-        "asks for a password": lambda page: _asks_for_password(page.tree),
+        "asks for a password": lambda page: parsing.asks_for_password(page.tree),
         "the whole signature": lambda page: signer.sign(_URL, page.body, encoding=None, key=None, scope=""),
         **_patterns(bytes),
     }

@@ -1,4 +1,4 @@
-"""What is kept of a page: written by the signing wing, held by the index wing, read by the rules."""
+"""What is kept of a page: made by signing, stored in the index, read by the rules."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from enum import IntEnum
 from typing import Annotated, NamedTuple
 
 import msgspec
+
+from crawler_dedup.urls import name_without_credentials, without_credentials
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -123,9 +125,31 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         return Signature(self.signature, self.value)
 
 
+def identify_page(url: str, *, key: str | None, scope: str, alias: str, size: int) -> SignedPage:
+    """Return a page that is not signed yet, without user names and passwords of its address and names.
+
+    Args:
+        key: ``None``: the address.
+        size: bytes of the body.
+    """
+    url = _storable(without_credentials(url))
+    return SignedPage(
+        key=_storable(name_without_credentials(key)) if key else url,
+        url=url,
+        scope=_storable(name_without_credentials(scope)),
+        alias=_storable(name_without_credentials(alias)) if alias else "",
+        size=size,
+    )
+
+
+def _storable(text: str) -> str:
+    """Write out the lone surrogates of *text*: they stand in no UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def is_well_formed(page: SignedPage) -> bool:
-    """Whether the parts of a page that was read from disk can be what they are said to be."""
+    """Tell whether the parts of a page that was read from disk have the lengths that such parts can have."""
     shown = page.shown
-    parts = (page.sketch, page.numbers, shown.sketch, shown.numbers)
-    sketches = all(len(one) == 64 or (len(one) <= 192 and len(one) % 3 == 0) for one in parts)
-    return sketches and len(page.links) % 4 == 0 and 0 <= page.signature < 1 << 64
+    sketches = (page.sketch, page.numbers, shown.sketch, shown.numbers)
+    are_sketches = all(len(part) == 64 or (len(part) <= 192 and len(part) % 3 == 0) for part in sketches)
+    return are_sketches and len(page.links) % 4 == 0 and 0 <= page.signature < 1 << 64

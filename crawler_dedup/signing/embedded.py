@@ -13,8 +13,8 @@ _WITH_TEXT = ("aside", "button", "dialog", "textarea")  # which the outline leav
 def embedded_content(tree: HtmlElement, hidden: Collection[HtmlElement] = ()) -> list[str]:
     """Return the addresses of pictures, frames and videos, and the texts of buttons, asides, text fields and JSON data.
 
-    They are in the order of the page, without what stands in *hidden* elements. The tree is read in one pass: XPath takes quadratic time for texts below elements that are nested, and lxml's ``iterwalk`` for
-    comments.
+    They are in the order of the page, without what stands in *hidden* elements. The tree is read in one pass: XPath takes
+    quadratic time for texts below elements that are nested, and lxml's ``iterwalk`` for comments.
     """
     pieces: list[str] = []
     open_nodes: list[HtmlElement] = []

@@ -32,7 +32,7 @@ class Links:
 
     @property
     def packed(self) -> bytes:
-        """The first 32 bits of each, up to :data:`MAX_PACKED`; empty where there are more. See :func:`unpacked`."""
+        """The first 32 bits of each, up to :data:`MAX_PACKED`; empty where there are more. See :func:`unpack_links`."""
         if len(self.hashes) > MAX_PACKED:
             return b""
         return (self.hashes >> np.uint64(32)).astype("<u4").tobytes()

@@ -75,8 +75,8 @@ def find_main_blocks(page: Outline) -> MainBlocks:
 def _main_element(texts: dict[int, int], parents: list[int]) -> int:
     """Return the number of the innermost element that holds three fifths of the *texts*.
 
-    Each text is weighed by the power 3/2 of its size. The power lets one article outweigh forty comments and teasers that are as long together; the share keeps two
-    articles of a page, one half as long again as the other, together.
+    Each text is weighed by the power 3/2 of its size. The power lets one article outweigh forty comments and teasers that
+    are as long together; the share keeps two articles of a page, one half as long again as the other, together.
     """
     held = [0.0] * len(parents)
     for group, total in texts.items():

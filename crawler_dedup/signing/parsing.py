@@ -22,8 +22,10 @@ from w3lib.encoding import (
 )
 
 from crawler_dedup.config import Config
+from crawler_dedup.signing.titles import MAX_CHARS
 
 _COUNT = etree.XPath("count(//*)")
+_PASSWORD_FIELD = etree.XPath("boolean(//input[@type='password'])")
 _ELEMENT_BYTES = 3  # of the shortest, <p>; what the parser adds, html, head, body, is not worth counting
 _BRACKETS_A_NODE = 4
 _PIECE = 64 << 10
@@ -90,6 +92,18 @@ def _detect(body: bytes) -> str | None:
 def roots(tree: HtmlElement) -> list[HtmlElement]:
     """*tree*, and what the parser leaves beside it: the rest of a page whose ``</html>`` comes too early."""
     return [tree, *(one for one in tree.itersiblings() if isinstance(one.tag, str))]
+
+
+def find_title(tree: HtmlElement) -> str:
+    """Return the title of a page, cut off after so many characters as are looked at; ``""`` if it has none."""
+    # A picture may have a title too.
+    title = next((element for element in tree.iter("title") if element.getparent().tag != "svg"), None)
+    return "" if title is None else " ".join("".join(title.itertext()).split())[:MAX_CHARS]
+
+
+def asks_for_password(tree: HtmlElement) -> bool:
+    """Tell whether a page has a field for a password."""
+    return bool(_PASSWORD_FIELD(tree))
 
 
 def check_body(body: bytes, config: Config) -> None:

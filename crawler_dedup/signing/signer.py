@@ -1,30 +1,26 @@
-"""Page → :class:`SignedPage`: parse, limits, main text, features, signature and sketches, in this order.
+"""Page → :class:`SignedPage`: limits, tree, outline, main text, features, signature and sketches, in this order.
 
 Pure: it knows neither Scrapy nor index, and gives the same answer in the crawl, on the command line and in a batch job.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import unidata_version
 
 import msgspec
-import numpy as np
-from lxml import etree
 from lxml.html import HtmlElement
-from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, IndexDamaged
-from crawler_dedup.signedpage import Kind, Shown, Signature, SignedPage
+from crawler_dedup.signedpage import Kind, Signature, SignedPage, identify_page
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.embedded import embedded_content
 from crawler_dedup.signing.features import (
@@ -48,12 +44,13 @@ from crawler_dedup.signing.maintext import (
 )
 from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.outlinks import find_links
+from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.schemes import scheme_of
-from crawler_dedup.signing.sketch import set_digest, sketch
+from crawler_dedup.signing.sketch import digest, set_hash
 from crawler_dedup.signing.storedtext import pack_text
+from crawler_dedup.signing.summary import sketch_numbers, with_shown, with_signature
 from crawler_dedup.signing.text import Text
-from crawler_dedup.signing.titles import MAX_CHARS, split_title
-from crawler_dedup.urls import name_without_credentials, without_credentials
+from crawler_dedup.signing.titles import split_title
 
 BEHAVIOUR = 3
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
@@ -63,8 +60,19 @@ _QUICK_BYTES_JIEBA = 16 << 10  # it cuts a few hundred thousand characters a sec
 _SHORT_FEATURES = 8
 _LIST_LINKS = 5
 _LIST_SHARE = 1 / 4
-_MOSTLY_HIDDEN = "mostly hidden"
 _LEAST_SHOWN = 1 / 2
+_MOSTLY_HIDDEN = "mostly hidden"
+_TOO_LONG = "too many characters"
+_TOO_SHORT = "too little text"
+
+
+class _Content(NamedTuple):
+    """What was read of a page: its tree, all its blocks, those of its main text, and the text that was extracted."""
+
+    tree: HtmlElement
+    outline: Outline
+    main: MainBlocks
+    text: str
 
 
 class Signer:
@@ -107,7 +115,7 @@ class Signer:
         self.scheme.load()
 
     def text_of(self, text: str) -> Text:
-        """*text* as schemes look at it."""
+        """Return *text* as schemes look at it: normalised, cut into tokens and weighted when it is asked for."""
         return Text(text, self._cut_han_later, self.config.fold_han)
 
     def _cut_han_later(self, runs: list[str]) -> Iterable[str]:
@@ -148,129 +156,124 @@ class Signer:
         scope: str,
         alias: str = "",
     ) -> tuple[SignedPage, str | None]:
-        """Sign a page; returns it with its main text (``None`` where extraction was not reached).
+        """Sign a page; return it with its main text (``None`` where extraction was not reached).
+
+        Never raises for what a page holds: beyond a limit it comes back with ``unsigned`` set.
 
         Args:
             tree: the body as :func:`parsing.parse` would parse it, where somebody has it already.
-
-        Never raises for what a page holds: beyond a limit it comes back with ``unsigned`` set.
         """
-        url = _storable(without_credentials(url))
-        key = _storable(name_without_credentials(key)) if key else url
-        scope = _storable(name_without_credentials(scope))
-        alias = _storable(name_without_credentials(alias)) if alias else ""
-        base = SignedPage(key=key, url=url, scope=scope, size=len(body), alias=alias)
+        page = identify_page(url, key=key, scope=scope, alias=alias, size=len(body))
         try:
-            tree, layout, main, text = self._extract(body, tree, encoding)
-        except parsing.BeyondLimits as limit:
-            return msgspec.structs.replace(base, unsigned=str(limit)), None
-        if len(text) > self.config.max_chars:
-            return msgspec.structs.replace(base, unsigned="too many characters"), text
-        return self._sign_tree(base, body, tree, layout, main, text), text
+            content = self._read(body, tree, encoding)
+        except BeyondLimits as limit:
+            return _unsigned(page, str(limit)), None
+        if len(content.text) > self.config.max_chars:
+            return _unsigned(page, _TOO_LONG), content.text
+        return self._sign_content(page, body, content), content.text
 
     def main_text(self, body: bytes, encoding: str | None = None) -> str:
-        """The main text of a page alone. Raises :class:`parsing.BeyondLimits`."""
-        text = self._extract(body, None, encoding)[3]
+        """Return the main text of a page alone. Raises :class:`parsing.BeyondLimits`."""
+        text = self._read(body, None, encoding).text
         if len(text) > self.config.max_chars:
-            raise parsing.BeyondLimits("too many characters")
+            raise BeyondLimits(_TOO_LONG)
         return text
 
-    def _extract(
-        self, body: bytes, tree: HtmlElement | None, encoding: str | None
-    ) -> tuple[HtmlElement, Outline, MainBlocks, str]:
-        """The tree, all that it says, where its main text lies, and what the extractor takes for it.
-
-        Raises :class:`parsing.BeyondLimits`.
-        """
+    def _read(self, body: bytes, tree: HtmlElement | None, encoding: str | None) -> _Content:
+        """Read the body within the limits into tree, outline and main text. Raises :class:`parsing.BeyondLimits`."""
         parsing.check_body(body, self.config)
         if tree is None:
             tree = parsing.parse(body, encoding)
         parsing.check_nodes(tree, len(body), self.config)
         if self.config.extractor != "paragraphs":
             parsing.check_depth(tree, self.config)
-        layout = read_outline(tree, self.config.max_depth)
-        main = find_main_blocks(layout)
-        return tree, layout, main, self._extractor.extract(tree, main)
+        outline = read_outline(tree, self.config.max_depth)
+        main = find_main_blocks(outline)
+        return _Content(tree, outline, main, self._extractor.extract(tree, main))
 
-    def _sign_tree(
-        self, page: SignedPage, body: bytes, tree: HtmlElement, layout: Outline, main: MainBlocks, text: str
-    ) -> SignedPage:
-        main_text = self.text_of(text)
-        outlinks = find_links(tree, page.url)
+    def _sign_content(self, page: SignedPage, body: bytes, content: _Content) -> SignedPage:
+        """Fill in all that is known of the page, and sign it by what its features allow it to be compared by."""
+        main_text = self.text_of(content.text)
+        links = find_links(content.tree, page.url)
         page = msgspec.structs.replace(
             page,
-            text=pack_text(text) if self.config.store_text else b"",
-            title=_title(tree),
-            digest=hashlib.blake2b(body, digest_size=8).digest(),
-            chars=main.size,
-            inner_link_chars=main.linked,
-            numbers=_numbers(main_text),
-            link_count=len(outlinks),
-            link_chars=sum(block.linked for block in layout.blocks),
-            link_digest=outlinks.digest,
-            links=outlinks.packed,
+            text=pack_text(content.text) if self.config.store_text else b"",
+            title=parsing.find_title(content.tree),
+            digest=digest(body),
+            chars=content.main.size,
+            inner_link_chars=content.main.linked,
+            numbers=sketch_numbers(main_text),
+            link_count=len(links),
+            link_chars=sum(block.linked for block in content.outline.blocks),
+            link_digest=links.digest,
+            links=links.packed,
         )
-        if len(main_text.features.content) < self.config.min_features:
-            return self._sign_short(page, tree, layout, outlinks)
-        hides = any(block.shown != block.text for block in layout.blocks)
-        shown_text = self._extractor.extract_shown(tree, main) if hides else text
+        if len(main_text.features.content) >= self.config.min_features:
+            return self._sign_main_text(page, content, main_text)
+        return self._sign_short(page, content, links)
+
+    def _sign_main_text(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
+        hides = any(block.shown != block.text for block in content.outline.blocks)
+        shown = self._extractor.extract_shown(content.tree, content.main) if hides else content.text
         # What is shown may be less than the page is about: a frame that waits for a script, or one of many tabs.
-        if size_in_letters(shown_text) < _LEAST_SHOWN * size_in_letters(text):
-            return msgspec.structs.replace(page, unsigned=_MOSTLY_HIDDEN)
-        page = _with_features(page, main_text.features, Kind.TEXT, self.scheme.sign(main_text))
-        if shown_text == text:
+        if size_in_letters(shown) < _LEAST_SHOWN * size_in_letters(content.text):
+            return _unsigned(page, _MOSTLY_HIDDEN)
+        page = with_signature(page, Kind.TEXT, self.scheme.sign(main_text), main_text.features)
+        if shown == content.text:
             return page
-        part = self.text_of(shown_text)
-        return _with_shown(page, part.features, numbers=_numbers(part))
+        shown_text = self.text_of(shown)
+        return with_shown(page, shown_text.features, numbers=sketch_numbers(shown_text))
 
-    def _sign_short(self, page: SignedPage, tree: HtmlElement, layout: Outline, outlinks: Links) -> SignedPage:
-        """By all that is visible, by the links if there are more of them, or not at all."""
-        text = join_text(unlinked_blocks(layout))
+    def _sign_short(self, page: SignedPage, content: _Content, links: Links) -> SignedPage:
+        """Sign a page with little main text: by its links if it is a list, by all its words, or not at all."""
+        text = join_text(unlinked_blocks(content.outline))
         if len(text) > self.config.max_chars:
-            return msgspec.structs.replace(page, unsigned="too many characters")
-        visible_text = self.text_of(text)
+            return _unsigned(page, _TOO_LONG)
         # An error page, a form or a shell that a script fills looks the same wherever it stands.
-        if not len(outlinks) or _asks_for_password(tree):
-            return msgspec.structs.replace(page, unsigned="too little text")
-        all_text, shown_text = join_text(layout.blocks), join_shown_text(layout.blocks)
-        if size_in_letters(shown_text) < _LEAST_SHOWN * size_in_letters(all_text):
-            return msgspec.structs.replace(page, unsigned=_MOSTLY_HIDDEN)
-        if len(outlinks) >= _LIST_LINKS and page.link_chars >= _LIST_SHARE * size_in_letters(text):
-            return self._sign_list(page, tree, layout, outlinks, visible_text)
-        return self._sign_words(page, tree, layout, visible_text)
+        if not len(links) or parsing.asks_for_password(content.tree):
+            return _unsigned(page, _TOO_SHORT)
+        blocks = content.outline.blocks
+        if size_in_letters(join_shown_text(blocks)) < _LEAST_SHOWN * size_in_letters(join_text(blocks)):
+            return _unsigned(page, _MOSTLY_HIDDEN)
+        if len(links) >= _LIST_LINKS and page.link_chars >= _LIST_SHARE * size_in_letters(text):
+            return self._sign_list(page, content, links, self.text_of(text))
+        return self._sign_words(page, content, self.text_of(text))
 
-    def _sign_list(
-        self, page: SignedPage, tree: HtmlElement, layout: Outline, outlinks: Links, text: Text
-    ) -> SignedPage:
-        own = self._without_title(text, page.title)
-        page = _with_features(page, own, Kind.LIST, Signature(_hash_of(outlinks.hashes)))
-        hidden = frozenset(hidden_elements(tree))
+    def _sign_list(self, page: SignedPage, content: _Content, links: Links, text: Text) -> SignedPage:
+        features = self._without_title(text, page.title)
+        page = with_signature(page, Kind.LIST, Signature(set_hash(links.hashes)), features)
+        hidden = frozenset(hidden_elements(content.tree))
         if not hidden:
             return page
-        own = self._without_title(self._shown_text(layout), page.title)
-        places = find_links(tree, page.url, hidden).digest
-        return _with_shown(page, own, rest=places if places != outlinks.digest else b"")
+        shown_features = self._without_title(self._shown_text(content), page.title)
+        shown_links = find_links(content.tree, page.url, hidden).digest
+        return with_shown(page, shown_features, rest=shown_links if shown_links != links.digest else b"")
 
-    def _sign_words(self, page: SignedPage, tree: HtmlElement, layout: Outline, text: Text) -> SignedPage:
+    def _sign_words(self, page: SignedPage, content: _Content, text: Text) -> SignedPage:
         if len(text.features.hashes) < _SHORT_FEATURES:
-            return msgspec.structs.replace(page, unsigned="too little text")
-        around = embedded_content(tree)
-        rest = "\n".join([*sorted(split_title(page.title)), *around])
+            return _unsigned(page, _TOO_SHORT)
+        embedded = embedded_content(content.tree)
+        rest = "\n".join([*sorted(split_title(page.title)), *embedded])
         seed = xxh3_64_intdigest((simplify_han(rest) if self.config.fold_han else rest).encode("utf-8", "replace"))
-        page = _with_features(page, text.features, Kind.SHORT, Signature(_hash_of(text.features.hashes, seed)))
-        hidden = frozenset(hidden_elements(tree))
+        page = with_signature(page, Kind.SHORT, Signature(set_hash(text.features.hashes, seed)), text.features)
+        hidden = frozenset(hidden_elements(content.tree))
         if not hidden:
             return page
-        seen = embedded_content(tree, hidden)
-        return _with_shown(page, self._shown_text(layout).features, rest=_digest_of(seen) if seen != around else b"")
+        shown = embedded_content(content.tree, hidden)
+        shown_digest = digest("\n".join(shown).encode("utf-8", "replace")) if shown != embedded else b""
+        return with_shown(page, self._shown_text(content).features, rest=shown_digest)
 
-    def _shown_text(self, layout: Outline) -> Text:
-        return self.text_of(join_shown_text(unlinked_blocks(layout)))
+    def _shown_text(self, content: _Content) -> Text:
+        return self.text_of(join_shown_text(unlinked_blocks(content.outline)))
 
     def _without_title(self, text: Text, title: str) -> Features:
-        """Two tags of the same posts differ in the name of the tag, which is the title."""
+        """Weigh the tokens of *text* but for those of *title*: two tags of the same posts differ in the tag's name alone."""
         name = set(self.text_of(title).tokens)
         return weigh_tokens(token for token in text.tokens if token not in name)
+
+
+def _unsigned(page: SignedPage, reason: str) -> SignedPage:
+    return msgspec.structs.replace(page, unsigned=reason)
 
 
 def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:
@@ -293,50 +296,3 @@ def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:
         raise
     except (KeyError, IndexError, ValueError) as error:
         raise IndexDamaged(f"The header of the index is damaged: {error!r}.") from error
-
-
-def _with_features(page: SignedPage, weighted: Features, kind: Kind, signature: Signature) -> SignedPage:
-    content = weighted.content
-    return msgspec.structs.replace(
-        page,
-        kind=kind,
-        signature=signature.number,
-        value=signature.value,
-        features=len(content),
-        sketch=sketch(content),
-        feature_digest=set_digest(content),
-    )
-
-
-def _with_shown(page: SignedPage, part: Features, numbers: bytes | None = None, rest: bytes = b"") -> SignedPage:
-    """*page* with *part*, which is what it shows of its features, if it hides something that is not shown elsewhere."""
-    content = part.content
-    numbers = page.numbers if numbers is None else numbers
-    shown = Shown(len(content), sketch(content), set_digest(content), numbers, rest)
-    return page if shown == page.shown else msgspec.structs.replace(page, partly_hidden=shown)
-
-
-def _numbers(text: Text) -> bytes:
-    return sketch(weigh_tokens(token for token in text.tokens if token[0].isdecimal()).hashes)
-
-
-def _hash_of(hashes: NDArray[np.uint64], seed: int = 0) -> int:
-    return xxh3_64_intdigest(hashes.astype("<u8").tobytes(), seed)
-
-
-def _digest_of(texts: list[str]) -> bytes:
-    return hashlib.blake2b("\n".join(texts).encode("utf-8", "replace"), digest_size=8).digest()
-
-
-def _storable(text: str) -> str:
-    """*text* with lone surrogates written out: they stand in no UTF-8."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _title(tree: HtmlElement) -> str:
-    # A picture may have a title too.
-    found = next((one for one in tree.iter("title") if one.getparent().tag != "svg"), None)
-    return "" if found is None else " ".join("".join(found.itertext()).split())[:MAX_CHARS]
-
-
-_asks_for_password = etree.XPath("boolean(//input[@type='password'])")

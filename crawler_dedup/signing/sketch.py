@@ -11,6 +11,7 @@ import hashlib
 
 import numpy as np
 from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
 
 BINS = 64
 WHOLE = 64
@@ -28,9 +29,19 @@ def sketch(hashes: NDArray[np.uint64]) -> bytes:
     return _binned(short).tobytes()
 
 
+def digest(content: bytes) -> bytes:
+    """Return the BLAKE2b digest of *content*: 8 bytes."""
+    return hashlib.blake2b(content, digest_size=8).digest()
+
+
 def set_digest(hashes: NDArray[np.uint64]) -> bytes:
-    """BLAKE2b of a set of hashes, given ascending: 8 bytes."""
-    return hashlib.blake2b(hashes.astype("<u8").tobytes(), digest_size=8).digest()
+    """Return the :func:`digest` of a set of hashes, given ascending."""
+    return digest(hashes.astype("<u8").tobytes())
+
+
+def set_hash(hashes: NDArray[np.uint64], seed: int = 0) -> int:
+    """Return xxh3 of a set of hashes, given ascending: 64 bits."""
+    return xxh3_64_intdigest(hashes.astype("<u8").tobytes(), seed)
 
 
 def read_members(content: bytes) -> NDArray[np.uint32] | None:

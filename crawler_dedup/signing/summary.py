@@ -1,0 +1,42 @@
+"""Features → what a :class:`SignedPage` keeps of them: their number, sketch and digest, and what is shown of them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from crawler_dedup.signedpage import Kind, Shown, Signature, SignedPage
+from crawler_dedup.signing.features import Features, weigh_tokens
+from crawler_dedup.signing.sketch import set_digest, sketch
+from crawler_dedup.signing.text import Text
+
+
+def with_signature(page: SignedPage, kind: Kind, signature: Signature, features: Features) -> SignedPage:
+    """Return *page* with its signature and a summary of the features that it is compared by."""
+    content = features.content
+    return msgspec.structs.replace(
+        page,
+        kind=kind,
+        signature=signature.number,
+        value=signature.value,
+        features=len(content),
+        sketch=sketch(content),
+        feature_digest=set_digest(content),
+    )
+
+
+def with_shown(page: SignedPage, features: Features, *, numbers: bytes | None = None, rest: bytes = b"") -> SignedPage:
+    """Return *page* with a summary of *features*, those that it shows, if it hides some that are not shown elsewhere.
+
+    Args:
+        numbers: sketch of the numbers that are shown; ``None``: of all.
+        rest: as :attr:`Shown.rest`.
+    """
+    content = features.content
+    numbers = page.numbers if numbers is None else numbers
+    shown = Shown(len(content), sketch(content), set_digest(content), numbers, rest)
+    return page if shown == page.shown else msgspec.structs.replace(page, partly_hidden=shown)
+
+
+def sketch_numbers(text: Text) -> bytes:
+    """Sketch the set of the numbers in *text*."""
+    return sketch(weigh_tokens(token for token in text.tokens if token[0].isdecimal()).hashes)
