@@ -23,16 +23,21 @@ if TYPE_CHECKING:
         IndexUnusable,
     )
     from crawler_dedup.hamming import SignatureMatch
+    from crawler_dedup.index.export import Export
     from crawler_dedup.index.permuted import PermutedIndex
     from crawler_dedup.signedpage import SignedPage
+    from crawler_dedup.signing.schemes.scheme import Agreement, Numbers, Scheme, ValueScheme, option
+    from crawler_dedup.signing.text import Text
 
 __all__ = [
     "Addon",
+    "Agreement",
     "Config",
     "ConfigError",
     "Decision",
     "DedupError",
     "Deduplicator",
+    "Export",
     "ExportUnreadable",
     "IndexDamaged",
     "IndexGone",
@@ -40,12 +45,17 @@ __all__ = [
     "IndexUnusable",
     "Match",
     "NearDuplicate",
+    "Numbers",
     "PermutedIndex",
+    "Scheme",
     "SignatureMatch",
     "SignedPage",
+    "Text",
+    "ValueScheme",
     "Verdict",
     "main_text",
     "near_duplicate_dropped",
+    "option",
     "page_handled",
     "release",
     "settle",
@@ -54,11 +64,13 @@ __all__ = [
 # Imported on first use: the core works without loading Scrapy, and Scrapy without loading the extractor too early.
 _MODULES = {
     "Addon": "addon",
+    "Agreement": "signing.schemes.scheme",
     "Config": "config",
     "ConfigError": "errors",
     "Decision": "decision",
     "DedupError": "errors",
     "Deduplicator": "deduplicator",
+    "Export": "index.export",
     "ExportUnreadable": "errors",
     "IndexDamaged": "errors",
     "IndexGone": "errors",
@@ -66,12 +78,17 @@ _MODULES = {
     "IndexUnusable": "errors",
     "Match": "decision",
     "NearDuplicate": "crawl.signals",
+    "Numbers": "signing.schemes.scheme",
     "PermutedIndex": "index.permuted",
+    "Scheme": "signing.schemes.scheme",
     "SignatureMatch": "hamming",
     "SignedPage": "signedpage",
+    "Text": "signing.text",
+    "ValueScheme": "signing.schemes.scheme",
     "Verdict": "decision",
     "main_text": "crawl.text",
     "near_duplicate_dropped": "crawl.signals",
+    "option": "signing.schemes.scheme",
     "page_handled": "crawl.signals",
     "release": "crawl.claims",
     "settle": "crawl.claims",

@@ -31,7 +31,7 @@ def installed(tmp_path: Path) -> Path:
 
 
 def run(installed: Path, code: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTHONPATH": str(installed)}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), *sys.path])}
     return subprocess.run(
         [sys.executable, "-c", code], env=env, cwd=installed, capture_output=True, text=True, timeout=120, check=False
     )
