@@ -182,7 +182,7 @@ def _simplified_forms() -> NDArray[np.uint32]:
     codes = np.concatenate([np.arange(*block, dtype=np.uint32) for block in _HAN_BLOCKS])
     lines = opencc.OpenCC("t2s").convert("\n".join(map(chr, codes.tolist()))).split("\n")
     table[codes] = [ord(line) if len(line) == 1 else code for line, code in zip(lines, codes.tolist(), strict=True)]
-    table[[ord(one) for one in _IN_SOME_WORDS]] = [ord(one) for one in _IN_SOME_WORDS.values()]
+    table[[ord(form) for form in _IN_SOME_WORDS]] = [ord(form) for form in _IN_SOME_WORDS.values()]
     folded: NDArray[np.uint32] = table[table]  # a form between two others leads on to the last
     return folded
 

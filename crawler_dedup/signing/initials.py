@@ -48,7 +48,7 @@ def _table() -> NDArray[np.uint8]:
     table = np.full(_LAST + 2, NONE, dtype=np.uint8)
     characters = list(map(chr, range(_FIRST, _LAST + 1)))
     readings = pinyin(characters, style=Style.FIRST_LETTER, errors=lambda _: "-")
-    for character, (letter, *_) in [*zip(characters, readings, strict=True), *((one, one) for one in LETTERS)]:
+    for character, (letter, *_) in [*zip(characters, readings, strict=True), *((letter, letter) for letter in LETTERS)]:
         if letter in LETTERS:
             table[ord(character)] = LETTERS.index(letter)
     return table

@@ -72,13 +72,13 @@ class Lexicon:
 
         ``nan`` for a token that the collection does not have.
         """
-        found = np.full(len(hashes), np.nan)
+        shares = np.full(len(hashes), np.nan)
         if not len(self.words):
-            return found
+            return shares
         at = np.minimum(np.searchsorted(self.words, hashes), len(self.words) - 1)
         known = self.words[at] == hashes
-        found[known] = self._rarities[at[known]]
-        return found
+        shares[known] = self._rarities[at[known]]
+        return shares
 
     @cached_property
     def _rarities(self) -> NDArray[np.float64]:
@@ -223,7 +223,7 @@ def _read(path: Path) -> Lexicon:
             raise ValueError("it is damaged or too large")
         read = msgspec.msgpack.decode(zstandard.decompress(packed), type=_Packed)
         words, shingles, letters = (
-            np.frombuffer(one, dtype="<u8").astype(np.uint64) for one in (read.words, read.shingles, read.letters)
+            np.frombuffer(part, dtype="<u8").astype(np.uint64) for part in (read.words, read.shingles, read.letters)
         )
         counts = np.frombuffer(read.counts, dtype="<u4").astype(np.uint32)
         if len(words) != len(counts) or len(letters) != len(LETTERS):

@@ -186,7 +186,9 @@ class _Reader:
 
 def _is_text_of_its_own(item: HtmlElement) -> bool:
     """Whether a part of a list holds several blocks, as the cells of a layout do, and comments."""
-    inside = [one for one in item if isinstance(one.tag, str) and one.tag not in _INLINE and one.tag not in _SKIPPED]
+    inside = [
+        child for child in item if isinstance(child.tag, str) and child.tag not in _INLINE and child.tag not in _SKIPPED
+    ]
     if len(inside) == 1 and inside[0].tag not in _PARAGRAPHS:
         return len(inside[0]) > 1
     return len(inside) > 1

@@ -34,20 +34,20 @@ def find_links(tree: HtmlElement, url: str, hidden: AbstractSet[HtmlElement] = f
     """Return all places that the ``<a href>`` of a page lead to, but for those that are *hidden*."""
     base = _base(tree, url)
     host, (root, directory) = _host(url), _root_and_directory(base)
-    found: set[int | None] = set()
-    for anchor in (one for root in roots(tree) for one in root.iter("a")):
+    targets: set[int | None] = set()
+    for anchor in (anchor for root in roots(tree) for anchor in root.iter("a")):
         href = anchor.get("href", "").strip()
         if "href" not in anchor.attrib or len(href) > _MAX_HREF or (hidden and anchor in hidden):
             continue
         if len(href) > _MAX_PARTS and href.count("/") + href.count("&") > _MAX_PARTS:
-            found.add(xxh3_64_intdigest(href.encode("utf-8", "replace")))
+            targets.add(xxh3_64_intdigest(href.encode("utf-8", "replace")))
         else:
             # What a link is joined with is kept as short as may be: the navigation of a site is then remembered.
             near = root if _ANYWHERE.match(href) else base if href[:1] in _SAME_PAGE else directory
             remembered = len(href) + len(near) + len(host) <= _MAX_REMEMBERED
-            found.add((_hash_of if remembered else _hash_of.__wrapped__)(href, near, host))
-    found.discard(None)
-    hashes = np.array(list(found), dtype=np.uint64)
+            targets.add((_hash_of if remembered else _hash_of.__wrapped__)(href, near, host))
+    targets.discard(None)
+    hashes = np.array(list(targets), dtype=np.uint64)
     hashes.sort()
     return Links(hashes)
 
@@ -105,5 +105,5 @@ def make_comparable(href: str, base: str, host: str) -> str | None:
         return None
     netloc = parts.netloc.lower()
     path = _PATH_SESSION.sub("", parts.path) or "/"
-    kept = sorted(one for one in parts.query.split("&") if one and not _VISIT.fullmatch(one.partition("=")[0]))
+    kept = sorted(item for item in parts.query.split("&") if item and not _VISIT.fullmatch(item.partition("=")[0]))
     return ("" if netloc == host else netloc) + path + ("?" + "&".join(kept) if kept else "")

@@ -91,7 +91,7 @@ def _detect(body: bytes) -> str | None:
 
 def roots(tree: HtmlElement) -> list[HtmlElement]:
     """*tree*, and what the parser leaves beside it: the rest of a page whose ``</html>`` comes too early."""
-    return [tree, *(one for one in tree.itersiblings() if isinstance(one.tag, str))]
+    return [tree, *(root for root in tree.itersiblings() if isinstance(root.tag, str))]
 
 
 def find_title(tree: HtmlElement) -> str:

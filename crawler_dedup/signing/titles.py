@@ -24,8 +24,8 @@ def split_title(title: str) -> frozenset[str]:
     A part that was cut short ends with ``…``.
     """
     folded = simplify_han(unicodedata.normalize("NFKC", title[:MAX_CHARS]).casefold())
-    found = ((_NOT_LETTERS.sub("", part), part.rstrip().endswith("...")) for part in _SEPARATORS.split(folded))
-    return frozenset(letters + "…" * is_cut for letters, is_cut in found if letters)
+    split = ((_NOT_LETTERS.sub("", part), part.rstrip().endswith("...")) for part in _SEPARATORS.split(folded))
+    return frozenset(letters + "…" * is_cut for letters, is_cut in split if letters)
 
 
 def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bool) -> bool:

@@ -53,14 +53,14 @@ def scheme_of(spec: str, config: Config | None = None) -> Scheme:
 
 def _class_of(name: str) -> type[Scheme]:
     is_own = name in _OWN
-    found = getattr(import_module(f"{__name__}.{name}"), _OWN[name]) if is_own else _of_another_package(name)
-    if not (isinstance(found, type) and issubclass(found, Scheme) and getattr(found, "name", None) == name):
-        raise ConfigError(f"The scheme {name!r} is {found!r}, no subclass of crawler_dedup.Scheme of this name.")
-    return found
+    scheme = getattr(import_module(f"{__name__}.{name}"), _OWN[name]) if is_own else _of_another_package(name)
+    if not (isinstance(scheme, type) and issubclass(scheme, Scheme) and getattr(scheme, "name", None) == name):
+        raise ConfigError(f"The scheme {name!r} is {scheme!r}, no subclass of crawler_dedup.Scheme of this name.")
+    return scheme
 
 
 def _of_another_package(name: str) -> object:
-    others = {one.name: one for one in entry_points(group=GROUP)}
+    others = {entry_point.name: entry_point for entry_point in entry_points(group=GROUP)}
     if name not in others:
         raise ConfigError(f"There is no scheme {name!r}; there are {', '.join([*_OWN, *others])}.")
     try:

@@ -82,8 +82,8 @@ class MinHash(ValueScheme):
         return np.arange(len(bands), dtype=np.uint64) << np.uint64(32) | bands
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        size, other = (_SIZE.unpack(one[: _SIZE.size].ljust(_SIZE.size, b"\0"))[0] for one in (new, kept))
-        resemblance = agreeing_share(*(np.frombuffer(one[-BINS:], dtype=np.uint8) for one in (new, kept)))
+        size, other = (_SIZE.unpack(value[: _SIZE.size].ljust(_SIZE.size, b"\0"))[0] for value in (new, kept))
+        resemblance = agreeing_share(*(np.frombuffer(value[-BINS:], dtype=np.uint8) for value in (new, kept)))
         covered = containment(resemblance, size, other)
         if resemblance < self.threshold or covered < self.coverage:
             return None

@@ -147,11 +147,11 @@ class Pinyin(LexicalScheme):
         if len(classes) < self.window:
             raise ValueError("fewer letters than a window has")
         vectors = np.zeros(len(starts), dtype=np.uint64)
-        for one in range(CLASSES):
-            sums = np.append(0, np.cumsum(classes == one, dtype=np.int32))
+        for number in range(CLASSES):
+            sums = np.append(0, np.cumsum(classes == number, dtype=np.int32))
             # What the reference leads to expect is the middle of the range.
-            counts = (sums[starts + self.window] - sums[starts] - expected[one] + LARGEST // 2).clip(0, LARGEST)
-            vectors |= counts.astype(np.uint64) << _SHIFTS[one]
+            counts = (sums[starts + self.window] - sums[starts] - expected[number] + LARGEST // 2).clip(0, LARGEST)
+            vectors |= counts.astype(np.uint64) << _SHIFTS[number]
         return Windows(starts, vectors)
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
@@ -164,7 +164,7 @@ class Pinyin(LexicalScheme):
 
     def partners(self, ours: Numbers, theirs: Numbers) -> tuple[Positions, Positions]:
         """Which of *ours* match which of *theirs*: places in two arrays of distinct vectors, of bounded length."""
-        found = []
+        partners = []
         for half in (_low, _high):
             order = np.argsort(half(ours), kind="stable")
             left, right = (np.searchsorted(half(ours)[order], half(theirs), side) for side in ("left", "right"))
@@ -173,8 +173,8 @@ class Pinyin(LexicalScheme):
             first = np.repeat(left - np.append(0, np.cumsum(times)[:-1]), times)
             of_ours = order[first + np.arange(len(of_theirs))]
             near = _apart(ours[of_ours], theirs[of_theirs]) <= self.apart
-            found.append(np.stack([of_ours[near], of_theirs[near]]))
-        both = np.unique(np.concatenate(found, axis=1), axis=1)
+            partners.append(np.stack([of_ours[near], of_theirs[near]]))
+        both = np.unique(np.concatenate(partners, axis=1), axis=1)
         return both[0], both[1]
 
     def covered(self, starts: Positions, letters: int) -> float:
@@ -193,10 +193,10 @@ def _agreement(scheme: Pinyin, new: bytes, kept: bytes) -> Agreement | None:
     theirs, times = np.unique(stored.vectors, return_counts=True)
     at, there = scheme.partners(ours, theirs)
     covered = scheme.covered(rolling.starts[np.isin(which, at)], len(rolling.starts) + scheme.window - 1)
-    found = float(times[np.unique(there)].sum() / len(stored.starts))
-    if covered < scheme.coverage or found < scheme.resemblance:
+    resemblance = float(times[np.unique(there)].sum() / len(stored.starts))
+    if covered < scheme.coverage or resemblance < scheme.resemblance:
         return None
-    return Agreement(resemblance=min(covered, found), coverage=covered)
+    return Agreement(resemblance=min(covered, resemblance), coverage=covered)
 
 
 def _low(vectors: Numbers) -> Numbers:
@@ -211,7 +211,7 @@ def _apart(ours: Numbers, theirs: Numbers) -> NDArray[np.int64]:
     """The sum of the differences of two vectors, pair by pair."""
     apart = np.zeros(len(ours), dtype=np.int64)
     for shift in _SHIFTS:
-        left, right = ((one >> shift & np.uint64(LARGEST)).astype(np.int64) for one in (ours, theirs))
+        left, right = ((vectors >> shift & np.uint64(LARGEST)).astype(np.int64) for vectors in (ours, theirs))
         apart += np.abs(left - right)
     return apart
 

@@ -77,7 +77,7 @@ class Scheme(ABC):
     def read(cls, options: Mapping[str, str]) -> dict[str, Any]:
         """The values of *options* by field. Raises as :meth:`build`."""
         fixed = dict(word.split("=", 1) for word in cls.fixed.split())
-        known = {one.name: one for one in fields(cls) if "allowed" in one.metadata}
+        known = {item.name: item for item in fields(cls) if "allowed" in item.metadata}
         values = {}
         for name, value in options.items():
             if fixed.get(name) == value:
@@ -92,7 +92,7 @@ class Scheme(ABC):
     @property
     def spec(self) -> str:
         """Its name and all that signatures and keys depend on; :func:`~crawler_dedup.signing.schemes.scheme_of` reads it."""
-        chosen = [f"{one.name}={getattr(self, one.name)}" for one in fields(self) if one.metadata.get("filed")]
+        chosen = [f"{item.name}={getattr(self, item.name)}" for item in fields(self) if item.metadata.get("filed")]
         return " ".join([self.name, *self.fixed.split(), *chosen])
 
     @property
@@ -176,7 +176,7 @@ class ValueScheme(Scheme):
     def compare(self, new: Signature, kept: Signature) -> Agreement | None:
         if not new.value or not kept.value:
             return Agreement(resemblance=1.0, coverage=1.0) if new == kept else None
-        if any(one.number != xxh3_64_intdigest(one.value) for one in (new, kept)):
+        if any(signed.number != xxh3_64_intdigest(signed.value) for signed in (new, kept)):
             return None  # a record that is damaged agrees with nothing
         try:
             return self.agree(new.value, kept.value)

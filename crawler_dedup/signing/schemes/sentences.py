@@ -54,10 +54,10 @@ class Sentences(ValueScheme):
     longer: float = option(1.25, "1 to 100", filed=False)
 
     def value(self, text: Text) -> bytes:
-        found = _longest(text) if self.unit == "longest" else _stops(text)
-        if not len(found):
+        digests = _longest(text) if self.unit == "longest" else _stops(text)
+        if not len(digests):
             return b""
-        return _SIZE.pack(len(text.units)) + np.unique(found[: self.most]).astype("<u8").tobytes()
+        return _SIZE.pack(len(text.units)) + np.unique(digests[: self.most]).astype("<u8").tobytes()
 
     def keys_of(self, value: bytes) -> Numbers:
         return np.frombuffer(value[_SIZE.size :], dtype="<u8")
@@ -86,25 +86,25 @@ def _size(value: bytes) -> int:
 
 def _longest(text: Text) -> Numbers:
     """A hash of each sentence of six units at least, the longest first, equally long ones by their hashes."""
-    sentences = [split_units(one) for one in _parts(_STOP, text)]
-    long = [one for one in sentences if len(one) >= _LEAST_UNITS]
-    hashes = hash_words([" ".join(one) for one in long])
-    lengths = np.array([sum(map(len, one)) for one in long], dtype=np.int64)
+    sentences = [split_units(sentence) for sentence in _parts(_STOP, text)]
+    long = [units for units in sentences if len(units) >= _LEAST_UNITS]
+    hashes = hash_words([" ".join(units) for units in long])
+    lengths = np.array([sum(map(len, units)) for units in long], dtype=np.int64)
     order = np.lexsort((hashes, -lengths))
     return _distinct(hashes[order])
 
 
 def _stops(text: Text) -> Numbers:
     """A hash of what stands around each full stop, the smallest hashes first: a random choice, the same in every text."""
-    parts = [_ODD.sub("", one) for one in _parts(_FULL_STOP, text)]
+    parts = [_ODD.sub("", part) for part in _parts(_FULL_STOP, text)]
     around = [before[-_AROUND:] + "." + after[:_AROUND] for before, after in pairwise(parts)]
-    whole = [one for one in around if len(one) == 2 * _AROUND + 1]
+    whole = [piece for piece in around if len(piece) == 2 * _AROUND + 1]
     return np.unique(mix_bits(hash_words(whole)))
 
 
 def _parts(between: re.Pattern[str], text: Text) -> list[str]:
     """What stands between the stops, normalised: stops themselves are punctuation, which normalising takes away."""
-    lines = "\n".join(" ".join(one.split("\n")) for one in between.split(text.raw))
+    lines = "\n".join(" ".join(part.split("\n")) for part in between.split(text.raw))
     return normalise(lines, fold_han=text.fold_han).split("\n")
 
 

@@ -167,7 +167,7 @@ def _estimates(new: _Sketch, kept: _Sketch) -> tuple[float, float]:
 
 
 def _below_common_maximum(ours: Numbers, theirs: Numbers) -> tuple[Numbers, Numbers]:
-    cut = [one[-1] for one in (ours, theirs) if len(one) == MAX_MOD]
+    cut = [kept[-1] for kept in (ours, theirs) if len(kept) == MAX_MOD]
     if not cut:
         return ours, theirs
     return ours[ours <= min(cut)], theirs[theirs <= min(cut)]

@@ -60,7 +60,7 @@ class SimHash(Scheme):
         return _DESIGN.probes(signature.number, self.max_distance)
 
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
-        return [found.signature for found in hamming.near(signature.number, filed, self.max_distance)]
+        return [match.signature for match in hamming.near(signature.number, filed, self.max_distance)]
 
     def compare(self, new: Signature, kept: Signature) -> Agreement | None:
         return Agreement(distance=hamming.distance(new.number, kept.number))
