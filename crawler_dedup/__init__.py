@@ -22,11 +22,11 @@ if TYPE_CHECKING:
         IndexMismatch,
         IndexUnusable,
     )
-    from crawler_dedup.hamming import SignatureMatch
+    from crawler_dedup.hamming import Numbers, SignatureMatch
     from crawler_dedup.index.export import Export
     from crawler_dedup.index.permuted import PermutedIndex
     from crawler_dedup.signedpage import SignedPage
-    from crawler_dedup.signing.schemes.scheme import Agreement, Numbers, Scheme, ValueScheme, option
+    from crawler_dedup.signing.schemes.scheme import Agreement, Scheme, ValueScheme, option
     from crawler_dedup.signing.text import Text
 
 __all__ = [
@@ -78,7 +78,7 @@ _MODULES = {
     "IndexUnusable": "errors",
     "Match": "decision",
     "NearDuplicate": "crawl.signals",
-    "Numbers": "signing.schemes.scheme",
+    "Numbers": "hamming",
     "PermutedIndex": "index.permuted",
     "Scheme": "signing.schemes.scheme",
     "SignatureMatch": "hamming",

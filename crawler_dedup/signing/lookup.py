@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.signedpage import Kind, SignedPage
-from crawler_dedup.signing.schemes import Numbers, Scheme, scheme_of
+from crawler_dedup.signing.schemes import Scheme, scheme_of
 
 
 class Lookup:
