@@ -36,6 +36,29 @@ def test_a_wrong_value_is_named_with_what_is_allowed(name: str, value: object) -
     assert str(caught.value).startswith(f"{name} = {value!r} is not allowed; it takes ")
 
 
+@pytest.mark.parametrize("name", [name for name in Config.__dataclass_fields__ if name != "journal"])
+def test_the_settings_page_says_what_the_sentence_about_a_wrong_value_says(name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Config(**{name: None})  # type: ignore[arg-type]
+    allowed = str(caught.value).partition(" is not allowed; it takes ")[2]
+    section = settings_reference().split(f"## DEDUP_{name.upper()}\n")[1].split("\n## ")[0]
+    assert f"; takes {allowed}\n" in section
+
+
+def test_a_range_is_written_for_people() -> None:
+    for settings, allowed in (
+        ({"DEDUP_MAX_DISTANCE": 9}, "0 to 7."),
+        ({"DEDUP_MAX_LIST_VARIANTS": -1}, "0 to 64; 0: without bound."),
+        ({"DEDUP_TIMEOUT": 0}, "0.01 to 86,400."),
+        ({"DEDUP_JOURNAL_BYTES": 1}, "2^10 to 2^40."),
+        ({"DEDUP_SETTLE": "never"}, '"item", "callback" or "manual".'),
+        ({"DEDUP_LEXICON": ""}, '"general" or a path.'),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            Config.from_settings(settings)
+        assert str(caught.value).endswith(f" is not allowed; it takes {allowed}")
+
+
 def test_an_unknown_setting_is_a_typing_error() -> None:
     with pytest.raises(ConfigError, match=r"Unknown setting DEDUP_DISTANCE; there are .*DEDUP_MAX_DISTANCE"):
         Config.from_settings({"DEDUP_DISTANCE": 3, "DOWNLOAD_DELAY": 1})
