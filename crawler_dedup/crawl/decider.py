@@ -53,7 +53,7 @@ class Decider:
 
     async def check(self, request: Request, response: Response) -> Checked | None:
         """Decide what becomes of *response*; ``None`` if it is not checked. Never raises because of the page."""
-        action, page = self._config.action, None
+        action, page = str(self._config.action), None
         try:
             self._gate.take_mark(request)  # again, for a middleware that answered before ours saw the request
             reason = self._gate.skip_reason(request, response)
