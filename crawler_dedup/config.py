@@ -20,7 +20,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
-from w3lib.url import file_uri_to_path
 
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.urls import text_without_credentials
@@ -265,6 +264,8 @@ class Config:
         """Where the lines of the journal are written: a path for ``%`` and ``time`` and ``name``; ``""``: nowhere."""
         scheme = _uri_scheme(self.journal)
         if scheme == "file":
+            from w3lib.url import file_uri_to_path  # noqa: PLC0415  (slow)
+
             path = file_uri_to_path(self.journal).replace("%", "%%")
             return path.replace("%%(time)s", "%(time)s").replace("%%(name)s", "%(name)s")
         return _JOURNAL if scheme else self.journal

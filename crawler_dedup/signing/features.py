@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 import opencc
-import stopwordsiso
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
@@ -101,6 +100,8 @@ class Features:
 @cache
 def stop_words() -> frozenset[str]:
     """The stop words of all languages in one list: no language has to be guessed."""
+    import stopwordsiso  # noqa: PLC0415  (slow)
+
     words = "\n".join(stopwordsiso.stopwords(list(stopwordsiso.langs())))
     return frozenset(word for fold in (False, True) for word in normalise(words, fold_han=fold).split("\n"))
 
