@@ -21,7 +21,7 @@ from crawler_dedup.evaluation import pairs
 from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.labelled import LabelledSet, read_folder
 from crawler_dedup.evaluation.pairs import Judged, Judgement
-from crawler_dedup.rules.table import OTHER_LINKS, ROWS, Row, decide
+from crawler_dedup.rules.table import OTHER_LINKS, TABLE, Rule, decide
 
 _TEXT = ("too little text", "signatures far apart")
 _CHECKED = (*_TEXT, "other words")
@@ -33,13 +33,13 @@ _TITLES = (*_SHORT, "other titles", "other numbers")
 
 @dataclass(frozen=True)
 class Stage:
-    """A part is added: the name of the row, the configuration, and the rules that are asked."""
+    """A part is added: the name of the row that is printed, the configuration, and the names of the rules."""
 
     name: str
     extractor: str
     max_distance: int
     min_features: int
-    rows: Sequence[str]
+    rules: Sequence[str]
 
 
 STAGES = (
@@ -63,15 +63,15 @@ def judged(folder: Path, sets: Sequence[LabelledSet], stage: Stage) -> list[Judg
         tokenizer="rjieba",
     )
     signed = pairs.sign_documents(folder, sets, config, os.cpu_count() or 1, lambda _: None)
-    table = [row for row in ROWS if row[0] in (*stage.rows, "alike")]
+    rules = [rule for rule in TABLE if rule.name in (*stage.rules, "alike")]
     return [
-        Judged(one.set_name, one.labelled, one.a, one.b, _decide(one.forward, table), _decide(one.backward, table))
+        Judged(one.set_name, one.labelled, one.a, one.b, _decide(one.forward, rules), _decide(one.backward, rules))
         for one in pairs.judge_all(sets, signed, config)
     ]
 
 
-def _decide(judgement: Judgement, table: Sequence[tuple[str, Row]]) -> Judgement:
-    return Judgement(judgement.pair, *decide(judgement.pair, table))
+def _decide(judgement: Judgement, rules: Sequence[Rule]) -> Judgement:
+    return Judgement(judgement.pair, *decide(judgement.pair, rules))
 
 
 def _cell(counts: Counts) -> str:

@@ -20,7 +20,8 @@ from crawler_dedup.index.runs import RunLock
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules import table
-from crawler_dedup.rules.sites import Sites
+from crawler_dedup.rules.pair import Pair, is_compared_by_links
+from crawler_dedup.rules.sites import SiteProfiles
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.signer import Signer
@@ -36,19 +37,17 @@ class _Matcher(Lookup):
     def __init__(self, signer: Signer) -> None:
         super().__init__(signer.scheme)
         self._config = signer.config
-        self._sites = Sites()
+        self._sites = SiteProfiles()
 
     def learn(self, page: SignedPage) -> None:
-        self._sites.learn(page)
+        self._sites.add(page)
 
     def trim(self, page: SignedPage) -> SignedPage:
-        return page if table.links_tell(page) else msgspec.structs.replace(page, links=b"")
+        return page if is_compared_by_links(page) else msgspec.structs.replace(page, links=b"")
 
     def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
-        site = self._sites.of(new)
-        return table.first_match(
-            table.Pair(new, page, self._config, self._scheme, site, self._sites.of(page)) for page in kept
-        )
+        site, profile_of = self._sites.profile_of(new), self._sites.profile_of
+        return table.first_match(Pair(new, page, self._config, self._scheme, site, profile_of(page)) for page in kept)
 
 
 @dataclass(frozen=True)
@@ -197,7 +196,7 @@ class Deduplicator:
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """The match if *kept* covers *new*, by the rules of the crawl between two pages whose sites are not known."""
-        return table.compare(table.Pair(new, kept, self._signer.config, self._signer.scheme))
+        return table.compare(Pair(new, kept, self._signer.config, self._signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
         """As :meth:`settle` or :meth:`release`, without waiting; it is written a moment later, with what comes then."""

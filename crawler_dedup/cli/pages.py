@@ -10,9 +10,10 @@ from rich.console import Console
 from crawler_dedup.cli.pair import print_pair, print_texts
 from crawler_dedup.cli.settings import Settings, config_of
 from crawler_dedup.cli.terminal import told_errors
-from crawler_dedup.inspection.compare import examine
+from crawler_dedup.inspection.compare import inspect_page
 from crawler_dedup.inspection.fetching import load
 from crawler_dedup.rules import table
+from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.urls import without_credentials
 
@@ -38,17 +39,17 @@ def compare(
         # Without addresses the two stand on two hosts: nothing is known of their sites.
         addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
         loaded = [load(where, url, config.max_bytes) for where, url in zip((new, kept), addresses, strict=True)]
-        one, other = (examine(signer, page.url, page.body, page.encoding) for page in loaded)
-    both = (without_credentials(new), one.page), (without_credentials(kept), other.page)
-    unfit = [f"{where}: {page.unsigned}" for where, page in both if page.unsigned]
-    if unfit:
-        typer.echo(f"Error: {'; '.join(unfit)}", err=True)
+        new_page, kept_page = (inspect_page(signer, page.url, page.body, page.encoding) for page in loaded)
+    both = (without_credentials(new), new_page.page), (without_credentials(kept), kept_page.page)
+    unsigned = [f"{where}: {page.unsigned}" for where, page in both if page.unsigned]
+    if unsigned:
+        typer.echo(f"Error: {'; '.join(unsigned)}", err=True)
     console = Console()
     if not brief:
-        print_texts(console, one, other)
-    pair = table.Pair(one.page, other.page, config, signer.scheme)
-    print_pair(console, one, other, pair)
-    if unfit:
+        print_texts(console, new_page, kept_page)
+    pair = Pair(new_page.page, kept_page.page, config, signer.scheme)
+    print_pair(console, new_page, kept_page, pair)
+    if unsigned:
         raise typer.Exit(2)
     rule, duplicate = table.decide(pair)
     typer.echo(f"{'duplicate' if duplicate else 'different'}: {rule}")

@@ -1,4 +1,4 @@
-"""What the commands print of two pages."""
+"""Two pages and how they agree, as the commands print them."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from rich.text import Text
 
 from crawler_dedup.cli.diff import side_by_side
 from crawler_dedup.cli.terminal import number_of, printable
-from crawler_dedup.inspection.compare import Examined, RowSaid, rows
-from crawler_dedup.rules.table import Pair, is_list
+from crawler_dedup.inspection.compare import InspectedPage, RuleResult, apply_rules
+from crawler_dedup.rules.pair import Pair, is_list
 
 _SHOWN_TOKENS = 60
 
 
-def print_pair(console: Console, new: Examined, kept: Examined, pair: Pair) -> None:
-    """Print how two pages agree: figures, tokens that differ, and what every row of the rules says."""
+def print_pair(console: Console, new: InspectedPage, kept: InspectedPage, pair: Pair) -> None:
+    """Print how two pages agree: figures, tokens that differ, and what every rule says."""
     console.print(_figures(pair))
-    for name, one, other in (("new", new, kept), ("kept", kept, new)):
-        console.print(_tokens(name, one.lacking_in(other)))
-    console.print(_rows(rows(pair)))
+    console.print(_tokens("new", new.tokens_missing_in(kept)))
+    console.print(_tokens("kept", kept.tokens_missing_in(new)))
+    console.print(_rules(apply_rules(pair)))
     console.print("The first row that says something decides (→); what stands in brackets was not asked.")
 
 
-def print_texts(console: Console, new: Examined, kept: Examined) -> None:
+def print_texts(console: Console, new: InspectedPage, kept: InspectedPage) -> None:
     """Print both main texts side by side, and what was cut away of each page."""
     console.print(side_by_side(new.text, kept.text, folded=False))
-    for name, one in (("new", new), ("kept", kept)):
-        said = printable(" ⏐ ".join(one.cut_away)) or "nothing"
-        console.print(Text.assemble((f"cut away of the {name} page: ", "bold"), (said, "dim")))
+    for name, page in (("new", new), ("kept", kept)):
+        boilerplate = printable(" ⏐ ".join(page.boilerplate)) or "nothing"
+        console.print(Text.assemble((f"cut away of the {name} page: ", "bold"), (boilerplate, "dim")))
 
 
 def _figures(pair: Pair) -> Table:
@@ -54,22 +54,24 @@ def _figures(pair: Pair) -> Table:
     return table
 
 
-def _tokens(name: str, lacking: list[tuple[str, int]]) -> Text:
-    shown = [f"{token} ×{count}" if count > 1 else token for token, count in lacking[:_SHOWN_TOKENS]]
-    more = f" … and {len(lacking) - _SHOWN_TOKENS} more" if len(lacking) > _SHOWN_TOKENS else ""
-    said = printable(", ".join(shown)) + more if lacking else "none"
-    return Text.assemble((f"{number_of(len(lacking), 'token')} only in {name}: ", "bold"), said)
+def _tokens(name: str, tokens: list[tuple[str, int]]) -> Text:
+    shown = [f"{token} ×{count}" if count > 1 else token for token, count in tokens[:_SHOWN_TOKENS]]
+    more = f" … and {len(tokens) - _SHOWN_TOKENS} more" if len(tokens) > _SHOWN_TOKENS else ""
+    listed = printable(", ".join(shown)) + more if tokens else "none"
+    return Text.assemble((f"{number_of(len(tokens), 'token')} only in {name}: ", "bold"), listed)
 
 
-def _rows(told: list[RowSaid]) -> Table:
+def _rules(results: list[RuleResult]) -> Table:
     table = Table()
     for column in ("", "row", "says", "measured"):
         table.add_column(column, overflow="fold")
     decided = False
-    for one in told:
-        words = {True: "duplicate", False: "different", None: "–"}[one.duplicate]
-        said = f"({words})" if decided and one.duplicate is not None else words
-        style = "bold" if one.decides else "dim" if decided else ""
-        table.add_row("→" if one.decides else "", one.name, said, Text(printable(one.measured)), style=style)
-        decided = decided or one.decides
+    for result in results:
+        answer = {True: "duplicate", False: "different", None: "–"}[result.duplicate]
+        if decided and result.duplicate is not None:
+            answer = f"({answer})"
+        style = "bold" if result.decides else "dim" if decided else ""
+        arrow = "→" if result.decides else ""
+        table.add_row(arrow, result.name, answer, Text(printable(result.measured)), style=style)
+        decided = decided or result.decides
     return table

@@ -18,11 +18,11 @@ from crawler_dedup.cli.values import time_of
 from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.compare import Examined, examine
+from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.fetching import fetch
 from crawler_dedup.inspection.why import Case, Findings, inquire
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.rules.table import Pair
+from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.storedtext import unpack_text
 
@@ -179,12 +179,11 @@ def _show_fetched(found: Findings, last: Entry, config: Config) -> None:
     console = Console()
     console.print(side_by_side(new.text, kept.text, folded=True))
     sites = found.sites
-    print_pair(
-        console, new, kept, Pair(new.page, kept.page, config, signer.scheme, sites.of(new.page), sites.of(kept.page))
-    )
+    new_site, kept_site = sites.profile_of(new.page), sites.profile_of(kept.page)
+    print_pair(console, new, kept, Pair(new.page, kept.page, config, signer.scheme, new_site, kept_site))
     typer.echo("The pages as they are now, with the settings of the index, and what its pages show of their sites.")
 
 
-def _fetched(signer: Signer, url: str, scope: str) -> Examined:
+def _fetched(signer: Signer, url: str, scope: str) -> InspectedPage:
     page = fetch(url, signer.config.max_bytes)
-    return examine(signer, page.url, page.body, page.encoding, scope=scope)
+    return inspect_page(signer, page.url, page.body, page.encoding, scope=scope)

@@ -24,7 +24,8 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.counts import Counts, Share
 from crawler_dedup.evaluation.labelled import Document, LabelledPair, LabelledSet, read_body
 from crawler_dedup.rules import table
-from crawler_dedup.rules.sites import Sites
+from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.sites import SiteProfiles
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of
@@ -65,7 +66,7 @@ class SignedDocument:
 class Judgement(NamedTuple):
     """What the rules say of one page when another is kept: the measured pair, the deciding row, and its word."""
 
-    pair: table.Pair
+    pair: Pair
     rule: str
     duplicate: bool
 
@@ -183,15 +184,15 @@ def _sign(folder: Path, config: Config, document: Document) -> SignedDocument:
     return SignedDocument(page, text or "")
 
 
-def judge(new: SignedPage, kept: SignedPage, config: Config, sites: Sites, scheme: Scheme) -> Judgement:
+def judge(new: SignedPage, kept: SignedPage, config: Config, sites: SiteProfiles, scheme: Scheme) -> Judgement:
     """What a crawl does with *new* while *kept* is kept."""
-    found = _decide(table.Pair(new, kept, config, scheme, sites.of(new), sites.of(kept)))
+    found = _decide(Pair(new, kept, config, scheme, sites.profile_of(new), sites.profile_of(kept)))
     if found.duplicate and not Lookup(scheme).finds(new, kept):
         return Judgement(found.pair, "not met in the index", False)
     return found
 
 
-def _decide(pair: table.Pair) -> Judgement:
+def _decide(pair: Pair) -> Judgement:
     if unsigned := pair.new.unsigned or pair.kept.unsigned:
         return Judgement(pair, unsigned, False)
     return Judgement(pair, *table.decide(pair))
@@ -201,12 +202,12 @@ def judge_all(
     sets: Iterable[LabelledSet], signed: Mapping[DocumentKey, SignedDocument], config: Config
 ) -> list[Judged]:
     """Judge every pair of *sets*, with what a crawl of all their pages learns about their sites."""
-    sites = Sites()
+    sites = SiteProfiles()
     pages = [document.page for document in signed.values()]
     # In an order that mixes two states of a site, as a crawl meets them.
     pages.sort(key=lambda page: xxh3_64_hexdigest(page.key.encode()))
     for page in pages:
-        sites.learn(page)
+        sites.add(page)
     judged, scheme = [], scheme_of(config.scheme, config)
     for one in sets:
         for labelled in one.pairs:

@@ -9,7 +9,7 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Address, Journals, find_duplicates
-from crawler_dedup.rules.sites import Sites
+from crawler_dedup.rules.sites import SiteProfiles
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.urls import host_of, without_credentials
 
@@ -58,7 +58,7 @@ class Findings:
     url: str
     cases: dict[str, Case] = field(default_factory=dict)
     similar: list[str] = field(default_factory=list)
-    sites: Sites = field(default_factory=Sites)
+    sites: SiteProfiles = field(default_factory=SiteProfiles)
 
     def case(self, scope: str) -> Case:
         return self.cases.setdefault(scope, Case())
@@ -97,7 +97,7 @@ def _look_into_index(found: Findings, resembling: _Resembling, pages: Store, adv
     for record in maintenance.read_records(pages, advance):
         page = record.page
         if any(host in page.url for host in hosts) and host_of(page.url) in hosts:
-            found.sites.learn(page)
+            found.sites.add(page)
         if page.url == found.url:
             found.case(page.scope).kept = record
         elif case := standing.get((page.scope, page.url)):

@@ -1,7 +1,7 @@
 """What the pages of a site have in common: its navigation, and what it writes into every title.
 
-Learned from the pages as they come, in memory, for the sites seen last. Of a site that is not known yet nothing is left
-out: two titles must be the same on one host, and share a long part on two.
+Learned from the pages as they come, in memory, for the sites whose pages came last. As long as a site is not known,
+nothing is left out: two titles must be the same on one host, and have a long part in common on two.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.titles import split_title
 from crawler_dedup.urls import host_of
 
-KNOWN = 8
+MIN_PAGES = 8
 """Pages after which a site is known."""
-_NAVIGATION = 0.2
-_TITLES = 0.3  # kinds and things, four of each, make sixteen titles: "Manual | Router"
-_MAX_ITEMS = 6_000
-_SHARED_LEAST = 3
+MAX_BYTES = 32 << 20
+"""Of all profiles together. A hundred pages of a usual site take 20 KB, of a hostile one 1 MB."""
+
+_NAVIGATION_SHARE = 0.2
+_TITLE_SHARE = 0.3  # kinds and things, four of each, make sixteen titles: "Manual | Router"
+_MIN_SHARED = 3
+_MAX_LINKS = 6_000
 _HALVE_AT = 64
 _MAX_SITES = 512
-MAX_BYTES = 32 << 20
-"""Of all sites together. A hundred pages of a usual site take 20 KB, of a hostile one 1 MB."""
-_SITE_BYTES = 2_000
+_PROFILE_BYTES = 2_000
 _PART_BYTES = 80
 """Of a part of a title beside its letters: its place in the table and its count."""
 
@@ -47,7 +48,7 @@ class _LinkCounts:
         return self._links.nbytes + self._counts.nbytes
 
     def add(self, packed: bytes) -> None:
-        """Count each of the links that :attr:`crawler_dedup.signing.links.Links.packed` holds."""
+        """Count each of the packed links (:attr:`crawler_dedup.signing.links.Links.packed`)."""
         links, times = np.unique(np.frombuffer(packed, dtype="<u4"), return_counts=True)
         places = np.searchsorted(self._links, links)
         is_known = np.zeros(len(links), dtype=np.bool_)
@@ -58,20 +59,20 @@ class _LinkCounts:
         self._counts = np.insert(self._counts, places[~is_known], times[~is_known])
 
     def halve(self) -> None:
-        """Halve all counts, and forget what was counted once."""
+        """Halve all counts, and remove the links that were counted once."""
         stay = self._counts > 1
         self._links, self._counts = self._links[stay], self._counts[stay] // np.uint16(2)
 
     def shared(self, least: float) -> frozenset[int]:
-        """The links that were counted *least* times."""
+        """Return the links that were counted at least *least* times."""
         links: NDArray[np.uint32] = self._links[self._counts >= least]
         return frozenset(links.tolist())
 
 
-class Site:
-    """Counts of one site's links and parts of titles.
+class SiteProfile:
+    """On how many pages of a site each link and each part of a title stands.
 
-    They are halved after every 32 pages, which keeps them small and lets them follow a site that changes.
+    The counts are halved after every 32 pages, which keeps them small and lets them follow a site that changes.
     """
 
     def __init__(self) -> None:
@@ -80,16 +81,16 @@ class Site:
         self._titles: Counter[str] = Counter()
 
     @property
-    def known(self) -> bool:
-        """Whether enough pages were seen."""
-        return self._pages >= KNOWN
+    def is_known(self) -> bool:
+        """Whether enough pages were counted to tell what the site's pages have in common."""
+        return self._pages >= MIN_PAGES
 
-    def learn(self, page: SignedPage) -> None:
-        """Count a page that passed."""
+    def add(self, page: SignedPage) -> None:
+        """Count the links and the title of a page that passed."""
         self._pages += 1
         self._links.add(page.links)
         self._titles.update(split_title(page.title))
-        if self._pages >= _HALVE_AT or len(self._links) > _MAX_ITEMS:
+        if self._pages >= _HALVE_AT or len(self._links) > _MAX_LINKS:
             self._pages //= 2
             self._links.halve()
             self._titles = Counter({part: count // 2 for part, count in self._titles.items() if count > 1})
@@ -98,55 +99,55 @@ class Site:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes, roughly."""
-        return _SITE_BYTES + self._links.size + sum(map(getsizeof, self._titles)) + _PART_BYTES * len(self._titles)
+        """Bytes that the profile takes, roughly."""
+        return _PROFILE_BYTES + self._links.size + sum(map(getsizeof, self._titles)) + _PART_BYTES * len(self._titles)
 
     @cached_property
     def navigation(self) -> frozenset[int]:
-        """The links that a fifth of its pages have."""
-        return self._links.shared(max(_SHARED_LEAST, _NAVIGATION * self._pages)) if self.known else frozenset()
+        """The links that stand on a fifth of the site's pages; none while the site is not known."""
+        return self._links.shared(max(_MIN_SHARED, _NAVIGATION_SHARE * self._pages)) if self.is_known else frozenset()
 
     @cached_property
     def titles(self) -> frozenset[str]:
-        """The parts that three tenths of its titles have."""
-        if not self.known:
+        """The parts that stand in three tenths of the site's titles; none while the site is not known."""
+        if not self.is_known:
             return frozenset()
-        least = max(_SHARED_LEAST, _TITLES * self._pages)
+        least = max(_MIN_SHARED, _TITLE_SHARE * self._pages)
         return frozenset(part for part, count in self._titles.items() if count >= least)
 
 
-UNKNOWN = Site()
-"""A site of which nothing was seen."""
+UNKNOWN_SITE = SiteProfile()
+"""The profile of a site of which no page was counted."""
 
 
-class Sites:
-    """The sites seen last, by scope and host. Not for several threads at once.
+class SiteProfiles:
+    """The profiles of the sites whose pages came last, by scope and host. Not thread-safe.
 
     Attributes:
         size: bytes that all of them take, roughly: :data:`MAX_BYTES` at most.
     """
 
     def __init__(self) -> None:
-        self._sites: OrderedDict[tuple[str, str], Site] = OrderedDict()
+        self._profiles: OrderedDict[tuple[str, str], SiteProfile] = OrderedDict()
         self._sizes: dict[tuple[str, str], int] = {}
         self.size = 0
 
-    def of(self, page: SignedPage) -> Site:
-        """What is known of the site of *page*."""
-        return self._sites.get((page.scope, host_of(page.url)), UNKNOWN)
+    def profile_of(self, page: SignedPage) -> SiteProfile:
+        """Return the profile of the site of *page*; :data:`UNKNOWN_SITE` if there is none."""
+        return self._profiles.get((page.scope, host_of(page.url)), UNKNOWN_SITE)
 
-    def learn(self, page: SignedPage) -> None:
-        """Count a page that passed."""
+    def add(self, page: SignedPage) -> None:
+        """Count a page that passed in the profile of its site."""
         host = host_of(page.url)
         if not host:
             return
-        name = page.scope, host
-        site = self._sites.setdefault(name, Site())
-        self._sites.move_to_end(name)
-        site.learn(page)
-        size = site.size + getsizeof(page.scope) + getsizeof(host)
-        self.size += size - self._sizes.get(name, 0)
-        self._sizes[name] = size
-        while len(self._sites) > _MAX_SITES or self.size > MAX_BYTES:
-            oldest, _ = self._sites.popitem(last=False)
+        key = page.scope, host
+        profile = self._profiles.setdefault(key, SiteProfile())
+        self._profiles.move_to_end(key)
+        profile.add(page)
+        size = profile.size + getsizeof(page.scope) + getsizeof(host)
+        self.size += size - self._sizes.get(key, 0)
+        self._sizes[key] = size
+        while len(self._profiles) > _MAX_SITES or self.size > MAX_BYTES:
+            oldest, _ = self._profiles.popitem(last=False)
             self.size -= self._sizes.pop(oldest)

@@ -11,7 +11,7 @@ from crawler_dedup.cli import app
 from crawler_dedup.config import settings_reference
 from crawler_dedup.errors import DedupError
 from crawler_dedup.inspection.fetching import fetch, load
-from crawler_dedup.rules.table import ROWS
+from crawler_dedup.rules.table import TABLE
 from tests.support.crawling import Answer, Site, article, html, redirect
 from tests.support.noting import invoke, said
 
@@ -78,7 +78,7 @@ def compare(*arguments: object, status: int = 0) -> Result:
 def table(result: Result) -> dict[str, list[str]]:
     """The rows of the rules that were printed: name → mark, what it says, what it has measured."""
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in result.stdout.splitlines() if "│" in line]
-    names = {name for name, _ in ROWS}
+    names = {rule.name for rule in TABLE}
     return {row[1]: [row[0], *row[2:]] for row in cells if len(row) == 4 and row[1] in names}
 
 
@@ -96,7 +96,7 @@ def site() -> Iterator[Site]:
 
 def test_every_row_is_shown_with_the_one_that_decides(tmp_path: Path, kept: str) -> None:
     shown = table(compare(write(tmp_path, "new.html", article("y")), kept, status=1))
-    assert list(shown) == [name for name, _ in ROWS]
+    assert list(shown) == [rule.name for rule in TABLE]
     assert [name for name, row in shown.items() if row[0] == "→"] == ["signatures far apart"]
     assert shown["signatures far apart"][1] == "different"
     assert shown["other titles"][1] == "(different)", "what stands behind it was not asked"
@@ -114,7 +114,7 @@ def test_texts_what_was_cut_away_and_tokens_that_differ_are_shown(tmp_path: Path
 def test_a_brief_answer_leaves_the_texts_out(tmp_path: Path, kept: str) -> None:
     brief = compare(write(tmp_path, "new.html", article("x")), kept, "--brief")
     assert "cut away" not in brief.stdout
-    assert len(table(brief)) == len(ROWS)
+    assert len(table(brief)) == len(TABLE)
     assert brief.stdout.splitlines()[-1] == "duplicate: alike"
 
 

@@ -34,7 +34,7 @@ from crawler_dedup.evaluation.pairs import (
     macro_average,
     sign_documents,
 )
-from crawler_dedup.rules.sites import KNOWN, Sites
+from crawler_dedup.rules.sites import MIN_PAGES, SiteProfiles
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.sketch import sketch
 from tests.support.crawling import article, paragraphs, words
@@ -324,10 +324,10 @@ def test_pages_are_judged_as_compare_judges_them(tmp_path: Path) -> None:
 
 
 def test_pages_are_judged_with_what_all_pages_tell_about_their_site(tmp_path: Path) -> None:
-    pages = {f"{number}": article(number, count=60) for number in range(KNOWN)}
+    pages = {f"{number}": article(number, count=60) for number in range(MIN_PAGES)}
     pages = {name: body.replace("</title>", " | Tea House</title>") for name, body in pages.items()}
     pages["copy"] = article(0, count=60, frame="copy")
-    apart = [pair("1", f"{number}", 0) for number in range(2, KNOWN)]
+    apart = [pair("1", f"{number}", 0) for number in range(2, MIN_PAGES)]
     (alone,) = judged_folder(write_set(tmp_path / "few", pages, [pair("copy", "0", 1)]))
     among, *_ = judged_folder(write_set(tmp_path / "many", pages, [pair("copy", "0", 1), *apart]))
     assert (alone.duplicate, among.duplicate) == (False, True)
@@ -352,7 +352,7 @@ def signed_page(name: str, *, flipped: int = 0, own: int = 0, features: int = 10
 
 def ask(new: SignedPage, kept: SignedPage, config: Config = CONFIG) -> Judgement:
     """What the rules say while nothing is known of any site."""
-    return judge(new, kept, config, Sites(), SimHash(config.max_distance))
+    return judge(new, kept, config, SiteProfiles(), SimHash(config.max_distance))
 
 
 def judged_pair(a: SignedPage, b: SignedPage, label: int, source: str = "") -> Judged:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, SignedPage
-from crawler_dedup.inspection.compare import Examined, examine, rows
+from crawler_dedup.inspection.compare import InspectedPage, apply_rules, inspect_page
 from crawler_dedup.rules import table
-from crawler_dedup.rules.table import Pair
+from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signedpage import Kind
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.signing.signer import Signer
@@ -26,8 +26,8 @@ TITLES = ("How to steep leaves | Tea House", "How to boil water | Tea House", ""
 URLS = ("http://example.com/new", "http://www.example.com/other", "http://example.org/new", "file")
 
 
-def look(text: str, url: str = "http://a.org/1", *, signer: Signer = SIGNER) -> Examined:
-    return examine(signer, url, text.encode())
+def look(text: str, url: str = "http://a.org/1", *, signer: Signer = SIGNER) -> InspectedPage:
+    return inspect_page(signer, url, text.encode())
 
 
 def changed(page: SignedPage, source: random.Random) -> SignedPage:
@@ -60,24 +60,24 @@ def pairs(count: int) -> list[Pair]:
 def test_the_row_that_decides_is_the_one_by_which_the_crawl_decides() -> None:
     deciding: Counter[tuple[str, bool | None]] = Counter()
     for pair in pairs(3_000):
-        decided = [(one.name, one.duplicate) for one in rows(pair) if one.decides]
+        decided = [(one.name, one.duplicate) for one in apply_rules(pair) if one.decides]
         assert decided == [table.decide(pair)]
         deciding.update(decided)
-    assert {name for name, _ in deciding} == {name for name, _ in table.ROWS}, "a row never decides in this test"
+    assert {name for name, _ in deciding} == {rule.name for rule in table.TABLE}, "a row never decides in this test"
 
 
 def test_every_row_says_what_it_would_say_alone_and_what_it_has_looked_at() -> None:
     for pair in pairs(300):
-        told = rows(pair)
-        expected = table.ROWS[:1] if pair.new.unsigned or pair.kept.unsigned else table.ROWS
-        assert [(one.name, one.duplicate) for one in told] == [(name, row(pair)) for name, row in expected]
+        told = apply_rules(pair)
+        expected = table.TABLE[:1] if pair.new.unsigned or pair.kept.unsigned else table.TABLE
+        assert [(one.name, one.duplicate) for one in told] == [(rule.name, rule.predicate(pair)) for rule in expected]
         silent = {one.name for one in told if not one.measured}
         assert silent <= {"too little text", "alike"}
 
 
 @pytest.mark.parametrize(("one", "other"), [("too little text", ""), ("", "nested too deep")])
 def test_of_a_page_that_could_not_be_signed_one_row_says_why(one: str, other: str) -> None:
-    (told,) = rows(Pair(new(unsigned=one), kept(unsigned=other), LIMITS, SIMHASH))
+    (told,) = apply_rules(Pair(new(unsigned=one), kept(unsigned=other), LIMITS, SIMHASH))
     assert (told.name, told.duplicate, told.decides, told.measured) == ("too little text", False, True, one or other)
 
 
@@ -103,7 +103,7 @@ def test_of_a_page_that_could_not_be_signed_one_row_says_why(one: str, other: st
     ],
 )
 def test_a_row_tells_what_it_has_looked_at(row: str, fields: dict[str, object], measured: str) -> None:
-    told = {one.name: one.measured for one in rows(Pair(new(**fields), kept(), LIMITS, SIMHASH))}
+    told = {one.name: one.measured for one in apply_rules(Pair(new(**fields), kept(), LIMITS, SIMHASH))}
     assert told[row] == measured
 
 
@@ -114,7 +114,7 @@ def test_with_every_scheme_the_rows_agree_with_the_crawl(name: str) -> None:
     one, other, third = (look(text, signer=signer).page for text in (article(1), article(1, changed=3), article(2)))
     for left, right in ((one, one), (one, other), (other, one), (one, third)):
         pair = Pair(left, right, config, scheme_of(name, config))
-        assert [(row.name, row.duplicate) for row in rows(pair) if row.decides] == [table.decide(pair)]
+        assert [(row.name, row.duplicate) for row in apply_rules(pair) if row.decides] == [table.decide(pair)]
 
 
 # The pages
@@ -130,12 +130,12 @@ def test_a_page_is_signed_as_the_crawl_signs_it(text: str) -> None:
 def test_a_page_beyond_a_limit_has_no_text() -> None:
     examined = look("<div>" * 1000)
     assert examined.page.unsigned == "nested too deep"
-    assert (examined.text, examined.cut_away, examined.tokens) == ("", (), Counter())
+    assert (examined.text, examined.boilerplate, examined.tokens) == ("", (), Counter())
 
 
 def test_what_is_declared_by_the_transport_is_believed() -> None:
     text = "茶馆在立春那天重新开门，住在附近的老人带着茶杯来排队。" * 9
-    assert examine(SIGNER, "http://a.org/1", f"<p>{text}</p>".encode("gbk"), "gbk").text == text
+    assert inspect_page(SIGNER, "http://a.org/1", f"<p>{text}</p>".encode("gbk"), "gbk").text == text
 
 
 PLACES = ("nav", "aside", "footer", "header", "main", "article", "section", "div", "menu", "dialog", "li", "td", "form")
@@ -161,7 +161,7 @@ def documents(draw: st.DrawFn) -> tuple[str, list[str]]:
 def test_text_and_what_was_cut_away_are_together_all_that_is_visible(document: tuple[str, list[str]]) -> None:
     source, shown = document
     examined = look(source)
-    told = Counter([*examined.text.splitlines(), *examined.cut_away])
+    told = Counter([*examined.text.splitlines(), *examined.boilerplate])
     # A long paragraph is told once, also where it stands within a longer one of the main text.
     assert all(text in told or text in examined.text for text in shown)
     assert set(told) <= set(shown)
@@ -172,20 +172,20 @@ def test_text_and_what_was_cut_away_are_together_all_that_is_visible(document: t
 
 def test_navigation_and_footer_of_an_article_are_cut_away_in_their_order() -> None:
     examined = look(article(1, frame="Home News", links=["/1"]))
-    assert examined.cut_away == ("Home News", "on")
+    assert examined.boilerplate == ("Home News", "on")
     assert "Home" not in examined.text
 
 
 def test_what_stands_behind_an_early_end_of_the_page_is_cut_away_too() -> None:
     examined = look(f"{article(1)}<div>below the end</div><nav>Menu</nav>")
-    assert examined.cut_away == ("below the end", "Menu")
+    assert examined.boilerplate == ("below the end", "Menu")
 
 
 @pytest.mark.parametrize(
     "hidden", ["<script>var x = 1</script>", "<style>p {}</style>", "<!-- remark -->", "<template>t</template>"]
 )
 def test_what_no_reader_sees_is_not_cut_away(hidden: str) -> None:
-    assert look(article(1).replace("<nav></nav>", hidden)).cut_away == ()
+    assert look(article(1).replace("<nav></nav>", hidden)).boilerplate == ()
 
 
 def test_what_another_extractor_takes_is_not_cut_away() -> None:
@@ -193,11 +193,11 @@ def test_what_another_extractor_takes_is_not_cut_away() -> None:
     listed = f"<ul><li>{prose(4, 2)}</li><li>{prose(5, 2)}</li></ul>"
     source = article(1, frame="Home News").replace("</article>", f"{listed}</article>")
     examined = look(source, signer=signer)
-    assert "Home News" in examined.cut_away
+    assert "Home News" in examined.boilerplate
     # Every paragraph on one side only.
     for text in re.findall(r"<(?:p|li)>(.+?)</(?:p|li)>", source):
         inside = " ".join(text.split()) in " ".join(examined.text.split())
-        assert inside is not (" ".join(text.split()) in examined.cut_away)
+        assert inside is not (" ".join(text.split()) in examined.boilerplate)
 
 
 # The tokens
@@ -206,14 +206,14 @@ def test_what_another_extractor_takes_is_not_cut_away() -> None:
 def test_the_tokens_that_differ_are_those_that_one_page_alone_has() -> None:
     one = look(f"<p>{' '.join(words(1))} zebra zebra giraffe</p>")
     other = look(f"<p>{' '.join(words(1))} llama</p>")
-    assert one.lacking_in(other) == [("zebra", 2), ("giraffe", 1)]
-    assert other.lacking_in(one) == [("llama", 1)]
-    assert one.lacking_in(one) == []
+    assert one.tokens_missing_in(other) == [("zebra", 2), ("giraffe", 1)]
+    assert other.tokens_missing_in(one) == [("llama", 1)]
+    assert one.tokens_missing_in(one) == []
 
 
 def test_of_a_text_what_was_cut_away_is_not_compared() -> None:
     one, other = (look(article(1, frame=frame)) for frame in ("zebra", "giraffe"))
-    assert one.lacking_in(other) == other.lacking_in(one) == []
+    assert one.tokens_missing_in(other) == other.tokens_missing_in(one) == []
 
 
 def test_of_a_short_page_and_a_list_all_is_compared() -> None:
@@ -228,5 +228,5 @@ def test_of_a_short_page_and_a_list_all_is_compared() -> None:
 def test_both_directions_together_explain_every_token() -> None:
     one, other = look(article(1, changed=40)), look(f"<main>{paragraphs(words(1, 150))}</main>")
     common = {token for token in one.tokens if token in other.tokens}
-    assert {token for token, _ in one.lacking_in(other)} == set(one.tokens) - common
-    assert {token for token, _ in other.lacking_in(one)} == set(other.tokens) - common
+    assert {token for token, _ in one.tokens_missing_in(other)} == set(one.tokens) - common
+    assert {token for token, _ in other.tokens_missing_in(one)} == set(other.tokens) - common

@@ -33,6 +33,7 @@ from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance, runs, store
 from crawler_dedup.index.runs import Fate
 from crawler_dedup.rules import table
+from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ROOT
@@ -75,7 +76,7 @@ def _signer() -> Signer:
 def test_the_rules_cover_what_the_model_takes_for_covered() -> None:
     for new in CONTENTS:
         for kept in CONTENTS:
-            pair = table.Pair(signed(new, URLS[0]), signed(kept, URLS[1]), _signer().config, _signer().scheme)
+            pair = Pair(signed(new, URLS[0]), signed(kept, URLS[1]), _signer().config, _signer().scheme)
             assert (table.compare(pair) is not None) == covers(kept, new)
 
 

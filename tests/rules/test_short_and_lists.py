@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
-from crawler_dedup.rules.sites import KNOWN
+from crawler_dedup.rules.sites import MIN_PAGES
 from crawler_dedup.signedpage import Kind
 from tests.support.crawling import paragraphs, words
 
@@ -50,7 +50,7 @@ class Crawl:
         return signed.unsigned or signed.kind
 
     def get_known(self) -> Crawl:
-        for number in range(KNOWN):
+        for number in range(MIN_PAGES):
             assert self.check(f"/known/{number}", story(f"known {number}")).verdict is Verdict.NEW
         return self
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -8,8 +9,9 @@ import numpy as np
 import pytest
 
 from crawler_dedup import Config, SignedPage
-from crawler_dedup.rules.sites import KNOWN, UNKNOWN, Site
-from crawler_dedup.rules.table import ROWS, Pair, compare, decide, first_match, is_list, links_tell
+from crawler_dedup.rules.pair import Pair, is_compared_by_links, is_list
+from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, SiteProfile
+from crawler_dedup.rules.table import NAMES, TABLE, compare, decide, first_match
 from crawler_dedup.signedpage import Kind
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.sketch import resemblance, set_digest, sketch
@@ -63,12 +65,12 @@ LIST = {"kind": Kind.LIST, "chars": 0}
 SHORT = {"kind": Kind.SHORT, "chars": 0, "signature": 77}
 
 
-def known_site(*navigation: int, title: str = "Tea House") -> Site:
+def known_site(*navigation: int, title: str = "Tea House") -> SiteProfile:
     """A site of which enough was seen: these links and this part of the title stand on all of its pages."""
-    site = Site()
-    for number in range(KNOWN):
-        site.learn(kept(title=f"Story {number} | {title}", **links(*navigation, 1000 + number)))
-    assert site.known
+    site = SiteProfile()
+    for number in range(MIN_PAGES):
+        site.add(kept(title=f"Story {number} | {title}", **links(*navigation, 1000 + number)))
+    assert site.is_known
     return site
 
 
@@ -82,8 +84,8 @@ def case(
     kept: SignedPage,
     row: str,
     duplicate: bool,
-    new_site: Site = UNKNOWN,
-    kept_site: Site = UNKNOWN,
+    new_site: SiteProfile = UNKNOWN_SITE,
+    kept_site: SiteProfile = UNKNOWN_SITE,
 ) -> Case:
     return Pair(new, kept, LIMITS, SIMHASH, new_site, kept_site), row, duplicate
 
@@ -252,11 +254,12 @@ def test_a_page_with_hardly_any_numbers_has_no_other_ones(count: int) -> None:
 
 
 def test_every_row_decides_somewhere() -> None:
-    assert [name for name, _ in ROWS if name in {row for _, row, _ in CASES.values()}] == [name for name, _ in ROWS]
+    deciding = {row for _, row, _ in CASES.values()}
+    assert [rule.name for rule in TABLE if rule.name not in deciding] == []
 
 
 def test_every_row_has_its_own_name() -> None:
-    assert len({name for name, _ in ROWS}) == len(ROWS)
+    assert len(set(NAMES)) == len(NAMES) == len(TABLE) + 1
 
 
 # Order
@@ -276,12 +279,16 @@ CONTRADICTIONS: dict[tuple[str, str], tuple[SignedPage, SignedPage]] = {
 }
 
 
+def predicate(name: str) -> Callable[[Pair], bool | None]:
+    return next(rule.predicate for rule in TABLE if rule.name == name)
+
+
 @pytest.mark.parametrize(("rows", "pages"), CONTRADICTIONS.items(), ids=[" – ".join(one) for one in CONTRADICTIONS])
 def test_of_two_rows_that_contradict_each_other_the_upper_one_decides(
     rows: tuple[str, str], pages: tuple[SignedPage, SignedPage]
 ) -> None:
     pair = Pair(*pages, LIMITS, SIMHASH)
-    upper, lower = (dict(ROWS)[name](pair) for name in rows)
+    upper, lower = (predicate(name)(pair) for name in rows)
     assert upper is not None
     assert lower is (not upper)
     assert decide(pair) == (rows[0], upper)
@@ -309,7 +316,7 @@ def test_a_list_with_other_links_is_a_variant_only_if_nothing_else_speaks_agains
     }
     fields = {**differences[lower], **differences[upper]}
     pair = Pair(new(**MANY, **fields), kept(**MANY, numbers=numbers(0, 10)), LIMITS, SIMHASH)
-    assert dict(ROWS)[upper](pair) is dict(ROWS)[lower](pair) is False
+    assert predicate(upper)(pair) is predicate(lower)(pair) is False
     assert decide(pair) == (upper, False)
 
 
@@ -373,7 +380,7 @@ def test_a_list_is_a_place_to_go_on_from(page: SignedPage, expected: bool) -> No
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("inner_link_chars", [0, 500])
 def test_links_are_kept_of_pages_that_they_tell(kind: Kind, inner_link_chars: int) -> None:
-    assert links_tell(kept(kind=kind, inner_link_chars=inner_link_chars)) is (
+    assert is_compared_by_links(kept(kind=kind, inner_link_chars=inner_link_chars)) is (
         kind is not Kind.TEXT or inner_link_chars > 0
     )
 

@@ -15,7 +15,8 @@ from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.maintenance import export_index, import_index, open_pages
 from crawler_dedup.index.records import Record, decode, encode
-from crawler_dedup.rules.table import Pair, compare
+from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.table import compare
 from crawler_dedup.signedpage import Kind
 from crawler_dedup.signing.hidden import without_hidden
 from crawler_dedup.signing.lookup import lookup_of
