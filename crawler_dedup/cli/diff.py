@@ -1,90 +1,53 @@
-"""Two texts side by side."""
+"""The difference of two texts as a table."""
 
 from __future__ import annotations
-
-import re
-from collections.abc import Iterator
-from difflib import SequenceMatcher
-from itertools import zip_longest
 
 from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.terminal import printable
+from crawler_dedup.difference import Change, LinePair, Omission, compare_lines, compare_words, omit_equal, split_lines
 
-_CONTEXT = 1
-_MOST_COMPARED = 1_000_000
-"""Lines times lines, or words times words: beyond, difflib takes seconds."""
-_STYLES = {"=": "dim", "≠": "", "+": "green", "-": "red"}
-_PIECES = re.compile(r"[a-zA-Z0-9À-ɏ]+\s*|.\s*")
-
-Line = tuple[str, str, str]
-"""What is to be said of two lines (equal, changed, only new, only kept), and the two."""
+_SIGNS = {Change.EQUAL: "", Change.CHANGED: "≠", Change.ONLY_NEW: "+", Change.ONLY_KEPT: "-"}
+_STYLES = {Change.EQUAL: "dim", Change.CHANGED: "", Change.ONLY_NEW: "green", Change.ONLY_KEPT: "red"}
 
 
 def side_by_side(new: str, kept: str, *, folded: bool) -> Table:
-    """*new* on the left, *kept* on the right.
+    """Lay out two texts, *new* on the left, *kept* on the right.
 
     Args:
-        folded: lines that are equal on both sides are left out, but for those beside others.
+        folded: leave out lines that are equal on both sides, except for those next to others.
     """
     table = Table(expand=True, show_lines=False)
     table.add_column("", width=1)
     table.add_column("new", ratio=1, overflow="fold")
     table.add_column("kept", ratio=1, overflow="fold")
-    lines = list(_lines(new, kept))
-    for sign, left, right in _folded(lines) if folded else lines:
-        marked = _marked(left, right) if sign == "≠" else (Text(left, _STYLES[sign]), Text(right, _STYLES[sign]))
-        table.add_row(Text("" if sign == "=" else sign), *marked)
+    lines = list(compare_lines(_printable_lines(new), _printable_lines(kept)))
+    for line in omit_equal(lines) if folded else lines:
+        table.add_row(*(_omission(line) if isinstance(line, Omission) else _row(line)))
     return table
 
 
-def _lines(new: str, kept: str) -> Iterator[Line]:
-    left, right = (
-        [shown for line in text.splitlines() if (shown := printable(" ".join(line.split())))] for text in (new, kept)
-    )
-    for equal, i1, i2, j1, j2 in _changes(left, right):
-        if equal:
-            yield from (("=", line, line) for line in left[i1:i2])
-            continue
-        for one, other in zip_longest(left[i1:i2], right[j1:j2]):
-            yield "+" if other is None else "-" if one is None else "≠", one or "", other or ""
+def _printable_lines(text: str) -> list[str]:
+    return [shown for line in split_lines(text) if (shown := printable(line))]
 
 
-def _changes(left: list[str], right: list[str]) -> Iterator[tuple[bool, int, int, int, int]]:
-    if len(left) * len(right) > _MOST_COMPARED:
-        yield False, 0, len(left), 0, len(right)
-        return
-    # What makes up more than a hundredth of a long text begins no match (autojunk): else this takes cubic time.
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, left, right).get_opcodes():
-        yield tag == "equal", i1, i2, j1, j2
+def _row(line: LinePair) -> tuple[Text, Text, Text]:
+    style = _STYLES[line.change]
+    new, kept = _changed(line) if line.change is Change.CHANGED else (Text(line.new, style), Text(line.kept, style))
+    return Text(_SIGNS[line.change]), new, kept
 
 
-def _folded(lines: list[Line]) -> Iterator[Line]:
-    shown = {
-        near
-        for number, line in enumerate(lines)
-        if line[0] != "="
-        for near in range(number - _CONTEXT, number + _CONTEXT + 1)
-    }
-    left_out = 0
-    for number, line in enumerate([*lines, None]):
-        if line is not None and number not in shown:
-            left_out += 1
-            continue
-        if left_out:
-            said = f"… {left_out} equal line{'s' * (left_out > 1)} …"
-            yield "=", said, said
-            left_out = 0
-        if line is not None:
-            yield line
+def _changed(line: LinePair) -> tuple[Text, Text]:
+    """Return the two lines with the words that differ in colour."""
+    new, kept = Text(), Text()
+    for words in compare_words(line.new, line.kept):
+        new.append(words.new, "" if words.is_equal else "bold green")
+        kept.append(words.kept, "" if words.is_equal else "bold red")
+    return new, kept
 
 
-def _marked(left: str, right: str) -> tuple[Text, Text]:
-    """Two lines that differ, with what differs in them in colour."""
-    pieces = _PIECES.findall(left), _PIECES.findall(right)
-    marked = Text(), Text()
-    for equal, i1, i2, j1, j2 in _changes(*pieces):
-        marked[0].append("".join(pieces[0][i1:i2]), "" if equal else "bold green")
-        marked[1].append("".join(pieces[1][j1:j2]), "" if equal else "bold red")
-    return marked
+def _omission(omission: Omission) -> tuple[Text, Text, Text]:
+    message = f"… {omission.lines} equal line{'s' * (omission.lines > 1)} …"
+    style = _STYLES[Change.EQUAL]
+    return Text(""), Text(message, style), Text(message, style)
