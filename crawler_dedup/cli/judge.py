@@ -24,7 +24,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers, Copy
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.fetching import fetch
+from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Address, sample
 from crawler_dedup.signing.parsing import BeyondLimits
@@ -114,7 +114,7 @@ class _Desk:
 
     def _fetched(self, url: str) -> Copy:
         try:
-            return Copy(html=fetch(url, self.signer.config.max_bytes).saved)
+            return Copy(html=fetch_page(url, self.signer.config.max_bytes).self_describing_body)
         except DedupError as error:
             typer.echo(f"  {printable(str(error))}")
             return Copy()

@@ -10,7 +10,7 @@ import typer
 
 from crawler_dedup.cli.settings import Settings, config_of
 from crawler_dedup.cli.terminal import progress, told_errors
-from crawler_dedup.inspection.corpus import texts_in
+from crawler_dedup.inspection.corpus import read_texts
 from crawler_dedup.signing import lexicon
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text
@@ -35,7 +35,7 @@ def build(
         advance = start("reading", None)
 
         def counted() -> Iterator[Text]:
-            for text in texts_in(source, signer):
+            for text in read_texts(source, signer):
                 advance(1)
                 yield text
 

@@ -11,7 +11,7 @@ from crawler_dedup.cli.pair import print_pair, print_texts
 from crawler_dedup.cli.settings import Settings, config_of
 from crawler_dedup.cli.terminal import told_errors
 from crawler_dedup.inspection.compare import inspect_page
-from crawler_dedup.inspection.fetching import load
+from crawler_dedup.inspection.fetching import load_page
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer
@@ -38,7 +38,7 @@ def compare(
         signer = Signer(config)
         # Without addresses the two stand on two hosts: nothing is known of their sites.
         addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
-        loaded = [load(where, url, config.max_bytes) for where, url in zip((new, kept), addresses, strict=True)]
+        loaded = [load_page(where, url, config.max_bytes) for where, url in zip((new, kept), addresses, strict=True)]
         new_page, kept_page = (inspect_page(signer, page.url, page.body, page.encoding) for page in loaded)
     both = (without_credentials(new), new_page.page), (without_credentials(kept), kept_page.page)
     unsigned = [f"{where}: {page.unsigned}" for where, page in both if page.unsigned]

@@ -19,8 +19,8 @@ from crawler_dedup.config import Config
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.store import Store
-from crawler_dedup.inspection.corpus import read_text
-from crawler_dedup.inspection.trace import Source, sources
+from crawler_dedup.inspection.corpus import read_main_text
+from crawler_dedup.inspection.trace import Source, find_sources
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import find_initial_positions
 from crawler_dedup.signing.lexicon import lexicon_digest
@@ -50,7 +50,7 @@ def trace(
         plain = normalise(_text_of(file, config), fold_han=fold_han)
         if len(find_initial_positions(plain)) < scheme.window:
             raise DedupError(f"{file} has fewer than {scheme.window} letters, which is one window.")
-        found = [one for one in sources(plain, scheme, pages) if one.of_text >= least]
+        found = [source for source in find_sources(plain, scheme, pages) if source.share_of_text >= least]
     if json:
         typer.echo(msgspec.json.format(msgspec.json.encode([_for_programs(one) for one in found])))
     else:
@@ -60,7 +60,7 @@ def trace(
 
 def _text_of(file: Path, config: Config) -> str:
     try:
-        return read_text(file, Signer(config))
+        return read_main_text(file, Signer(config))
     except BeyondLimits as limit:
         raise DedupError(f"{file} has {limit}.") from None
 
@@ -88,7 +88,12 @@ def _print(found: list[Source], plain: str | None) -> None:
         table.add_column(column, justify="right")
     table.add_column("page", overflow="fold")
     for one in found:
-        table.add_row(f"{one.of_text:.1%}", f"{one.of_page:.1%}", str(len(one.passages)), Text(printable(one.page.url)))
+        table.add_row(
+            f"{one.share_of_text:.1%}",
+            f"{one.share_of_page:.1%}",
+            str(len(one.passages)),
+            Text(printable(one.page.url)),
+        )
     Console().print(table)
     if plain is None:
         return
@@ -106,7 +111,7 @@ def _for_programs(one: Source) -> dict[str, object]:
     return {
         "url": one.page.url,
         "scope": one.page.scope,
-        "of_text": one.of_text,
-        "of_page": one.of_page,
+        "of_text": one.share_of_text,
+        "of_page": one.share_of_page,
         "passages": [asdict(passage) for passage in one.passages],
     }

@@ -1,4 +1,4 @@
-"""``crawler-dedup why``: what became of a page, and for what reason."""
+"""``crawler-dedup why``: what became of a page, and why."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
-from crawler_dedup.inspection.fetching import fetch
-from crawler_dedup.inspection.why import Case, Findings, inquire
+from crawler_dedup.inspection.fetching import fetch_page
+from crawler_dedup.inspection.why import AddressHistory, PageHistory, find_history
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer, config_from_spec
@@ -45,63 +45,64 @@ def why(
     """
     with told_errors():
         place = place_of(index, journal, settings)
-        found, config = _inquire(url, place)
-        if len(found.similar) == 1:
-            typer.echo(f"Known is {printable(found.similar[0])}:")
-            found, config = _inquire(found.similar[0], place)
+        history, config = _find_history(url, place)
+        if len(history.similar) == 1:
+            typer.echo(f"Known is {printable(history.similar[0])}:")
+            history, config = _find_history(history.similar[0], place)
     for line in damage(place.journals):
         typer.echo(line, err=True)
     if not place.journals.files:
         typer.echo(
             f"There is no journal beside the index in {place.directory}: what was dropped is not known.", err=True
         )
-    if not found.cases:
-        _tell_nothing(found)
+    if not history.scopes:
+        _print_unknown(history)
         raise typer.Exit(1)
     with told_errors():
-        for scope, case in found.cases.items():
-            _tell(case, found.url, scope, listed=None if everything else _LISTED)
-            _show(case, found, config, fetches=fetch_)
+        for scope, page in history.scopes.items():
+            _print_history(page, history.url, scope, listed=None if everything else _LISTED)
+            _print_difference(page, history, config, fetches=fetch_)
 
 
-def _inquire(url: str, place: Place) -> tuple[Findings, Config]:
-    """What is known, and the settings with which the index was made."""
+def _find_history(url: str, place: Place) -> tuple[AddressHistory, Config]:
+    """Return what is known of *url*, and the settings with which the index was made."""
     with closing(maintenance.open_pages(place.directory)) as pages, progress() as start:
-        found = inquire(url, pages, place.journals, start("reading", len(pages)))
-        return found, config_from_spec(pages.header.spec, place.config)
+        history = find_history(url, pages, place.journals, start("reading", len(pages)))
+        return history, config_from_spec(pages.header.spec, place.config)
 
 
-def _tell_nothing(found: Findings) -> None:
+def _print_unknown(history: AddressHistory) -> None:
     typer.echo(
-        f"Nothing is known of {printable(found.url)}: it is not kept, and no journal names it. (Answers other than 200, and"
-        " what is no HTML, are not looked at.)"
+        f"Nothing is known of {printable(history.url)}: it is not kept, and no journal names it. (Answers other than 200,"
+        " and what is no HTML, are not looked at.)"
     )
-    for one in found.similar:
-        typer.echo(f"  Known is {printable(one)}")
+    for url in history.similar:
+        typer.echo(f"  Known is {printable(url)}")
 
 
-def _tell(case: Case, url: str, scope: str, *, listed: int | None) -> None:
-    last = case.last
-    if case.kept is not None:
-        _tell_kept(case.kept)
+def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | None) -> None:
+    last = page.last_entry
+    if page.kept is not None:
+        _print_kept(page.kept)
     elif last is None:
         typer.echo(f"{printable(url)} is kept no more, in scope {printable(scope) or '(none)'}.")
     else:
-        typer.echo(_fate(last))
-        typer.echo(_indented(last))
-        if case.representative is not None:
-            _tell_kept(case.representative)
+        typer.echo(_outcome(last))
+        typer.echo(_details(last))
+        if page.representative is not None:
+            _print_kept(page.representative)
         elif last.kept_url and last.kept_url != url:
             typer.echo(f"{printable(last.kept_url)} is kept no more.")
-    _tell_duplicates(case, url, listed)
-    earlier = [one for one in case.entries if case.kept is not None or one is not last]
+    _print_duplicates(page, url, listed)
+    earlier = [entry for entry in page.entries if page.kept is not None or entry is not last]
     if earlier:
-        typer.echo("In the journal:" if case.kept is not None else "Before:")
+        typer.echo("In the journal:" if page.kept is not None else "Before:")
         for entry in earlier:
-            typer.echo(f"  {when(entry)}, {where(entry)}: {_fate(entry)} {figures(entry)}".rstrip())
+            typer.echo(f"  {when(entry)}, {where(entry)}: {_outcome(entry)} {figures(entry)}".rstrip())
 
 
-def _fate(entry: Entry) -> str:
+def _outcome(entry: Entry) -> str:
+    """Say in a sentence what became of the page of a journal entry."""
     url, kept = printable(entry.url), printable(entry.kept_url)
     match entry.event:
         case "unchecked":
@@ -119,7 +120,8 @@ def _fate(entry: Entry) -> str:
             return f"{url} was dropped: a duplicate of {kept}."
 
 
-def _indented(entry: Entry) -> str:
+def _details(entry: Entry) -> str:
+    """Return what else a journal entry says, indented."""
     lines = [
         figures(entry),
         f"{when(entry)}, {where(entry)}",
@@ -128,7 +130,7 @@ def _indented(entry: Entry) -> str:
     return "\n".join(f"  {printable(line)}" for line in lines if line)
 
 
-def _tell_kept(record: Record) -> None:
+def _print_kept(record: Record) -> None:
     url, state = record.page.url, "is kept" if record.settled else "has passed, and is being handled, or its crawl died"
     typer.echo(f"{printable(url)} {state}: “{printable(record.page.title)}”")
     typer.echo(
@@ -137,31 +139,31 @@ def _tell_kept(record: Record) -> None:
     )
 
 
-def _tell_duplicates(case: Case, url: str, listed: int | None) -> None:
-    count = len(case.duplicates)
+def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
+    count = len(page.duplicates)
     if not count:
         return
-    stands_itself = case.kept is not None or case.last is None
-    address = url if stands_itself or case.last is None else case.last.kept_url
-    verb = "stands" if case.kept is not None or case.representative is not None else "stood"
+    stands_itself = page.kept is not None or page.last_entry is None
+    address = url if stands_itself or page.last_entry is None else page.last_entry.kept_url
+    verb = "stands" if page.kept is not None or page.representative is not None else "stood"
     typer.echo(f"{printable(address)} {verb} for {number_of(count, 'page' if stands_itself else 'other page')}:")
-    for entry in list(case.duplicates.values())[:listed]:
+    for entry in list(page.duplicates.values())[:listed]:
         typer.echo(f"  {printable(entry.url)}  ({figures(entry)})")
     if listed is not None and count > listed:
         typer.echo(f"  … and {count - listed:,} more (--all)")
 
 
-def _show(case: Case, found: Findings, config: Config, *, fetches: bool) -> None:
-    """Where the page and the one that stands for it differ, if that can be had."""
-    last = case.last
-    if case.kept is not None or last is None or not last.is_duplicate:
+def _print_difference(page: PageHistory, history: AddressHistory, config: Config, *, fetches: bool) -> None:
+    """Print how a duplicate and its representative differ, if their texts are stored or can be fetched."""
+    last = page.last_entry
+    if page.kept is not None or last is None or not last.is_duplicate:
         if fetches:
             typer.echo("No other page stands for it: there is nothing to hold it together with.")
         return
     if fetches:
-        _show_fetched(found, last, config)
+        _print_fetched(history, last, config)
         return
-    record = case.representative
+    record = page.representative
     new, kept = unpack_text(last.text), unpack_text(record.page.text) if record is not None else ""
     if not (new and kept):
         typer.echo(
@@ -173,17 +175,17 @@ def _show(case: Case, found: Findings, config: Config, *, fetches: bool) -> None
     Console().print(side_by_side(new, kept, folded=True))
 
 
-def _show_fetched(found: Findings, last: Entry, config: Config) -> None:
+def _print_fetched(history: AddressHistory, last: Entry, config: Config) -> None:
+    """Fetch a duplicate and its representative, and print how they differ now."""
     signer = Signer(config)
-    new, kept = (_fetched(signer, url, last.scope) for url in (last.url, last.kept_url))
+    new, kept = (_fetch(signer, url, last.scope) for url in (last.url, last.kept_url))
     console = Console()
     console.print(side_by_side(new.text, kept.text, folded=True))
-    sites = found.sites
-    new_site, kept_site = sites.profile_of(new.page), sites.profile_of(kept.page)
+    new_site, kept_site = (history.sites.profile_of(inspected.page) for inspected in (new, kept))
     print_pair(console, new, kept, Pair(new.page, kept.page, config, signer.scheme, new_site, kept_site))
     typer.echo("The pages as they are now, with the settings of the index, and what its pages show of their sites.")
 
 
-def _fetched(signer: Signer, url: str, scope: str) -> InspectedPage:
-    page = fetch(url, signer.config.max_bytes)
+def _fetch(signer: Signer, url: str, scope: str) -> InspectedPage:
+    page = fetch_page(url, signer.config.max_bytes)
     return inspect_page(signer, page.url, page.body, page.encoding, scope=scope)

@@ -1,4 +1,4 @@
-"""The main texts of a folder of pages, or of an index that keeps them."""
+"""Read the main texts of a folder of pages, or of an index that stores them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
 _HTML = (".html", ".htm", ".html.gz", ".htm.gz")
 _PLAIN = (".txt", ".txt.gz")
 _BLOCK = 500
-_LOOKED_AT = 1024
+_SNIFFED = 1024
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def texts_in(source: Path, signer: Signer) -> Iterator[Text]:
-    """Every main text in *source*: a directory with an index, or one with HTML and text files, gzipped or not.
+def read_texts(source: Path, signer: Signer) -> Iterator[Text]:
+    """Yield every main text in *source*: a directory with an index, or one with HTML and text files, gzipped or not.
 
     Pages without a main text, or beyond a limit of the settings, are left out.
 
     Raises:
-        DedupError: there is none.
+        DedupError: *source* holds no main text.
     """
     count = 0
     for raw in _in_index(source) if has_index(source) else _in_folder(source, signer):
@@ -41,12 +41,12 @@ def texts_in(source: Path, signer: Signer) -> Iterator[Text]:
         )
 
 
-def read_text(path: Path, signer: Signer) -> str:
-    """The main text of an HTML file, or a text file (UTF-8) as it is.
+def read_main_text(path: Path, signer: Signer) -> str:
+    """Return the main text of an HTML file, or the content of a text file (UTF-8).
 
     Raises:
-        DedupError: it cannot be read.
-        BeyondLimits: it is larger than the settings allow.
+        DedupError: the file cannot be read.
+        BeyondLimits: the file is larger than the settings allow.
     """
     name = path.name.lower()
     try:
@@ -60,7 +60,7 @@ def read_text(path: Path, signer: Signer) -> str:
         raise DedupError(f"{path} is no text in UTF-8.") from None
     except (OSError, *GZIP_ERRORS) as error:
         raise DedupError(f"{path} cannot be read: {error}") from None
-    if b"\0" in content[:_LOOKED_AT] and not content.startswith(_UTF_16):
+    if b"\0" in content[:_SNIFFED] and not content.startswith(_UTF_16):
         raise DedupError(f"{path} is no HTML.")
     return signer.main_text(content)
 
@@ -69,7 +69,7 @@ def _in_folder(folder: Path, signer: Signer) -> Iterator[str]:
     for path in sorted(folder.rglob("*")):
         if path.name.lower().endswith(_HTML + _PLAIN) and path.is_file():
             with suppress(BeyondLimits):
-                yield read_text(path, signer)
+                yield read_main_text(path, signer)
 
 
 def _in_index(directory: Path) -> Iterator[str]:

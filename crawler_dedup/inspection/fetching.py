@@ -1,4 +1,4 @@
-"""A page once more, outside any crawl: to look at it."""
+"""Fetch a page outside of any crawl, or read it from a file, to inspect it."""
 
 from __future__ import annotations
 
@@ -21,62 +21,71 @@ from crawler_dedup.signing.parsing import is_charset
 from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
 
 _TIMEOUT = 30.0  # of a connection, and between two bytes
-_PATIENCE = 60.0
+_MAX_SECONDS = 60.0
 _REDIRECTS = 10
 # Once more where the connection breaks; never after the time for which a server asks in Retry-After.
 _RETRIES = urllib3.Retry(1, redirect=0, status=0, other=0, respect_retry_after_header=False)
 _CHUNK = 1 << 16
-_LONGEST = 300
+_MAX_REASON = 300
 _USER_AGENT = "crawler-dedup"
 
 
 @dataclass(frozen=True)
-class Fetched:
-    """Bytes of a page; *encoding* is what the transport says of them, if that is a charset."""
+class FetchedPage:
+    """A page as it was fetched or read.
+
+    Attributes:
+        url: its address, after redirections.
+        body: its bytes.
+        encoding: the charset that the transport names; ``None``: none that is known.
+    """
 
     url: str
     body: bytes
     encoding: str | None = None
 
     @property
-    def saved(self) -> bytes:
-        """The body so that it says its encoding itself."""
+    def self_describing_body(self) -> bytes:
+        """The body for a file: in UTF-8 with a byte-order mark where only the transport names the encoding."""
         if self.encoding is None:
             return self.body
         return BOM_UTF8 + html_to_unicode(f"charset={self.encoding}", self.body)[1].encode("utf-8", "replace")
 
 
 def is_address(where: str) -> bool:
-    """Whether *where* is an address, not a file."""
+    """Say whether *where* is an address rather than a path."""
     return where.lower().startswith(("http://", "https://"))
 
 
-def load(where: str, url: str, max_bytes: int) -> Fetched:
-    """A page from the web, or from a file (``.gz`` is gunzipped).
+def load_page(where: str, url: str, max_bytes: int) -> FetchedPage:
+    """Fetch a page, or read it from a file (``.gz`` is gunzipped).
 
     Args:
         where: an http(s) address, or a path.
         url: the address of the page in a file.
-        max_bytes: of which one is read at most beyond.
+        max_bytes: at most one byte more is read.
 
     Raises:
-        DedupError: it cannot be had; the message says why.
+        DedupError: it cannot be fetched or read; the message says why.
     """
     if is_address(where):
-        return fetch(where, max_bytes)
+        return fetch_page(where, max_bytes)
     path = Path(where)
     try:
         with open_maybe_gzipped(path) as file:
-            return Fetched(url, file.read(max_bytes + 1))
+            return FetchedPage(url, file.read(max_bytes + 1))
     except FileNotFoundError:
         raise DedupError(f"{where} does not exist, and is no address (http://…, https://…).") from None
     except (OSError, *GZIP_ERRORS) as error:
         raise DedupError(f"{where} cannot be read: {error}") from None
 
 
-def fetch(url: str, max_bytes: int) -> Fetched:
-    """The page at *url*, redirections followed, within a minute. Raises as :func:`load`; also unless the status is 200."""
-    page: Future[Fetched] = Future()
+def fetch_page(url: str, max_bytes: int) -> FetchedPage:
+    """Fetch the page at *url* within a minute, following redirections.
+
+    Raises as :func:`load_page`; also unless the status is 200.
+    """
+    page: Future[FetchedPage] = Future()
 
     def work() -> None:
         try:
@@ -88,12 +97,12 @@ def fetch(url: str, max_bytes: int) -> Fetched:
     # interim answer after the other, keeps the connection from ever timing out.
     threading.Thread(target=work, name="crawler-dedup-fetch", daemon=True).start()
     try:
-        return page.result(_PATIENCE)
+        return page.result(_MAX_SECONDS)
     except FutureTimeout:
-        raise DedupError(f"{url} cannot be fetched: it takes longer than {_PATIENCE:.0f} seconds.") from None
+        raise DedupError(f"{url} cannot be fetched: it takes longer than {_MAX_SECONDS:.0f} seconds.") from None
 
 
-def _fetch(url: str, max_bytes: int) -> Fetched:
+def _fetch(url: str, max_bytes: int) -> FetchedPage:
     try:
         with urllib3.PoolManager(headers={"User-Agent": _USER_AGENT, "Accept-Encoding": "gzip"}) as web:
             target, answer = _follow(web, url)
@@ -104,14 +113,14 @@ def _fetch(url: str, max_bytes: int) -> Fetched:
     except (urllib3.exceptions.HTTPError, HTTPException, OSError, ValueError) as error:
         raise DedupError(f"{url} cannot be fetched: {_reason(error)}") from None
     encoding = http_content_type_encoding(answer.headers.get("Content-Type"))
-    return Fetched(target, body, encoding if is_charset(encoding) else None)
+    return FetchedPage(target, body, encoding if is_charset(encoding) else None)
 
 
 def _follow(web: urllib3.PoolManager, url: str) -> tuple[str, urllib3.BaseHTTPResponse]:
-    """Where the redirections from *url* end, and the answer there, of which only the headers were read."""
+    """Follow redirections from *url*; return where they end, and the answer there, of which only the headers were read."""
     target = url
     for _ in range(_REDIRECTS + 1):
-        # Redirections are not left to urllib3: it reads what comes with each of them to the end, which there may be none.
+        # Redirections are not left to urllib3: it reads the body of each to its end, which may never come.
         answer = web.request("GET", target, redirect=False, preload_content=False, timeout=_TIMEOUT, retries=_RETRIES)
         location = answer.get_redirect_location()
         if not location:
@@ -125,7 +134,7 @@ def _follow(web: urllib3.PoolManager, url: str) -> tuple[str, urllib3.BaseHTTPRe
 
 def _read(answer: urllib3.BaseHTTPResponse, max_bytes: int) -> bytes:
     """Read one byte beyond *max_bytes* at most, and for a minute."""
-    body, end = bytearray(), monotonic() + _PATIENCE
+    body, end = bytearray(), monotonic() + _MAX_SECONDS
     while len(body) <= max_bytes and monotonic() < end:
         chunk = answer.read1(min(_CHUNK, max_bytes + 1 - len(body)), decode_content=True)
         if not chunk:
@@ -135,7 +144,7 @@ def _read(answer: urllib3.BaseHTTPResponse, max_bytes: int) -> bytes:
 
 
 def _reason(error: BaseException) -> str:
-    """What has happened, without what urllib3 puts around it."""
+    """Return the message of *error* without what urllib3 puts around it."""
     if isinstance(error, urllib3.exceptions.MaxRetryError) and error.reason is not None:
         error = error.reason
     if isinstance(error, urllib3.exceptions.ProtocolError) and isinstance(error.args[-1], Exception):
@@ -145,4 +154,4 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, urllib3.exceptions.DecodeError) and error.args:
         return str(error.args[0])
     reason = str(error) or type(error).__name__
-    return reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]}…"
+    return reason if len(reason) <= _MAX_REASON else f"{reason[:_MAX_REASON]}…"

@@ -1,4 +1,4 @@
-"""What is known of an address: from the index what is kept, from the journals what has become of the rest."""
+"""What is known of an address: what the index keeps of it, and what the journals say about it."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from crawler_dedup.rules.sites import SiteProfiles
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.urls import host_of, without_credentials
 
-_MOST_ENTRIES = 20
-_MOST_SIMILAR = 5
-_TOLD_APART = 12
+_MAX_ENTRIES = 20
+_MAX_SIMILAR = 5
+_ENDING = 12
 
 
 @dataclass
-class Case:
+class PageHistory:
     """What is known of an address in one scope.
 
     Attributes:
-        entries: what the journals say of it, the latest last; the last twenty.
-        kept: its record.
+        entries: its journal entries, the latest last; the last twenty.
+        kept: its record, if it is kept.
         representative: the record of the page that stands for it.
-        duplicates: where it is not kept other pages for which that one stands, else those for which it stands, since that
-            was filed; by address.
+        duplicates: the journal entries of other pages by address: if it is kept, of those for which it stands; if not,
+            of those for which its representative stands as well. Only those since the representative was filed.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -36,100 +36,107 @@ class Case:
     duplicates: dict[str, Entry] = field(default_factory=dict)
 
     @property
-    def last(self) -> Entry | None:
-        """What the journals say last."""
+    def last_entry(self) -> Entry | None:
+        """The latest journal entry."""
         return self.entries[-1] if self.entries else None
 
     def add(self, entry: Entry) -> None:
-        self.entries = sorted([*self.entries, entry], key=lambda one: one.time)[-_MOST_ENTRIES:]
+        """Add a journal entry of the page."""
+        self.entries = sorted([*self.entries, entry], key=lambda entry: entry.time)[-_MAX_ENTRIES:]
 
 
 @dataclass
-class Findings:
+class AddressHistory:
     """What is known of an address.
 
     Attributes:
         url: the address.
-        cases: by scope; none: nothing is known.
-        similar: known addresses that may be meant, where nothing is known of this one.
-        sites: what kept pages show of the sites of the address and of those that stand for it.
+        scopes: its history in each scope; empty: nothing is known of it.
+        similar: where nothing is known of it, known addresses that may be meant.
+        sites: the profiles of its site and of the sites of its representatives, as the kept pages show them.
     """
 
     url: str
-    cases: dict[str, Case] = field(default_factory=dict)
+    scopes: dict[str, PageHistory] = field(default_factory=dict)
     similar: list[str] = field(default_factory=list)
     sites: SiteProfiles = field(default_factory=SiteProfiles)
 
-    def case(self, scope: str) -> Case:
-        return self.cases.setdefault(scope, Case())
+    def in_scope(self, scope: str) -> PageHistory:
+        """Return the history in *scope*, an empty one if there was none."""
+        return self.scopes.setdefault(scope, PageHistory())
 
 
-def inquire(url: str, pages: Store, journals: Journals, advance: Advance) -> Findings:
-    """Look through the index once and through the journals three times.
+def find_history(url: str, pages: Store, journals: Journals, advance: Advance) -> AddressHistory:
+    """Look *url* up: read the index once and the journals three times.
 
     Args:
-        advance: called with numbers of records that were looked at.
+        advance: called with numbers of records that were read.
 
     Raises:
         DedupError: a journal was written by a version with another schema, or index or journal cannot be read.
     """
     url = without_credentials(url)
-    found = Findings(url)
-    resembling = _Resembling(url)
+    history = AddressHistory(url)
+    similar = _SimilarAddresses(url)
     for entry in journals.entries():
         if entry.url == url and entry.event != "watchdog":
-            found.case(entry.scope).add(entry)
+            history.in_scope(entry.scope).add(entry)
         elif entry.kept_url == url and entry.is_duplicate:
-            found.case(entry.scope)
-        resembling.look(entry.url)
-    _look_into_index(found, resembling, pages, advance)
-    if not found.cases:
-        found.similar = list(resembling.found)
-    _add_duplicates(found, journals)
-    return found
+            history.in_scope(entry.scope)
+        similar.add(entry.url)
+    _read_index(history, similar, pages, advance)
+    if not history.scopes:
+        history.similar = list(similar.addresses)
+    _add_duplicates(history, journals)
+    return history
 
 
-def _look_into_index(found: Findings, resembling: _Resembling, pages: Store, advance: Advance) -> None:
-    standing: dict[Address, Case] = {
-        (scope, case.last.kept_url): case for scope, case in found.cases.items() if case.last and case.last.kept_url
+def _read_index(history: AddressHistory, similar: _SimilarAddresses, pages: Store, advance: Advance) -> None:
+    """Find the record of the address, those of its representatives, and what their sites have in common."""
+    represented: dict[Address, PageHistory] = {
+        (scope, page.last_entry.kept_url): page
+        for scope, page in history.scopes.items()
+        if page.last_entry and page.last_entry.kept_url
     }
-    hosts = {host_of(one) for one in (found.url, *(kept for _, kept in standing))}
+    hosts = {host_of(url) for url in (history.url, *(kept_url for _, kept_url in represented))}
     for record in maintenance.read_records(pages, advance):
         page = record.page
         if any(host in page.url for host in hosts) and host_of(page.url) in hosts:
-            found.sites.add(page)
-        if page.url == found.url:
-            found.case(page.scope).kept = record
-        elif case := standing.get((page.scope, page.url)):
-            case.representative = record
-        resembling.look(page.url)
+            history.sites.add(page)
+        if page.url == history.url:
+            history.in_scope(page.scope).kept = record
+        elif duplicate := represented.get((page.scope, page.url)):
+            duplicate.representative = record
+        similar.add(page.url)
 
 
-def _add_duplicates(found: Findings, journals: Journals) -> None:
-    meant: dict[Address, Case] = {}
-    for scope, case in found.cases.items():
-        if case.kept is None and case.last is not None:
-            meant[scope, case.last.kept_url] = case
+def _add_duplicates(history: AddressHistory, journals: Journals) -> None:
+    """Find the other pages for which the address, or else its representative, stands."""
+    histories: dict[Address, PageHistory] = {}
+    for scope, page in history.scopes.items():
+        if page.kept is None and page.last_entry is not None:
+            histories[scope, page.last_entry.kept_url] = page
         else:
-            meant[scope, found.url] = case
-    for (scope, url), entry in find_duplicates(journals, meant.__contains__).items():
-        case = meant[scope, entry.kept_url]
-        record = case.kept or case.representative
-        if url != found.url and (record is None or entry.seconds >= record.filed):
-            case.duplicates[url] = entry
+            histories[scope, history.url] = page
+    for (scope, url), entry in find_duplicates(journals, histories.__contains__).items():
+        page = histories[scope, entry.kept_url]
+        record = page.kept or page.representative
+        if url != history.url and (record is None or entry.seconds >= record.filed):
+            page.duplicates[url] = entry
 
 
-class _Resembling:
-    """Addresses that differ from one only in what people leave out when they copy it."""
+class _SimilarAddresses:
+    """Addresses that differ from a given one only in what people leave out when they copy an address."""
 
     def __init__(self, url: str) -> None:
-        self._wanted = _bare(url)
-        self._end = self._wanted[-_TOLD_APART:]  # most addresses are told apart by it, in a tenth of the time
-        self.found: dict[str, None] = {}
+        self._bare = _bare(url)
+        self._ending = self._bare[-_ENDING:]  # rules most addresses out, in a tenth of the time
+        self.addresses: dict[str, None] = {}
 
-    def look(self, url: str) -> None:
-        if self._end in url.lower() and len(self.found) < _MOST_SIMILAR and _bare(url) == self._wanted:
-            self.found[url] = None
+    def add(self, url: str) -> None:
+        """Add *url* if it is similar."""
+        if self._ending in url.lower() and len(self.addresses) < _MAX_SIMILAR and _bare(url) == self._bare:
+            self.addresses[url] = None
 
 
 def _bare(url: str) -> str:

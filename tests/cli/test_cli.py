@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from crawler_dedup.cli import app
 from crawler_dedup.config import settings_reference
 from crawler_dedup.errors import DedupError
-from crawler_dedup.inspection.fetching import fetch, load
+from crawler_dedup.inspection.fetching import fetch_page, load_page
 from crawler_dedup.rules.table import TABLE
 from tests.support.crawling import Answer, Site, article, html, redirect
 from tests.support.noting import invoke, said
@@ -194,18 +194,18 @@ def test_what_pages_say_does_not_steer_the_terminal(tmp_path: Path, kept: str) -
 def test_bytes_address_and_charset_of_what_is_fetched(site: Site) -> None:
     site.pages["/moved"] = redirect("/gbk")
     site.pages["/gbk"] = Answer("茶馆".encode("gbk"), 200, (("Content-Type", "text/html; charset=GBK"),))
-    fetched = fetch(f"{site.url}/moved", 100)
+    fetched = fetch_page(f"{site.url}/moved", 100)
     assert (fetched.url, fetched.body.decode("gbk"), fetched.encoding) == (f"{site.url}/gbk", "茶馆", "gb18030")
 
 
 def test_the_address_after_several_redirections_is_that_of_the_page(site: Site) -> None:
     site.pages |= {"/a": redirect("/folder/b"), "/folder/b": redirect("c"), "/folder/c": html("page")}
-    assert fetch(f"{site.url}/a", 100).url == f"{site.url}/folder/c"
+    assert fetch_page(f"{site.url}/a", 100).url == f"{site.url}/folder/c"
 
 
 def test_what_was_sent_compressed_is_unpacked(site: Site) -> None:
     site.pages["/packed"] = Answer(gzip.compress(b"page"), 200, (("Content-Encoding", "gzip"),))
-    assert fetch(f"{site.url}/packed", 100).body == b"page"
+    assert fetch_page(f"{site.url}/packed", 100).body == b"page"
 
 
 def test_no_more_is_read_than_is_looked_at(site: Site, tmp_path: Path) -> None:
@@ -214,11 +214,11 @@ def test_no_more_is_read_than_is_looked_at(site: Site, tmp_path: Path) -> None:
     site.pages["/bomb"] = Answer(gzip.compress(large), 200, (("Content-Encoding", "gzip"),))
     (tmp_path / "large.html.gz").write_bytes(gzip.compress(large))
     for where in (f"{site.url}/large", f"{site.url}/bomb", str(tmp_path / "large.html.gz")):
-        assert len(load(where, "http://a.org/", 1_000).body) == 1_001
+        assert len(load_page(where, "http://a.org/", 1_000).body) == 1_001
 
 
 def test_a_file_keeps_the_address_that_is_given(tmp_path: Path) -> None:
-    loaded = load(write(tmp_path, "page.html", "page"), "http://a.org/", 100)
+    loaded = load_page(write(tmp_path, "page.html", "page"), "http://a.org/", 100)
     assert (loaded.url, loaded.body, loaded.encoding) == ("http://a.org/", b"page", None)
     with pytest.raises(DedupError, match="cannot be read"):
-        load(str(tmp_path), "http://a.org/", 100)
+        load_page(str(tmp_path), "http://a.org/", 100)

@@ -14,7 +14,7 @@ from crawler_dedup import Config
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.index.store import Store
-from crawler_dedup.inspection.why import Findings, inquire
+from crawler_dedup.inspection.why import AddressHistory, find_history
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.signing.schemes import NAMES
@@ -58,9 +58,9 @@ def lines(result: Result) -> list[str]:
     return [line.strip() for line in result.stdout.splitlines()]
 
 
-def findings(url: str, directory: Path) -> Findings:
+def history(url: str, directory: Path) -> AddressHistory:
     with closing(maintenance.open_pages(directory)) as pages:
-        return inquire(url, pages, Journals.beside(directory, "journal-%(time)s.jsonl"), lambda _: None)
+        return find_history(url, pages, Journals.beside(directory, "journal-%(time)s.jsonl"), lambda _: None)
 
 
 # What became of a page
@@ -241,9 +241,9 @@ def test_of_two_runs_at_once_the_later_line_is_the_last_word(index: Path) -> Non
     (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
     write(index / FIRST, [replace(entry, time="2099-01-01T00:30:00.000Z", kept_url=OTHER)])
     write(index / SECOND, [replace(entry, time="2099-01-01T00:10:00.000Z")])
-    (case,) = findings(COPY, index).cases.values()
-    assert case.last is not None
-    assert case.last.kept_url == OTHER
+    (page,) = history(COPY, index).scopes.values()
+    assert page.last_entry is not None
+    assert page.last_entry.kept_url == OTHER
 
 
 # What cannot be answered

@@ -12,7 +12,7 @@ import pytest
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.inspection import fetching
-from crawler_dedup.inspection.fetching import fetch
+from crawler_dedup.inspection.fetching import fetch_page
 from tests.support.crawling import Answer, Site, html
 
 Send = Callable[[bytes], None]
@@ -64,9 +64,9 @@ def drips(start: bytes, drop: bytes) -> Callable[[str, Send], None]:
 def test_an_answer_that_never_ends_is_given_up(
     monkeypatch: pytest.MonkeyPatch, answer: Callable[[str, Send], None]
 ) -> None:
-    monkeypatch.setattr(fetching, "_PATIENCE", 1.0)
+    monkeypatch.setattr(fetching, "_MAX_SECONDS", 1.0)
     with answering(answer) as address, pytest.raises(DedupError, match="takes longer than 1 second"):
-        fetch(address, 1_000)
+        fetch_page(address, 1_000)
 
 
 def test_what_comes_with_a_redirection_is_not_read() -> None:
@@ -79,14 +79,14 @@ def test_what_comes_with_a_redirection_is_not_read() -> None:
             send(b"without end " * 5_000)
 
     with answering(answer) as address:
-        fetched = fetch(f"{address}/", 1_000)
+        fetched = fetch_page(f"{address}/", 1_000)
     assert (fetched.url, fetched.body) == (f"{address}/page", b"page")
 
 
 def test_a_server_that_asks_for_a_day_of_patience_is_not_asked_again() -> None:
     with Site({"/": Answer(b"", 503, (("Retry-After", "86400"),))}) as site:
         with pytest.raises(DedupError, match="status 503"):
-            fetch(f"{site.url}/", 1_000)
+            fetch_page(f"{site.url}/", 1_000)
         assert site.paths() == ["/"]
 
 
@@ -96,14 +96,14 @@ def test_a_redirection_to_what_is_no_address_is_not_followed(target: str) -> Non
         Site({"/": Answer(b"", 302, (("Location", target),))}) as site,
         pytest.raises(DedupError, match="redirected to what is no address"),
     ):
-        fetch(f"{site.url}/", 1_000)
+        fetch_page(f"{site.url}/", 1_000)
 
 
 @pytest.mark.parametrize("charset", ["idna", "hex", "rot13", "undefined", "no-such-charset"])
 def test_an_encoding_that_decodes_no_text_is_none(charset: str) -> None:
     with Site({"/": html("<p>caf\u00e9</p>", Content_Type=f"text/html; charset={charset}")}) as site:
-        fetched = fetch(f"{site.url}/", 1_000)
-    assert (fetched.encoding, fetched.saved) == (None, "<p>caf\u00e9</p>".encode())
+        fetched = fetch_page(f"{site.url}/", 1_000)
+    assert (fetched.encoding, fetched.self_describing_body) == (None, "<p>caf\u00e9</p>".encode())
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_an_encoding_that_decodes_no_text_is_none(charset: str) -> None:
 )
 def test_the_reason_is_a_short_sentence_whatever_the_server_says(answer: bytes, reason: str) -> None:
     with answering(lambda _, send: send(answer)) as address, pytest.raises(DedupError) as caught:
-        fetch(address, 1_000)
+        fetch_page(address, 1_000)
     assert str(caught.value).startswith(f"{address} cannot be fetched: ")
     assert str(caught.value).endswith(reason)
     assert len(str(caught.value)) < 400

@@ -28,7 +28,7 @@ from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.index.records import Record, decode, encode
 from crawler_dedup.index.runs import wall_clock
 from crawler_dedup.index.verdicts import OfferTerms
-from crawler_dedup.inspection.trace import Passage, Source, sources
+from crawler_dedup.inspection.trace import Passage, Source, find_sources
 from crawler_dedup.signing import lexicon
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import NONE, find_initial_positions, find_initials, initial_of_each
@@ -180,7 +180,7 @@ def own_index(index: Path, tmp_path: Path) -> Path:
 def traced(directory: Path, text: str) -> dict[str, Source]:
     store = open_pages(directory)
     try:
-        found = sources(normalise(text), PINYIN, store)
+        found = find_sources(normalise(text), PINYIN, store)
     finally:
         store.close()
     assert len({one.page.url for one in found}) == len(found)
@@ -228,10 +228,10 @@ def test_a_copy_is_traced_to_both_pages_of_both_scopes(index: Path) -> None:
     novel, story = found.values()
     whole = len(letters(COPY))
     # Windows on the edge of a copied part reach a little further, or lack a little.
-    assert novel.of_text == pytest.approx(len(letters(NOVEL)) / whole, abs=0.1)
-    assert story.of_text == pytest.approx(len(letters(FROM_STORY)) / whole, abs=0.1)
-    assert novel.of_page > 0.85
-    assert story.of_page == pytest.approx(len(letters(FROM_STORY)) / len(letters(STORY)), abs=0.15)
+    assert novel.share_of_text == pytest.approx(len(letters(NOVEL)) / whole, abs=0.1)
+    assert story.share_of_text == pytest.approx(len(letters(FROM_STORY)) / whole, abs=0.1)
+    assert novel.share_of_page > 0.85
+    assert story.share_of_page == pytest.approx(len(letters(FROM_STORY)) / len(letters(STORY)), abs=0.15)
 
 
 OTHER = PAGES["http://one.org/other"][1]
@@ -251,8 +251,8 @@ def test_shares_are_those_of_all_windows(index: Path, text: str) -> None:
         of_text, of_page, matches = by_hand(text, page)
         assert (url in found) == bool(matches)
         if matches:
-            assert found[url].of_text == pytest.approx(of_text)
-            assert found[url].of_page == pytest.approx(of_page)
+            assert found[url].share_of_text == pytest.approx(of_text)
+            assert found[url].share_of_page == pytest.approx(of_page)
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
@@ -303,7 +303,7 @@ def test_passages_say_where_each_part_stands_in_text_and_page(index: Path) -> No
 
 def test_a_whole_copy_is_covered_wholly_and_an_unknown_text_by_nothing(index: Path) -> None:
     (whole,) = traced(index, NOVEL).values()
-    assert (whole.page.url, whole.of_text, whole.of_page) == ("http://one.org/novel", 1.0, 1.0)
+    assert (whole.page.url, whole.share_of_text, whole.share_of_page) == ("http://one.org/novel", 1.0, 1.0)
     assert whole.passages[0] == Passage(0, len(letters(NOVEL)), 0)
     assert traced(index, chinese(7)) == {}
 
@@ -315,14 +315,14 @@ def test_a_single_window_is_enough(index: Path) -> None:
     passage = plain[places[at] : places[at + WINDOW]]
     assert len(letters(passage)) == WINDOW
     (found,) = traced(index, passage).values()
-    assert (found.page.url, found.of_text) == ("http://a.org/story", 1.0)
+    assert (found.page.url, found.share_of_text) == ("http://a.org/story", 1.0)
     assert Passage(0, WINDOW, at) in found.passages
     assert traced(index, passage[1:]) == {}  # shorter than a window
 
 
 def test_a_text_of_english_words_is_traced_by_their_first_letters(index: Path) -> None:
     (found,) = traced(index, PAGES["http://a.org/english"][1]).values()
-    assert (found.page.url, found.of_text) == ("http://a.org/english", 1.0)
+    assert (found.page.url, found.share_of_text) == ("http://a.org/english", 1.0)
 
 
 def test_pages_with_the_same_text_are_all_named(tmp_path: Path) -> None:
@@ -423,7 +423,8 @@ def test_the_table_names_shares_passages_and_pages(index: Path, tmp_path: Path) 
     found = traced(index, COPY)
     rows = cells(trace(text_file(tmp_path), index))
     assert rows == [
-        [f"{one.of_text:.1%}", f"{one.of_page:.1%}", str(len(one.passages)), url] for url, one in found.items()
+        [f"{one.share_of_text:.1%}", f"{one.share_of_page:.1%}", str(len(one.passages)), url]
+        for url, one in found.items()
     ]
 
 
@@ -433,8 +434,8 @@ def test_json_says_the_same(index: Path, tmp_path: Path) -> None:
         {
             "url": url,
             "scope": one.page.scope,
-            "of_text": one.of_text,
-            "of_page": one.of_page,
+            "of_text": one.share_of_text,
+            "of_page": one.share_of_page,
             "passages": [{"start": each.start, "end": each.end, "at": each.at} for each in one.passages],
         }
         for url, one in found.items()
@@ -465,13 +466,18 @@ def test_a_text_that_shares_nothing_is_exit_status_1(index: Path, tmp_path: Path
 
 def test_pages_of_which_the_text_has_less_are_left_out(index: Path, tmp_path: Path) -> None:
     novel, story = traced(index, COPY).values()
-    assert novel.of_text > story.of_text > 0
+    assert novel.share_of_text > story.share_of_text > 0
     file = text_file(tmp_path)
 
     def number(least: float, status: int = 0) -> int:
         return len(told(trace(file, index, "--json", "--least", least, status=status)))
 
-    assert [number(0), number(story.of_text), number(story.of_text + 1e-6), number(novel.of_text)] == [2, 2, 1, 1]
+    assert [
+        number(0),
+        number(story.share_of_text),
+        number(story.share_of_text + 1e-6),
+        number(novel.share_of_text),
+    ] == [2, 2, 1, 1]
     assert number(1, status=1) == 0
     for least in (-0.1, 1.1):
         assert "--least" in said(trace(file, index, "--least", least, status=2))
