@@ -10,7 +10,6 @@ import logging
 import sys
 import threading
 import time
-from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -21,6 +20,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
+from crawler_dedup.counting.pace import Pace
 from crawler_dedup.middleware import DedupMiddleware
 from crawler_dedup.system.logs import logger_of
 
@@ -31,24 +31,8 @@ if TYPE_CHECKING:
 logger = logger_of(__name__)
 
 _INTERVAL = 0.25
-_PACE_SECONDS = 60.0
+_PACE_WINDOW = 60.0
 _ERASE = "\r\x1b[2K"
-
-
-class Pace:
-    """Pages a minute, over the last minute."""
-
-    def __init__(self) -> None:
-        self._seen = deque([(time.monotonic(), 0)])
-
-    def of(self, pages: int) -> float:
-        """Note that there are *pages* by now."""
-        now = time.monotonic()
-        self._seen.append((now, pages))
-        while len(self._seen) > 2 and now - self._seen[0][0] > _PACE_SECONDS:
-            self._seen.popleft()
-        then, before = self._seen[0]
-        return 60 * (pages - before) / max(0.001, now - then)
 
 
 class _Bottom:
@@ -125,7 +109,7 @@ class ProgressLine:
             return
         try:
             self._began = time.monotonic()
-            self._pace = Pace()
+            self._pace = Pace(_PACE_WINDOW)
             self._spinner = Spinner("dots")
             self._bottom = _Bottom(sys.stderr)
             self._console = Console(file=sys.stderr)
@@ -208,7 +192,7 @@ class ProgressLine:
             parts.append(f"{dropped:,} dropped ({dropped / max(1, checked):.1%})")
         if marked:
             parts.append(f"{marked:,} marked ({marked / max(1, checked):.1%})")
-        parts.append(f"{self._pace.of(checked):,.0f} pages/min")
+        parts.append(f"{self._pace.update(checked):,.0f} pages/min")
         filtering = self._crawler.get_downloader_middleware(DedupMiddleware)
         if filtering is not None and filtering.waiting:
             parts.append(f"{filtering.waiting} waiting")

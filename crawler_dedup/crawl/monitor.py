@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rich.filesize import decimal
 
 from crawler_dedup.config import Config
+from crawler_dedup.counting.pace import Pace
 from crawler_dedup.crawl.filenames import safe_name
 from crawler_dedup.crawl.hosts import Hosts
 from crawler_dedup.crawl.journalfeed import JournalFeed
@@ -74,7 +75,7 @@ class Monitor:
         self._deduplicator: Deduplicator | None = None
         self._hosts = {"dropped": Hosts(), "marked": Hosts()}
         self._shown_hosts: set[str] = set()
-        self._summed_up = time.monotonic(), 0
+        self._pace = Pace()
         self.waiting = 0
         self.settled = 0
 
@@ -206,7 +207,7 @@ class Monitor:
         self._show_hosts()
         counts = {name: self._crawler.stats.get_value(f"dedup/{name}", 0) for name in _COUNTS}
         checked = counts["checked"]
-        parts = [f"checked {checked} pages (at {self._pace(checked):.0f} pages/min), kept {counts['kept']}"]
+        parts = [f"checked {checked} pages (at {self._pace.update(checked):.0f} pages/min), kept {counts['kept']}"]
         for name, action in (("dropped", "drop"), ("marked", "mark")):
             if counts[name] or action == self._config.action:
                 parts.append(f"{name} {counts[name]} ({100 * counts[name] / max(1, checked):.1f} %)")
@@ -218,11 +219,6 @@ class Monitor:
             _size(self._directory, self._deduplicator),
             self.waiting,
         )
-
-    def _pace(self, checked: int) -> float:
-        """Pages a minute since this was last asked."""
-        (then, before), self._summed_up = self._summed_up, (time.monotonic(), checked)
-        return 60 * (checked - before) / max(0.001, self._summed_up[0] - then)
 
     def _show_hosts(self) -> None:
         """Write the statistics of the hosts with most duplicates, and remove those of the others."""

@@ -374,14 +374,14 @@ OWN = """
 import asyncio
 import sys
 import scrapy
-from crawler_dedup.progress import Pace, _Above
+from crawler_dedup.progress import ProgressLine, _Above
 
 class Own(scrapy.Spider):
     name = "own"
 
     async def start(self):
         if hasattr(self, "broken"):
-            Pace.of = None
+            ProgressLine._line = None
             while isinstance(sys.stderr, _Above):
                 await asyncio.sleep(0.05)
         yield scrapy.Request(self.site)

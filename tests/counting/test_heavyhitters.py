@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler_dedup.counting.heavyhitters import HeavyHitters
+
+
+def counting(capacity: int) -> HeavyHitters[object, list[object]]:
+    return HeavyHitters(capacity, list)
+
+
+@given(st.lists(st.integers(0, 12)), st.integers(1, 6))
+def test_no_key_is_said_to_have_come_more_often_than_it_did(keys: list[int], capacity: int) -> None:
+    hitters = counting(capacity)
+    for key in keys:
+        hitters.add(key)
+    truth = Counter(keys)
+    counts = {key: count for key, count, _ in hitters.top(100)}
+    assert len(counts) == len(hitters) == min(capacity, len(truth))
+    assert hitters.has_forgotten is (len(truth) > capacity)
+    for key, count in truth.items():
+        assert count - len(keys) / capacity <= counts.get(key, 0) <= count
+        assert key in counts or count <= len(keys) / capacity
+
+
+@given(st.lists(st.integers(0, 5)))
+def test_while_there_are_counters_enough_the_count_is_exact_and_in_order(keys: list[int]) -> None:
+    hitters = counting(6)
+    for key in keys:
+        hitters.add(key)
+    expected = sorted(Counter(keys).items(), key=lambda item: (-item[1], item[0]))
+    assert [(key, count) for key, count, _ in hitters.top(6)] == expected
+    assert [(key, count) for key, count, _ in hitters.top(2)] == expected[:2]
+
+
+@given(st.lists(st.integers(0, 9)), st.integers(1, 5))
+def test_a_value_belongs_to_its_key_and_begins_anew_with_it(keys: list[int], capacity: int) -> None:
+    hitters = counting(capacity)
+    for key in keys:
+        hitters.add(key).append(key)
+        assert hitters.get(key) is not None
+    for hitter, count, value in hitters.top(10):
+        assert value == [hitter] * count
+        assert hitters.get(hitter) is value
+    assert hitters.get("none") is None
+
+
+def test_counting_is_bounded_and_keeps_what_is_heavy() -> None:
+    hitters = counting(200)
+    for number in range(10_000):
+        hitters.add(f"light {number}")
+        if number % 3 == 0:
+            hitters.add(f"heavy {number % 5}")
+    assert len(hitters) == 200
+    assert hitters.has_forgotten
+    assert [(key, count) for key, count, _ in hitters.top(5)] == [
+        (f"heavy {number}", sum(other % 5 == number for other in range(0, 10_000, 3))) for number in (0, 1, 3, 4, 2)
+    ]
+
+
+def test_the_smallest_counter_is_the_one_that_is_taken_over() -> None:
+    source, hitters, counts = random.Random(4), counting(20), Counter[int]()
+    for _ in range(3_000):
+        key = min(int(source.expovariate(0.05)), 60)
+        hitters.add(key)
+        if key not in counts and len(counts) == 20:
+            smallest = min(counts.values())
+            losers = [other for other, count in counts.items() if count == smallest]
+            (loser,) = (other for other in losers if hitters.get(other) is None)
+            counts[key] = counts.pop(loser)
+        counts[key] += 1
+    assert {key for key, _, _ in hitters.top(20)} == counts.keys()

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from crawler_dedup.counting.pace import Pace
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    yield now
+    monkeypatch.undo()
+
+
+def test_without_a_window_the_pace_is_that_since_the_last_update(clock: list[float]) -> None:
+    measured = Pace()
+    clock[0] += 30
+    assert measured.update(10) == 20
+    clock[0] += 60
+    assert measured.update(15) == 5
+    clock[0] += 1
+    assert measured.update(15) == 0
+
+
+def test_with_a_window_it_is_that_of_the_last_seconds(clock: list[float]) -> None:
+    measured = Pace(window=60)
+    clock[0] += 30
+    assert measured.update(30) == 60
+    clock[0] += 30
+    assert measured.update(30) == 30
+    clock[0] += 30
+    assert measured.update(60) == 30  # the first half minute is left out
+    clock[0] += 120
+    assert measured.update(60) == 0
+
+
+def test_no_time_at_all_is_no_error(clock: list[float]) -> None:
+    assert Pace().update(0) == 0
+    assert Pace(window=60).update(1) == 60_000
