@@ -36,7 +36,7 @@ def report(
 
         place = place_of(index, journal, settings)
         with closing(open_pages(place.directory)) as pages:
-            figures = report.gather(pages, place.journals, run, start("index", len(pages)), start("journal", None))
-        content = report.render(figures, place.config, datetime.now(timezone.utc)).encode()
+            data = report.collect(pages, place.journals, run, start("index", len(pages)), start("journal", None))
+        content = report.render(data, place.config, datetime.now(timezone.utc)).encode()
         output.write_bytes(content)
     typer.echo(f"{output}: {decimal(len(content))}.")

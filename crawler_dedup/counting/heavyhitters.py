@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -68,6 +68,10 @@ class HeavyHitters(Generic[_Key, _Value]):
         """
         hitters = ((key, held.count - held.inherited, held.value) for key, held in self._counters.items())
         return heapq.nsmallest(number, hitters, key=lambda hitter: (-hitter[1], hitter[0]))
+
+    def values(self) -> Iterator[_Value]:
+        """Yield the values of all keys that have a counter."""
+        return (counter.value for counter in self._counters.values())
 
     def __len__(self) -> int:
         """Return how many keys have a counter."""

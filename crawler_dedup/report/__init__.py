@@ -1,7 +1,7 @@
-"""What the filter did, as one page of HTML: gathered from an index and its journals, drawn, laid out."""
+"""What the filter did, as one HTML file: collected from an index and its journals, drawn, laid out."""
 
-from crawler_dedup.report.figures import Figures
-from crawler_dedup.report.gathering import gather
-from crawler_dedup.report.page import render
+from crawler_dedup.report.collector import collect
+from crawler_dedup.report.data import ReportData
+from crawler_dedup.report.rendering import render
 
-__all__ = ["Figures", "gather", "render"]
+__all__ = ["ReportData", "collect", "render"]

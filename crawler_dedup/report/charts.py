@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from crawler_dedup.hamming import BITS
-from crawler_dedup.report.figures import Bucket, Spread
-from crawler_dedup.report.spread import INTERVALS, expected_leading
+from crawler_dedup.report.data import Period, SignatureDistribution
+from crawler_dedup.report.signatures import INTERVALS, expected_first_different_bits
 
 _SIZE = (380, 205)  # CSS pixels: as wide as a telephone, or a third of a screen
 
@@ -63,12 +63,13 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing, and its figures as a table.
+    """A chart, and its numbers as a table.
 
     Attributes:
-        title: of the chart.
-        svg: an element for a page of HTML.
-        heads: of the columns of *rows*.
+        title: the title of the chart.
+        svg: an element for an HTML file.
+        heads: the heads of the columns of *rows*.
+        rows: the rows of the table.
     """
 
     title: str
@@ -77,31 +78,35 @@ class Chart:
     rows: Sequence[Sequence[str]]
 
 
-def over_time(seconds: int, buckets: Sequence[Bucket]) -> Chart:
-    """Kept pages and duplicates, stacked; each of *buckets* is *seconds* long."""
-    kept, duplicates = [one.kept for one in buckets], [one.duplicates for one in buckets]
-    labels = [_tick(one.start, seconds) for one in buckets]
+def draw_timeline(seconds: int, periods: Sequence[Period]) -> Chart:
+    """Draw kept pages and duplicates over time, stacked; each of *periods* is *seconds* long."""
+    kept, duplicates = [period.kept for period in periods], [period.duplicates for period in periods]
+    labels = [_tick(period.start, seconds) for period in periods]
 
     def draw(axes: Axes) -> None:
-        places = range(len(buckets))
+        places = range(len(periods))
         axes.bar(places, kept, 0.84, color=_KEPT)
         axes.bar(places, duplicates, 0.84, bottom=kept, color=_DUPLICATES)
-        shown = [round(share * (len(buckets) - 1)) for share in ((0, 1 / 3, 2 / 3, 1) if len(buckets) > 3 else (0, 1))]
+        shown = [round(share * (len(periods) - 1)) for share in ((0, 1 / 3, 2 / 3, 1) if len(periods) > 3 else (0, 1))]
         axes.set_xticks(shown, [labels[at] for at in shown])
-        axes.set_xlim(-0.7 - (len(buckets) < 4), len(buckets) - 0.3 + (len(buckets) < 4))
+        axes.set_xlim(-0.7 - (len(periods) < 4), len(periods) - 0.3 + (len(periods) < 4))
         axes.set_ylabel("pages")
 
-    busiest = max(range(len(buckets)), key=lambda at: kept[at] + duplicates[at])
+    busiest = max(range(len(periods)), key=lambda at: kept[at] + duplicates[at])
     label = (
         f"{sum(kept):,} kept pages and {sum(duplicates):,} duplicates over time; most at a time, {kept[busiest]:,} and"
-        f" {duplicates[busiest]:,}, from {_when(buckets[busiest].start)} on."
+        f" {duplicates[busiest]:,}, from {_when(periods[busiest].start)} on."
     )
-    rows = [(_when(one.start), f"{one.kept:,}", f"{one.duplicates:,}") for one in buckets if one.kept or one.duplicates]
+    rows = [
+        (_when(period.start), f"{period.kept:,}", f"{period.duplicates:,}")
+        for period in periods
+        if period.kept or period.duplicates
+    ]
     return _chart("Pages over time", label, draw, ("from", "kept", "duplicates"), rows)
 
 
-def distances(counts: Mapping[int, int], limit: int) -> Chart:
-    """Duplicates by the distance of their signatures."""
+def draw_distances(counts: Mapping[int, int], limit: int) -> Chart:
+    """Draw the duplicates by the distance of their signatures."""
     last = max(limit, *(distance for distance in counts if distance <= BITS))
     numbers = [counts.get(distance, 0) for distance in range(last + 1)]
 
@@ -121,8 +126,8 @@ def distances(counts: Mapping[int, int], limit: int) -> Chart:
     )
 
 
-def shares(title: str, percents: Mapping[int, int], limit: float | None) -> Chart:
-    """Duplicates by a share that was counted in per cent; *limit* is the least one that the rules ask for."""
+def draw_shares(title: str, percents: Mapping[int, int], limit: float | None) -> Chart:
+    """Draw the duplicates by a share that was counted in per cent; *limit* is the least one that the rules ask for."""
     least = min(90, *percents, 100 if limit is None else math.floor(limit * 100))
     width = 1 if least >= 80 else 2 if least >= 60 else 5
     first = least // width * width
@@ -144,9 +149,9 @@ def shares(title: str, percents: Mapping[int, int], limit: float | None) -> Char
     return _chart(title, label, draw, ("share", "duplicates"), rows)
 
 
-def nearest(spread: Spread, limit: int) -> Chart:
-    """How far each kept text is from the nearest other one."""
-    numbers = list(spread.nearest)
+def draw_nearest(distribution: SignatureDistribution, limit: int) -> Chart:
+    """Draw how far each kept text is from the nearest other one."""
+    numbers = list(distribution.nearest)
     last = max(limit + 4, *(at for at, number in enumerate(numbers) if number))
 
     def draw(axes: Axes) -> None:
@@ -157,7 +162,7 @@ def nearest(spread: Spread, limit: int) -> Chart:
         axes.set_ylabel("kept pages")
 
     within = sum(numbers[: limit + 1])
-    label = f"{within:,} of {spread.asked:,} kept pages have another kept one within {limit} bits."
+    label = f"{within:,} of {distribution.compared:,} kept pages have another kept one within {limit} bits."
     return _chart(
         "Distance of a kept page from the nearest other one",
         label,
@@ -167,10 +172,10 @@ def nearest(spread: Spread, limit: int) -> Chart:
     )
 
 
-def intervals(spread: Spread) -> Chart:
-    """Signatures in equal parts of the space, with what an even spread would give."""
-    numbers = list(spread.intervals)
-    even = spread.drawn / INTERVALS
+def draw_intervals(distribution: SignatureDistribution) -> Chart:
+    """Draw the signatures in equal parts of their space, with what an even distribution would give."""
+    numbers = list(distribution.intervals)
+    even = distribution.sampled / INTERVALS
     low, high = max(0.0, even - 2 * math.sqrt(even)), even + 2 * math.sqrt(even)
 
     def draw(axes: Axes) -> None:
@@ -189,10 +194,10 @@ def intervals(spread: Spread) -> Chart:
     return _chart("Signatures in 128 equal parts of their space", label, draw, ("parts", "kept pages"), rows)
 
 
-def leading(spread: Spread) -> Chart:
-    """The first bit in which neighbours in sorted order differ, with what random signatures would give."""
-    numbers = list(spread.leading)
-    expected = expected_leading(spread.drawn)
+def draw_first_different_bits(distribution: SignatureDistribution) -> Chart:
+    """Draw the first bit in which neighbours in sorted order differ, with what random signatures would give."""
+    numbers = list(distribution.first_different_bits)
+    expected = expected_first_different_bits(distribution.sampled)
     last = max(8, *(at for at in range(BITS) if numbers[at] or expected[at] >= 0.5))
 
     def draw(axes: Axes) -> None:
@@ -235,7 +240,7 @@ def _chart(
 
 
 def _inline(drawn: str, label: str) -> Markup:
-    """The ``<svg>`` element of a file that matplotlib wrote, for a page of HTML."""
+    """Return the ``<svg>`` element of a file that matplotlib wrote, for an HTML file."""
     drawn = drawn[drawn.index("<svg") :]
     drawn = re.sub(r"<svg [^>]*>", "", drawn, count=1)
     drawn = re.sub(
@@ -269,7 +274,7 @@ def _when(seconds: int) -> str:
 
 
 def _tick(seconds: int, width: int) -> str:
-    """A time in UTC, as exact as a bucket of *width* seconds needs it."""
+    """Return a time in UTC, as exact as a period of *width* seconds needs it."""
     at = datetime.fromtimestamp(seconds, timezone.utc)
     if width < 3_600:
         return at.strftime("%H:%M" if width >= 60 else "%H:%M:%S")

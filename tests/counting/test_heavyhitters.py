@@ -46,6 +46,7 @@ def test_a_value_belongs_to_its_key_and_begins_anew_with_it(keys: list[int], cap
     for hitter, count, value in hitters.top(10):
         assert value == [hitter] * count
         assert hitters.get(hitter) is value
+    assert sorted(hitters.values()) == sorted(value for _, _, value in hitters.top(10))
     assert hitters.get("none") is None
 
 

@@ -27,11 +27,10 @@ from crawler_dedup.index.store import Store
 from crawler_dedup.journal.entry import Entry, Event, entry_of
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.writer import JournalWriter
-from crawler_dedup.report import Figures, gather, render
-from crawler_dedup.report.figures import Bucket, Count, Pages
-from crawler_dedup.report.heaviest import Heaviest
-from crawler_dedup.report.page import plain
-from crawler_dedup.report.spread import Signatures, expected_leading
+from crawler_dedup.report import ReportData, collect, render
+from crawler_dedup.report.data import PageCounts, Period
+from crawler_dedup.report.rendering import plain
+from crawler_dedup.report.signatures import SignatureSample, expected_first_different_bits
 from crawler_dedup.report.timeline import Timeline
 from crawler_dedup.signedpage import Kind
 from tests.support.crawling import article
@@ -88,9 +87,9 @@ def write_journal(directory: Path, entries: Iterable[Entry], name: str = "journa
     return directory / name
 
 
-def gathered(directory: Path, run: str = "") -> Figures:
+def gathered(directory: Path, run: str = "") -> ReportData:
     with closing(open_pages(directory)) as pages:
-        return gather(pages, Journals.beside(directory, CONFIG.journal), run)
+        return collect(pages, Journals.beside(directory, CONFIG.journal), run)
 
 
 def page_of(directory: Path, config: Config = CONFIG) -> str:
@@ -164,16 +163,16 @@ def test_a_crawl_is_counted_as_its_decisions_say(tmp_path: Path) -> None:
     journal.close()
     assert verdicts == {Verdict.NEW: 5, Verdict.DUPLICATE: 5, Verdict.UNCHANGED: 3, Verdict.UNCHECKED: 1}
     found = gathered(directory)
-    assert found.total == Pages(kept=5, dropped=5, unchanged=3, unchecked=1)
+    assert found.total == PageCounts(kept=5, dropped=5, unchanged=3, unchecked=1)
     assert dict(found.hosts) == {
-        "a.org": Pages(kept=5, dropped=1, unchanged=3, unchecked=1),
-        "b.org": Pages(dropped=4),
+        "a.org": PageCounts(kept=5, dropped=1, unchanged=3, unchecked=1),
+        "b.org": PageCounts(dropped=4),
     }
     assert dict(found.groups).keys() == {"http://a.org/0"}  # the others have one
     ((_, group),) = found.groups
-    assert (group.number, group.is_kept, group.examples) == (2, True, ["http://b.org/0", "http://a.org/again"])
+    assert (group.size, group.is_kept, group.examples) == (2, True, ["http://b.org/0", "http://a.org/again"])
     assert (found.group_count, found.several_count) == (4, 1)
-    (pair,) = found.pairs
+    (pair,) = found.host_pairs
     assert (pair.first, pair.second, pair.by_second, pair.by_first) == ("a.org", "b.org", 0, 4)
     assert (pair.share_of_first, pair.share_of_second) == (0, 1)
     assert (pair.example_of_first, pair.example_of_second) == ("", "http://b.org/0")
@@ -218,7 +217,7 @@ def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
         kept = [one for one in records if run in ("", f"{one.run:08x}")]
         duplicates = [one for one in noted if one.event in ("drop", "mark")]
         events_of = Counter(one.event for one in noted)
-        assert found.total == Pages(
+        assert found.total == PageCounts(
             len(kept), events_of["drop"], events_of["mark"], events_of["unchanged"], events_of["unchecked"]
         )
         assert found.dropped.bytes == sum(one.bytes for one in noted if one.event == "drop")
@@ -229,30 +228,30 @@ def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
         assert dict(found.reasons) == Counter(one.reason for one in noted if one.event == "unchecked")
         by_host = Counter(urlsplit(one.url).netloc for one in noted)
         by_host.update(urlsplit(one.page.url).netloc for one in kept)
-        assert [pages.number for _, pages in found.hosts] == [number for _, number in by_host.most_common(25)]
-        assert all(pages.number == by_host[host] for host, pages in found.hosts)
+        assert [pages.checked for _, pages in found.hosts] == [number for _, number in by_host.most_common(25)]
+        assert all(pages.checked == by_host[host] for host, pages in found.hosts)
         assert (found.host_count, found.is_cut) == (40, False)
         assert sum((pages for _, pages in found.hosts), found.other_hosts) == found.total
-        assert sum(one.duplicates for one in found.buckets) == len(duplicates)
-        assert sum(one.kept for one in found.buckets) == len(kept)
+        assert sum(one.duplicates for one in found.periods) == len(duplicates)
+        assert sum(one.kept for one in found.periods) == len(kept)
         swallowed = Counter(one.kept_url for one in duplicates)
-        assert [group.number for _, group in found.groups] == [number for _, number in swallowed.most_common(20)]
+        assert [group.size for _, group in found.groups] == [number for _, number in swallowed.most_common(20)]
         between = Counter((urlsplit(one.url).netloc, urlsplit(one.kept_url).netloc) for one in duplicates)
-        for pair in found.pairs:
+        for pair in found.host_pairs:
             assert pair.by_second == between[pair.first, pair.second]
             assert pair.by_first == between[pair.second, pair.first]
             assert pair.share_of_first == pair.by_second / by_host[pair.first]
             assert (urlsplit(pair.example_of_first).netloc == pair.first) == bool(pair.by_second)
         assert {number for number, _ in found.runs} == ({run} if run else {f"{RUN:08x}", f"{OTHER_RUN:08x}"})
-        assert sum((one.pages for _, one in found.runs), Pages()) == found.total
+        assert sum((one.pages for _, one in found.runs), PageCounts()) == found.total
 
 
 def test_how_signatures_lie_is_what_a_plain_count_says() -> None:
     kept = [record(number, one, scope="ab"[number % 2]).page for number, one in enumerate(clusters(2, 400))]
-    signatures = Signatures()
+    signatures = SignatureSample()
     for at in range(0, 400, 150):
         signatures.add(kept[at : at + 150])
-    found = signatures.spread()
+    found = signatures.distribution()
     assert found is not None
     nearest = [
         min(distance(one.signature, other.signature) for other in kept if other is not one and other.scope == one.scope)
@@ -261,23 +260,25 @@ def test_how_signatures_lie_is_what_a_plain_count_says() -> None:
     assert list(found.nearest) == [nearest.count(bits) for bits in range(65)]
     in_order = sorted(one.signature for one in kept)
     differing = [one ^ other for one, other in pairwise(in_order)]
-    assert list(found.leading) == [sum(64 - one.bit_length() == bit for one in differing if one) for bit in range(64)]
+    assert list(found.first_different_bits) == [
+        sum(64 - one.bit_length() == bit for one in differing if one) for bit in range(64)
+    ]
     assert found.equal == differing.count(0) > 0
     assert list(found.intervals) == [sum(one >> 57 == part for one in in_order) for part in range(128)]
-    assert (found.kept, found.drawn, found.asked) == (400, 400, 400)
+    assert (found.kept, found.sampled, found.compared) == (400, 400, 400)
 
 
 def test_of_too_many_signatures_each_is_drawn_as_likely() -> None:
     pages = [record(0, one).page for one in range(100)]
     drawn: Counter[int] = Counter()
-    signatures = Signatures(held=50)
+    signatures = SignatureSample(limit=50)
     for _ in range(400):
         signatures.add(pages)
-    found = signatures.spread()
+    found = signatures.distribution()
     assert found is not None
-    assert (found.kept, found.drawn, sum(found.nearest)) == (40_000, 50, 50)
+    assert (found.kept, found.sampled, sum(found.nearest)) == (40_000, 50, 50)
     for seed in range(300):
-        signatures = Signatures(held=20)
+        signatures = SignatureSample(limit=20)
         signatures._source = np.random.default_rng(seed)
         for at in range(0, 100, 30):
             signatures.add(pages[at : at + 30])
@@ -294,22 +295,9 @@ def test_the_line_for_random_signatures_is_what_random_signatures_give(number: i
         drawn = np.sort(source.integers(0, 1 << 64, number, dtype=np.uint64))
         for one in (drawn[1:] ^ drawn[:-1]).tolist():
             found[64 - one.bit_length()] += 1 / rounds
-    expected = expected_leading(number)
+    expected = expected_first_different_bits(number)
     assert abs(expected.sum() - (number - 1)) < 0.01
     assert np.abs(found - expected).max() < 4 * (number / rounds) ** 0.5
-
-
-def test_counting_is_bounded_and_keeps_what_is_heavy() -> None:
-    counts: Heaviest[str, Count] = Heaviest(Count, limit=100)
-    for number in range(10_000):
-        counts.of(f"light {number}").number += 1
-        if number % 3 == 0:
-            counts.of(f"heavy {number % 5}").number += 1
-    assert len(counts) <= 200
-    assert counts.has_forgotten
-    assert [(key, count.number) for key, count in counts.top(5)] == [
-        (f"heavy {number}", sum(one % 5 == number for one in range(0, 10_000, 3))) for number in (0, 1, 3, 4, 2)
-    ]
 
 
 @pytest.mark.parametrize("span", [0, 40, 3_000, 90_000, 40_000_000, 1_000_000_000])
@@ -319,7 +307,7 @@ def test_time_is_cut_into_as_many_parts_as_a_chart_takes(span: int) -> None:
     times = [first, first + span, *(first + source.randint(0, span) for _ in range(10_000))]
     for number, time in enumerate(times):
         timeline.add(time, kept=number % 2, duplicates=1)
-    width, buckets = timeline.shown()
+    width, buckets = timeline.periods()
     assert sum(one.duplicates for one in buckets) == len(times)
     assert sum(one.kept for one in buckets) == len(times) // 2
     assert [one.start for one in buckets] == list(range(buckets[0].start, buckets[-1].start + 1, width))
@@ -333,16 +321,16 @@ def test_times_that_cannot_be_are_left_out() -> None:
     timeline = Timeline()
     for time in (-5.0, 0.0, 1e9 - 1e8, 1e18, float("inf"), float("nan")):
         timeline.add(time, kept=1)
-    assert timeline.shown()[1] == []
+    assert timeline.periods()[1] == []
     timeline.add(1e9, kept=1)
-    assert timeline.shown()[1] == [Bucket(1_000_000_000, 1, 0)]
+    assert timeline.periods()[1] == [Period(1_000_000_000, 1, 0)]
 
 
 def test_an_unchanged_page_that_was_dropped_is_no_duplicate(tmp_path: Path) -> None:
     directory = make_index(tmp_path / "index", [record(1, 1)])
     write_journal(directory, [entry(1, "unchanged_dropped", url="http://a.org/1", kept_url="http://a.org/1"), entry(2)])
     found = gathered(directory)
-    assert found.total == Pages(kept=1, dropped=1, unchanged=1)
+    assert found.total == PageCounts(kept=1, dropped=1, unchanged=1)
     assert found.dropped.bytes == 2000
 
 
@@ -411,9 +399,9 @@ def test_charts_say_what_they_show_take_the_colours_of_the_page_and_have_ids_of_
     assert all(one.get("role") == "img" for one in drawings)
     labels = [one.get("aria-label") or "" for one in drawings]
     assert all(re.search(r"\d", label) for label in labels)
-    spread = gathered(full).spread
-    assert spread is not None
-    assert labels[2] == f"{sum(spread.nearest[:8])} of 300 kept pages have another kept one within 7 bits."
+    distribution = gathered(full).distribution
+    assert distribution is not None
+    assert labels[2] == f"{sum(distribution.nearest[:8])} of 300 kept pages have another kept one within 7 bits."
     ids = [str(one) for one in root.xpath("//@id")]
     assert len(ids) == len(set(ids))
     assert set(re.findall(r"#[0-9a-f]{6}\b", full_page)) <= set(re.findall(r"--[\w-]+: (#[0-9a-f]{6});", full_page))

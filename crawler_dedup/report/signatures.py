@@ -1,4 +1,4 @@
-"""How the signatures of kept texts lie in their space: near each other, evenly, or in heaps."""
+"""How the signatures of kept texts lie in their space: near each other, evenly, or in clusters."""
 
 from __future__ import annotations
 
@@ -9,22 +9,26 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.hamming import BITS, Numbers
-from crawler_dedup.report.figures import Spread
+from crawler_dedup.report.data import SignatureDistribution
 from crawler_dedup.signedpage import SignedPage
 
 INTERVALS = 128
 """As in figure 2 of Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007."""
 
-_HELD = 2_000_000
-_ASKED = 10_000
-_COMPARISONS = 2_000_000_000  # a few seconds
+_SAMPLED = 2_000_000
+_COMPARED = 10_000
+_MAX_COMPARISONS = 2_000_000_000  # a few seconds
 
 
-class Signatures:
-    """The signatures of texts with their scopes: all, or of very many *held*, each as likely as any other."""
+class SignatureSample:
+    """The signatures of texts with their scopes: all of them, or of very many a random sample.
 
-    def __init__(self, held: int = _HELD) -> None:
-        self._limit = held
+    Args:
+        limit: the size of the sample.
+    """
+
+    def __init__(self, limit: int = _SAMPLED) -> None:
+        self._limit = limit
         self._seen = 0
         self._source = np.random.default_rng(0)  # the same index, the same figures
         # 8 bytes each; grown by doubling
@@ -32,36 +36,36 @@ class Signatures:
         self._scopes: Numbers = np.empty(1024, dtype=np.uint64)
 
     def add(self, pages: Sequence[SignedPage]) -> None:
-        """Hold *pages*."""
+        """Add the signatures of *pages*."""
         signatures = np.array([page.signature for page in pages], dtype=np.uint64)
         scopes = np.array([_scope(page) for page in pages], dtype=np.uint64)
         numbers = np.arange(self._seen, self._seen + len(pages))
         places = numbers.copy()
         late = numbers >= self._limit
         places[late] = self._source.integers(0, numbers[late] + 1)  # algorithm R (Vitter 1985, section 2)
-        held = places < self._limit
+        in_sample = places < self._limit
         self._make_room(min(self._seen + len(pages), self._limit))
-        self._signatures[places[held]] = signatures[held]
-        self._scopes[places[held]] = scopes[held]
+        self._signatures[places[in_sample]] = signatures[in_sample]
+        self._scopes[places[in_sample]] = scopes[in_sample]
         self._seen += len(pages)
 
-    def spread(self) -> Spread | None:
-        """How they lie; ``None`` if there is none."""
+    def distribution(self) -> SignatureDistribution | None:
+        """Return how the signatures lie; ``None`` if there is none."""
         if not self._seen:
             return None
-        drawn = min(self._seen, self._limit)
-        order = np.lexsort((self._signatures[:drawn], self._scopes[:drawn]))
-        signatures, scopes = self._signatures[:drawn][order], self._scopes[:drawn][order]
+        sampled = min(self._seen, self._limit)
+        order = np.lexsort((self._signatures[:sampled], self._scopes[:sampled]))
+        signatures, scopes = self._signatures[:sampled][order], self._scopes[:sampled][order]
         nearest = self._nearest(signatures, scopes)
         in_order = np.sort(signatures)
-        leading, equal = _leading(in_order)
-        return Spread(
+        first_different_bits, equal = _first_different_bits(in_order)
+        return SignatureDistribution(
             kept=self._seen,
-            drawn=drawn,
+            sampled=sampled,
             nearest=np.bincount(nearest, minlength=BITS + 1).tolist(),
-            asked=len(nearest),
+            compared=len(nearest),
             intervals=np.bincount(_interval(in_order), minlength=INTERVALS).tolist(),
-            leading=leading,
+            first_different_bits=first_different_bits,
             equal=equal,
         )
 
@@ -72,26 +76,26 @@ class Signatures:
             self._scopes = np.resize(self._scopes, wanted)
 
     def _nearest(self, signatures: Numbers, scopes: Numbers) -> NDArray[np.int64]:
-        """The distance to the nearest other signature of the scope, of some; those that are alone are left out.
+        """Return the distance of some signatures to the nearest other one of their scope, if there is another.
 
         Args:
             signatures: shape (n,), together with *scopes* sorted by scope.
         """
-        asked = min(_ASKED, len(signatures), max(1, _COMPARISONS // max(1, len(signatures))))
-        chosen = np.sort(self._source.choice(len(signatures), asked, replace=False))
+        number = min(_COMPARED, len(signatures), max(1, _MAX_COMPARISONS // max(1, len(signatures))))
+        chosen = np.sort(self._source.choice(len(signatures), number, replace=False))
         first = np.searchsorted(scopes, scopes[chosen], "left")
         last = np.searchsorted(scopes, scopes[chosen], "right")
-        found = []
+        nearest = []
         for at, low, high in zip(chosen.tolist(), first.tolist(), last.tolist(), strict=True):
             if high - low > 1:
                 distances = np.bitwise_count(signatures[low:high] ^ signatures[at])
                 distances[at - low] = BITS
-                found.append(int(distances.min()))
-        return np.array(found, dtype=np.int64)
+                nearest.append(int(distances.min()))
+        return np.array(nearest, dtype=np.int64)
 
 
-def expected_leading(number: int) -> NDArray[np.float64]:
-    """What :attr:`Spread.leading` would be on average for *number* random signatures, shape (64,).
+def expected_first_different_bits(number: int) -> NDArray[np.float64]:
+    """Return what ``first_different_bits`` would be on average for *number* random signatures, shape (64,).
 
     A bit is the first to differ between two neighbours when both halves of a part of the space that agrees in the bits
     before it have a signature.
@@ -103,7 +107,7 @@ def expected_leading(number: int) -> NDArray[np.float64]:
     return np.multiply(parts, np.where(number * half < 1e-4, few, exact), dtype=np.float64)
 
 
-def _leading(in_order: Numbers) -> tuple[list[int], int]:
+def _first_different_bits(in_order: Numbers) -> tuple[list[int], int]:
     differing = in_order[1:] ^ in_order[:-1]
     unequal = differing[differing > 0]
     # Halves of 32 bits are exact as float64, of which frexp tells the leading bit.

@@ -1,4 +1,4 @@
-"""Figures laid out as one file of HTML that needs nothing else. What comes from pages is hostile."""
+"""Lay out a report as one HTML file that needs no other. What comes from pages is hostile."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from rich.filesize import decimal
 from crawler_dedup.config import Config
 from crawler_dedup.report import charts
 from crawler_dedup.report.charts import Chart
-from crawler_dedup.report.figures import Figures
+from crawler_dedup.report.data import ReportData
 from crawler_dedup.signing.schemes import SimHash
 
-_LONGEST_SHOWN = 160
-_LONGEST_LINK = 2_000
+_MAX_CHARS = 160
+_MAX_LINK = 2_000
 _JOINERS = "\u200c\u200d"  # words of several scripts need them, and they turn nothing round
 _LIMITS = ("max_distance", "min_resemblance", "min_coverage", "max_duplicates")
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 _ADDRESS = re.compile(r"https?://[!-~\xa1-\U0010ffff]+", re.IGNORECASE)
 
 
-def render(figures: Figures, config: Config, made: datetime) -> str:
-    """The page.
+def render(data: ReportData, config: Config, made: datetime) -> str:
+    """Lay out the report.
 
     Args:
         config: the limits that are drawn in.
@@ -43,29 +43,30 @@ def render(figures: Figures, config: Config, made: datetime) -> str:
     environment.filters.update(
         count="{:,}".format, short=_short, percent=_percent, bytes=decimal, between=_between, plain=plain, link=_link
     )
-    return environment.get_template("page.html.jinja").render(
-        f=figures,
+    return environment.get_template("report.html.jinja").render(
+        data=data,
         config=config,
         made=made.strftime("%Y-%m-%d %H:%M UTC"),
-        over_time=charts.over_time(figures.bucket_seconds, figures.buckets) if figures.buckets else None,
-        bar_length=_length(figures.bucket_seconds),
+        timeline=charts.draw_timeline(data.period_seconds, data.periods) if data.periods else None,
+        bar_length=_length(data.period_seconds),
         limits=_LIMITS,
-        nearness=list(_nearness(figures, config)),
-        spread=list(_spread(figures)),
-        within=sum(figures.spread.nearest[: config.max_distance + 1]) if figures.spread else 0,
+        limit_charts=list(_draw_limits(data, config)),
+        signature_charts=list(_draw_signatures(data)),
+        within=sum(data.distribution.nearest[: config.max_distance + 1]) if data.distribution else 0,
     )
 
 
-def plain(text: str, longest: int = _LONGEST_SHOWN) -> str:
-    """*text* without what is invisible, steers, or turns the direction of writing, and not too long."""
-    shown = "".join(one if one.isprintable() or one in _JOINERS else "\ufffd" for one in " ".join(text.split()))
+def plain(text: str, longest: int = _MAX_CHARS) -> str:
+    """Return *text* without what is invisible, steers, or turns the direction of writing, and not too long."""
+    words = " ".join(text.split())
+    shown = "".join(letter if letter.isprintable() or letter in _JOINERS else "\ufffd" for letter in words)
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
 def _link(url: str) -> Markup:
-    """An address, as a link if it leads to the web."""
+    """Return an address, as a link if it leads to the web."""
     shown = Markup("<bdi>{}</bdi>").format(plain(url) or "(no address)")
-    if len(url) > _LONGEST_LINK or not _ADDRESS.fullmatch(url) or plain(url, len(url)) != url or not _has_host(url):
+    if len(url) > _MAX_LINK or not _ADDRESS.fullmatch(url) or plain(url, len(url)) != url or not _has_host(url):
         return shown
     return Markup('<a href="{}" rel="noreferrer noopener nofollow">{}</a>').format(url, shown)
 
@@ -86,7 +87,7 @@ def _percent(share: float) -> str:
 
 
 def _between(times: tuple[float, float]) -> str:
-    """Two times in seconds since 1970, without what the second has in common with the first."""
+    """Return two times in seconds since 1970 in words, the second without the day if that is the same."""
     try:
         first, last = (datetime.fromtimestamp(seconds, timezone.utc) for seconds in times)
     except (ValueError, OverflowError, OSError):  # an imported record may say anything
@@ -100,26 +101,27 @@ def _between(times: tuple[float, float]) -> str:
 
 
 def _length(seconds: int) -> str:
-    """Of an interval, in the largest unit that it is a multiple of."""
+    """Return a length of time in words, in the largest unit that it is a multiple of."""
     unit, name = next((unit, name) for unit, name in _UNITS if seconds % unit == 0)
     return f"{seconds // unit} {name}{'s' if seconds > unit else ''}"
 
 
-def _nearness(figures: Figures, config: Config) -> Iterator[Chart]:
-    """How near each other pages are: duplicates to what is kept, and that among itself."""
-    simhash = figures.index.scheme == SimHash.name
-    if figures.distances:
-        yield charts.distances(figures.distances, config.max_distance)
-    if figures.spread and figures.spread.asked:
-        yield charts.nearest(figures.spread, config.max_distance)
-    if figures.resemblances:
-        yield charts.shares("Resemblance", figures.resemblances, config.min_resemblance if simhash else None)
-    if figures.coverages:
-        yield charts.shares("Coverage", figures.coverages, config.min_coverage if simhash else None)
+def _draw_limits(data: ReportData, config: Config) -> Iterator[Chart]:
+    """Draw how near to the limits pages are: duplicates to kept pages, and kept pages to each other."""
+    is_simhash = data.index.scheme == SimHash.name
+    if data.distances:
+        yield charts.draw_distances(data.distances, config.max_distance)
+    if data.distribution and data.distribution.compared:
+        yield charts.draw_nearest(data.distribution, config.max_distance)
+    if data.resemblances:
+        yield charts.draw_shares("Resemblance", data.resemblances, config.min_resemblance if is_simhash else None)
+    if data.coverages:
+        yield charts.draw_shares("Coverage", data.coverages, config.min_coverage if is_simhash else None)
 
 
-def _spread(figures: Figures) -> Iterator[Chart]:
-    if figures.spread:
-        yield charts.intervals(figures.spread)
-        if figures.spread.drawn > 1:
-            yield charts.leading(figures.spread)
+def _draw_signatures(data: ReportData) -> Iterator[Chart]:
+    """Draw how signatures lie in their space."""
+    if data.distribution:
+        yield charts.draw_intervals(data.distribution)
+        if data.distribution.sampled > 1:
+            yield charts.draw_first_different_bits(data.distribution)

@@ -1,0 +1,257 @@
+"""Collect what a report shows from an index and its journals, each read once; memory does not grow with them."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from crawler_dedup.counting.heavyhitters import HeavyHitters
+from crawler_dedup.errors import DedupError
+from crawler_dedup.hamming import BITS
+from crawler_dedup.index.maintenance import measure
+from crawler_dedup.index.records import Record
+from crawler_dedup.index.store import Store
+from crawler_dedup.journal.entry import Entry, Event
+from crawler_dedup.journal.reader import Journals
+from crawler_dedup.report.data import (
+    CrossHostDuplicates,
+    DuplicateGroup,
+    HostPair,
+    IndexInfo,
+    PageCounts,
+    ReportData,
+    RunSummary,
+    Savings,
+    WatchdogCase,
+)
+from crawler_dedup.report.signatures import SignatureSample
+from crawler_dedup.report.timeline import Timeline
+from crawler_dedup.signedpage import Kind
+from crawler_dedup.signing.schemes import SimHash
+from crawler_dedup.system.callbacks import Advance, ignore_progress
+from crawler_dedup.urls import host_of
+
+HOSTS = 25
+"""Hosts that are shown by name."""
+SHOWN = 20
+"""Of everything else that is listed."""
+CASES = 10
+"""Cases of the watchdog that are shown."""
+EXAMPLES = 3
+"""Addresses that are shown of a group."""
+
+_COUNTERS = 100_000  # of hosts, groups and the like: up to so many are counted exactly
+_BLOCK = 10_000
+# What a page would have cost was saved, or would have been.
+_SAVING: dict[Event, str] = {"drop": "drop", "unchanged_dropped": "drop", "mark": "mark"}
+_SPIDERS = 5
+_STEP = 1_000
+
+
+def collect(
+    store: Store, journals: Journals, run: str = "", advance: Advance = ignore_progress, read: Advance = ignore_progress
+) -> ReportData:
+    """Read *journals* and then the index.
+
+    Args:
+        run: only what this run did, 8 hexadecimal digits. How signatures lie is reported of the whole index.
+        advance: called with numbers of records that were read.
+        read: called with numbers of entries that were read.
+
+    Raises:
+        DedupError: a journal cannot be read, or nothing is known of *run*.
+    """
+    index = IndexInfo(store.directory, store.header.spec, store.header.libraries, measure(store).disk_bytes)
+    collector = _Collector(index, run)
+    for number, entry in enumerate(journals.entries(), 1):
+        collector.add_entry(entry)
+        if number % _STEP == 0:
+            read(_STEP)
+    collector.choose_groups()
+    for block in store.records(_BLOCK):
+        collector.add_records(block)
+        advance(len(block))
+    if run and not collector.run_count:
+        raise DedupError(f"Nothing is known of a run {run}: `crawler-dedup index stats` names those of the index.")
+    return collector.data(journals)
+
+
+class _Collector:
+    """Counts journal entries, and then records of the index."""
+
+    def __init__(self, index: IndexInfo, run: str) -> None:
+        self._index = index
+        self._run = run
+        self._entries = 0
+        self._total = PageCounts()
+        self._open_claims = 0
+        self._saved = {"drop": Savings(), "mark": Savings()}
+        self._hosts: HeavyHitters[str, PageCounts] = HeavyHitters(_COUNTERS, PageCounts)
+        self._timeline = Timeline()
+        self._distances: Counter[int] = Counter()
+        self._resemblances: Counter[int] = Counter()
+        self._coverages: Counter[int] = Counter()
+        self._rules: HeavyHitters[str, None] = HeavyHitters(_COUNTERS, lambda: None)
+        self._reasons: HeavyHitters[str, None] = HeavyHitters(_COUNTERS, lambda: None)
+        self._groups: HeavyHitters[tuple[str, str], DuplicateGroup] = HeavyHitters(_COUNTERS, DuplicateGroup)
+        self._largest: dict[tuple[str, str], DuplicateGroup] = {}
+        self._cross_host: HeavyHitters[tuple[str, str], CrossHostDuplicates] = HeavyHitters(
+            _COUNTERS, CrossHostDuplicates
+        )
+        self._watchdog_cases: deque[WatchdogCase] = deque(maxlen=CASES)
+        self._watchdog_count = 0
+        self._runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
+        # Of other schemes signatures are hashes.
+        self._signatures = SignatureSample() if index.scheme == SimHash.name else None
+
+    @property
+    def run_count(self) -> int:
+        """How many runs are known."""
+        return len(self._runs)
+
+    # The journal
+
+    def add_entry(self, entry: Entry) -> None:
+        """Count a journal entry."""
+        self._entries += 1
+        if self._run and entry.run != self._run:
+            return
+        seconds = entry.seconds
+        run = self._runs.add(entry.run)
+        run.note_time(seconds)
+        if len(run.spiders) < _SPIDERS:
+            run.spiders.add(entry.spider)
+        if entry.event == "watchdog":
+            self._watchdog_cases.append(WatchdogCase(entry.time, entry.run, entry.kept_url, entry.url))
+            self._watchdog_count += 1
+            return
+        if entry.event == "released":
+            return
+        host = host_of(entry.url)
+        outcome = self._outcome(entry)
+        for pages in (self._total, run.pages, self._hosts.add(host)):
+            setattr(pages, outcome, getattr(pages, outcome) + 1)
+        if entry.event == "unchecked":
+            self._reasons.add(entry.reason)
+        if action := _SAVING.get(entry.event):
+            self._saved[action] = self._saved[action].plus(entry.bytes, entry.links)
+        if outcome in ("dropped", "marked"):
+            self._timeline.add(seconds, duplicates=1)
+            self._add_duplicate(entry, host)
+
+    @staticmethod
+    def _outcome(entry: Entry) -> str:
+        """Return the attribute of :class:`PageCounts` that counts the page of *entry*."""
+        if entry.event == "unchecked":
+            return "unchecked"
+        if entry.event in ("unchanged", "unchanged_dropped"):
+            return "unchanged"
+        return "dropped" if entry.event == "drop" else "marked"
+
+    def _add_duplicate(self, entry: Entry, host: str) -> None:
+        self._rules.add(entry.rule)
+        if entry.distance is not None and 0 <= entry.distance <= BITS:  # a journal is a file like any other
+            self._distances[entry.distance] += 1
+        for counts, share in ((self._resemblances, entry.resemblance), (self._coverages, entry.coverage)):
+            if share is not None and 0 <= share <= 1:
+                counts[int(share * 100)] += 1
+        group = self._groups.add((entry.scope, entry.kept_url))
+        group.size += 1
+        if len(group.examples) < EXAMPLES and entry.url not in group.examples:
+            group.examples.append(entry.url)
+        if (kept_host := host_of(entry.kept_url)) != host:
+            duplicates = self._cross_host.add((host, kept_host))
+            duplicates.count += 1
+            duplicates.example = duplicates.example or entry.url
+
+    def choose_groups(self) -> None:
+        """Choose the groups to show, after the journal was read: their kept pages are looked for in the index."""
+        self._largest = {kept: group for kept, size, group in self._groups.top(SHOWN) if size > 1}
+
+    # The index
+
+    def add_records(self, records: list[Record]) -> None:
+        """Count records of the index."""
+        if self._signatures is not None:
+            self._signatures.add([record.page for record in records if record.page.kind is Kind.TEXT])
+        for record in records:
+            page = record.page
+            if group := self._largest.get((page.scope, page.url)):
+                group.title, group.is_kept = page.title, True
+            number = f"{record.run:08x}"
+            if self._run and number != self._run:
+                continue
+            run = self._runs.add(number)
+            run.note_time(record.filed)
+            for pages in (self._total, run.pages, self._hosts.add(host_of(page.url))):
+                pages.kept += 1
+            self._timeline.add(record.filed, kept=1)
+            self._open_claims += not record.settled
+
+    # The end
+
+    def data(self, journals: Journals) -> ReportData:
+        """Return everything that was counted."""
+        hosts = [(host, pages) for host, _, pages in self._hosts.top(HOSTS)]
+        runs = [(number, run) for number, _, run in self._runs.top(len(self._runs))]
+        period_seconds, periods = self._timeline.periods()
+        return ReportData(
+            index=self._index,
+            run=self._run,
+            total=self._total,
+            open_claims=self._open_claims,
+            dropped=self._saved["drop"],
+            marked=self._saved["mark"],
+            hosts=hosts,
+            other_hosts=self._total - sum((pages for _, pages in hosts), PageCounts()),
+            host_count=len(self._hosts),
+            is_cut=any(counted.has_forgotten for counted in (self._hosts, self._groups, self._cross_host)),
+            period_seconds=period_seconds,
+            periods=periods,
+            distances=self._distances,
+            resemblances=self._resemblances,
+            coverages=self._coverages,
+            rules=_counts(self._rules),
+            reasons=_counts(self._reasons),
+            groups=[(url, group) for (_, url), group in self._largest.items()],
+            group_count=len(self._groups),
+            several_count=sum(group.size > 1 for group in self._groups.values()),
+            host_pairs=self._host_pairs(),
+            watchdog_cases=list(reversed(self._watchdog_cases)),
+            watchdog_count=self._watchdog_count,
+            runs=sorted(runs, key=lambda run: (-run[1].last, run[0]))[:SHOWN],
+            run_count=len(runs),
+            distribution=self._signatures.distribution() if self._signatures else None,
+            files=journals.files,
+            entries=self._entries,
+            damaged=dict(journals.damaged),
+        )
+
+    def _host_pairs(self) -> list[HostPair]:
+        """Return the pairs of hosts with most duplicates between them, in both directions together."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for (host, kept_host), count, _ in self._cross_host.top(len(self._cross_host)):
+            counts[min(host, kept_host), max(host, kept_host)] += count
+        largest = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
+        return [self._host_pair(*hosts) for hosts, _ in largest]
+
+    def _host_pair(self, first: str, second: str) -> HostPair:
+        by_second = self._cross_host.get((first, second)) or CrossHostDuplicates()
+        by_first = self._cross_host.get((second, first)) or CrossHostDuplicates()
+        return HostPair(
+            first,
+            second,
+            by_second.count,
+            by_first.count,
+            by_second.count / max(1, self._checked_pages(first)),
+            by_first.count / max(1, self._checked_pages(second)),
+            by_second.example,
+            by_first.example,
+        )
+
+    def _checked_pages(self, host: str) -> int:
+        pages = self._hosts.get(host)
+        return pages.checked if pages else 0
+
+
+def _counts(hitters: HeavyHitters[str, None]) -> list[tuple[str, int]]:
+    return [(name, count) for name, count, _ in hitters.top(SHOWN)]

@@ -1,0 +1,248 @@
+"""What a report shows: plain data, apart from how it is collected and drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Period(NamedTuple):
+    """A period of time: when it begins, in seconds since 1970, and the pages in it."""
+
+    start: int
+    kept: int
+    duplicates: int
+
+
+@dataclass
+class PageCounts:
+    """Numbers of pages by what became of them.
+
+    Attributes:
+        kept: pages that the index holds.
+        dropped: duplicates that were dropped.
+        marked: duplicates that passed, because the action was "mark".
+        unchanged: pages that came again as they were, whether they passed then or not.
+        unchecked: pages that could not be judged.
+    """
+
+    kept: int = 0
+    dropped: int = 0
+    marked: int = 0
+    unchanged: int = 0
+    unchecked: int = 0
+
+    @property
+    def duplicates(self) -> int:
+        """Duplicates, dropped or marked."""
+        return self.dropped + self.marked
+
+    @property
+    def checked(self) -> int:
+        """All of them: every page that was checked."""
+        return self.kept + self.duplicates + self.unchanged + self.unchecked
+
+    @property
+    def duplicate_share(self) -> float:
+        """The share of duplicates among the pages that were checked."""
+        return self.duplicates / self.checked if self.checked else 0.0
+
+    def __sub__(self, other: PageCounts) -> PageCounts:
+        return PageCounts(**{name: value - getattr(other, name) for name, value in vars(self).items()})
+
+    def __add__(self, other: PageCounts) -> PageCounts:
+        return PageCounts(**{name: value + getattr(other, name) for name, value in vars(self).items()})
+
+
+@dataclass
+class RunSummary:
+    """A run: its pages, the first and last time known of it (seconds since 1970, 0: none), and its spiders."""
+
+    pages: PageCounts = field(default_factory=PageCounts)
+    first: float = 0
+    last: float = 0
+    spiders: set[str] = field(default_factory=set)
+
+    def note_time(self, seconds: float) -> None:
+        """Note that something happened at that time."""
+        if seconds > 0:
+            self.first = min(self.first or seconds, seconds)
+            self.last = max(self.last, seconds)
+
+
+@dataclass
+class DuplicateGroup:
+    """The duplicates of a kept page.
+
+    Attributes:
+        size: number of duplicates.
+        examples: addresses of some of them.
+        title: the title of the kept page, as the index has it.
+        is_kept: whether the index still has the kept page.
+    """
+
+    size: int = 0
+    examples: list[str] = field(default_factory=list)
+    title: str = ""
+    is_kept: bool = False
+
+
+@dataclass
+class CrossHostDuplicates:
+    """Duplicates on one host whose kept pages stand on another: how many, and the address of the first."""
+
+    count: int = 0
+    example: str = ""
+
+
+class HostPair(NamedTuple):
+    """Two hosts, one with duplicates whose kept pages stand on the other, or each with such duplicates.
+
+    Attributes:
+        by_second: duplicates on the first host whose kept page stands on the second.
+        by_first: duplicates on the second host whose kept page stands on the first.
+        share_of_first: ``by_second`` as a share of all checked pages of the first host.
+        share_of_second: ``by_first`` as a share of all checked pages of the second host.
+        example_of_first: the address of one of the duplicates on the first host.
+        example_of_second: the address of one of the duplicates on the second host.
+    """
+
+    first: str
+    second: str
+    by_second: int
+    by_first: int
+    share_of_first: float
+    share_of_second: float
+    example_of_first: str
+    example_of_second: str
+
+
+class WatchdogCase(NamedTuple):
+    """A kept page that stood for suspiciously many: when, in which run, its address, and that of the latest duplicate."""
+
+    time: str
+    run: str
+    kept_url: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Savings:
+    """What duplicates would have cost: bytes of their bodies, and outlinks."""
+
+    bytes: int = 0
+    links: int = 0
+
+    def plus(self, bytes_: int, links: int) -> Savings:
+        """Return these savings and those of another page."""
+        return Savings(self.bytes + bytes_, self.links + links)
+
+
+@dataclass(frozen=True)
+class SignatureDistribution:
+    """How the signatures of kept texts lie in their space.
+
+    Attributes:
+        kept: how many texts are kept.
+        sampled: of how many of them the signatures were looked at.
+        nearest: of ``compared`` texts, how many have the nearest other one of their scope at each distance, 0 to 64.
+        compared: how many texts were compared with all that were sampled.
+        intervals: signatures in each of 128 equal parts of the 64-bit space.
+        first_different_bits: neighbours in sorted order that differ first in each of the 64 bits, the most significant
+            first.
+        equal: neighbours in sorted order with the same signature.
+    """
+
+    kept: int
+    sampled: int
+    nearest: Sequence[int]
+    compared: int
+    intervals: Sequence[int]
+    first_different_bits: Sequence[int]
+    equal: int
+
+
+@dataclass(frozen=True)
+class IndexInfo:
+    """The index itself: where it is, what its header says, and the bytes it takes on disk."""
+
+    directory: Path
+    spec: Mapping[str, str]
+    libraries: Mapping[str, str]
+    bytes: int
+
+    @property
+    def scheme(self) -> str:
+        """The name of the scheme."""
+        return self.spec.get("scheme", "").split(" ")[0]
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """Everything that a report shows.
+
+    Attributes:
+        index: the index itself.
+        run: the only run that is reported, 8 hexadecimal digits; ``""``: all runs.
+        total: all pages.
+        open_claims: kept pages of which it is not known that they were handled.
+        dropped: what was saved by dropping duplicates.
+        marked: what would have been saved by dropping those that were marked.
+        hosts: the hosts with most pages.
+        other_hosts: the pages of all other hosts.
+        host_count: how many hosts there are in all.
+        is_cut: whether there were too many hosts, groups or pairs of hosts to count them all.
+        period_seconds: length of each of ``periods``.
+        periods: pages over time.
+        distances: duplicates by the distance of the signatures.
+        resemblances: duplicates by resemblance in per cent, rounded down.
+        coverages: duplicates by coverage in per cent, rounded down.
+        rules: duplicates by the rule that decided.
+        reasons: unchecked pages by reason.
+        groups: (address of the kept page, its duplicates) of those with several duplicates, largest first.
+        group_count: how many kept pages have duplicates.
+        several_count: how many kept pages have more than one duplicate.
+        host_pairs: pairs of hosts with most duplicates between them.
+        watchdog_cases: the latest cases of the watchdog.
+        watchdog_count: how many cases of the watchdog there are.
+        runs: (number, summary) of the latest runs.
+        run_count: how many runs there are.
+        distribution: how the signatures of all kept texts lie; ``None``: signatures of this scheme are hashes, or no text
+            is kept.
+        files: the files of the journal.
+        entries: how many journal entries were read, of whatever run.
+        damaged: how many lines could not be read, by file.
+    """
+
+    index: IndexInfo
+    run: str
+    total: PageCounts
+    open_claims: int
+    dropped: Savings
+    marked: Savings
+    hosts: Sequence[tuple[str, PageCounts]]
+    other_hosts: PageCounts
+    host_count: int
+    is_cut: bool
+    period_seconds: int
+    periods: Sequence[Period]
+    distances: Counter[int]
+    resemblances: Counter[int]
+    coverages: Counter[int]
+    rules: Sequence[tuple[str, int]]
+    reasons: Sequence[tuple[str, int]]
+    groups: Sequence[tuple[str, DuplicateGroup]]
+    group_count: int
+    several_count: int
+    host_pairs: Sequence[HostPair]
+    watchdog_cases: Sequence[WatchdogCase]
+    watchdog_count: int
+    runs: Sequence[tuple[str, RunSummary]]
+    run_count: int
+    distribution: SignatureDistribution | None
+    files: Sequence[Path]
+    entries: int
+    damaged: Mapping[Path, int]
