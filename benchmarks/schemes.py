@@ -27,8 +27,8 @@ from benchmarks import peers
 from benchmarks.data import DATA, require_data
 from benchmarks.peers import PERMUTATIONS, SEED
 from crawler_dedup import Config
-from crawler_dedup.cli.evaluated import print_standings
-from crawler_dedup.cli.terminal import progress
+from crawler_dedup.cli.evaluation_output import print_schemes
+from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.evaluation import contest, pairs
 from crawler_dedup.evaluation.contest import Standing
 from crawler_dedup.evaluation.counts import Counts
@@ -191,13 +191,13 @@ def main() -> None:
     given = parser.parse_args()
     require_data(given.folder)
     sets, config = read_folder(given.folder), Config(tokenizer=given.tokenizer)
-    with progress() as start:
+    with progress_bars() as start:
 
         def stand(names: Sequence[str], lookups: int) -> list[Standing]:
             standings = contest.stand(given.folder, sets, names, config, given.jobs, lookups, start, peers.make)
             return list(standings)
 
-        print_standings(stand(_NAMES, given.lookups))
+        print_schemes(stand(_NAMES, given.lookups))
         reading = start("reading", None)
         documents = pairs.sign_documents(given.folder, sets, config, given.jobs, reading)
         texts = [_prepared(text) for text in dict.fromkeys(one.text for one in documents.values())]

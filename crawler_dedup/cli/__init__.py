@@ -54,7 +54,7 @@ class _Commands(LazyGroup):
             "Say how often the filter is right about labelled pairs of pages.",
         ),
         "calibrate": LazyCommand(
-            "crawler_dedup.cli.evaluate:calibrate",
+            "crawler_dedup.cli.calibrate:calibrate",
             "Find the thresholds that find most duplicates at a wanted precision, and print them as settings.",
         ),
         "trace": LazyCommand(
@@ -63,7 +63,7 @@ class _Commands(LazyGroup):
         ),
         "index": LazyCommand("crawler_dedup.cli.index:app", "Look after an index."),
         "lexicon": LazyCommand(
-            "crawler_dedup.cli.lexicons:app",
+            "crawler_dedup.cli.lexicon:app",
             "Counts of a collection, for the schemes that weigh words by them.",
         ),
     }

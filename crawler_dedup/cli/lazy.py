@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from crawler_dedup.cli.terminal import OUT_OF_MEMORY, report_error
+from crawler_dedup.cli.terminal import OUT_OF_MEMORY, print_error
 
 
 class LazyCommand(NamedTuple):
@@ -59,5 +59,5 @@ class LazyGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except MemoryError:
-            report_error(OUT_OF_MEMORY)
+            print_error(OUT_OF_MEMORY)
             raise typer.Exit(2) from None

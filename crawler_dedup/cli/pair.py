@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.diff import side_by_side
-from crawler_dedup.cli.terminal import number_of, printable
+from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.inspection.compare import Examined, RowSaid, rows
 from crawler_dedup.rules.table import Pair, is_list
 
@@ -58,7 +58,7 @@ def _tokens(name: str, lacking: list[tuple[str, int]]) -> Text:
     shown = [f"{token} ×{count}" if count > 1 else token for token, count in lacking[:_SHOWN_TOKENS]]
     more = f" … and {len(lacking) - _SHOWN_TOKENS} more" if len(lacking) > _SHOWN_TOKENS else ""
     said = printable(", ".join(shown)) + more if lacking else "none"
-    return Text.assemble((f"{number_of(len(lacking), 'token')} only in {name}: ", "bold"), said)
+    return Text.assemble((f"{quantity(len(lacking), 'token')} only in {name}: ", "bold"), said)
 
 
 def _rows(told: list[RowSaid]) -> Table:

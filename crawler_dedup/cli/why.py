@@ -9,12 +9,12 @@ import typer
 from rich.console import Console
 
 from crawler_dedup.cli.diff import side_by_side
-from crawler_dedup.cli.entries import damage, figures, when, where
+from crawler_dedup.cli.entries import describe_crawl, describe_decision, describe_time, print_damage
+from crawler_dedup.cli.options import IndexArgument, JournalOption, SettingsOption
 from crawler_dedup.cli.pair import print_pair
-from crawler_dedup.cli.place import Index, JournalFiles, Place, place_of
-from crawler_dedup.cli.settings import Settings
-from crawler_dedup.cli.terminal import number_of, printable, progress, told_errors
-from crawler_dedup.cli.values import time_of
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import Target, find_target
+from crawler_dedup.cli.terminal import errors_as_messages, format_time, printable, quantity
 from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
@@ -31,44 +31,43 @@ _LISTED = 10
 
 def why(
     url: Annotated[str, typer.Argument(help="Address of a page, as the crawl knew it (after redirections).")],
-    index: Index = None,
-    journal: JournalFiles = None,
+    index: IndexArgument = None,
+    journal: JournalOption = None,
     fetch_: Annotated[
         bool, typer.Option("--fetch", help="Get the page and the one that stands for it again, and hold them together.")
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help=f"List more than {_LISTED} duplicates.")] = False,
-    settings: Settings = None,
+    settings: SettingsOption = None,
 ) -> None:
     """Say whether a page was kept, dropped or not checked; when, by which rule, and because of which other page.
 
     Exit status 0: something is known of it. 1: nothing is. 2: index, journal or, with --fetch, a page cannot be read.
     """
-    with told_errors():
-        place = place_of(index, journal, settings)
-        found, config = _inquire(url, place)
+    with errors_as_messages():
+        target = find_target(index, journal, settings)
+        found, config = _inquire(url, target)
         if len(found.similar) == 1:
             typer.echo(f"Known is {printable(found.similar[0])}:")
-            found, config = _inquire(found.similar[0], place)
-    for line in damage(place.journals):
-        typer.echo(line, err=True)
-    if not place.journals.files:
+            found, config = _inquire(found.similar[0], target)
+    print_damage(target.journals)
+    if not target.journals.files:
         typer.echo(
-            f"There is no journal beside the index in {place.directory}: what was dropped is not known.", err=True
+            f"There is no journal beside the index in {target.directory}: what was dropped is not known.", err=True
         )
     if not found.cases:
         _tell_nothing(found)
         raise typer.Exit(1)
-    with told_errors():
+    with errors_as_messages():
         for scope, case in found.cases.items():
             _tell(case, found.url, scope, listed=None if everything else _LISTED)
             _show(case, found, config, fetches=fetch_)
 
 
-def _inquire(url: str, place: Place) -> tuple[Findings, Config]:
+def _inquire(url: str, target: Target) -> tuple[Findings, Config]:
     """What is known, and the settings with which the index was made."""
-    with closing(maintenance.open_pages(place.directory)) as pages, progress() as start:
-        found = inquire(url, pages, place.journals, start("reading", len(pages)))
-        return found, config_from_spec(pages.header.spec, place.config)
+    with closing(maintenance.open_pages(target.directory)) as pages, progress_bars() as start:
+        found = inquire(url, pages, target.journals, start("reading", len(pages)))
+        return found, config_from_spec(pages.header.spec, target.config)
 
 
 def _tell_nothing(found: Findings) -> None:
@@ -98,7 +97,9 @@ def _tell(case: Case, url: str, scope: str, *, listed: int | None) -> None:
     if earlier:
         typer.echo("In the journal:" if case.kept is not None else "Before:")
         for entry in earlier:
-            typer.echo(f"  {when(entry)}, {where(entry)}: {_fate(entry)} {figures(entry)}".rstrip())
+            typer.echo(
+                f"  {describe_time(entry)}, {describe_crawl(entry)}: {_fate(entry)} {describe_decision(entry)}".rstrip()
+            )
 
 
 def _fate(entry: Entry) -> str:
@@ -121,8 +122,8 @@ def _fate(entry: Entry) -> str:
 
 def _indented(entry: Entry) -> str:
     lines = [
-        figures(entry),
-        f"{when(entry)}, {where(entry)}",
+        describe_decision(entry),
+        f"{describe_time(entry)}, {describe_crawl(entry)}",
         f"“{entry.title}”; {entry.bytes:,} bytes; {entry.links:,} links" if entry.bytes else "",
     ]
     return "\n".join(f"  {printable(line)}" for line in lines if line)
@@ -132,8 +133,8 @@ def _tell_kept(record: Record) -> None:
     url, state = record.page.url, "is kept" if record.settled else "has passed, and is being handled, or its crawl died"
     typer.echo(f"{printable(url)} {state}: “{printable(record.page.title)}”")
     typer.echo(
-        f"  filed {time_of(record.filed)}, run {record.run:08x}, scope {printable(record.page.scope) or '(none)'};"
-        f" visited last {time_of(record.seen)}"
+        f"  filed {format_time(record.filed)}, run {record.run:08x}, scope {printable(record.page.scope) or '(none)'};"
+        f" visited last {format_time(record.seen)}"
     )
 
 
@@ -144,9 +145,9 @@ def _tell_duplicates(case: Case, url: str, listed: int | None) -> None:
     stands_itself = case.kept is not None or case.last is None
     address = url if stands_itself or case.last is None else case.last.kept_url
     verb = "stands" if case.kept is not None or case.representative is not None else "stood"
-    typer.echo(f"{printable(address)} {verb} for {number_of(count, 'page' if stands_itself else 'other page')}:")
+    typer.echo(f"{printable(address)} {verb} for {quantity(count, 'page' if stands_itself else 'other page')}:")
     for entry in list(case.duplicates.values())[:listed]:
-        typer.echo(f"  {printable(entry.url)}  ({figures(entry)})")
+        typer.echo(f"  {printable(entry.url)}  ({describe_decision(entry)})")
     if listed is not None and count > listed:
         typer.echo(f"  … and {count - listed:,} more (--all)")
 
