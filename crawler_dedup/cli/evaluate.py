@@ -11,15 +11,17 @@ import typer
 
 from crawler_dedup.cli import evaluation_output
 from crawler_dedup.cli.options import SettingsOption
-from crawler_dedup.cli.progress import StartBar, progress_bars
+from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import config_or_exit
 from crawler_dedup.cli.terminal import errors_as_messages
 from crawler_dedup.config import Config
-from crawler_dedup.evaluation import calibration, contest, curves, pairs
+from crawler_dedup.evaluation import calibration, curves, scheme_comparison
 from crawler_dedup.evaluation.calibration import Grid
+from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
-from crawler_dedup.evaluation.pairs import Judged
+from crawler_dedup.evaluation.pairs import PairResult, evaluate_pairs
 from crawler_dedup.signing.schemes import NAMES, scheme_of
+from crawler_dedup.system.callbacks import Start
 
 FolderArgument = Annotated[
     Path, typer.Argument(exists=True, file_okay=False, help="Labelled pages (docs/evaluation.md).")
@@ -71,17 +73,17 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         else:
             evaluation_output.print_tables(evaluation)
         if plot is not None:
-            curves.draw(results, config, plot)
+            curves.draw_curves(results, config, plot)
 
 
-def evaluate_folder(folder: Path, config: Config, jobs: int, start: StartBar) -> list[Judged]:
+def evaluate_folder(folder: Path, config: Config, jobs: int, start: Start) -> list[PairResult]:
     """Decide about every labelled pair in *folder*."""
     sets = read_folder(folder)
     advance = start("signing", sum(len(labelled_set.documents) for labelled_set in sets))
-    return pairs.judge_all(sets, pairs.sign_documents(folder, sets, config, jobs, advance), config)
+    return evaluate_pairs(sets, sign_documents(folder, sets, config, jobs, advance), config)
 
 
-def grid_of(results: Sequence[Judged], config: Config, start: StartBar) -> Grid:
+def grid_of(results: Sequence[PairResult], config: Config, start: Start) -> Grid:
     """Decide about pairs that are not grey at every point of the grid of thresholds."""
     labelled = [result for result in results if result.labelled.label != "grey"]
     return calibration.build_grid(labelled, config, start("calibrating", len(labelled)))
@@ -93,7 +95,7 @@ def _compare_schemes(folder: Path, schemes: Sequence[str], config: Config, jobs:
         for name in names:  # a wrong name is refused before the work begins
             _ = scheme_of(name, config).depends_on
         sets = read_folder(folder)
-        results = list(contest.stand(folder, sets, names, config, jobs, lookups, start))
+        results = list(scheme_comparison.compare_schemes(folder, sets, names, config, jobs, lookups, start))
     if json:
         evaluation_output.print_schemes_json(results)
     else:

@@ -15,10 +15,11 @@ from rich.text import Text
 from crawler_dedup.cli.terminal import printable
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation import pairs
-from crawler_dedup.evaluation.calibration import LEFT_OUT_MIN, THRESHOLDS, LeftOut
-from crawler_dedup.evaluation.contest import Standing
+from crawler_dedup.evaluation.calibration import LEFT_OUT_MIN, THRESHOLDS, LeftOutSite
 from crawler_dedup.evaluation.counts import Counts, Share
-from crawler_dedup.evaluation.pairs import Judged, Mean, SignedDocument
+from crawler_dedup.evaluation.documents import SignedDocument
+from crawler_dedup.evaluation.pairs import PairResult, SiteMean
+from crawler_dedup.evaluation.scheme_comparison import SchemeResult
 from crawler_dedup.urls import without_credentials
 
 _TABLE_WIDTH = 1000  # a table takes the width it needs, whatever the width of the terminal
@@ -37,23 +38,25 @@ class Evaluation:
         precision: what was calibrated for without them.
     """
 
-    results: Sequence[Judged]
+    results: Sequence[PairResult]
     config: Config
     max_errors: int
-    left_out: Sequence[LeftOut] | None
+    left_out: Sequence[LeftOutSite] | None
     precision: float
 
     @property
-    def wrong(self) -> list[Judged]:
+    def wrong(self) -> list[PairResult]:
         """The wrong pairs, first those that are no duplicates and are called so: each costs a page."""
-        return sorted((result for result in self.results if result.wrong), key=lambda result: not result.duplicate)
+        return sorted(
+            (result for result in self.results if result.is_wrong), key=lambda result: not result.is_duplicate
+        )
 
 
 def print_tables(evaluation: Evaluation) -> None:
     """Print an evaluation for people."""
     console = Console()
     console.print(_counts_table(evaluation.results))
-    console.print(_average_line(*pairs.macro_average(evaluation.results)), soft_wrap=True)
+    console.print(_average_line(*pairs.average_over_sites(evaluation.results)), soft_wrap=True)
     if grey := pairs.grey_shares(evaluation.results):
         console.print(_grey_table(grey))
     if evaluation.left_out is not None:
@@ -68,11 +71,11 @@ def print_tables(evaluation: Evaluation) -> None:
 def print_json(evaluation: Evaluation) -> None:
     """Print an evaluation for programs."""
     results, config = evaluation.results, evaluation.config
-    means = dict(zip(("precision", "recall"), pairs.macro_average(results), strict=True))
+    means = dict(zip(("precision", "recall"), pairs.average_over_sites(results), strict=True))
     report: dict[str, Any] = {
         "settings": asdict(replace(config, journal=without_credentials(config.journal))),
         "sets": [
-            {"set": name, "part": part, **_counts_json(counts)} for name, part, counts in pairs.breakdown(results)
+            {"set": name, "part": part, **_counts_json(counts)} for name, part, counts in pairs.count_by_part(results)
         ],
         "mean_over_sites": {name: mean._asdict() for name, mean in means.items()},
         "grey": [{"j_sub": name, **_share_json(share)} for name, share in pairs.grey_shares(results)],
@@ -94,7 +97,7 @@ def print_json(evaluation: Evaluation) -> None:
     typer.echo(msgspec.json.format(msgspec.json.encode(report)))
 
 
-def print_schemes(results: Sequence[Standing]) -> None:
+def print_schemes(results: Sequence[SchemeResult]) -> None:
     """Print schemes side by side for people."""
     table = Table(title="precision, recall and F1 of the scheme alone, and with the rules of the crawl")
     for column in ("scheme", "set"):
@@ -103,34 +106,34 @@ def print_schemes(results: Sequence[Standing]) -> None:
         table.add_column(column, justify="right", no_wrap=True)
     for result in results:
         table.add_section()
-        costs = [f"{result.sign_micros:,.0f}", f"{result.size:,.0f}", _or_dash(result.lookup_micros, ",.0f")]
-        for number, row in enumerate(result.rows):
+        costs = [f"{result.sign_micros:,.0f}", f"{result.signature_bytes:,.0f}", _or_dash(result.lookup_micros, ",.0f")]
+        for number, row in enumerate(result.sets):
             is_first = number == 0
             table.add_row(
                 Text(result.name) if is_first else "",
                 Text(row.name),
                 *_score_cells(row.alone),
-                *([""] * 3 if row.ruled is None else _score_cells(row.ruled)),
+                *([""] * 3 if row.with_rules is None else _score_cells(row.with_rules)),
                 *(costs if is_first else [""] * 3),
             )
     Console(width=_TABLE_WIDTH).print(table)
 
 
-def print_schemes_json(results: Sequence[Standing]) -> None:
+def print_schemes_json(results: Sequence[SchemeResult]) -> None:
     """Print schemes side by side for programs."""
     report = [
         {
             "scheme": result.name,
             "sign_micros": result.sign_micros,
-            "bytes": result.size,
+            "bytes": result.signature_bytes,
             "lookup_micros": result.lookup_micros,
             "sets": [
                 {
                     "set": row.name,
                     "alone": _counts_json(row.alone),
-                    "with_rules": None if row.ruled is None else _counts_json(row.ruled),
+                    "with_rules": None if row.with_rules is None else _counts_json(row.with_rules),
                 }
-                for row in result.rows
+                for row in result.sets
             ],
         }
         for result in results
@@ -162,16 +165,16 @@ def _score_cells(counts: Counts) -> list[str]:
     return [format_figure(figure) for figure in (counts.precision.value, counts.recall.value, counts.f1)]
 
 
-def _counts_table(results: Sequence[Judged]) -> Table:
+def _counts_table(results: Sequence[PairResult]) -> Table:
     table = _make_table("", *_COUNT_COLUMNS)
-    for name, part, counts in pairs.breakdown(results):
+    for name, part, counts in pairs.count_by_part(results):
         if not name and not part:
             table.add_section()
         table.add_row(Text(f"  {part}" if part else name or "all"), *_count_cells(counts))
     return table
 
 
-def _average_line(precision: Mean, recall: Mean) -> str:
+def _average_line(precision: SiteMean, recall: SiteMean) -> str:
     return (
         f"Mean over sites: precision {format_figure(precision.value)} (of {precision.sites} sites),"
         f" recall {format_figure(recall.value)} (of {recall.sites})"
@@ -185,7 +188,7 @@ def _grey_table(grey: Sequence[tuple[str, Share]]) -> Table:
     return table
 
 
-def _left_out_table(left_out: Sequence[LeftOut], precision: float) -> Table:
+def _left_out_table(left_out: Sequence[LeftOutSite], precision: float) -> Table:
     table = _make_table("site left out", "thresholds", *_COUNT_COLUMNS)
     table.title = f"Calibrated on the other sites for a precision of {precision}"
     table.caption = (
@@ -215,14 +218,14 @@ def _count_cells(counts: Counts) -> list[str]:
     return [*numbers, format_share(counts.precision), format_share(counts.recall)]
 
 
-def _sum_counts(left_out: Iterable[LeftOut]) -> Counts:
+def _sum_counts(left_out: Iterable[LeftOutSite]) -> Counts:
     return sum((site.counts for site in left_out), Counts())
 
 
-def _error_lines(result: Judged) -> str:
-    pair, rule, is_duplicate = result.decisive
+def _error_lines(result: PairResult) -> str:
+    pair, rule, is_duplicate = result.deciding_direction
     first = f"\n{'false' if is_duplicate else 'missed'}, label {result.labelled.label}: {rule}"
-    if result.signed:
+    if result.is_signed:
         first += "" if pair.distance is None else f", distance {pair.distance}"
         first += f", resemblance {pair.resemblance:.2f}, coverage {pair.coverage:.2f}"
     return "\n".join([first, _page_line(result.a), _page_line(result.b)])
@@ -241,15 +244,15 @@ def _share_json(share: Share) -> dict[str, Any]:
     return {**asdict(share), "value": share.value, "low": low, "high": high}
 
 
-def _error_json(result: Judged) -> dict[str, Any]:
-    pair, rule, _ = result.decisive
+def _error_json(result: PairResult) -> dict[str, Any]:
+    pair, rule, _ = result.deciding_direction
     return {
         "set": result.set_name,
         "label": result.labelled.label,
         "rule": rule,
-        "distance": pair.distance if result.signed else None,
-        "resemblance": pair.resemblance if result.signed else None,
-        "coverage": pair.coverage if result.signed else None,
+        "distance": pair.distance if result.is_signed else None,
+        "resemblance": pair.resemblance if result.is_signed else None,
+        "coverage": pair.coverage if result.is_signed else None,
         "a": {"id": result.labelled.id_a, "url": result.a.page.url, "opening": result.a.opening},
         "b": {"id": result.labelled.id_b, "url": result.b.page.url, "opening": result.b.opening},
     }

@@ -12,7 +12,7 @@ import typer
 
 from crawler_dedup.cli.entries import print_damage
 from crawler_dedup.cli.options import IndexArgument, JournalOption, SettingsOption, parse_duration, parse_run
-from crawler_dedup.cli.progress import StartBar, progress_bars
+from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
 from crawler_dedup.cli.terminal import errors_as_messages, printable, quantity
 from crawler_dedup.index import maintenance
@@ -20,6 +20,7 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.journal.reader import Address, find_duplicates
 from crawler_dedup.signing.lookup import lookup_of
+from crawler_dedup.system.callbacks import Start
 from crawler_dedup.urls import is_of_host, without_credentials
 
 _MAX_LISTED = 20
@@ -98,7 +99,7 @@ def _time_before(older_than: str) -> float:
     return time.time() - seconds
 
 
-def _find_duplicates(target: Target, pages: Store, is_selected: RecordTest, url: str, start: StartBar) -> list[str]:
+def _find_duplicates(target: Target, pages: Store, is_selected: RecordTest, url: str, start: Start) -> list[str]:
     """Return the addresses of the duplicates of selected pages, without those that are kept and not selected."""
     total = len(pages)
     selected: set[Address] = set()

@@ -26,11 +26,11 @@ from crawler_dedup.cli.options import (
     SinceOption,
     select_duplicates,
 )
-from crawler_dedup.cli.progress import StartBar, progress_bars
+from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
 from crawler_dedup.cli.terminal import errors_as_messages, printable
 from crawler_dedup.errors import DedupError
-from crawler_dedup.evaluation.answers import Answers, Copy
+from crawler_dedup.evaluation.answers import Answers, PageContent
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.fetching import fetch
@@ -39,6 +39,7 @@ from crawler_dedup.journal.reader import Address, sample
 from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.storedtext import unpack_text
+from crawler_dedup.system.callbacks import Start
 
 
 def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
@@ -107,7 +108,7 @@ class _DropViewer:
     kept: Mapping[Address, Record]
     fetches: bool
 
-    def show(self, entry: Entry) -> tuple[Copy, Copy]:
+    def show(self, entry: Entry) -> tuple[PageContent, PageContent]:
         """Print a dropped page and its representative; return what is available of both."""
         record = self.kept.get((entry.scope, entry.kept_url))
         typer.echo(describe_duplicate(entry))
@@ -117,7 +118,10 @@ class _DropViewer:
         if self.fetches:
             new, kept = self._fetch(entry.url), self._fetch(entry.kept_url)
         else:
-            new, kept = Copy(text=unpack_text(entry.text)), Copy(text=unpack_text(record.page.text) if record else "")
+            new, kept = (
+                PageContent(text=unpack_text(entry.text)),
+                PageContent(text=unpack_text(record.page.text) if record else ""),
+            )
         if record is not None and record.filed > entry.seconds:
             typer.echo("  It has changed since; this is how it is now.")
         if new and kept:
@@ -128,21 +132,21 @@ class _DropViewer:
             )
         return new, kept
 
-    def _fetch(self, url: str) -> Copy:
+    def _fetch(self, url: str) -> PageContent:
         try:
-            return Copy(html=fetch(url, self.signer.config.max_bytes).saved)
+            return PageContent(html=fetch(url, self.signer.config.max_bytes).saved)
         except DedupError as error:
             typer.echo(f"  {printable(str(error))}")
-            return Copy()
+            return PageContent()
 
-    def _text_of(self, content: Copy) -> str:
+    def _text_of(self, content: PageContent) -> str:
         try:
             return content.text or self.signer.main_text(content.html)
         except BeyondLimits as limit:
             return f"({limit})"
 
 
-def _make_viewer(target: Target, entries: list[Entry], start: StartBar, *, fetches: bool) -> _DropViewer:
+def _make_viewer(target: Target, entries: list[Entry], start: Start, *, fetches: bool) -> _DropViewer:
     wanted = {(entry.scope, entry.kept_url) for entry in entries}
     kept: dict[Address, Record] = {}
     with closing(maintenance.open_pages(target.directory)) as pages:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import Progress
 
-Advance = Callable[[int], None]
-"""Reports how many more things are done."""
-StartBar = Callable[[str, "int | None"], Advance]
-"""Starts a progress bar with a label, for a number of things (``None``: not known)."""
+from crawler_dedup.system.callbacks import Advance, Start
 
 
 @contextmanager
-def progress_bars() -> Iterator[StartBar]:
+def progress_bars() -> Iterator[Start]:
     """Show progress bars if stderr is a terminal; yield what starts one."""
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
