@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -19,8 +19,9 @@ from benchmarks.data import DATA, require_data
 from crawler_dedup import Config
 from crawler_dedup.evaluation import pairs
 from crawler_dedup.evaluation.counts import Counts
+from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import LabelledSet, read_folder
-from crawler_dedup.evaluation.pairs import Judged, Judgement
+from crawler_dedup.evaluation.pairs import DirectionResult, PairResult
 from crawler_dedup.rules.table import OTHER_LINKS, TABLE, Rule, decide
 
 _TEXT = ("too little text", "signatures far apart")
@@ -54,24 +55,24 @@ STAGES = (
 )
 
 
-def judged(folder: Path, sets: Sequence[LabelledSet], stage: Stage) -> list[Judged]:
-    """All pairs, as far as *stage* goes."""
+def evaluate_stage(folder: Path, sets: Sequence[LabelledSet], stage: Stage) -> list[PairResult]:
+    """Decide about all pairs by the rules of *stage*."""
     config = Config(
         extractor=stage.extractor,
         max_distance=stage.max_distance,
         min_features=stage.min_features,
         tokenizer="rjieba",
     )
-    signed = pairs.sign_documents(folder, sets, config, os.cpu_count() or 1, lambda _: None)
+    signed = sign_documents(folder, sets, config, os.cpu_count() or 1, lambda _: None)
     rules = [rule for rule in TABLE if rule.name in (*stage.rules, "alike")]
     return [
-        Judged(one.set_name, one.labelled, one.a, one.b, _decide(one.forward, rules), _decide(one.backward, rules))
-        for one in pairs.judge_all(sets, signed, config)
+        replace(result, forward=_decide(result.forward, rules), backward=_decide(result.backward, rules))
+        for result in pairs.evaluate_pairs(sets, signed, config)
     ]
 
 
-def _decide(judgement: Judgement, rules: Sequence[Rule]) -> Judgement:
-    return Judgement(judgement.pair, *decide(judgement.pair, rules))
+def _decide(direction: DirectionResult, rules: Sequence[Rule]) -> DirectionResult:
+    return DirectionResult(direction.pair, *decide(direction.pair, rules))
 
 
 def _cell(counts: Counts) -> str:
@@ -90,8 +91,8 @@ def main() -> None:
     rows = ("all", "page–page", "lists", "human", "templated-entity", "templated-reference")
     table = Table("", *rows, title="precision / recall on labelled pairs")
     for stage in STAGES:
-        breakdown = pairs.breakdown(judged(given.folder, sets, stage))
-        found = {part or name or "all": counts for name, part, counts in breakdown}
+        parts = pairs.count_by_part(evaluate_stage(given.folder, sets, stage))
+        found = {part or name or "all": counts for name, part, counts in parts}
         table.add_row(stage.name, *(_cell(found[name]) if name in found else "–" for name in rows))
     Console(width=190).print(table)
 

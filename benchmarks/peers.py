@@ -1,4 +1,4 @@
-"""What other packages offer against near-duplicates, as contestants beside our schemes.
+"""What other packages offer against near-duplicates, as detectors beside our schemes.
 
 A name is that of a package, then options: ``datasketch threshold=0.8 confirm=1``.
 """
@@ -15,7 +15,7 @@ from simhash import Simhash
 from trafilatura.deduplication import Simhash as TrafilaturaSimhash
 
 from crawler_dedup.config import Config
-from crawler_dedup.evaluation.contest import Contestant, OfScheme
+from crawler_dedup.evaluation.scheme_comparison import Detector, SchemeDetector
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.schemes.minhash import MinHash as OurMinHash
 from crawler_dedup.signing.text import Text
@@ -49,13 +49,13 @@ class _MinWise:
     threshold: float = 0.7
     confirm: float = 0
 
-    def calls(self, new: Any, kept: Any) -> bool:
+    def is_duplicate(self, new: Any, kept: Any) -> bool:
         return self.meet(new, kept) and (not self.confirm or new.jaccard(kept) >= self.threshold)
 
     def meet(self, new: Any, kept: Any) -> bool:
         raise NotImplementedError
 
-    def size(self, signature: Any) -> int:  # noqa: ARG002
+    def size_of(self, signature: Any) -> int:  # noqa: ARG002
         return 4 * PERMUTATIONS
 
 
@@ -107,10 +107,10 @@ class SimhashPyPI:
     def sign(self, text: Text) -> Any:
         return Simhash(text.tokens or [""]).value
 
-    def calls(self, new: Any, kept: Any) -> bool:
+    def is_duplicate(self, new: Any, kept: Any) -> bool:
         return bool((new ^ kept).bit_count() <= self.distance)
 
-    def size(self, signature: Any) -> int:  # noqa: ARG002
+    def size_of(self, signature: Any) -> int:  # noqa: ARG002
         return _BITS // 8
 
 
@@ -120,7 +120,7 @@ class Trafilatura(SimhashPyPI):
     def sign(self, text: Text) -> Any:
         return TrafilaturaSimhash(text.raw)
 
-    def calls(self, new: Any, kept: Any) -> bool:
+    def is_duplicate(self, new: Any, kept: Any) -> bool:
         return bool(new.similarity(kept) >= 1 - self.distance / _BITS)
 
 
@@ -132,9 +132,9 @@ _KINDS: dict[str, type[Datasketch | Rensa | SimhashPyPI]] = {
 }
 
 
-def make(name: str, config: Config) -> Contestant:
+def make(name: str, config: Config) -> Detector:
     """The peer with that name, or else the scheme of this package."""
     kind, *words = name.split()
     if kind not in _KINDS:
-        return OfScheme(name, config)
+        return SchemeDetector(name, config)
     return _KINDS[kind](**{key: float(value) for key, value in (word.split("=") for word in words)})

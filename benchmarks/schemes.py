@@ -27,12 +27,12 @@ from benchmarks import peers
 from benchmarks.data import DATA, require_data
 from benchmarks.peers import PERMUTATIONS, SEED
 from crawler_dedup import Config
-from crawler_dedup.cli.evaluated import print_standings
-from crawler_dedup.cli.terminal import progress
-from crawler_dedup.evaluation import contest, pairs
-from crawler_dedup.evaluation.contest import Standing
+from crawler_dedup.cli.evaluation_output import print_schemes
+from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.evaluation.counts import Counts
+from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
+from crawler_dedup.evaluation.scheme_comparison import SchemeResult, compare_schemes
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing import schemes
 from crawler_dedup.signing.schemes.minhash import MinHash
@@ -125,10 +125,10 @@ def _print_times(texts: Sequence[Prepared], rounds: int, least: int) -> None:
     _CONSOLE.print(table)
 
 
-def _print_recall(standings: Sequence[Standing]) -> None:
-    rows = {one.name: {row.name: row.alone for row in one.rows} for one in standings}
+def _print_recall(results: Sequence[SchemeResult]) -> None:
+    rows = {result.name: {row.name: row.alone for row in result.sets} for result in results}
     # Sets of edits are those that the rules of the crawl say nothing of.
-    parts = [row.name for row in standings[0].rows if row.name in _LABELLED or row.ruled is None]
+    parts = [row.name for row in results[0].sets if row.name in _LABELLED or row.with_rules is None]
     table = _table("precision and recall without rules", "", *parts)
     for number, (name, counts) in enumerate(rows.items()):
         if number % len(_THRESHOLDS) == 0:
@@ -191,19 +191,18 @@ def main() -> None:
     given = parser.parse_args()
     require_data(given.folder)
     sets, config = read_folder(given.folder), Config(tokenizer=given.tokenizer)
-    with progress() as start:
+    with progress_bars() as start:
 
-        def stand(names: Sequence[str], lookups: int) -> list[Standing]:
-            standings = contest.stand(given.folder, sets, names, config, given.jobs, lookups, start, peers.make)
-            return list(standings)
+        def compare(names: Sequence[str], lookups: int) -> list[SchemeResult]:
+            return list(compare_schemes(given.folder, sets, names, config, given.jobs, lookups, start, peers.make))
 
-        print_standings(stand(_NAMES, given.lookups))
+        print_schemes(compare(_NAMES, given.lookups))
         reading = start("reading", None)
-        documents = pairs.sign_documents(given.folder, sets, config, given.jobs, reading)
+        documents = sign_documents(given.folder, sets, config, given.jobs, reading)
         texts = [_prepared(text) for text in dict.fromkeys(one.text for one in documents.values())]
         for least in _LEAST_SHINGLES:
             _print_times([text for text in texts if len(text.hashes) >= least], given.rounds, least)
-        _print_recall(stand([f"{name} threshold={at}" for name in _SWEPT for at in _THRESHOLDS], 0))
+        _print_recall(compare([f"{name} threshold={at}" for name in _SWEPT for at in _THRESHOLDS], 0))
 
 
 if __name__ == "__main__":

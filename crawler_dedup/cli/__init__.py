@@ -4,24 +4,69 @@ from __future__ import annotations
 
 import sys
 from io import TextIOWrapper
-from typing import Any
+from typing import ClassVar
 
 import typer
-from typer.core import TyperGroup
 
-from crawler_dedup.cli import drops, evaluate, forget, index, judge, lexicons, pages, plan, report, settings, trace, why
-from crawler_dedup.cli.terminal import OUT_OF_MEMORY, report_error
+from crawler_dedup.cli.lazy import LazyCommand, LazyGroup
 
 
-class _Commands(TyperGroup):
-    """The commands, of which none ends with a traceback because memory has run out."""
+class _Commands(LazyGroup):
+    """All commands, with the first paragraphs of their help."""
 
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except MemoryError:
-            report_error(OUT_OF_MEMORY)
-            raise typer.Exit(2) from None
+    lazy_commands: ClassVar = {
+        "settings": LazyCommand(
+            "crawler_dedup.cli.settings:settings",
+            "Print every DEDUP_* setting with default, allowed values and explanation (Markdown).",
+        ),
+        "compare": LazyCommand(
+            "crawler_dedup.cli.pages:compare",
+            "Say whether NEW would be dropped because KEPT is kept, and which rule decides.",
+        ),
+        "why": LazyCommand(
+            "crawler_dedup.cli.why:why",
+            "Say whether a page was kept, dropped or not checked; when, by which rule, and because of which other page.",
+        ),
+        "drops": LazyCommand(
+            "crawler_dedup.cli.drops:drops",
+            "List the pages that were dropped, or that were marked and passed: each with the page that stands for it,"
+            " and why.",
+        ),
+        "judge": LazyCommand(
+            "crawler_dedup.cli.judge:judge",
+            "Show drops one by one, ask whether each is right, and say how often they are: the precision, with its"
+            " interval.",
+        ),
+        "forget": LazyCommand(
+            "crawler_dedup.cli.forget:forget",
+            "Forget pages: they stand for nothing any more, and are new when they come again. What is given must all hold.",
+        ),
+        "report": LazyCommand(
+            "crawler_dedup.cli.report:report",
+            "Show what the filter did: totals, hosts, rules, largest groups, how near the limits, as one HTML file.",
+        ),
+        "plan": LazyCommand(
+            "crawler_dedup.cli.plan:plan",
+            "Print what each design of permuted tables costs for a number of pages.",
+        ),
+        "evaluate": LazyCommand(
+            "crawler_dedup.cli.evaluate:evaluate",
+            "Say how often the filter is right about labelled pairs of pages.",
+        ),
+        "calibrate": LazyCommand(
+            "crawler_dedup.cli.calibrate:calibrate",
+            "Find the thresholds that find most duplicates at a wanted precision, and print them as settings.",
+        ),
+        "trace": LazyCommand(
+            "crawler_dedup.cli.trace:trace",
+            "Say which kept pages a text shares passages with, and how much: where it was copied from.",
+        ),
+        "index": LazyCommand("crawler_dedup.cli.index:app", "Look after an index."),
+        "lexicon": LazyCommand(
+            "crawler_dedup.cli.lexicon:app",
+            "Counts of a collection, for the schemes that weigh words by them.",
+        ),
+    }
 
 
 app = typer.Typer(
@@ -35,23 +80,8 @@ app = typer.Typer(
 
 
 @app.callback()
-def _any_character() -> None:
-    """What the terminal cannot show is a question mark, no error."""
+def _replace_unencodable() -> None:
+    """Print a question mark for each character that the terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-
-
-app.command()(settings.settings)
-app.command()(pages.compare)
-app.command()(why.why)
-app.command()(drops.drops)
-app.command()(judge.judge)
-app.command()(forget.forget)
-app.command()(report.report)
-app.command()(plan.plan)
-app.command()(evaluate.evaluate)
-app.command()(evaluate.calibrate)
-app.command()(trace.trace)
-app.add_typer(index.app, name="index")
-app.add_typer(lexicons.app, name="lexicon")

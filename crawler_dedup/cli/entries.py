@@ -1,16 +1,16 @@
-"""Lines of the journal in words."""
+"""Entries of a journal in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import typer
 
 from crawler_dedup.cli.terminal import printable
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals
 
 
-def figures(entry: Entry) -> str:
-    """The rule that decided, and what it had before it; ``""`` where nothing was compared."""
+def describe_decision(entry: Entry) -> str:
+    """Return the rule that decided, and what it measured; ``""`` where nothing was compared."""
     if not entry.rule:
         return ""
     parts = [f"rule “{entry.rule}”"]
@@ -21,29 +21,30 @@ def figures(entry: Entry) -> str:
     return printable(", ".join(parts))
 
 
-def when(entry: Entry) -> str:
-    """``2026-11-21 23:10:02 UTC``."""
+def describe_time(entry: Entry) -> str:
+    """Return ``2026-11-21 23:10:02 UTC``."""
     return printable(f"{entry.time[:19].replace('T', ' ')} UTC")
 
 
-def where(entry: Entry) -> str:
-    """``run 3c6f8078, spider site, scope spider site``."""
+def describe_crawl(entry: Entry) -> str:
+    """Return ``run 3c6f8078, spider site, scope spider site``."""
     return printable(f"run {entry.run}, spider {entry.spider}, scope {entry.scope or '(unknown)'}")
 
 
-def block(entry: Entry) -> str:
-    """Three lines: the page, the one that stands for it, and why."""
+def describe_duplicate(entry: Entry) -> str:
+    """Return three lines: the page, its representative, and the reason of the decision."""
+    passed = ", passed (mark)" if entry.event == "mark" else ""
     return "\n".join(
         (
             f"{printable(entry.url)}  “{printable(entry.title)}”",
             f"  ← {printable(entry.kept_url)}",
-            f"    {figures(entry)}; {when(entry)}, run {entry.run}{', passed (mark)' if entry.event == 'mark' else ''}",
+            f"    {describe_decision(entry)}; {describe_time(entry)}, run {entry.run}{passed}",
         )
     )
 
 
-def damage(journals: Journals) -> Iterator[str]:
-    """A sentence for each file with lines that could not be read."""
+def print_damage(journals: Journals) -> None:
+    """Print on stderr how many lines of each file could not be read."""
     for path, count in journals.damaged.items():
         lines = "a line that is" if count == 1 else f"{count:,} lines that are"
-        yield f"{path} holds {lines} damaged or cut in half; the rest was read."
+        typer.echo(f"{path} holds {lines} damaged or cut in half; the rest was read.", err=True)

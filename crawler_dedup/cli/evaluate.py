@@ -1,4 +1,4 @@
-"""``crawler-dedup evaluate`` and ``calibrate``: how often the filter is right about labelled pages."""
+"""``crawler-dedup evaluate``: how often the filter is right about labelled pages."""
 
 from __future__ import annotations
 
@@ -9,26 +9,31 @@ from typing import Annotated
 
 import typer
 
-from crawler_dedup.cli import evaluated
-from crawler_dedup.cli.settings import Settings, config_of
-from crawler_dedup.cli.terminal import progress, told_errors
-from crawler_dedup.config import PREFIX, Config, setting_name
-from crawler_dedup.evaluation import calibration, contest, curves, pairs
-from crawler_dedup.evaluation.calibration import THRESHOLDS, Grid
+from crawler_dedup.cli import evaluation_output
+from crawler_dedup.cli.options import SettingsOption
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import config_or_exit
+from crawler_dedup.cli.terminal import errors_as_messages
+from crawler_dedup.config import Config
+from crawler_dedup.evaluation import calibration, curves, scheme_comparison
+from crawler_dedup.evaluation.calibration import Grid
+from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
-from crawler_dedup.evaluation.pairs import Judged
+from crawler_dedup.evaluation.pairs import PairResult, evaluate_pairs
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.system.callbacks import Start
 
-Folder = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Labelled pages (docs/evaluation.md).")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes that sign pages.")]
-_JOBS = os.cpu_count() or 1
+FolderArgument = Annotated[
+    Path, typer.Argument(exists=True, file_okay=False, help="Labelled pages (docs/evaluation.md).")
+]
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes that sign pages.")]
+DEFAULT_JOBS = os.cpu_count() or 1
 
 
 def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
-    folder: Folder,
-    settings: Settings = None,
-    jobs: Jobs = _JOBS,
+    folder: FolderArgument,
+    settings: SettingsOption = None,
+    jobs: JobsOption = DEFAULT_JOBS,
     errors: Annotated[int, typer.Option(min=0, metavar="N", help="List up to N pairs that are judged wrongly.")] = 0,
     leave_one_out: Annotated[
         bool, typer.Option("--leave-one-out", help="Calibrate without each site in turn, and evaluate on it.")
@@ -50,80 +55,48 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 
     A pair counts as called a duplicate if one of its pages would be dropped while the other is kept.
     """
-    config = config_of(settings)
+    config = config_or_exit(settings)
     if scheme and (errors or leave_one_out or plot):
         raise typer.BadParameter("--errors, --leave-one-out and --plot do not go with --scheme.")
     if scheme:
-        _set_side_by_side(folder, scheme, config, jobs, lookups, json)
+        _compare_schemes(folder, scheme, config, jobs, lookups, json)
         return
     if (plot or leave_one_out) and config.scheme != "simhash":
         raise typer.BadParameter("--plot and --leave-one-out are about the distances of simhash.")
-    with told_errors():
-        with progress() as start:
-            judged = _judge(folder, config, jobs, start)
-            left_out = calibration.leave_one_out(_grid(judged, config, start), precision) if leave_one_out else None
-        found = evaluated.Evaluation(judged, config, errors, left_out, precision)
+    with errors_as_messages():
+        with progress_bars() as start:
+            results = evaluate_folder(folder, config, jobs, start)
+            left_out = calibration.leave_one_out(grid_of(results, config, start), precision) if leave_one_out else None
+        evaluation = evaluation_output.Evaluation(results, config, errors, left_out, precision)
         if json:
-            evaluated.print_json(found)
+            evaluation_output.print_json(evaluation)
         else:
-            evaluated.print_tables(found)
+            evaluation_output.print_tables(evaluation)
         if plot is not None:
-            curves.draw(judged, config, plot)
+            curves.draw_curves(results, config, plot)
 
 
-def calibrate(
-    folder: Folder,
-    precision: Annotated[
-        float, typer.Option(min=0, max=1, help="Least share of true duplicates among the pairs that are called so.")
-    ] = 0.99,
-    settings: Settings = None,
-    jobs: Jobs = _JOBS,
-) -> None:
-    """Find the thresholds that find most duplicates at a wanted precision, and print them as settings.
-
-    Exit status 0: there are such thresholds. 1: there are none. 2: the folder cannot be used, or the call is wrong.
-    """
-    config = config_of(settings)
-    given = {name: getattr(config, name) for name in (_field(one) for one in settings or [])}
-    if chosen := sorted(setting_name(name) for name in given.keys() & set(THRESHOLDS)):
-        raise typer.BadParameter(f"{', '.join(chosen)}: this is what `calibrate` chooses.")
-    if config.scheme != "simhash":
-        raise typer.BadParameter("calibrate chooses the thresholds of simhash.")
-    with told_errors(), progress() as start:
-        grid = _grid(_judge(folder, config, jobs, start), config, start)
-    point = grid.best(precision)
-    if point is None:
-        evaluated.print_unreached(grid, precision)
-        raise typer.Exit(1)
-    evaluated.print_settings(grid, point, precision, given)
+def evaluate_folder(folder: Path, config: Config, jobs: int, start: Start) -> list[PairResult]:
+    """Decide about every labelled pair in *folder*."""
+    sets = read_folder(folder)
+    advance = start("signing", sum(len(labelled_set.documents) for labelled_set in sets))
+    return evaluate_pairs(sets, sign_documents(folder, sets, config, jobs, advance), config)
 
 
-def _set_side_by_side(
-    folder: Path, schemes: Sequence[str], config: Config, jobs: int, lookups: int, json: bool
-) -> None:
-    names = list(dict.fromkeys(name for one in schemes for name in (NAMES if one == "all" else [one])))
-    with told_errors(), progress() as start:
-        for name in names:  # what is wrong with one is said before the work begins
+def grid_of(results: Sequence[PairResult], config: Config, start: Start) -> Grid:
+    """Decide about pairs that are not grey at every point of the grid of thresholds."""
+    labelled = [result for result in results if result.labelled.label != "grey"]
+    return calibration.build_grid(labelled, config, start("calibrating", len(labelled)))
+
+
+def _compare_schemes(folder: Path, schemes: Sequence[str], config: Config, jobs: int, lookups: int, json: bool) -> None:
+    names = list(dict.fromkeys(name for word in schemes for name in (NAMES if word == "all" else [word])))
+    with errors_as_messages(), progress_bars() as start:
+        for name in names:  # a wrong name is refused before the work begins
             _ = scheme_of(name, config).depends_on
         sets = read_folder(folder)
-        standings = list(contest.stand(folder, sets, names, config, jobs, lookups, start))
+        results = list(scheme_comparison.compare_schemes(folder, sets, names, config, jobs, lookups, start))
     if json:
-        evaluated.print_standings_json(standings)
+        evaluation_output.print_schemes_json(results)
     else:
-        evaluated.print_standings(standings)
-
-
-def _field(setting: str) -> str:
-    """``DEDUP_MAX_DISTANCE=3`` → ``max_distance``."""
-    return setting.split("=", 1)[0].removeprefix(PREFIX).lower()
-
-
-def _judge(folder: Path, config: Config, jobs: int, start: Start) -> list[Judged]:
-    sets = read_folder(folder)
-    advance = start("signing", sum(len(one.documents) for one in sets))
-    return pairs.judge_all(sets, pairs.sign_documents(folder, sets, config, jobs, advance), config)
-
-
-def _grid(judged: Sequence[Judged], config: Config, start: Start) -> Grid:
-    comparable = [one for one in judged if one.labelled.label != "grey"]
-    return calibration.build_grid(comparable, config, start("calibrating", len(comparable)))
+        evaluation_output.print_schemes(results)

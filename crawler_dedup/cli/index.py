@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.forget import forget
-from crawler_dedup.cli.terminal import OUT_OF_MEMORY, progress, told_errors
-from crawler_dedup.cli.values import time_of
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.terminal import OUT_OF_MEMORY, errors_as_messages, format_time
 from crawler_dedup.errors import DedupError, IndexDamaged
 from crawler_dedup.index import compaction, maintenance
 from crawler_dedup.index.export import Export
@@ -27,15 +27,15 @@ from crawler_dedup.signing.lookup import lookup_of
 
 app = typer.Typer(no_args_is_help=True, help="Look after an index.")
 
-_SHOWN = 20
+_MAX_ROWS = 20
 
-Index = Annotated[Path, typer.Argument(help="Directory of the index.")]
+RequiredIndex = Annotated[Path, typer.Argument(help="Directory of the index.")]
 
 
 @app.command()
-def stats(index: Index) -> None:
+def stats(index: RequiredIndex) -> None:
     """Print what an index is and what it holds."""
-    with told_errors(), progress() as start:
+    with errors_as_messages(), progress_bars() as start:
         opened = maintenance.open_index(index)
         try:
             header, figures = maintenance.read_header(opened), maintenance.measure(opened)
@@ -62,7 +62,7 @@ def stats(index: Index) -> None:
 
 @app.command()
 def verify(
-    index: Index, repair: Annotated[bool, typer.Option("--repair", help="Make anew what does not fit.")] = False
+    index: RequiredIndex, repair: Annotated[bool, typer.Option("--repair", help="Make anew what does not fit.")] = False
 ) -> None:
     """Hold every bucket of an index against its records.
 
@@ -70,23 +70,23 @@ def verify(
     right, makes everything else anew from them, and removes records that cannot be read. Of an index of bare signatures
     it keeps every signature that stands in any table.
     """
-    with told_errors():
+    with errors_as_messages():
         maintenance.require_index(index)
-        problems = _in_child(index, repair=False)
+        problems = _verify_in_child(index, repair=False)
         for problem in problems:
             typer.echo(problem)
         if not problems:
             typer.echo("The index is sound.")
         elif repair:
-            problems = _in_child(index, repair=True)
+            problems = _verify_in_child(index, repair=True)
             typer.echo("; ".join(problems) or "Repaired.")
     raise typer.Exit(1 if problems else 0)
 
 
 @app.command()
-def compact(index: Index) -> None:
+def compact(index: RequiredIndex) -> None:
     """Write an index anew without what is free in it. Nobody else may have it open."""
-    with told_errors(), progress() as start:
+    with errors_as_messages(), progress_bars() as start:
         maintenance.require_index(index)
         start("compacting", None)
         before, after = compaction.compact(index)
@@ -97,9 +97,9 @@ app.command()(forget)
 
 
 @app.command("export")
-def export_(index: Index, file: Annotated[Path, typer.Argument(help="File to write.")]) -> None:
+def export_(index: RequiredIndex, file: Annotated[Path, typer.Argument(help="File to write.")]) -> None:
     """Write an index to one portable file (docs/export.md)."""
-    with told_errors(), progress() as start:
+    with errors_as_messages(), progress_bars() as start:
         opened = maintenance.open_index(index)
         try:
             written = maintenance.export_index(opened, file, start("exporting", len(opened)))
@@ -110,10 +110,11 @@ def export_(index: Index, file: Annotated[Path, typer.Argument(help="File to wri
 
 @app.command("import")
 def import_(
-    index: Index, file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What `export` wrote.")]
+    index: RequiredIndex,
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What `export` wrote.")],
 ) -> None:
     """Merge an exported index into one that may be there already. A damaged file changes nothing."""
-    with told_errors(), progress() as start:
+    with errors_as_messages(), progress_bars() as start:
         export = Export(file)
         total, new = maintenance.import_index(
             export, index, lookup_of, start("reading", len(export)), start("importing", len(export))
@@ -121,48 +122,51 @@ def import_(
     typer.echo(f"{total:,} read, {new:,} of them new.")
 
 
-def _in_child(index: Path, *, repair: bool) -> list[str]:
-    """What is wrong with an index (after a repair), found in a process of its own: LMDB can crash on a damaged file."""
+def _verify_in_child(index: Path, *, repair: bool) -> list[str]:
+    """Return what is wrong with an index, after a repair if that is asked for, as messages.
+
+    A process of its own does it: LMDB can crash on a damaged file.
+    """
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_verify, args=(index, repair, sender))
+    child = context.Process(target=_verify_and_send, args=(index, repair, sender))
     child.start()
     sender.close()
     try:
-        found: list[str] | DedupError | OSError = receiver.recv()
+        problems: list[str] | DedupError | OSError = receiver.recv()
     except EOFError:
         child.join()
         code = child.exitcode or 0
         how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-        found = [f"The index is damaged: reading it crashed ({how})."]
+        problems = [f"The index is damaged: reading it crashed ({how})."]
     child.join()
-    if isinstance(found, Exception):
-        raise found
-    return found
+    if isinstance(problems, Exception):
+        raise problems
+    return problems
 
 
-def _verify(index: Path, repair: bool, sender: Connection) -> None:
-    found: list[str] | DedupError | OSError
+def _verify_and_send(index: Path, repair: bool, sender: Connection) -> None:
+    problems: list[str] | DedupError | OSError
     try:
         opened = maintenance.open_index(index)
         try:
-            with progress() as start:
+            with progress_bars() as start:
                 if repair:
                     maintenance.repair(opened, lookup_of, start("repairing", _length(opened)))
-                found = maintenance.verify(opened, lookup_of, start("verifying", _length(opened)))
+                problems = maintenance.verify(opened, lookup_of, start("verifying", _length(opened)))
         finally:
             opened.close()
     except IndexDamaged as error:
-        found = [str(error)]
+        problems = [str(error)]
     except (DedupError, OSError) as error:
-        found = error
+        problems = error
     except MemoryError:
-        found = DedupError(OUT_OF_MEMORY)
-    sender.send(found)
+        problems = DedupError(OUT_OF_MEMORY)
+    sender.send(problems)
 
 
 def _length(index: Store | PermutedIndex) -> int | None:
-    """How many entries *index* has; ``None`` where it says what cannot be, which a repair must get over."""
+    """Return how many entries *index* has; ``None`` if its count is damaged, which a repair mends."""
     try:
         return len(index)
     except IndexDamaged:
@@ -172,13 +176,13 @@ def _length(index: Store | PermutedIndex) -> int | None:
 def _add_contents(table: Table, contents: Contents) -> None:
     table.add_row("claims not settled", f"{contents.open_claims:,}")
     table.add_section()
-    for scope, count in list(contents.scopes.items())[:_SHOWN]:
+    for scope, count in list(contents.scopes.items())[:_MAX_ROWS]:
         table.add_row(Text(f"scope {scope}"), f"{count:,}")
-    if len(contents.scopes) > _SHOWN:
+    if len(contents.scopes) > _MAX_ROWS:
         table.add_row("scopes", f"{len(contents.scopes):,} altogether")
     table.add_section()
     latest = sorted(contents.runs.items(), key=lambda run: run[1][1], reverse=True)
-    for run, (count, last) in latest[:_SHOWN]:
-        table.add_row(f"run {run:08x}", f"{count:,}, the last {time_of(last)}")
-    if len(latest) > _SHOWN:
+    for run, (count, last) in latest[:_MAX_ROWS]:
+        table.add_row(f"run {run:08x}", f"{count:,}, the last {format_time(last)}")
+    if len(latest) > _MAX_ROWS:
         table.add_row("runs", f"{len(latest):,} altogether")

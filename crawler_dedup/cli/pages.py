@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from crawler_dedup.cli.options import SettingsOption
 from crawler_dedup.cli.pair import print_pair, print_texts
-from crawler_dedup.cli.settings import Settings, config_of
-from crawler_dedup.cli.terminal import told_errors
+from crawler_dedup.cli.project import config_or_exit
+from crawler_dedup.cli.terminal import errors_as_messages
 from crawler_dedup.inspection.compare import inspect_page
 from crawler_dedup.inspection.fetching import load_page
 from crawler_dedup.rules import table
@@ -23,7 +24,7 @@ def compare(
     kept: Annotated[str, typer.Argument(help="The page that is kept.")],
     new_url: Annotated[str, typer.Option(help="Address of a file: relative links are resolved against it.")] = "",
     kept_url: Annotated[str, typer.Option(help="The other's address.")] = "",
-    settings: Settings = None,
+    settings: SettingsOption = None,
     brief: Annotated[bool, typer.Option("--brief", help="Without the texts.")] = False,
 ) -> None:
     """Say whether NEW would be dropped because KEPT is kept, and which rule decides.
@@ -33,8 +34,8 @@ def compare(
 
     Exit status 0: dropped. 1: not dropped. 2: one of the pages cannot be judged, or the call is wrong.
     """
-    config = config_of(settings)
-    with told_errors():
+    config = config_or_exit(settings)
+    with errors_as_messages():
         signer = Signer(config)
         # Without addresses the two stand on two hosts: nothing is known of their sites.
         addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.diff import side_by_side
-from crawler_dedup.cli.terminal import number_of, printable
+from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.inspection.compare import InspectedPage, RuleResult, apply_rules
 from crawler_dedup.rules.pair import Pair, is_list
 
@@ -58,7 +58,7 @@ def _tokens(name: str, tokens: list[tuple[str, int]]) -> Text:
     shown = [f"{token} ×{count}" if count > 1 else token for token, count in tokens[:_SHOWN_TOKENS]]
     more = f" … and {len(tokens) - _SHOWN_TOKENS} more" if len(tokens) > _SHOWN_TOKENS else ""
     listed = printable(", ".join(shown)) + more if tokens else "none"
-    return Text.assemble((f"{number_of(len(tokens), 'token')} only in {name}: ", "bold"), listed)
+    return Text.assemble((f"{quantity(len(tokens), 'token')} only in {name}: ", "bold"), listed)
 
 
 def _rules(results: list[RuleResult]) -> Table:

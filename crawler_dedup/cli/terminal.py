@@ -1,4 +1,4 @@
-"""What the commands share: errors become sentences, long work shows how far it is."""
+"""How commands print: errors as messages, and text that cannot steer the terminal."""
 
 from __future__ import annotations
 
@@ -6,56 +6,48 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timezone
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.system.callbacks import Advance, Start
 from crawler_dedup.urls import text_without_credentials
-
-
-def printable(text: str) -> str:
-    """*text* without what steers a terminal: what stands on a page must not."""
-    return "".join(one for one in text if one.isprintable())
-
-
-def number_of(count: int, thing: str) -> str:
-    """``1 page``, ``2,000 pages``."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
-
 
 OUT_OF_MEMORY = "There is not enough memory for this."
 
 
-def report_error(error: object) -> None:
+def printable(text: str) -> str:
+    """Remove from *text* the characters that steer a terminal: text of a page must not."""
+    return "".join(character for character in text if character.isprintable())
+
+
+def quantity(count: int, noun: str) -> str:
+    """Return ``1 page`` or ``2,000 pages`` for the noun ``page``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def format_time(seconds: float) -> str:
+    """Return ``2026-11-21 23:10:02 UTC`` for seconds since 1970."""
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):  # an imported record may say anything
+        return f"{seconds} s after 1970"
+
+
+def print_error(error: object) -> None:
     """Print *error* on stderr."""
     lines = text_without_credentials(f"Error: {error}").split("\n")
     typer.echo("\n".join(map(printable, lines)), err=True)
 
 
 @contextmanager
-def told_errors() -> Iterator[None]:
-    """What goes wrong becomes a sentence and exit status 2."""
+def errors_as_messages() -> Iterator[None]:
+    """Turn what the package and the operating system raise into a message and exit status 2."""
     try:
         yield
-    except BrokenPipeError:  # `| head` has seen enough
+    except BrokenPipeError:  # the reader has ended, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(1) from None
     except (DedupError, OSError) as error:
-        report_error(error)
+        print_error(error)
         raise typer.Exit(2) from None
-
-
-@contextmanager
-def progress() -> Iterator[Start]:
-    """Progress bars on the terminal; yields what starts one for a number of things (``None``: not known)."""
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
-
-        def start(what: str, total: int | None) -> Advance:
-            task = bars.add_task(what, total=total)
-            return lambda done: bars.advance(task, done)
-
-        yield start

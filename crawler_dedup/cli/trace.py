@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli.settings import Settings, config_of
-from crawler_dedup.cli.terminal import printable, told_errors
+from crawler_dedup.cli.options import SettingsOption
+from crawler_dedup.cli.project import config_or_exit
+from crawler_dedup.cli.terminal import errors_as_messages, printable
 from crawler_dedup.config import Config
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.maintenance import open_pages
@@ -29,7 +30,7 @@ from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.schemes.pinyin import Pinyin
 from crawler_dedup.signing.signer import Signer
 
-_SHOWN = 20
+_LETTERS_SHOWN = 20
 
 
 def trace(
@@ -37,25 +38,25 @@ def trace(
     index: Annotated[Path, typer.Argument(exists=True, file_okay=False, help='Made with DEDUP_SCHEME = "pinyin".')],
     least: Annotated[float, typer.Option(min=0, max=1, help="Least share of the text.")] = 0.01,
     windows: Annotated[bool, typer.Option("--windows", help="List the common passages of each page too.")] = False,
-    settings: Settings = None,
+    settings: SettingsOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Say which kept pages a text shares passages with, and how much: where it was copied from.
 
     Exit status 0: there are such pages. 1: there are none. 2: the index cannot be used, or the call is wrong.
     """
-    config = config_of(settings)
-    with told_errors(), closing(open_pages(index)) as pages:
-        scheme, fold_han = _scheme_in(pages, index, config)
+    config = config_or_exit(settings)
+    with errors_as_messages(), closing(open_pages(index)) as pages:
+        scheme, fold_han = _scheme_of(pages, index, config)
         plain = normalise(_text_of(file, config), fold_han=fold_han)
         if len(find_initial_positions(plain)) < scheme.window:
             raise DedupError(f"{file} has fewer than {scheme.window} letters, which is one window.")
-        found = [source for source in find_sources(plain, scheme, pages) if source.share_of_text >= least]
+        found_sources = [source for source in find_sources(plain, scheme, pages) if source.share_of_text >= least]
     if json:
-        typer.echo(msgspec.json.format(msgspec.json.encode([_for_programs(one) for one in found])))
+        typer.echo(msgspec.json.format(msgspec.json.encode([_as_json(source) for source in found_sources])))
     else:
-        _print(found, plain if windows else None)
-    raise typer.Exit(0 if found else 1)
+        _print_sources(found_sources, plain if windows else None)
+    raise typer.Exit(0 if found_sources else 1)
 
 
 def _text_of(file: Path, config: Config) -> str:
@@ -65,8 +66,8 @@ def _text_of(file: Path, config: Config) -> str:
         raise DedupError(f"{file} has {limit}.") from None
 
 
-def _scheme_in(pages: Store, index: Path, config: Config) -> tuple[Pinyin, bool]:
-    """The scheme of an index, and whether Traditional characters are folded in it."""
+def _scheme_of(pages: Store, index: Path, config: Config) -> tuple[Pinyin, bool]:
+    """Return the scheme of an index, and whether Traditional characters are folded in it."""
     spec = pages.header.spec
     if spec.get("scheme", "").split(" ")[0] != Pinyin.name:
         raise DedupError(
@@ -79,39 +80,39 @@ def _scheme_in(pages: Store, index: Path, config: Config) -> tuple[Pinyin, bool]
     return scheme, spec.get("fold han") == "yes"
 
 
-def _print(found: list[Source], plain: str | None) -> None:
-    if not found:
+def _print_sources(found_sources: list[Source], plain: str | None) -> None:
+    if not found_sources:
         typer.echo("No kept page shares a passage with it.")
         return
     table = Table()
     for column in ("of the text", "of the page", "passages"):
         table.add_column(column, justify="right")
     table.add_column("page", overflow="fold")
-    for one in found:
+    for source in found_sources:
         table.add_row(
-            f"{one.share_of_text:.1%}",
-            f"{one.share_of_page:.1%}",
-            str(len(one.passages)),
-            Text(printable(one.page.url)),
+            f"{source.share_of_text:.1%}",
+            f"{source.share_of_page:.1%}",
+            str(len(source.passages)),
+            Text(printable(source.page.url)),
         )
     Console().print(table)
     if plain is None:
         return
     places = find_initial_positions(plain)
-    for one in found:
-        typer.echo(f"\n{printable(one.page.url)}")
-        for passage in one.passages:
-            begins = printable(" ".join(plain[places[passage.start] :][:_SHOWN].split()))
+    for source in found_sources:
+        typer.echo(f"\n{printable(source.page.url)}")
+        for passage in source.passages:
+            begins = printable(" ".join(plain[places[passage.start] :][:_LETTERS_SHOWN].split()))
             typer.echo(
                 f"  letters {passage.start}–{passage.end} of the text, from letter {passage.at} of the page: {begins} …"
             )
 
 
-def _for_programs(one: Source) -> dict[str, object]:
+def _as_json(source: Source) -> dict[str, object]:
     return {
-        "url": one.page.url,
-        "scope": one.page.scope,
-        "of_text": one.share_of_text,
-        "of_page": one.share_of_page,
-        "passages": [asdict(passage) for passage in one.passages],
+        "url": source.page.url,
+        "scope": source.page.scope,
+        "of_text": source.share_of_text,
+        "of_page": source.share_of_page,
+        "passages": [asdict(passage) for passage in source.passages],
     }

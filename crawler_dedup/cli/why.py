@@ -9,12 +9,12 @@ import typer
 from rich.console import Console
 
 from crawler_dedup.cli.diff import side_by_side
-from crawler_dedup.cli.entries import damage, figures, when, where
+from crawler_dedup.cli.entries import describe_crawl, describe_decision, describe_time, print_damage
+from crawler_dedup.cli.options import IndexArgument, JournalOption, SettingsOption
 from crawler_dedup.cli.pair import print_pair
-from crawler_dedup.cli.place import Index, JournalFiles, Place, place_of
-from crawler_dedup.cli.settings import Settings
-from crawler_dedup.cli.terminal import number_of, printable, progress, told_errors
-from crawler_dedup.cli.values import time_of
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import Target, find_target
+from crawler_dedup.cli.terminal import errors_as_messages, format_time, printable, quantity
 from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
@@ -31,44 +31,43 @@ _LISTED = 10
 
 def why(
     url: Annotated[str, typer.Argument(help="Address of a page, as the crawl knew it (after redirections).")],
-    index: Index = None,
-    journal: JournalFiles = None,
+    index: IndexArgument = None,
+    journal: JournalOption = None,
     fetch_: Annotated[
         bool, typer.Option("--fetch", help="Get the page and the one that stands for it again, and hold them together.")
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help=f"List more than {_LISTED} duplicates.")] = False,
-    settings: Settings = None,
+    settings: SettingsOption = None,
 ) -> None:
     """Say whether a page was kept, dropped or not checked; when, by which rule, and because of which other page.
 
     Exit status 0: something is known of it. 1: nothing is. 2: index, journal or, with --fetch, a page cannot be read.
     """
-    with told_errors():
-        place = place_of(index, journal, settings)
-        history, config = _find_history(url, place)
+    with errors_as_messages():
+        target = find_target(index, journal, settings)
+        history, config = _find_history(url, target)
         if len(history.similar) == 1:
             typer.echo(f"Known is {printable(history.similar[0])}:")
-            history, config = _find_history(history.similar[0], place)
-    for line in damage(place.journals):
-        typer.echo(line, err=True)
-    if not place.journals.files:
+            history, config = _find_history(history.similar[0], target)
+    print_damage(target.journals)
+    if not target.journals.files:
         typer.echo(
-            f"There is no journal beside the index in {place.directory}: what was dropped is not known.", err=True
+            f"There is no journal beside the index in {target.directory}: what was dropped is not known.", err=True
         )
     if not history.scopes:
         _print_unknown(history)
         raise typer.Exit(1)
-    with told_errors():
+    with errors_as_messages():
         for scope, page in history.scopes.items():
             _print_history(page, history.url, scope, listed=None if everything else _LISTED)
             _print_difference(page, history, config, fetches=fetch_)
 
 
-def _find_history(url: str, place: Place) -> tuple[AddressHistory, Config]:
+def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
     """Return what is known of *url*, and the settings with which the index was made."""
-    with closing(maintenance.open_pages(place.directory)) as pages, progress() as start:
-        history = find_history(url, pages, place.journals, start("reading", len(pages)))
-        return history, config_from_spec(pages.header.spec, place.config)
+    with closing(maintenance.open_pages(target.directory)) as pages, progress_bars() as start:
+        history = find_history(url, pages, target.journals, start("reading", len(pages)))
+        return history, config_from_spec(pages.header.spec, target.config)
 
 
 def _print_unknown(history: AddressHistory) -> None:
@@ -98,7 +97,9 @@ def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | Non
     if earlier:
         typer.echo("In the journal:" if page.kept is not None else "Before:")
         for entry in earlier:
-            typer.echo(f"  {when(entry)}, {where(entry)}: {_outcome(entry)} {figures(entry)}".rstrip())
+            typer.echo(
+                f"  {describe_time(entry)}, {describe_crawl(entry)}: {_outcome(entry)} {describe_decision(entry)}".rstrip()
+            )
 
 
 def _outcome(entry: Entry) -> str:
@@ -123,8 +124,8 @@ def _outcome(entry: Entry) -> str:
 def _details(entry: Entry) -> str:
     """Return what else a journal entry says, indented."""
     lines = [
-        figures(entry),
-        f"{when(entry)}, {where(entry)}",
+        describe_decision(entry),
+        f"{describe_time(entry)}, {describe_crawl(entry)}",
         f"“{entry.title}”; {entry.bytes:,} bytes; {entry.links:,} links" if entry.bytes else "",
     ]
     return "\n".join(f"  {printable(line)}" for line in lines if line)
@@ -134,8 +135,8 @@ def _print_kept(record: Record) -> None:
     url, state = record.page.url, "is kept" if record.settled else "has passed, and is being handled, or its crawl died"
     typer.echo(f"{printable(url)} {state}: “{printable(record.page.title)}”")
     typer.echo(
-        f"  filed {time_of(record.filed)}, run {record.run:08x}, scope {printable(record.page.scope) or '(none)'};"
-        f" visited last {time_of(record.seen)}"
+        f"  filed {format_time(record.filed)}, run {record.run:08x}, scope {printable(record.page.scope) or '(none)'};"
+        f" visited last {format_time(record.seen)}"
     )
 
 
@@ -146,9 +147,9 @@ def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
     stands_itself = page.kept is not None or page.last_entry is None
     address = url if stands_itself or page.last_entry is None else page.last_entry.kept_url
     verb = "stands" if page.kept is not None or page.representative is not None else "stood"
-    typer.echo(f"{printable(address)} {verb} for {number_of(count, 'page' if stands_itself else 'other page')}:")
+    typer.echo(f"{printable(address)} {verb} for {quantity(count, 'page' if stands_itself else 'other page')}:")
     for entry in list(page.duplicates.values())[:listed]:
-        typer.echo(f"  {printable(entry.url)}  ({figures(entry)})")
+        typer.echo(f"  {printable(entry.url)}  ({describe_decision(entry)})")
     if listed is not None and count > listed:
         typer.echo(f"  … and {count - listed:,} more (--all)")
 

@@ -1,4 +1,7 @@
-"""What a person says of drops: right or wrong. Kept in a folder that ``crawler-dedup calibrate`` reads."""
+"""What a person answers in ``crawler-dedup judge``: which drops are right.
+
+The answers stand in a folder that ``crawler-dedup calibrate`` reads.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,8 @@ class Answer(msgspec.Struct, frozen=True):
     right: bool
 
 
-class Copy(msgspec.Struct, frozen=True):
-    """What is there of a page: its HTML as it is now, or its stored main text, or neither."""
+class PageContent(msgspec.Struct, frozen=True):
+    """What is available of a page: its HTML as it is now, or its stored main text, or neither."""
 
     html: bytes = b""
     text: str = ""
@@ -54,38 +57,40 @@ class Answers:
         if (folder / "pairs.jsonl").exists() and not (folder / _ANSWERS).exists():
             raise DedupError(f"{folder} holds labelled pages that are no answers of `judge`: name another folder.")
         self._answers = list(_read(folder / _ANSWERS))
-        self._judged = {_pair(one.entry) for one in self._answers}
+        self._answered = {_pair_of(answer.entry) for answer in self._answers}
 
     def __contains__(self, entry: Entry) -> bool:
-        """Whether the two pages of *entry* were judged."""
-        return _pair(entry) in self._judged
+        """Return whether there is an answer about the two pages of *entry*."""
+        return _pair_of(entry) in self._answered
 
-    def precision(self, asked: Selection) -> Share:
-        """How many of those that were *asked* for and judged are right."""
-        right = [one.right for one in self._answers if one.entry in asked]
+    def precision(self, selection: Selection) -> Share:
+        """Count how many of the answers about selected drops say that they are right."""
+        right = [answer.right for answer in self._answers if answer.entry in selection]
         return Share(sum(right), len(right))
 
-    def add(self, entry: Entry, new: Copy, kept: Copy, *, right: bool) -> bool:
-        """Note an answer, on disk at once; returns whether `calibrate` can use it, because both pages are there."""
+    def add(self, entry: Entry, new: PageContent, kept: PageContent, *, right: bool) -> bool:
+        """Write an answer to disk at once; return whether `calibrate` can use it, because both pages are there."""
         self.folder.mkdir(parents=True, exist_ok=True)
         answer = Answer(msgspec.structs.replace(entry, text=b""), right)
         self._append(_ANSWERS, answer)
         if new and kept:
-            one, other = self._document(entry.url, new), self._document(entry.kept_url, kept)
-            self._append("pairs.jsonl", LabelledPair(one, other, 1 if right else 0, source=host_of(entry.url)))
+            id_new, id_kept = self._add_document(entry.url, new), self._add_document(entry.kept_url, kept)
+            self._append("pairs.jsonl", LabelledPair(id_new, id_kept, 1 if right else 0, source=host_of(entry.url)))
         self._answers.append(answer)
-        self._judged.add(_pair(entry))
+        self._answered.add(_pair_of(entry))
         return bool(new and kept)
 
-    def _document(self, url: str, copy: Copy) -> str:
-        content = copy.html or copy.text.encode("utf-8", "replace")
-        name = xxh3_64_hexdigest(url.encode("utf-8", "replace") + b"\0" + content)
+    def _add_document(self, url: str, content: PageContent) -> str:
+        identifying = content.html or content.text.encode("utf-8", "replace")
+        name = xxh3_64_hexdigest(url.encode("utf-8", "replace") + b"\0" + identifying)
         file = ""
-        if copy.html:
+        if content.html:
             file = f"html/{name}.html.gz"
             (self.folder / "html").mkdir(exist_ok=True)
-            (self.folder / file).write_bytes(gzip.compress(copy.html, mtime=0))
-        self._append("docs.jsonl", Document(name, url, html=file, text="" if file else copy.text.replace("\n", "\n\n")))
+            (self.folder / file).write_bytes(gzip.compress(content.html, mtime=0))
+        self._append(
+            "docs.jsonl", Document(name, url, html=file, text="" if file else content.text.replace("\n", "\n\n"))
+        )
         return name
 
     def _append(self, name: str, line: msgspec.Struct) -> None:
@@ -93,17 +98,17 @@ class Answers:
             file.write(msgspec.json.encode(line) + b"\n")
 
 
-def _pair(entry: Entry) -> tuple[str, str]:
+def _pair_of(entry: Entry) -> tuple[str, str]:
     return entry.url, entry.kept_url
 
 
 def _read(path: Path) -> Iterator[Answer]:
     if path.exists():
         for number, line in enumerate(path.read_bytes().splitlines(), 1):
-            yield _decoded(line, f"{path}, line {number}")
+            yield _decode(line, f"{path}, line {number}")
 
 
-def _decoded(line: bytes, where: str) -> Answer:
+def _decode(line: bytes, where: str) -> Answer:
     try:
         return msgspec.json.decode(line, type=Answer)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

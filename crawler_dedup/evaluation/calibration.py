@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.pairs import Judged
+from crawler_dedup.evaluation.documents import DocumentKey
+from crawler_dedup.evaluation.pairs import PairResult
 from crawler_dedup.system.callbacks import Advance
 
 THRESHOLDS = ("max_distance", "min_resemblance", "min_coverage")
@@ -40,18 +41,18 @@ class Grid:
 
     Attributes:
         points: the settings at each point, the strictest first.
-        pairs: the pairs.
+        results: the pairs.
         duplicate: bool, shape (pairs,): whether people call it one.
         called: bool, shape (pairs, points): whether the filter does.
     """
 
     points: Sequence[Config]
-    pairs: Sequence[Judged]
+    results: Sequence[PairResult]
     duplicate: _Mask
     called: _Mask
 
     def counts(self, point: int, among: _Mask | None = None) -> Counts:
-        """Counts at one point, of all pairs or those *among* (bool, shape (pairs,))."""
+        """Count outcomes at one point, of all pairs or those *among* (bool, shape (pairs,))."""
         rows = slice(None) if among is None else among
         called, duplicate = self.called[rows, point], self.duplicate[rows]
         return Counts(
@@ -62,34 +63,37 @@ class Grid:
         )
 
     def best(self, precision: float, among: _Mask | None = None) -> int | None:
-        """The point with the greatest recall whose precision is at least *precision*, 0 to 1; ``None`` if none has it.
+        """Return the point with the greatest recall of those with a *precision* from 0 to 1; ``None`` if none has it.
 
         Of those with the same recall it is the one with the greatest precision, of those the strictest: least distance,
         then greatest resemblance, then greatest coverage.
         """
-        found, false = self._called(among)
+        found, false = self._count_called(among)
         reaches = (found > 0) & (found / np.maximum(found + false, 1) >= precision)
         if not reaches.any():
             return None
         return int(np.lexsort((np.arange(len(found)), false, -found, ~reaches))[0])
 
     def most_precise(self) -> int | None:
-        """The point with the greatest precision, of those the one with the greatest recall; ``None`` if nothing is found."""
-        found, false = self._called(None)
+        """Return the point with the greatest precision, of equal ones that with the greatest recall.
+
+        ``None`` if no point finds a duplicate.
+        """
+        found, false = self._count_called(None)
         if not found.any():
             return None
         share = found / np.maximum(found + false, 1)
         return int(np.lexsort((np.arange(len(found)), -found, -share))[0])
 
-    def _called(self, among: _Mask | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many duplicates and how many others are called duplicates, at each point."""
+    def _count_called(self, among: _Mask | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Count how many duplicates and how many others are called duplicates, at each point."""
         rows = slice(None) if among is None else among
         called, duplicate = self.called[rows], self.duplicate[rows]
         return np.count_nonzero(called[duplicate], axis=0), np.count_nonzero(called[~duplicate], axis=0)
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutSite:
     """A site that was evaluated with thresholds chosen on the others.
 
     Attributes:
@@ -103,11 +107,11 @@ class LeftOut:
     counts: Counts
 
 
-def build_grid(judged: Sequence[Judged], config: Config, advance: Advance) -> Grid:
+def build_grid(results: Sequence[PairResult], config: Config, advance: Advance) -> Grid:
     """Ask the rules about every pair at every point of the grid.
 
     Args:
-        judged: pairs of which none is grey.
+        results: pairs of which none is grey.
         config: all other settings.
         advance: is told about each pair that is done.
     """
@@ -115,48 +119,48 @@ def build_grid(judged: Sequence[Judged], config: Config, advance: Advance) -> Gr
         replace(config, max_distance=distance, min_resemblance=resemblance, min_coverage=coverage)
         for distance, resemblance, coverage in product(_DISTANCES, _RESEMBLANCES, _COVERAGES)
     ]
-    called = np.zeros((len(judged), *_SHAPE), dtype=np.bool_)
-    for row, one in zip(called, judged, strict=True):
-        _fill(row, _caller(one, points), (0, 0, 0), (_SHAPE[0] - 1, _SHAPE[1] - 1, _SHAPE[2] - 1))
+    called = np.zeros((len(results), *_SHAPE), dtype=np.bool_)
+    for row, result in zip(called, results, strict=True):
+        _fill(row, _cached_calls(result, points), (0, 0, 0), (_SHAPE[0] - 1, _SHAPE[1] - 1, _SHAPE[2] - 1))
         advance(1)
-    duplicate = np.array([one.labelled.label == 1 for one in judged], dtype=np.bool_)
-    return Grid(points, judged, duplicate, called.reshape(len(judged), len(points)))
+    duplicate = np.array([result.labelled.label == 1 for result in results], dtype=np.bool_)
+    return Grid(points, results, duplicate, called.reshape(len(results), len(points)))
 
 
-def leave_one_out(grid: Grid, precision: float) -> list[LeftOut]:
+def leave_one_out(grid: Grid, precision: float) -> list[LeftOutSite]:
     """Choose thresholds without a site and evaluate them on it, for each site with enough pairs.
 
     A site's pages may stand in pairs of another source too (two states of one site): such pairs are left out with it.
     """
-    sources = np.array([one.source for one in grid.pairs])
-    keys = [[(one.set_name, document) for document in _ids(one)] for one in grid.pairs]
-    results = []
-    for source in dict.fromkeys(one.source for one in grid.pairs):
+    sources = np.array([result.source for result in grid.results])
+    keys = [_document_keys(result) for result in grid.results]
+    left_out = []
+    for source in dict.fromkeys(result.source for result in grid.results):
         inside = sources == source
         duplicates = int(np.count_nonzero(inside & grid.duplicate))
         if min(duplicates, int(np.count_nonzero(inside)) - duplicates) < LEFT_OUT_MIN:
             continue
-        own = {key for pair, is_inside in zip(keys, inside, strict=True) if is_inside for key in pair}
-        others = np.array([own.isdisjoint(pair) for pair in keys], dtype=np.bool_)
+        own_keys = {key for pair, is_inside in zip(keys, inside, strict=True) if is_inside for key in pair}
+        others = np.array([own_keys.isdisjoint(pair) for pair in keys], dtype=np.bool_)
         point = grid.best(precision, others)
         if point is None:
-            results.append(LeftOut(source, None, Counts()))
+            left_out.append(LeftOutSite(source, None, Counts()))
         else:
-            results.append(LeftOut(source, grid.points[point], grid.counts(point, inside)))
-    return results
+            left_out.append(LeftOutSite(source, grid.points[point], grid.counts(point, inside)))
+    return left_out
 
 
-def _ids(judged: Judged) -> tuple[str, str]:
-    return judged.labelled.id_a, judged.labelled.id_b
+def _document_keys(result: PairResult) -> list[DocumentKey]:
+    return [(result.set_name, result.labelled.id_a), (result.set_name, result.labelled.id_b)]
 
 
-def _caller(one: Judged, points: Sequence[Config]) -> Callable[[_Point], bool]:
-    """Whether the filter calls a pair duplicates, by point; each point is asked about once."""
+def _cached_calls(result: PairResult, points: Sequence[Config]) -> Callable[[_Point], bool]:
+    """Return whether the filter calls a pair duplicates, by point; each point is asked about once."""
     known: dict[_Point, bool] = {}
 
     def called(point: _Point) -> bool:
         if point not in known:
-            known[point] = one.is_duplicate_with(points[int(np.ravel_multi_index(point, _SHAPE))])
+            known[point] = result.is_duplicate_with(points[int(np.ravel_multi_index(point, _SHAPE))])
         return known[point]
 
     return called

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation.counts import Counts
-from crawler_dedup.evaluation.pairs import Judged, count
+from crawler_dedup.evaluation.pairs import PairResult, count_outcomes
 from crawler_dedup.hamming import MAX_DISTANCE
 
 if TYPE_CHECKING:
@@ -22,18 +22,18 @@ _ALONE_TO = 12
 _COLOURS = {"precision": "tab:blue", "recall": "tab:orange"}
 
 
-def counts_by_signature(judged: Sequence[Judged]) -> list[Counts]:
-    """Counts for the distances from 0 to 12 if the distance of the signatures alone decided."""
-    return [count(judged, partial(_is_within, k)) for k in range(_ALONE_TO + 1)]
+def counts_by_signature(results: Sequence[PairResult]) -> list[Counts]:
+    """Count outcomes for the distances from 0 to 12 if the distance of the signatures alone decided."""
+    return [count_outcomes(results, partial(_is_within, k)) for k in range(_ALONE_TO + 1)]
 
 
-def counts_by_rules(judged: Sequence[Judged], config: Config) -> list[Counts]:
-    """Counts for ``max_distance`` from 0 to 7 with all rules and the other settings of *config*."""
+def counts_by_rules(results: Sequence[PairResult], config: Config) -> list[Counts]:
+    """Count outcomes for ``max_distance`` from 0 to 7 with all rules and the other settings of *config*."""
     settings = [replace(config, max_distance=k) for k in range(MAX_DISTANCE + 1)]
-    return [count(judged, partial(Judged.is_duplicate_with, config=one)) for one in settings]
+    return [count_outcomes(results, partial(PairResult.is_duplicate_with, config=limits)) for limits in settings]
 
 
-def draw(judged: Sequence[Judged], config: Config, path: Path) -> None:
+def draw_curves(results: Sequence[PairResult], config: Config, path: Path) -> None:
     """Write an SVG: on the left precision and recall against the distance (as figure 1 of Manku, Jain and Das Sarma,
     "Detecting near-duplicates for web crawling", WWW 2007), on the right how distances are distributed.
     """
@@ -42,38 +42,43 @@ def draw(judged: Sequence[Judged], config: Config, path: Path) -> None:
 
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     left, right = figure.subplots(1, 2)
-    _draw_curves(left, counts_by_signature(judged), "signature alone", "--")
-    _draw_curves(left, counts_by_rules(judged, config), "with the rules", "-")
+    _draw_curves(left, counts_by_signature(results), "signature alone", "--")
+    _draw_curves(left, counts_by_rules(results, config), "with the rules", "-")
     left.set(xlabel="largest distance k, in bits of 64", ylabel="share", ylim=(0, 1.02))
     left.grid(alpha=0.3)
     left.legend(loc="lower right")
-    _draw_histograms(right, judged)
+    _draw_histograms(right, results)
     with rc_context({"svg.hashsalt": "crawler-dedup"}):  # with the empty date: the same pairs, the same file
         figure.savefig(path, format="svg", metadata={"Date": None})
 
 
-def _is_within(k: int, judged: Judged) -> bool:
-    distance = judged.forward.pair.distance
-    return judged.signed and distance is not None and distance <= k
+def _is_within(k: int, result: PairResult) -> bool:
+    distance = result.forward.pair.distance
+    return result.is_signed and distance is not None and distance <= k
 
 
-def _draw_curves(axes: Axes, curve: Sequence[Counts], what: str, style: str) -> None:
-    for name, shares in (("precision", [one.precision for one in curve]), ("recall", [one.recall for one in curve])):
-        drawn = [(k, share.value) for k, share in enumerate(shares) if share.value is not None]
+def _draw_curves(axes: Axes, curve: Sequence[Counts], label: str, style: str) -> None:
+    for name, shares in (
+        ("precision", [counts.precision for counts in curve]),
+        ("recall", [counts.recall for counts in curve]),
+    ):
+        points = [(k, share.value) for k, share in enumerate(shares) if share.value is not None]
         axes.plot(
-            [k for k, _ in drawn],
-            [value for _, value in drawn],
+            [k for k, _ in points],
+            [value for _, value in points],
             style,
             marker=".",
             color=_COLOURS[name],
-            label=f"{name}, {what}",
+            label=f"{name}, {label}",
         )
 
 
-def _draw_histograms(axes: Axes, judged: Sequence[Judged]) -> None:
+def _draw_histograms(axes: Axes, results: Sequence[PairResult]) -> None:
     for label, name, colour in ((1, "duplicates", "tab:green"), (0, "others", "tab:red")):
-        asked = [one.forward.pair.distance for one in judged if one.signed and one.labelled.label == label]
-        distances = [distance for distance in asked if distance is not None]
+        measured = [
+            result.forward.pair.distance for result in results if result.is_signed and result.labelled.label == label
+        ]
+        distances = [distance for distance in measured if distance is not None]
         if distances:
             # Shares, not numbers: there may be ten times as many others.
             weights = [1 / len(distances)] * len(distances)

@@ -14,30 +14,36 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.signing.features import HAN, normalise, replace_units, split_units
 from crawler_dedup.signing.text import Text
 
-MOST = 200
-"""Texts of a set."""
+MAX_TEXTS = 200
+"""Largest number of texts in a set that are edited."""
 
-_SHORT = (100, 250)
-_LONG = 400
-_LEAST_UNITS = 25
-_EXCHANGED = 2
-_EXCERPT = 0.6
-_HOMOPHONES = 0.2
-_OTHER = 0.3  # texts that resemble each other by less are two
+_SHORT_CHARS = (100, 250)
+_LONG_CHARS = 400
+_MIN_UNITS = 25
+_WORDS_EXCHANGED = 2
+_EXCERPT_SHARE = 0.6
+_HOMOPHONE_SHARE = 0.2
+_MAX_COMMON_SHARE = 0.3  # two texts with less in common are no duplicates
 
 Edit = Callable[[str, random.Random], str]
 
 
-class Edited(NamedTuple):
-    """A text, what it was made of, and whether it may be dropped while that is kept (or else another text)."""
+class EditedPair(NamedTuple):
+    """An edited text beside the text it was made of, or beside another text.
+
+    Attributes:
+        new: the edited text.
+        kept: the other one.
+        label: 1 if *new* was made of *kept*, so that it may be dropped; else 0.
+    """
 
     new: str
     kept: str
     label: int
 
 
-def edited_sets(texts: Iterable[str]) -> Iterator[tuple[str, list[Edited]]]:
-    """Sets by name. Of each of up to :data:`MOST` texts an edited one, with the text itself and with another one.
+def edited_sets(texts: Iterable[str]) -> Iterator[tuple[str, list[EditedPair]]]:
+    """Yield sets of pairs by name: up to :data:`MAX_TEXTS` edited texts, each with its text and with another one.
 
     The choice depends on the texts alone, not on their order.
     """
@@ -47,47 +53,49 @@ def edited_sets(texts: Iterable[str]) -> Iterator[tuple[str, list[Edited]]]:
         key=lambda line: (xxh3_64_intdigest(line.encode("utf-8", "replace")), line),
     )
     short = [
-        one for one in passages if _SHORT[0] <= len(one) <= _SHORT[1] and len(split_units(one.lower())) >= _LEAST_UNITS
+        line
+        for line in passages
+        if _SHORT_CHARS[0] <= len(line) <= _SHORT_CHARS[1] and len(split_units(line.lower())) >= _MIN_UNITS
     ]
-    long = [one for one in ordered if len(one) >= _LONG]
-    chinese = [one for one in long if is_chinese(one)]
-    yield "short, 2 words exchanged", _edited(short, _exchange_words(short))
-    yield "excerpt of 60 %", _edited(long, lambda text, _: _middle(text))
-    yield "Traditional", _edited(chinese, _traditional())
-    yield "homophones, 20 %", _edited(chinese, _exchange_homophones(chinese))
+    long = [text for text in ordered if len(text) >= _LONG_CHARS]
+    chinese = [text for text in long if is_chinese(text)]
+    yield "short, 2 words exchanged", _make_pairs(short, _exchange_words(short))
+    yield "excerpt of 60 %", _make_pairs(long, lambda text, _: _middle(text))
+    yield "Traditional", _make_pairs(chinese, _traditional())
+    yield "homophones, 20 %", _make_pairs(chinese, _exchange_homophones(chinese))
 
 
 def is_chinese(text: str) -> bool:
-    """Whether three tenths of its characters at least are Chinese ones."""
+    """Return whether three tenths of the characters of *text* at least are Chinese ones."""
     plain = normalise(text)
     return bool(plain) and 10 * len(HAN.findall(plain)) >= 3 * len(plain)
 
 
-def _edited(texts: Sequence[str], edit: Edit) -> list[Edited]:
-    chosen = texts[:MOST]
+def _make_pairs(texts: Sequence[str], edit: Edit) -> list[EditedPair]:
+    chosen = texts[:MAX_TEXTS]
     shingles = [Text(text, list).shingles(5) for text in chosen]
     pairs = []
     for at, text in enumerate(chosen):
         new = edit(text, random.Random(at))  # noqa: S311  (the same every time)
-        pairs.append(Edited(new, text, 1))
+        pairs.append(EditedPair(new, text, 1))
         for other in [*range(at + 1, len(chosen)), *range(at)]:
             common = len(np.intersect1d(shingles[at], shingles[other], assume_unique=True))
-            if common < _OTHER * min(len(shingles[at]), len(shingles[other])):
-                pairs.append(Edited(new, chosen[other], 0))
+            if common < _MAX_COMMON_SHARE * min(len(shingles[at]), len(shingles[other])):
+                pairs.append(EditedPair(new, chosen[other], 0))
                 break
     return pairs
 
 
 def _exchange_words(texts: Sequence[str]) -> Edit:
-    words = sorted({unit for text in texts[:MOST] for unit in split_units(normalise(text)) if len(unit) > 1})
-    characters = sorted({unit for text in texts[:MOST] for unit in split_units(normalise(text)) if len(unit) == 1})
+    words = sorted({unit for text in texts[:MAX_TEXTS] for unit in split_units(normalise(text)) if len(unit) > 1})
+    characters = sorted({unit for text in texts[:MAX_TEXTS] for unit in split_units(normalise(text)) if len(unit) == 1})
 
     def edit(text: str, source: random.Random) -> str:
         plain = normalise(text)
-        there = split_units(plain)
+        old_units = split_units(plain)
         changes = {
-            at: _another(there[at], words if len(there[at]) > 1 else characters, source)
-            for at in source.sample(range(len(there)), _EXCHANGED)
+            at: _choose_other(old_units[at], words if len(old_units[at]) > 1 else characters, source)
+            for at in source.sample(range(len(old_units)), _WORDS_EXCHANGED)
         }
         return replace_units(plain, changes.get)
 
@@ -95,7 +103,7 @@ def _exchange_words(texts: Sequence[str]) -> Edit:
 
 
 def _middle(text: str) -> str:
-    cut = int(len(text) * (1 - _EXCERPT) / 2)
+    cut = int(len(text) * (1 - _EXCERPT_SHARE) / 2)
     return text[cut : len(text) - cut]
 
 
@@ -107,23 +115,27 @@ def _traditional() -> Edit:
 def _exchange_homophones(texts: Sequence[str]) -> Edit:
     from pypinyin import lazy_pinyin  # noqa: PLC0415  (slow; only this needs it)
 
-    characters = sorted({one for text in texts[:MOST] for one in text if "\u4e00" <= one <= "\u9fff"})
+    characters = sorted(
+        {character for text in texts[:MAX_TEXTS] for character in text if "\u4e00" <= character <= "\u9fff"}
+    )
     sounds = dict(zip(characters, lazy_pinyin([*characters]), strict=True))
-    alike = defaultdict(list)
+    homophones = defaultdict(list)
     for character, sound in sounds.items():
-        alike[sound].append(character)
+        homophones[sound].append(character)
 
     def edit(text: str, source: random.Random) -> str:
         return "".join(
-            _another(one, alike[sounds[one]], source) if one in sounds and source.random() < _HOMOPHONES else one
-            for one in text
+            _choose_other(character, homophones[sounds[character]], source)
+            if character in sounds and source.random() < _HOMOPHONE_SHARE
+            else character
+            for character in text
         )
 
     return edit
 
 
-def _another(word: str, among: Sequence[str], source: random.Random) -> str:
-    """One of *among*, another than *word* where there is one."""
+def _choose_other(word: str, among: Sequence[str], source: random.Random) -> str:
+    """Choose one of *among*, another than *word* if there is another."""
     chosen = source.choice(among) if among else word
     while chosen == word and len(among) > 1:
         chosen = source.choice(among)

@@ -86,9 +86,9 @@ def read_folder(folder: Path) -> list[LabelledSet]:
     Raises:
         DedupError: there is none, or one cannot be used; the message names file and line.
     """
-    found = [path for below in ("", "*/") for path in sorted(folder.glob(f"{below}*{_PAIRS}*")) if path.is_file()]
+    pairs_files = [path for below in ("", "*/") for path in sorted(folder.glob(f"{below}*{_PAIRS}*")) if path.is_file()]
     sets: dict[str, LabelledSet] = {}
-    for path in found:
+    for path in pairs_files:
         stem = _stem(path)
         if stem is None:
             continue
@@ -106,13 +106,15 @@ def read_folder(folder: Path) -> list[LabelledSet]:
 
 
 def read_body(folder: Path, document: Document) -> bytes:
-    """The HTML of a document.
+    """Return the HTML of a document.
 
     Raises:
         DedupError: its file cannot be read.
     """
     if document.text:
-        paragraphs = (f"<p>{html.escape(one)}</p>" for one in document.text.split("\n\n") if one.strip())
+        paragraphs = (
+            f"<p>{html.escape(paragraph)}</p>" for paragraph in document.text.split("\n\n") if paragraph.strip()
+        )
         return f"<html><head><meta charset='utf-8'></head><body>{''.join(paragraphs)}</body></html>".encode()
     path = folder / document.html
     try:
@@ -123,7 +125,7 @@ def read_body(folder: Path, document: Document) -> bytes:
 
 
 def _stem(pairs: Path) -> str | None:
-    """What stands before ``pairs.jsonl`` in a name: ``""`` or ``NAME.``; ``None`` if it names no pairs."""
+    """Return what stands before ``pairs.jsonl`` in a name: ``""`` or ``NAME.``; ``None`` if it names no pairs."""
     stem, _, end = pairs.name.rpartition(_PAIRS)
     return stem if end in ("", ".gz") and (not stem or stem.endswith(".")) else None
 
@@ -134,18 +136,18 @@ def _read_set(folder: Path, name: str, pairs_file: Path, documents_file: Path) -
     if not documents_file.is_file():
         raise DedupError(f"{pairs_file} has no {documents_file.stem} beside it.")
     documents: dict[str, tuple[int, Document]] = {}
-    for number, document in _lines(documents_file, Document):
+    for number, document in _read_lines(documents_file, Document):
         before = documents.setdefault(document.id, (number, document))[1]
         if (before.html, before.text) != (document.html, document.text):
             raise DedupError(f"{documents_file}, line {number}: {document.id!r} is the identifier of another page too.")
     pairs, used = [], {}
-    for number, pair in _lines(pairs_file, LabelledPair):
-        for one in (pair.id_a, pair.id_b):
-            if one not in documents:
-                raise DedupError(f"{pairs_file}, line {number}: {documents_file.name} has no document {one!r}.")
-            used[one] = documents[one][1]
+    for number, pair in _read_lines(pairs_file, LabelledPair):
+        for identifier in (pair.id_a, pair.id_b):
+            if identifier not in documents:
+                raise DedupError(f"{pairs_file}, line {number}: {documents_file.name} has no document {identifier!r}.")
+            used[identifier] = documents[identifier][1]
         pairs.append(pair)
-    for number, document in (documents[one] for one in used):
+    for number, document in (documents[identifier] for identifier in used):
         if document.html:
             _check_path(folder, document, f"{documents_file}, line {number}")
     return LabelledSet(name, used, tuple(pairs))
@@ -162,8 +164,8 @@ def _check_path(folder: Path, document: Document, where: str) -> None:
 _Line = TypeVar("_Line", Document, LabelledPair)
 
 
-def _lines(path: Path, kind: type[_Line]) -> Iterator[tuple[int, _Line]]:
-    """The lines of a file that are not empty, with their numbers from 1."""
+def _read_lines(path: Path, kind: type[_Line]) -> Iterator[tuple[int, _Line]]:
+    """Yield the lines of a file that are not empty, with their numbers from 1."""
     decoder = msgspec.json.Decoder(kind)
     number = 0
     try:

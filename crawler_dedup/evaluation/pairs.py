@@ -1,78 +1,49 @@
 """Labelled pairs of pages → how often the filter is right.
 
-Every page is signed once; then the rules of the crawl are asked about each pair in both directions, because it is chance
-which of two pages a crawl meets first.
+The rules of the crawl are asked about each pair in both directions, because it is chance which of two pages a crawl meets
+first.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from multiprocessing import get_context
-from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.config import Config
-from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.counts import Counts, Share
-from crawler_dedup.evaluation.labelled import Document, LabelledPair, LabelledSet, read_body
+from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument
+from crawler_dedup.evaluation.labelled import LabelledPair, LabelledSet
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import SiteProfiles
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of
-from crawler_dedup.signing.signer import Signer
-from crawler_dedup.system.callbacks import Advance
 
 SHORT = 250
 """Characters of own text below which a pair counts as short."""
 
-_OPENING_CHARS = 100
-_CHUNK = 8  # documents that a process takes at a time: few, so that all end together
 
-DocumentKey = tuple[str, str]
-"""Name of a set, identifier in it."""
-_In = TypeVar("_In")
-_Out = TypeVar("_Out")
-
-
-@dataclass(frozen=True)
-class SignedDocument:
-    """A page as the filter sees it.
+class DirectionResult(NamedTuple):
+    """What the rules say of one page of a pair while the other is kept.
 
     Attributes:
-        page: what is kept of it.
-        text: its main text.
+        pair: the two pages, measured.
+        rule: the row of the rules that decided, or why none was asked.
+        is_duplicate: whether the new page would be dropped.
     """
-
-    page: SignedPage
-    text: str
-
-    @property
-    def opening(self) -> str:
-        """The first line of the text, or else the title."""
-        first = next((line for line in self.text.splitlines() if line.strip()), self.page.title)
-        return first.strip()[:_OPENING_CHARS]
-
-
-class Judgement(NamedTuple):
-    """What the rules say of one page when another is kept: the measured pair, the deciding row, and its word."""
 
     pair: Pair
     rule: str
-    duplicate: bool
+    is_duplicate: bool
 
 
 @dataclass(frozen=True)
-class Judged:
+class PairResult:
     """A labelled pair with what the filter says of it.
 
     Attributes:
@@ -88,30 +59,32 @@ class Judged:
     labelled: LabelledPair
     a: SignedDocument
     b: SignedDocument
-    forward: Judgement
-    backward: Judgement
+    forward: DirectionResult
+    backward: DirectionResult
 
     @property
-    def duplicate(self) -> bool:
+    def is_duplicate(self) -> bool:
         """Whether a crawl that meets the two in one order or the other drops one of them."""
-        return self.forward.duplicate or self.backward.duplicate
+        return self.forward.is_duplicate or self.backward.is_duplicate
 
     def is_duplicate_with(self, config: Config) -> bool:
-        """The same with other settings, of which none changes signatures."""
-        return any(_decide(replace(way.pair, limits=config)).duplicate for way in (self.forward, self.backward))
+        """Return :attr:`is_duplicate` for other settings, of which none changes signatures."""
+        directions = (self.forward, self.backward)
+        return any(_apply_rules(replace(direction.pair, limits=config)).is_duplicate for direction in directions)
 
     @property
-    def signed(self) -> bool:
+    def is_signed(self) -> bool:
         """Whether both pages have a signature."""
         return not (self.a.page.unsigned or self.b.page.unsigned)
 
     @property
-    def decisive(self) -> Judgement:
-        """The direction that makes it a duplicate, or else the one in which more of the new page is covered."""
-        both = (self.forward, self.backward)
-        if not self.signed:
+    def deciding_direction(self) -> DirectionResult:
+        """The direction that makes the pair a duplicate, or else the one in which more of the new page is covered."""
+        if not self.is_signed:
             return self.forward
-        return max(both, key=lambda one: (one.duplicate, one.pair.coverage))
+        return max(
+            (self.forward, self.backward), key=lambda direction: (direction.is_duplicate, direction.pair.coverage)
+        )
 
     @property
     def source(self) -> str:
@@ -119,133 +92,65 @@ class Judged:
         return self.labelled.source or self.set_name
 
     @property
-    def wrong(self) -> bool:
+    def is_wrong(self) -> bool:
         """Whether filter and people disagree. Grey pairs cannot be wrong."""
-        return self.labelled.label != "grey" and self.duplicate != bool(self.labelled.label)
+        return self.labelled.label != "grey" and self.is_duplicate != bool(self.labelled.label)
 
 
-class Mean(NamedTuple):
+class SiteMean(NamedTuple):
     """The mean of a figure over the sites that have it; ``None`` if none has."""
 
     value: float | None
     sites: int
 
 
-def sign_documents(
-    folder: Path, sets: Sequence[LabelledSet], config: Config, jobs: int, advance: Advance
-) -> dict[DocumentKey, SignedDocument]:
-    """Sign every document of *sets* in *jobs* processes: (name of the set, identifier) → document.
-
-    Args:
-        advance: is told about each document that is done.
-
-    Raises:
-        DedupError: a file cannot be read, or a process died.
-    """
-    names = [(one.name, document) for one in sets for document in one.documents]
-    documents = [document for one in sets for document in one.documents.values()]
-    return dict(zip(names, in_processes(partial(_sign, folder, config), documents, jobs, advance), strict=True))
+def decide_direction(
+    new: SignedPage, kept: SignedPage, config: Config, sites: SiteProfiles, scheme: Scheme
+) -> DirectionResult:
+    """Decide as a crawl does that meets *new* while *kept* is kept."""
+    result = _apply_rules(Pair(new, kept, config, scheme, sites.profile_of(new), sites.profile_of(kept)))
+    if result.is_duplicate and not Lookup(scheme).finds(new, kept):
+        return DirectionResult(result.pair, "not met in the index", False)
+    return result
 
 
-def in_processes(
-    work: Callable[[_In], _Out], things: Sequence[_In], jobs: int, advance: Advance, *, together: int = _CHUNK
-) -> Iterator[_Out]:
-    """*work* on each of *things* in *jobs* processes, in order.
-
-    Args:
-        together: how many things a process takes at a time.
-
-    Raises:
-        DedupError: a process died.
-    """
-    # `spawn`: a forked child of a process with threads can hang, and Windows and macOS know nothing else.
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) if jobs > 1 else nullcontext()
-    try:
-        with pool as running:
-            for one in running.map(work, things, chunksize=together) if running else map(work, things):
-                yield one
-                advance(1)
-    except BrokenProcessPool:
-        raise DedupError(
-            "A process that signed pages was ended from outside, perhaps for want of memory: use fewer of them (--jobs)."
-        ) from None
-
-
-@lru_cache(maxsize=1)
-def signer_of(config: Config) -> Signer:
-    """One for each process: it holds a dictionary that takes a second to load."""
-    return Signer(config)
-
-
-def _sign(folder: Path, config: Config, document: Document) -> SignedDocument:
-    # Without an address a page stands on a host of its own, so that relative links still are links.
-    url = document.url or f"http://{xxh3_64_hexdigest(document.id.encode())}.invalid/"
-    page, text = signer_of(config).sign(url, read_body(folder, document), encoding=None, key=document.id, scope="")
-    return SignedDocument(page, text or "")
-
-
-def judge(new: SignedPage, kept: SignedPage, config: Config, sites: SiteProfiles, scheme: Scheme) -> Judgement:
-    """What a crawl does with *new* while *kept* is kept."""
-    found = _decide(Pair(new, kept, config, scheme, sites.profile_of(new), sites.profile_of(kept)))
-    if found.duplicate and not Lookup(scheme).finds(new, kept):
-        return Judgement(found.pair, "not met in the index", False)
-    return found
-
-
-def _decide(pair: Pair) -> Judgement:
+def _apply_rules(pair: Pair) -> DirectionResult:
     if unsigned := pair.new.unsigned or pair.kept.unsigned:
-        return Judgement(pair, unsigned, False)
-    return Judgement(pair, *table.decide(pair))
+        return DirectionResult(pair, unsigned, False)
+    return DirectionResult(pair, *table.decide(pair))
 
 
-def judge_all(
-    sets: Iterable[LabelledSet], signed: Mapping[DocumentKey, SignedDocument], config: Config
-) -> list[Judged]:
-    """Judge every pair of *sets*, with what a crawl of all their pages learns about their sites."""
+def evaluate_pairs(
+    sets: Iterable[LabelledSet], documents: Mapping[DocumentKey, SignedDocument], config: Config
+) -> list[PairResult]:
+    """Decide about every pair of *sets*, with what a crawl of all their pages learns about their sites."""
     sites = SiteProfiles()
-    pages = [document.page for document in signed.values()]
+    pages = [document.page for document in documents.values()]
     # In an order that mixes two states of a site, as a crawl meets them.
     pages.sort(key=lambda page: xxh3_64_hexdigest(page.key.encode()))
     for page in pages:
         sites.add(page)
-    judged, scheme = [], scheme_of(config.scheme, config)
-    for one in sets:
-        for labelled in one.pairs:
-            a, b = signed[one.name, labelled.id_a], signed[one.name, labelled.id_b]
-            forward, backward = (
-                judge(new, kept, config, sites, scheme) for new, kept in ((a.page, b.page), (b.page, a.page))
-            )
-            judged.append(Judged(one.name, labelled, a, b, forward, backward))
-    return judged
+    scheme = scheme_of(config.scheme, config)
+    results = []
+    for labelled_set in sets:
+        for pair in labelled_set.pairs:
+            a, b = documents[labelled_set.name, pair.id_a], documents[labelled_set.name, pair.id_b]
+            forward = decide_direction(a.page, b.page, config, sites, scheme)
+            backward = decide_direction(b.page, a.page, config, sites, scheme)
+            results.append(PairResult(labelled_set.name, pair, a, b, forward, backward))
+    return results
 
 
-def count(judged: Iterable[Judged], is_called: Callable[[Judged], bool] = lambda judged: judged.duplicate) -> Counts:
+def count_outcomes(
+    results: Iterable[PairResult], is_called: Callable[[PairResult], bool] = lambda result: result.is_duplicate
+) -> Counts:
     """Count what became of pairs; grey ones are left out.
 
     Args:
-        is_called: whether a pair is called duplicates, where something else than the rules decides.
+        is_called: whether a pair is called a duplicate, where something else than the rules decides.
     """
-    numbers = Counter((one.labelled.label, is_called(one)) for one in judged)
+    numbers = Counter((result.labelled.label, is_called(result)) for result in results)
     return Counts(found=numbers[1, True], missed=numbers[1, False], false=numbers[0, True], apart=numbers[0, False])
-
-
-def breakdown(judged: Sequence[Judged]) -> list[tuple[str, str, Counts]]:
-    """The rows of the table: set, part of it (``""``: the whole), counts. The set ``""`` is all of them together.
-
-    Parts without a labelled pair are left out: those of a set are its categories; those of all sets together are pairs of
-    pages, pairs with a list, short and long pairs, as far as that is known of a pair.
-    """
-    rows = []
-    for name in dict.fromkeys(one.set_name for one in judged):
-        inside = [one for one in judged if one.set_name == name]
-        rows.append((name, "", count(inside)))
-        rows.extend(
-            (name, category, count(one for one in inside if one.labelled.category == category))
-            for category in sorted({one.labelled.category for one in inside} - {""})
-        )
-    rows.append(("", "", count(judged)))
-    rows.extend(("", part, count(one for one in judged if belongs(one.labelled))) for part, belongs in PARTS)
-    return [(name, part, counts) for name, part, counts in rows if counts != Counts() or not part]
 
 
 PARTS: tuple[tuple[str, Callable[[LabelledPair], bool]], ...] = (
@@ -254,18 +159,37 @@ PARTS: tuple[tuple[str, Callable[[LabelledPair], bool]], ...] = (
     (f"short (under {SHORT} characters)", lambda pair: pair.min_chars is not None and pair.min_chars < SHORT),
     ("long", lambda pair: pair.min_chars is not None and pair.min_chars >= SHORT),
 )
+"""Parts of all sets together: name, and whether a pair belongs to it."""
 
 
-def grey_shares(judged: Iterable[Judged]) -> list[tuple[str, Share]]:
-    """How many of the grey pairs are dropped, by the tenth in which their labelled resemblance lies."""
-    bins = ["under .3", ".3–.4", ".4–.5", ".5–.6", ".6–.7", ".7–.8", ".8 and more", "not given"]
-    grey = [one for one in judged if one.labelled.label == "grey"]
-    where = [_bin(one.labelled.j_sub) for one in grey]
-    shares = []
-    for number, name in enumerate(bins):
-        inside = [one.duplicate for one, at in zip(grey, where, strict=True) if at == number]
-        shares.append((name, Share(sum(inside), len(inside))))
-    return [(name, share) for name, share in shares if share.of]
+def count_by_part(results: Sequence[PairResult]) -> list[tuple[str, str, Counts]]:
+    """Return the rows of the table: set, part of it (``""``: the whole), counts. The set ``""`` is all of them together.
+
+    Parts without a labelled pair are left out: those of a set are its categories; those of all sets together are pairs of
+    pages, pairs with a list, short and long pairs, as far as that is known of a pair.
+    """
+    rows = []
+    for name in dict.fromkeys(result.set_name for result in results):
+        of_set = [result for result in results if result.set_name == name]
+        rows.append((name, "", count_outcomes(of_set)))
+        rows.extend(
+            (name, category, count_outcomes(result for result in of_set if result.labelled.category == category))
+            for category in sorted({result.labelled.category for result in of_set} - {""})
+        )
+    rows.append(("", "", count_outcomes(results)))
+    for part, belongs in PARTS:
+        rows.append(("", part, count_outcomes(result for result in results if belongs(result.labelled))))
+    return [(name, part, counts) for name, part, counts in rows if counts != Counts() or not part]
+
+
+def grey_shares(results: Iterable[PairResult]) -> list[tuple[str, Share]]:
+    """Count how many of the grey pairs are dropped, by the tenth in which their labelled resemblance lies."""
+    names = ["under .3", ".3–.4", ".4–.5", ".5–.6", ".6–.7", ".7–.8", ".8 and more", "not given"]
+    dropped: list[list[bool]] = [[] for _ in names]
+    for result in results:
+        if result.labelled.label == "grey":
+            dropped[_bin(result.labelled.j_sub)].append(result.is_duplicate)
+    return [(name, Share(sum(flags), len(flags))) for name, flags in zip(names, dropped, strict=True) if flags]
 
 
 def _bin(resemblance: float | None) -> int:
@@ -274,15 +198,15 @@ def _bin(resemblance: float | None) -> int:
     return sum(resemblance >= tenth / 10 for tenth in range(3, 9))
 
 
-def macro_average(judged: Iterable[Judged]) -> tuple[Mean, Mean]:
-    """Mean precision and mean recall over the sites: each counts the same, however many pairs it has."""
-    sites: dict[str, list[Judged]] = {}
-    for one in judged:
-        sites.setdefault(one.source, []).append(one)
-    counts = [count(one) for one in sites.values()]
-    return _mean(one.precision for one in counts), _mean(one.recall for one in counts)
+def average_over_sites(results: Iterable[PairResult]) -> tuple[SiteMean, SiteMean]:
+    """Return mean precision and mean recall over the sites: each counts the same, however many pairs it has."""
+    sites: dict[str, list[PairResult]] = {}
+    for result in results:
+        sites.setdefault(result.source, []).append(result)
+    counts = [count_outcomes(of_site) for of_site in sites.values()]
+    return _mean(site.precision for site in counts), _mean(site.recall for site in counts)
 
 
-def _mean(shares: Iterable[Share]) -> Mean:
+def _mean(shares: Iterable[Share]) -> SiteMean:
     values = [share.value for share in shares if share.value is not None]
-    return Mean(sum(values) / len(values) if values else None, len(values))
+    return SiteMean(sum(values) / len(values) if values else None, len(values))

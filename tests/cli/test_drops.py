@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from typer.testing import Result
 
 from crawler_dedup import Config, Deduplicator, Verdict
-from crawler_dedup.cli.evaluated import shown
+from crawler_dedup.cli.evaluation_output import format_share
 from crawler_dedup.evaluation.answers import Answers
 from crawler_dedup.evaluation.counts import Share
 from crawler_dedup.evaluation.labelled import read_body, read_folder
@@ -186,7 +186,7 @@ def answers(folder: Path) -> dict[str, bool]:
 
 
 def told(right: int, of: int) -> str:
-    return f"Precision so far: {shown(Share(right, of))}, of {of}."
+    return f"Precision so far: {format_share(Share(right, of))}, of {of}."
 
 
 def test_answers_are_noted_and_their_precision_is_told_with_its_interval(index: Path) -> None:

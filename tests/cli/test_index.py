@@ -16,7 +16,7 @@ from typer.testing import Result
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
-from crawler_dedup.cli.terminal import number_of
+from crawler_dedup.cli.terminal import quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.index.records import Record
@@ -401,7 +401,7 @@ def test_what_is_forgotten_is_new_again_and_the_rest_is_not(
 ) -> None:
     unknown = 1 if "--url" in options else 0
     first = cli("forget", pages, *options, status=0 if forgotten else unknown)
-    assert said(first).startswith(f"{number_of(len(forgotten), 'page')} forgotten.")
+    assert said(first).startswith(f"{quantity(len(forgotten), 'page')} forgotten.")
     assert kept(pages) == set(PAGES) - forgotten
     assert is_sound(pages)
     assert said(cli("forget", pages, *options, status=unknown)).startswith("0 pages forgotten.")

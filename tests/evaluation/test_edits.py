@@ -12,7 +12,7 @@ import pytest
 from pypinyin import lazy_pinyin
 from xxhash import xxh3_64_hexdigest
 
-from crawler_dedup.evaluation.edits import MOST, Edited, edited_sets, is_chinese
+from crawler_dedup.evaluation.edits import MAX_TEXTS, EditedPair, edited_sets, is_chinese
 from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.initials import find_initials
 from tests.support.crawling import words
@@ -37,30 +37,30 @@ ENGLISH = [f"{short_words(seed, 30)}\n{short_words(-seed, 40)}\n{prose(seed)}" f
 TEXTS = [*CHINESE, *ENGLISH, "short", " ".join(words("few but long", 16))]
 
 
-def sets_of(texts: Iterable[str]) -> dict[str, list[Edited]]:
+def sets_of(texts: Iterable[str]) -> dict[str, list[EditedPair]]:
     return dict(edited_sets(texts))
 
 
-def changed(pairs: Iterable[Edited]) -> list[Edited]:
+def changed(pairs: Iterable[EditedPair]) -> list[EditedPair]:
     """Those with the text that was edited."""
     return [one for one in pairs if one.label == 1]
 
 
-def others(pairs: Iterable[Edited]) -> list[Edited]:
+def others(pairs: Iterable[EditedPair]) -> list[EditedPair]:
     return [one for one in pairs if one.label == 0]
 
 
 @pytest.fixture(scope="module")
-def edited() -> dict[str, list[Edited]]:
+def edited() -> dict[str, list[EditedPair]]:
     return sets_of(TEXTS)
 
 
-def test_the_sets_are_these(edited: dict[str, list[Edited]]) -> None:
+def test_the_sets_are_these(edited: dict[str, list[EditedPair]]) -> None:
     assert list(edited) == NAMES
     lines = [line for text in TEXTS for line in text.splitlines()]
     lines = [line for line in lines if 100 <= len(line.strip()) <= 250 and len(split_units(normalise(line))) >= 25]
     numbers = {name: (len(changed(pairs)), len(others(pairs))) for name, pairs in edited.items()}
-    assert numbers[SHORT] == (min(MOST, len(set(lines))),) * 2
+    assert numbers[SHORT] == (min(MAX_TEXTS, len(set(lines))),) * 2
     assert numbers[EXCERPT] == (len(CHINESE) + len(ENGLISH),) * 2
     assert numbers[TRADITIONAL] == numbers[HOMOPHONES] == (len(CHINESE),) * 2
 
@@ -68,14 +68,14 @@ def test_the_sets_are_these(edited: dict[str, list[Edited]]) -> None:
 # The same ones each time
 
 
-def test_the_order_of_the_texts_and_their_number_do_not_matter(edited: dict[str, list[Edited]]) -> None:
+def test_the_order_of_the_texts_and_their_number_do_not_matter(edited: dict[str, list[EditedPair]]) -> None:
     for turn in range(3):
         shuffled = TEXTS * (turn + 1)
         random.Random(turn).shuffle(shuffled)
         assert sets_of(iter(shuffled)) == edited
 
 
-def test_nor_does_the_process(edited: dict[str, list[Edited]]) -> None:
+def test_nor_does_the_process(edited: dict[str, list[EditedPair]]) -> None:
     """Sets of strings have another order in each."""
     code = "from tests.evaluation.test_edits import TEXTS, digest_of, sets_of; print(digest_of(sets_of(TEXTS)))"
     other = subprocess.run(
@@ -84,12 +84,12 @@ def test_nor_does_the_process(edited: dict[str, list[Edited]]) -> None:
     assert other.stdout.strip() == digest_of(edited)
 
 
-def digest_of(edited: dict[str, list[Edited]]) -> str:
+def digest_of(edited: dict[str, list[EditedPair]]) -> str:
     return xxh3_64_hexdigest(repr(edited).encode())
 
 
 def test_no_more_texts_are_edited_than_so_many_of_a_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler_dedup.evaluation.edits.MOST", 7)
+    monkeypatch.setattr("crawler_dedup.evaluation.edits.MAX_TEXTS", 7)
     for pairs in sets_of(TEXTS).values():
         assert (len(changed(pairs)), len(others(pairs))) == (7, 7)
         assert len({one.kept for one in changed(pairs)}) == 7
@@ -98,7 +98,9 @@ def test_no_more_texts_are_edited_than_so_many_of_a_set(monkeypatch: pytest.Monk
 # What each set says
 
 
-def test_each_edited_text_stands_beside_its_own_and_then_beside_another_one(edited: dict[str, list[Edited]]) -> None:
+def test_each_edited_text_stands_beside_its_own_and_then_beside_another_one(
+    edited: dict[str, list[EditedPair]],
+) -> None:
     for name, pairs in edited.items():
         for one, other in zip(changed(pairs), others(pairs), strict=True):
             assert one.new == other.new
@@ -107,7 +109,7 @@ def test_each_edited_text_stands_beside_its_own_and_then_beside_another_one(edit
             assert len(common) < 0.7 * len(set(split_units(normalise(one.kept)))), name
 
 
-def test_texts_that_share_much_are_not_said_to_be_two(edited: dict[str, list[Edited]]) -> None:
+def test_texts_that_share_much_are_not_said_to_be_two(edited: dict[str, list[EditedPair]]) -> None:
     first = words("first", 120)
     alike = [" ".join([*first, *words(seed, 20)]) for seed in range(5)]
     pairs = sets_of(alike)[EXCERPT]
@@ -118,7 +120,7 @@ def test_texts_that_share_much_are_not_said_to_be_two(edited: dict[str, list[Edi
         assert (first[50] in one.kept) != (first[50] in one.new)
 
 
-def test_of_a_passage_two_words_are_others(edited: dict[str, list[Edited]]) -> None:
+def test_of_a_passage_two_words_are_others(edited: dict[str, list[EditedPair]]) -> None:
     assert any(is_chinese(one.kept) for one in edited[SHORT])
     assert not all(is_chinese(one.kept) for one in edited[SHORT])
     for one in changed(edited[SHORT]):
@@ -139,7 +141,7 @@ def test_of_a_passage_with_numbers_two_words_are_others_too() -> None:
         for first in range(0, 28, 4)
     ]
     pairs = changed(sets_of(texts)[SHORT])
-    assert len(pairs) == MOST
+    assert len(pairs) == MAX_TEXTS
     for one in pairs:
         assert_two_units_differ(one)
 
@@ -152,13 +154,13 @@ def test_of_a_passage_with_few_words_two_are_others_too() -> None:
         assert_two_units_differ(one)
 
 
-def assert_two_units_differ(one: Edited) -> None:
+def assert_two_units_differ(one: EditedPair) -> None:
     new, kept = split_units(one.new), split_units(normalise(one.kept))
     assert len(new) == len(kept)
     assert sum(left != right for left, right in zip(new, kept, strict=True)) == 2
 
 
-def test_an_excerpt_is_the_middle_of_the_text(edited: dict[str, list[Edited]]) -> None:
+def test_an_excerpt_is_the_middle_of_the_text(edited: dict[str, list[EditedPair]]) -> None:
     for one in changed(edited[EXCERPT]):
         assert one.kept.count(one.new) == 1
         before, after = map(len, one.kept.split(one.new))
@@ -166,7 +168,7 @@ def test_an_excerpt_is_the_middle_of_the_text(edited: dict[str, list[Edited]]) -
         assert len(one.new) == pytest.approx(0.6 * len(one.kept), abs=2)
 
 
-def test_a_text_in_traditional_characters_says_the_same(edited: dict[str, list[Edited]]) -> None:
+def test_a_text_in_traditional_characters_says_the_same(edited: dict[str, list[EditedPair]]) -> None:
     for one in changed(edited[TRADITIONAL]):
         assert len(one.new) == len(one.kept)
         assert sum(left != right for left, right in zip(one.new, one.kept, strict=True)) > 0.1 * len(one.kept)
@@ -177,7 +179,7 @@ def test_a_text_in_traditional_characters_says_the_same(edited: dict[str, list[E
         assert sum(new != kept for new, kept in folded) < 0.02 * len(one.kept)
 
 
-def test_a_fifth_of_the_characters_is_exchanged_for_homophones(edited: dict[str, list[Edited]]) -> None:
+def test_a_fifth_of_the_characters_is_exchanged_for_homophones(edited: dict[str, list[EditedPair]]) -> None:
     shares = []
     for one in changed(edited[HOMOPHONES]):
         assert len(one.new) == len(one.kept)

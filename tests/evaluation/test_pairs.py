@@ -22,17 +22,16 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation import calibration, curves
 from crawler_dedup.evaluation.calibration import Grid, build_grid, leave_one_out
 from crawler_dedup.evaluation.counts import Counts, Share
+from crawler_dedup.evaluation.documents import SignedDocument, sign_documents
 from crawler_dedup.evaluation.labelled import LabelledPair, read_body, read_folder
 from crawler_dedup.evaluation.pairs import (
-    Judged,
-    Judgement,
-    SignedDocument,
-    count,
+    DirectionResult,
+    PairResult,
+    average_over_sites,
+    count_outcomes,
+    decide_direction,
+    evaluate_pairs,
     grey_shares,
-    judge,
-    judge_all,
-    macro_average,
-    sign_documents,
 )
 from crawler_dedup.rules.sites import MIN_PAGES, SiteProfiles
 from crawler_dedup.signing.schemes import SimHash
@@ -98,10 +97,10 @@ def four_outcomes(tmp_path: Path) -> Path:
     return write_set(tmp_path, copies(5), pairs)
 
 
-def judged_folder(folder: Path, config: Config = CONFIG, jobs: int = 1) -> list[Judged]:
+def judged_folder(folder: Path, config: Config = CONFIG, jobs: int = 1) -> list[PairResult]:
     sets = read_folder(folder)
     signed = sign_documents(folder, sets, config, jobs, lambda _: None)
-    return judge_all(sets, signed, config)
+    return evaluate_pairs(sets, signed, config)
 
 
 # The command
@@ -194,7 +193,7 @@ def test_a_gzipped_page_and_a_plain_text_are_signed_like_the_page(tmp_path: Path
     documents = [{"id": "page", "html": "page.html"}, {"id": "packed", "html": "packed.html.gz"}]
     write_lines(tmp_path / "docs.jsonl", [*documents, {"id": "text", "text": plain}])
     write_lines(tmp_path / "pairs.jsonl", [pair("page", "packed", 1), pair("page", "text", 1)])
-    assert [(one.duplicate, one.a.opening == one.b.opening) for one in judged_folder(tmp_path)] == [(True, True)] * 2
+    assert [(one.is_duplicate, one.a.opening == one.b.opening) for one in judged_folder(tmp_path)] == [(True, True)] * 2
 
 
 def test_a_plain_text_is_no_markup(tmp_path: Path) -> None:
@@ -320,7 +319,7 @@ def test_pages_are_judged_as_compare_judges_them(tmp_path: Path) -> None:
         urls = ["--new-url", one.a.page.url, "--kept-url", one.b.page.url]
         result = CliRunner().invoke(app, ["compare", *map(str, files), *urls, "--set", "DEDUP_TOKENIZER=bigrams"])
         verdict, rule = result.stdout.splitlines()[-1].split(": ")
-        assert (verdict == "duplicate", rule) == (one.forward.duplicate, one.forward.rule)
+        assert (verdict == "duplicate", rule) == (one.forward.is_duplicate, one.forward.rule)
 
 
 def test_pages_are_judged_with_what_all_pages_tell_about_their_site(tmp_path: Path) -> None:
@@ -330,7 +329,7 @@ def test_pages_are_judged_with_what_all_pages_tell_about_their_site(tmp_path: Pa
     apart = [pair("1", f"{number}", 0) for number in range(2, MIN_PAGES)]
     (alone,) = judged_folder(write_set(tmp_path / "few", pages, [pair("copy", "0", 1)]))
     among, *_ = judged_folder(write_set(tmp_path / "many", pages, [pair("copy", "0", 1), *apart]))
-    assert (alone.duplicate, among.duplicate) == (False, True)
+    assert (alone.is_duplicate, among.is_duplicate) == (False, True)
 
 
 def signed_page(name: str, *, flipped: int = 0, own: int = 0, features: int = 100, unsigned: str = "") -> SignedPage:
@@ -350,47 +349,47 @@ def signed_page(name: str, *, flipped: int = 0, own: int = 0, features: int = 10
     )
 
 
-def ask(new: SignedPage, kept: SignedPage, config: Config = CONFIG) -> Judgement:
+def ask(new: SignedPage, kept: SignedPage, config: Config = CONFIG) -> DirectionResult:
     """What the rules say while nothing is known of any site."""
-    return judge(new, kept, config, SiteProfiles(), SimHash(config.max_distance))
+    return decide_direction(new, kept, config, SiteProfiles(), SimHash(config.max_distance))
 
 
-def judged_pair(a: SignedPage, b: SignedPage, label: int, source: str = "") -> Judged:
+def judged_pair(a: SignedPage, b: SignedPage, label: int, source: str = "") -> PairResult:
     labelled = LabelledPair(a.key, b.key, 1 if label else 0, source=source)
     documents = [SignedDocument(one, one.key) for one in (a, b)]
-    return Judged("set", labelled, documents[0], documents[1], ask(a, b), ask(b, a))
+    return PairResult("set", labelled, documents[0], documents[1], ask(a, b), ask(b, a))
 
 
 def test_either_page_may_be_the_one_that_is_dropped() -> None:
     excerpt, whole = signed_page("excerpt", features=80), signed_page("whole", features=100)
     for a, b in ((excerpt, whole), (whole, excerpt)):
         one = judged_pair(a, b, 1)
-        assert one.duplicate
-        assert (one.forward.duplicate, one.backward.duplicate) == (a is excerpt, b is excerpt)
-        assert one.decisive.pair.new is excerpt
-        assert one.decisive.duplicate
+        assert one.is_duplicate
+        assert (one.forward.is_duplicate, one.backward.is_duplicate) == (a is excerpt, b is excerpt)
+        assert one.deciding_direction.pair.new is excerpt
+        assert one.deciding_direction.is_duplicate
 
 
 def test_of_a_pair_that_is_no_duplicate_the_better_covered_direction_is_shown() -> None:
     smaller, larger = signed_page("smaller", features=50), signed_page("larger", features=100, flipped=20)
     for a, b in ((smaller, larger), (larger, smaller)):
         one = judged_pair(a, b, 1)
-        assert not one.duplicate
-        assert one.decisive.pair.new is smaller
+        assert not one.is_duplicate
+        assert one.deciding_direction.pair.new is smaller
 
 
 def test_the_direction_that_makes_a_duplicate_is_shown_whatever_the_other_covers() -> None:
     one = judged_pair(signed_page("smaller", features=50), signed_page("larger", features=100), 1)
-    forward, backward = one.forward._replace(duplicate=False), one.backward._replace(duplicate=True)
+    forward, backward = one.forward._replace(is_duplicate=False), one.backward._replace(is_duplicate=True)
     assert forward.pair.coverage > backward.pair.coverage
-    assert replace(one, forward=forward, backward=backward).decisive is backward
+    assert replace(one, forward=forward, backward=backward).deciding_direction is backward
 
 
 def test_a_page_that_cannot_be_judged_is_no_duplicate() -> None:
     unfit, other = signed_page("x", unsigned="too many elements"), signed_page("other")
     for new, kept in ((unfit, other), (other, unfit), (unfit, unfit)):
         judgement = ask(new, kept)
-        assert (judgement.rule, judgement.duplicate) == ("too many elements", False)
+        assert (judgement.rule, judgement.is_duplicate) == ("too many elements", False)
 
 
 # Figures
@@ -430,10 +429,10 @@ def test_381_right_answers_show_a_precision_of_99_percent() -> None:
 
 def test_pairs_are_counted_by_label_and_answer(four_outcomes: Path) -> None:
     judged = judged_folder(four_outcomes)
-    counts = count(judged)
+    counts = count_outcomes(judged)
     assert counts == Counts(found=3, missed=2, false=1, apart=4)
     assert (counts.precision, counts.recall) == (Share(3, 4), Share(3, 5))
-    assert sum(one.wrong for one in judged) == 3
+    assert sum(one.is_wrong for one in judged) == 3
     assert grey_shares(judged) == [(".3–.4", Share(0, 1)), (".7–.8", Share(1, 1))]
 
 
@@ -457,7 +456,7 @@ def test_each_site_has_the_same_weight_in_the_mean(tmp_path: Path) -> None:
     pairs = [pair(f"{number}", f"{number}c", 1, source="large") for number in range(4)]
     pairs += [pair("4", "4c", 1, source="small"), pair("4", "5", 1, source="small"), pair("5", "5c", 0, source="small")]
     pairs += [pair("0", "5", 0, source="nothing to find")]
-    precision, recall = macro_average(judged_folder(write_set(tmp_path, copies(6), pairs)))
+    precision, recall = average_over_sites(judged_folder(write_set(tmp_path, copies(6), pairs)))
     assert precision == (0.75, 2)
     assert recall == (0.75, 2)
 
@@ -466,7 +465,7 @@ def test_pairs_without_a_source_have_their_set_for_one(tmp_path: Path) -> None:
     pages = copies(2)
     write_set(tmp_path, pages, [pair("0", "0c", 1)], name="right.")
     write_set(tmp_path, pages, [pair("0", "1", 1)], name="wrong.")
-    assert macro_average(judged_folder(tmp_path)) == ((1.0, 1), (0.5, 2))
+    assert average_over_sites(judged_folder(tmp_path)) == ((1.0, 1), (0.5, 2))
 
 
 # evaluate
@@ -601,11 +600,11 @@ def test_curves_count_at_each_distance() -> None:
 # Calibration
 
 
-def grid_of(judged: Sequence[Judged]) -> Grid:
+def grid_of(judged: Sequence[PairResult]) -> Grid:
     return build_grid(judged, CONFIG, lambda _: None)
 
 
-def various_pairs() -> list[Judged]:
+def various_pairs() -> list[PairResult]:
     """Pairs that differ in all that the thresholds look at."""
     first = signed_page("first")
     shapes = [(0, 0, 100), (3, 5, 100), (7, 10, 80), (2, 15, 95), (6, 2, 90), (1, 22, 100), (5, 60, 120), (0, 90, 100)]
@@ -620,7 +619,7 @@ def test_the_grid_holds_what_the_rules_say_at_every_point() -> None:
     grid = grid_of(judged)
     for point, config in enumerate(grid.points):
         asked = [
-            ask(one.a.page, one.b.page, config).duplicate or ask(one.b.page, one.a.page, config).duplicate
+            ask(one.a.page, one.b.page, config).is_duplicate or ask(one.b.page, one.a.page, config).is_duplicate
             for one in judged
         ]
         assert grid.called[:, point].tolist() == asked
@@ -730,7 +729,7 @@ def test_what_calibrate_chooses_cannot_be_given(alike_others: Path) -> None:
 # Leave one out
 
 
-def site(name: str, duplicates: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> list[Judged]:
+def site(name: str, duplicates: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> list[PairResult]:
     """Pairs of a site by label: each of its own two pages with so many flipped bits and own features."""
     found = []
     for label, shapes in ((1, duplicates), (0, others)):

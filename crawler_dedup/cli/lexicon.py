@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
-from crawler_dedup.cli.settings import Settings, config_of
-from crawler_dedup.cli.terminal import progress, told_errors
+from crawler_dedup.cli.options import SettingsOption
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import config_or_exit
+from crawler_dedup.cli.terminal import errors_as_messages
 from crawler_dedup.inspection.corpus import read_texts
 from crawler_dedup.signing import lexicon
 from crawler_dedup.signing.signer import Signer
@@ -27,19 +29,19 @@ def build(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="File to write.")] = Path("lexicon"),
-    settings: Settings = None,
+    settings: SettingsOption = None,
 ) -> None:
     """Count in how many documents each word stands, and write that as a frozen file for DEDUP_LEXICON."""
-    with told_errors(), progress() as start:
-        signer = Signer(config_of(settings))
+    with errors_as_messages(), progress_bars() as start:
+        signer = Signer(config_or_exit(settings))
         advance = start("reading", None)
 
-        def counted() -> Iterator[Text]:
+        def texts() -> Iterator[Text]:
             for text in read_texts(source, signer):
                 advance(1)
                 yield text
 
-        built = lexicon.build(counted())
+        built = lexicon.build(texts())
         built.write(output)
     typer.echo(
         f"{output}: {built.documents:,} documents, {len(built.words):,} words, {len(built.shingles):,} common shingles;"

@@ -12,12 +12,12 @@ from typer.testing import CliRunner, Result
 
 from crawler_dedup import Config
 from crawler_dedup.cli import app
-from crawler_dedup.evaluation import contest
-from crawler_dedup.evaluation.contest import Contestant, OfScheme, Row, Standing
+from crawler_dedup.evaluation import scheme_comparison
 from crawler_dedup.evaluation.counts import Counts
+from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument, sign_documents
 from crawler_dedup.evaluation.edits import edited_sets, is_chinese
 from crawler_dedup.evaluation.labelled import LabelledPair, read_folder
-from crawler_dedup.evaluation.pairs import DocumentKey, SignedDocument, sign_documents
+from crawler_dedup.evaluation.scheme_comparison import Detector, SchemeDetector, SchemeResult, SetCounts
 from crawler_dedup.signing.schemes import NAMES, Scheme, ValueScheme, scheme_of
 from crawler_dedup.signing.schemes.shingling import SUPERSHINGLES, Shingling
 from crawler_dedup.signing.text import Text
@@ -92,15 +92,17 @@ def quiet(_: str, __: int | None) -> Callable[[int], None]:
     return lambda _: None
 
 
-def stand(
+def compare(
     folder: Path, names: Sequence[str], *, jobs: int = 1, lookups: int = 0, config: Config = CONFIG, **more: Any
-) -> list[Standing]:
-    return list(contest.stand(folder, read_folder(folder), names, config, jobs, lookups, quiet, **more))
+) -> list[SchemeResult]:
+    return list(
+        scheme_comparison.compare_schemes(folder, read_folder(folder), names, config, jobs, lookups, quiet, **more)
+    )
 
 
 @pytest.fixture(scope="module")
-def standings(folder: Path) -> dict[str, Standing]:
-    found = stand(folder, COMPARED)
+def results(folder: Path) -> dict[str, SchemeResult]:
+    found = compare(folder, COMPARED)
     assert [one.name for one in found] == [*COMPARED]
     return {one.name: one for one in found}
 
@@ -111,8 +113,8 @@ def spec(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def standing(standings: Mapping[str, Standing], spec: str) -> Standing:
-    return standings[spec]
+def result(results: Mapping[str, SchemeResult], spec: str) -> SchemeResult:
+    return results[spec]
 
 
 # By hand
@@ -165,7 +167,7 @@ def labelled(
 
 
 def test_the_scheme_alone_is_right_as_often_as_by_hand(
-    folder: Path, documents: dict[DocumentKey, SignedDocument], standing: Standing, spec: str
+    folder: Path, documents: dict[DocumentKey, SignedDocument], result: SchemeResult, spec: str
 ) -> None:
     scheme = scheme_of(spec, CONFIG)
     expected = dict.fromkeys(PARTS, Counts())
@@ -174,52 +176,52 @@ def test_the_scheme_alone_is_right_as_often_as_by_hand(
         for part, belongs in PARTS.items():
             if belongs(name, each, a, b):
                 expected[part] += outcome(each.label, called)
-    alone = {row.name: row.alone for row in standing.rows if row.ruled is not None}
+    alone = {row.name: row.alone for row in result.sets if row.with_rules is not None}
     assert alone == expected
     assert sorted(alone, key=list(alone).index)[:3] == ["chinese", "english", "all"]
 
 
 def test_of_edited_texts_only_the_new_one_is_looked_up(
-    documents: dict[DocumentKey, SignedDocument], standing: Standing, spec: str
+    documents: dict[DocumentKey, SignedDocument], result: SchemeResult, spec: str
 ) -> None:
     scheme = scheme_of(spec, CONFIG)
     expected = {}
     for name, pairs in edited_sets(one.text for one in documents.values()):
         counts = (outcome(one.label, is_called(scheme, one.new, one.kept)) for one in pairs)
         expected[name] = sum(counts, Counts())
-    assert {row.name: row.alone for row in standing.rows if row.ruled is None} == expected
+    assert {row.name: row.alone for row in result.sets if row.with_rules is None} == expected
     assert expected["excerpt of 60 %"].apart + expected["excerpt of 60 %"].false > 0
 
 
-def test_some_schemes_are_right_where_others_are_not(standings: Mapping[str, Standing]) -> None:
+def test_some_schemes_are_right_where_others_are_not(results: Mapping[str, SchemeResult]) -> None:
     """Else the tests above say little."""
-    counts = {name: {row.name: row.alone for row in one.rows} for name, one in standings.items()}
+    counts = {name: {row.name: row.alone for row in one.sets} for name, one in results.items()}
     assert counts["exact"]["english"].missed > counts["simhash"]["english"].missed
     assert counts["exact"]["homophones, 20 %"].found == 0 < counts["pinyin"]["homophones, 20 %"].found
     assert len({tuple(one.values()) for one in counts.values()}) == len(counts)
 
 
-def test_with_the_rules_it_is_right_as_often_as_evaluate_says(folder: Path, standing: Standing, spec: str) -> None:
-    result = cli("evaluate", folder, "--jobs", 1, *BIGRAMS, "-s", f"DEDUP_SCHEME={spec}", "--json")
+def test_with_the_rules_it_is_right_as_often_as_evaluate_says(folder: Path, result: SchemeResult, spec: str) -> None:
+    printed = cli("evaluate", folder, "--jobs", 1, *BIGRAMS, "-s", f"DEDUP_SCHEME={spec}", "--json")
     said = {
         one["part"] or one["set"] or "all": Counts(*(one[name] for name in ("found", "missed", "false", "apart")))
-        for one in json.loads(result.stdout)["sets"]
+        for one in json.loads(printed.stdout)["sets"]
     }
-    ruled = {row.name: row.ruled for row in standing.rows if row.ruled is not None and row.name != "Chinese"}
+    ruled = {row.name: row.with_rules for row in result.sets if row.with_rules is not None and row.name != "Chinese"}
     assert ruled == said
 
 
 def test_costs_are_means_of_all_texts_with_words(
-    documents: dict[DocumentKey, SignedDocument], standing: Standing, spec: str
+    documents: dict[DocumentKey, SignedDocument], result: SchemeResult, spec: str
 ) -> None:
     texts = {one.text for one in documents.values()}
     for _, pairs in edited_sets(texts):
         texts |= {text for one in pairs for text in (one.new, one.kept)}
     sizes = [8 + len(scheme_of(spec, CONFIG).sign(text_of(one)).value) for one in texts if text_of(one).units]
     assert len(sizes) < len(texts)
-    assert standing.size == pytest.approx(sum(sizes) / len(sizes))
-    assert standing.sign_micros > 0
-    assert standing.lookup_micros is None
+    assert result.signature_bytes == pytest.approx(sum(sizes) / len(sizes))
+    assert result.sign_micros > 0
+    assert result.lookup_micros is None
 
 
 def test_every_bar_of_progress_comes_to_its_end(folder: Path) -> None:
@@ -235,13 +237,13 @@ def test_every_bar_of_progress_comes_to_its_end(folder: Path) -> None:
         return advance
 
     sets = read_folder(folder)
-    list(contest.stand(folder, sets, ["exact"], CONFIG, 1, 1000, start))
+    list(scheme_comparison.compare_schemes(folder, sets, ["exact"], CONFIG, 1, 1000, start))
     assert list(done) == ["reading", "signing: exact", "looking up: exact"]
     assert all(total == reached for total, reached in done.values())
     assert done["looking up: exact"] == [2, 2]
 
 
-# Contestants of one's own
+# Detectors of one's own
 
 
 class ByWords:
@@ -253,56 +255,56 @@ class ByWords:
     def sign(self, text: Text) -> frozenset[str]:
         return frozenset(text.units)
 
-    def calls(self, new: Any, kept: Any) -> bool:
+    def is_duplicate(self, new: Any, kept: Any) -> bool:
         return len(new & kept) >= self.share * len(new)
 
-    def size(self, signature: Any) -> int:
+    def size_of(self, signature: Any) -> int:
         return 10 * len(signature)
 
 
-def by_words(name: str, config: Config) -> Contestant:
+def by_words(name: str, config: Config) -> Detector:
     assert config == CONFIG
     return ByWords(float(name))
 
 
-def by_words_or_scheme(name: str, config: Config) -> Contestant:
-    return by_words(name, config) if name[0] == "0" else OfScheme(name, config)
+def by_words_or_scheme(name: str, config: Config) -> Detector:
+    return by_words(name, config) if name[0] == "0" else SchemeDetector(name, config)
 
 
-def costless(rows: Sequence[Standing]) -> list[tuple[str, Sequence[Row], float]]:
-    return [(one.name, one.rows, one.size) for one in rows]
+def costless(rows: Sequence[SchemeResult]) -> list[tuple[str, Sequence[SetCounts], float]]:
+    return [(one.name, one.sets, one.signature_bytes) for one in rows]
 
 
 def test_another_way_to_compare_texts_stands_beside_them(
     folder: Path, documents: dict[DocumentKey, SignedDocument]
 ) -> None:
-    strict, loose = stand(folder, ["1", "0.8"], make=by_words, lookups=500)
+    strict, loose = compare(folder, ["1", "0.8"], make=by_words, lookups=500)
     assert strict.lookup_micros is loose.lookup_micros is None
     for one, share in ((strict, 1), (loose, 0.8)):
-        assert all(row.ruled is None for row in one.rows)
+        assert all(row.with_rules is None for row in one.sets)
         ours = ByWords(share)
         expected = Counts()
         for _, each, a, b in labelled(folder, documents):
             new, kept = (ours.sign(text_of(text)) for text in (a, b))
-            called = bool(new and kept) and (ours.calls(new, kept) or ours.calls(kept, new))
+            called = bool(new and kept) and (ours.is_duplicate(new, kept) or ours.is_duplicate(kept, new))
             expected += outcome(each.label, called)
-        assert next(row.alone for row in one.rows if row.name == "all") == expected
+        assert next(row.alone for row in one.sets if row.name == "all") == expected
         assert one.sign_micros > 0
-    excerpts = [next(row.alone for row in one.rows if row.name == "excerpt of 60 %") for one in (strict, loose)]
+    excerpts = [next(row.alone for row in one.sets if row.name == "excerpt of 60 %") for one in (strict, loose)]
     assert [one.missed > 0 for one in excerpts] == [True, False]  # words are cut where the excerpt begins and ends
 
 
 def test_who_calls_everything_alike_is_wrong_about_all_others(folder: Path) -> None:
-    (everything,) = stand(folder, ["0"], make=by_words)
-    for row in everything.rows:
+    (everything,) = compare(folder, ["0"], make=by_words)
+    for row in everything.sets:
         if row.name.startswith(("Traditional", "excerpt")):
             assert row.alone.found == row.alone.false > 0
             assert (row.alone.missed, row.alone.apart) == (0, 0)
 
 
-def test_processes_find_what_one_finds(folder: Path, standings: Mapping[str, Standing]) -> None:
-    alone = [*stand(folder, ["0.8"], make=by_words), standings["minhash"]]
-    together = stand(folder, ["0.8", "minhash"], jobs=2, lookups=500, make=by_words_or_scheme)
+def test_processes_find_what_one_finds(folder: Path, results: Mapping[str, SchemeResult]) -> None:
+    alone = [*compare(folder, ["0.8"], make=by_words), results["minhash"]]
+    together = compare(folder, ["0.8", "minhash"], jobs=2, lookups=500, make=by_words_or_scheme)
     assert costless(together) == costless(alone)
     assert [(one.lookup_micros or 0) > 0 for one in together] == [False, True]
 
@@ -311,14 +313,14 @@ def test_processes_find_what_one_finds(folder: Path, standings: Mapping[str, Sta
 
 
 def test_look_ups_are_timed_where_they_are_asked_for(folder: Path) -> None:
-    for one in stand(folder, ["simhash", "shingling"], lookups=500):
+    for one in compare(folder, ["simhash", "shingling"], lookups=500):
         assert one.lookup_micros is not None
         assert one.lookup_micros > 0
 
 
 @pytest.mark.parametrize("lookups", [1, 499, 501])
 def test_look_ups_are_timed_in_an_index_of_any_size(folder: Path, lookups: int) -> None:
-    (found,) = stand(folder, ["exact"], lookups=lookups)
+    (found,) = compare(folder, ["exact"], lookups=lookups)
     assert found.lookup_micros is not None
 
 
@@ -326,7 +328,7 @@ def test_look_ups_are_timed_in_an_index_of_any_size(folder: Path, lookups: int) 
 def test_pages_of_which_no_index_can_be_made_time_no_look_ups(tmp_path: Path, text: str) -> None:
     pages = {name: f"<html><body>{text}<nav>{name}</nav></body></html>" for name in "ab"}
     write_set(tmp_path, pages, [pair("a", "b", 1)])
-    (found,) = stand(tmp_path, ["exact"], lookups=500)
+    (found,) = compare(tmp_path, ["exact"], lookups=500)
     assert found.lookup_micros is None
 
 
@@ -337,14 +339,14 @@ MORE = prose(0) + "\n" + "".join(sentences(1, 3))
 
 
 def test_what_is_alike_and_not_met_is_not_called_alike() -> None:
-    scheme, contestant = scheme_of(MET, CONFIG), OfScheme(MET, CONFIG)
+    scheme, detector = scheme_of(MET, CONFIG), SchemeDetector(MET, CONFIG)
     new, kept = text_of(prose(0)), text_of(MORE)
     signed = [scheme.sign(one) for one in (new, kept)]
     assert scheme.compare(*signed) is not None
-    assert not contestant.calls(*map(contestant.sign, (new, kept)))
-    assert contestant.calls(contestant.sign(new), contestant.sign(new))
-    loose = OfScheme("minhash", CONFIG)
-    assert loose.calls(*map(loose.sign, (new, kept)))
+    assert not detector.is_duplicate(*map(detector.sign, (new, kept)))
+    assert detector.is_duplicate(detector.sign(new), detector.sign(new))
+    loose = SchemeDetector("minhash", CONFIG)
+    assert loose.is_duplicate(*map(loose.sign, (new, kept)))
 
 
 @pytest.mark.parametrize(("asked", "called"), [(SUPERSHINGLES, True), (SUPERSHINGLES + 1, False)])
@@ -352,9 +354,9 @@ def test_as_many_keys_must_be_common_as_the_scheme_asks_for(
     monkeypatch: pytest.MonkeyPatch, asked: int, called: bool
 ) -> None:
     monkeypatch.setattr(Shingling, "least_hits", lambda *_: asked)
-    contestant = OfScheme("shingling", CONFIG)
-    signature = contestant.sign(text_of(prose(0)))
-    assert contestant.calls(signature, signature) == called
+    detector = SchemeDetector("shingling", CONFIG)
+    signature = detector.sign(text_of(prose(0)))
+    assert detector.is_duplicate(signature, signature) == called
 
 
 @pytest.fixture
@@ -370,8 +372,8 @@ def test_what_a_crawl_would_not_meet_is_missed_and_says_so(nearly_alike: Path) -
     assert [one["rule"] for one in report["errors"]] == ["not met in the index"]
     report = json.loads(cli(*judge, "DEDUP_SCHEME=minhash").stdout)
     assert (report["sets"][-1]["found"], report["errors"]) == (1, [])
-    (standing,) = stand(nearly_alike, [MET])
-    assert [(row.alone, row.ruled) for row in standing.rows if row.name == "all"] == [(Counts(missed=1),) * 2]
+    (result,) = compare(nearly_alike, [MET])
+    assert [(row.alone, row.with_rules) for row in result.sets if row.name == "all"] == [(Counts(missed=1),) * 2]
 
 
 # The command
@@ -402,16 +404,16 @@ def everything(folder: Path) -> Result:
     return side_by_side(folder, "--scheme", "all")
 
 
-def test_every_scheme_and_every_set_is_printed(everything: Result, standings: Mapping[str, Standing]) -> None:
+def test_every_scheme_and_every_set_is_printed(everything: Result, results: Mapping[str, SchemeResult]) -> None:
     rows = cells(everything)
-    names = [row.name for row in standings["exact"].rows]
+    names = [row.name for row in results["exact"].sets]
     assert {"english", "chinese", "all", "Chinese", "excerpt of 60 %", "Traditional", "homophones, 20 %"} < {*names}
     assert [row[0] for row in rows if row[0]] == [*NAMES]
     assert [row[1] for row in rows] == names * len(NAMES)
     at = NAMES.index("exact") * len(names)
-    for printed, row in zip(rows[at:], standings["exact"].rows, strict=False):
+    for printed, row in zip(rows[at:], results["exact"].sets, strict=False):
         assert printed[2:5] == [shown(one) for one in figures(row.alone)]
-        assert printed[5:8] == ([""] * 3 if row.ruled is None else [shown(one) for one in figures(row.ruled)])
+        assert printed[5:8] == ([""] * 3 if row.with_rules is None else [shown(one) for one in figures(row.with_rules)])
     for number, printed in enumerate(rows):
         assert [bool(cell) for cell in printed[8:]] == [number % len(names) == 0] * 3
         assert printed[10] in ("", "–")
@@ -431,20 +433,20 @@ def shown(figure: float | None) -> str:
     return "–" if figure is None else f"{figure:.3f}"
 
 
-def test_json_says_the_same(folder: Path, standings: Mapping[str, Standing]) -> None:
+def test_json_says_the_same(folder: Path, results: Mapping[str, SchemeResult]) -> None:
     given = [word for name in COMPARED[:3] for word in ("--scheme", name)]
     report = json.loads(side_by_side(folder, "--json", *given).stdout)
     assert [one["scheme"] for one in report] == [*COMPARED[:3]]
     for one in report:
-        expected = standings[one["scheme"]]
-        assert one["bytes"] == expected.size
+        expected = results[one["scheme"]]
+        assert one["bytes"] == expected.signature_bytes
         assert one["sign_micros"] > 0
         assert one["lookup_micros"] is None
-        for printed, row in zip(one["sets"], expected.rows, strict=True):
+        for printed, row in zip(one["sets"], expected.sets, strict=True):
             assert printed["set"] == row.name
             assert counts_in(printed["alone"]) == row.alone
-            assert (printed["with_rules"] is None) == (row.ruled is None)
-            assert row.ruled is None or counts_in(printed["with_rules"]) == row.ruled
+            assert (printed["with_rules"] is None) == (row.with_rules is None)
+            assert row.with_rules is None or counts_in(printed["with_rules"]) == row.with_rules
             assert printed["alone"]["precision"]["value"] == figures(row.alone)[0]
 
 
@@ -489,7 +491,7 @@ def test_a_scheme_that_there_is_not_is_refused_before_the_work(
 ) -> None:
     if spec:
         assert sentence in said(cli("evaluate", folder, "--jobs", 1, "-s", f"DEDUP_SCHEME={spec}", status=2))
-    monkeypatch.setattr(contest, "stand", None)
+    monkeypatch.setattr(scheme_comparison, "compare_schemes", None)
     result = side_by_side(folder, "--scheme", "exact", "--scheme", spec, status=2)
     assert said(result).startswith("Error: ")
     assert sentence in said(result)

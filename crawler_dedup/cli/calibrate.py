@@ -1,0 +1,98 @@
+"""``crawler-dedup calibrate``: the thresholds that suit labelled pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from crawler_dedup.cli.evaluate import DEFAULT_JOBS, FolderArgument, JobsOption, evaluate_folder, grid_of
+from crawler_dedup.cli.evaluation_output import format_figure, format_share, thresholds_of
+from crawler_dedup.cli.options import SettingsOption
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import config_or_exit
+from crawler_dedup.cli.terminal import errors_as_messages
+from crawler_dedup.config import PREFIX, setting_name
+from crawler_dedup.evaluation.calibration import THRESHOLDS, Grid
+from crawler_dedup.urls import text_without_credentials
+
+_WIDE_INTERVAL = 0.2
+"""Width of an interval of the recall from which on more labelled duplicates are asked for."""
+
+
+def calibrate(
+    folder: FolderArgument,
+    precision: Annotated[
+        float, typer.Option(min=0, max=1, help="Least share of true duplicates among the pairs that are called so.")
+    ] = 0.99,
+    settings: SettingsOption = None,
+    jobs: JobsOption = DEFAULT_JOBS,
+) -> None:
+    """Find the thresholds that find most duplicates at a wanted precision, and print them as settings.
+
+    Exit status 0: there are such thresholds. 1: there are none. 2: the folder cannot be used, or the call is wrong.
+    """
+    config = config_or_exit(settings)
+    given = {name: getattr(config, name) for name in map(_field_of, settings or [])}
+    if chosen := sorted(setting_name(name) for name in given.keys() & set(THRESHOLDS)):
+        raise typer.BadParameter(f"{', '.join(chosen)}: this is what `calibrate` chooses.")
+    if config.scheme != "simhash":
+        raise typer.BadParameter("calibrate chooses the thresholds of simhash.")
+    with errors_as_messages(), progress_bars() as start:
+        grid = grid_of(evaluate_folder(folder, config, jobs, start), config, start)
+    point = grid.best(precision)
+    if point is None:
+        _print_nearest(grid, precision)
+        raise typer.Exit(1)
+    _print_settings(grid, point, precision, given)
+
+
+def _field_of(setting: str) -> str:
+    """``DEDUP_MAX_DISTANCE=3`` → ``max_distance``."""
+    return setting.split("=", 1)[0].removeprefix(PREFIX).lower()
+
+
+def _print_settings(grid: Grid, point: int, precision: float, given: Mapping[str, Any]) -> None:
+    """Print calibrated settings as lines of a settings module, with what to expect of them.
+
+    Args:
+        given: settings of the command line, by the names of their fields: the figures hold with them only.
+    """
+    counts = grid.counts(point)
+    lines = [
+        f"# Expected on pages like these: precision {format_share(counts.precision)},"
+        f" recall {format_share(counts.recall)}.",
+        "# That is a little too good, because the thresholds were chosen on the same pairs;"
+        " `crawler-dedup evaluate --leave-one-out` says by how much.",
+    ]
+    if counts.precision.interval[0] < precision:
+        lines.append(
+            f"# There are too few labelled pairs to be sure of a precision of {precision}:"
+            f" it may be as low as {format_figure(counts.precision.interval[0])}."
+        )
+    low, high = counts.recall.interval
+    if high - low > _WIDE_INTERVAL:
+        lines.append(
+            "# There are too few labelled duplicates to know the recall:"
+            f" it may be {format_figure(low)} or {format_figure(high)}."
+        )
+    settings = {**given, **thresholds_of(grid.points[point])}
+    lines += [f"{setting_name(name)} = {value!r}" for name, value in settings.items()]
+    typer.echo(text_without_credentials("\n".join(lines)))
+
+
+def _print_nearest(grid: Grid, precision: float) -> None:
+    """Say that no thresholds have the wanted precision, and which come nearest."""
+    point = grid.most_precise()
+    if point is None:
+        typer.echo("With no thresholds a labelled duplicate is found; `crawler-dedup evaluate --errors 20` says why.")
+        return
+    counts = grid.counts(point)
+    thresholds = ", ".join(
+        f"{setting_name(name)} = {value!r}" for name, value in thresholds_of(grid.points[point]).items()
+    )
+    typer.echo(
+        f"No thresholds reach a precision of {precision}. The greatest is {format_share(counts.precision)}, with a recall"
+        f" of {format_share(counts.recall)}, at {thresholds}. `crawler-dedup evaluate --errors 20` shows the wrong pairs."
+    )

@@ -1,0 +1,258 @@
+"""What ``crawler-dedup evaluate`` prints: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from crawler_dedup.cli.terminal import printable
+from crawler_dedup.config import Config
+from crawler_dedup.evaluation import pairs
+from crawler_dedup.evaluation.calibration import LEFT_OUT_MIN, THRESHOLDS, LeftOutSite
+from crawler_dedup.evaluation.counts import Counts, Share
+from crawler_dedup.evaluation.documents import SignedDocument
+from crawler_dedup.evaluation.pairs import PairResult, SiteMean
+from crawler_dedup.evaluation.scheme_comparison import SchemeResult
+from crawler_dedup.urls import without_credentials
+
+_TABLE_WIDTH = 1000  # a table takes the width it needs, whatever the width of the terminal
+_COUNT_COLUMNS = ("found", "missed", "false", "apart", "precision (95 %)", "recall (95 %)")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The results of an evaluation, with what is to be printed of them.
+
+    Attributes:
+        results: all pairs.
+        config: the settings they were evaluated with.
+        max_errors: how many wrong pairs to print.
+        left_out: the sites that were left out in turn; ``None`` if that was not asked for.
+        precision: what was calibrated for without them.
+    """
+
+    results: Sequence[PairResult]
+    config: Config
+    max_errors: int
+    left_out: Sequence[LeftOutSite] | None
+    precision: float
+
+    @property
+    def wrong(self) -> list[PairResult]:
+        """The wrong pairs, first those that are no duplicates and are called so: each costs a page."""
+        return sorted(
+            (result for result in self.results if result.is_wrong), key=lambda result: not result.is_duplicate
+        )
+
+
+def print_tables(evaluation: Evaluation) -> None:
+    """Print an evaluation for people."""
+    console = Console()
+    console.print(_counts_table(evaluation.results))
+    console.print(_average_line(*pairs.average_over_sites(evaluation.results)), soft_wrap=True)
+    if grey := pairs.grey_shares(evaluation.results):
+        console.print(_grey_table(grey))
+    if evaluation.left_out is not None:
+        console.print(_left_out_table(evaluation.left_out, evaluation.precision))
+    wrong = evaluation.wrong
+    if evaluation.max_errors:
+        typer.echo(f"\n{len(wrong)} wrong pairs, {min(len(wrong), evaluation.max_errors)} of them here:")
+    for result in wrong[: evaluation.max_errors]:
+        typer.echo(_error_lines(result))
+
+
+def print_json(evaluation: Evaluation) -> None:
+    """Print an evaluation for programs."""
+    results, config = evaluation.results, evaluation.config
+    means = dict(zip(("precision", "recall"), pairs.average_over_sites(results), strict=True))
+    report: dict[str, Any] = {
+        "settings": asdict(replace(config, journal=without_credentials(config.journal))),
+        "sets": [
+            {"set": name, "part": part, **_counts_json(counts)} for name, part, counts in pairs.count_by_part(results)
+        ],
+        "mean_over_sites": {name: mean._asdict() for name, mean in means.items()},
+        "grey": [{"j_sub": name, **_share_json(share)} for name, share in pairs.grey_shares(results)],
+        "errors": [_error_json(result) for result in evaluation.wrong[: evaluation.max_errors]],
+    }
+    if evaluation.left_out is not None:
+        report["leave_one_out"] = {
+            "wanted_precision": evaluation.precision,
+            "sites": [
+                {
+                    "site": site.source,
+                    "thresholds": site.config and thresholds_of(site.config),
+                    **_counts_json(site.counts),
+                }
+                for site in evaluation.left_out
+            ],
+            "all": _counts_json(_sum_counts(evaluation.left_out)),
+        }
+    typer.echo(msgspec.json.format(msgspec.json.encode(report)))
+
+
+def print_schemes(results: Sequence[SchemeResult]) -> None:
+    """Print schemes side by side for people."""
+    table = Table(title="precision, recall and F1 of the scheme alone, and with the rules of the crawl")
+    for column in ("scheme", "set"):
+        table.add_column(column, no_wrap=True)
+    for column in ("P", "R", "F1", "P rules", "R rules", "F1 rules", "sign µs", "bytes", "look-up µs"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for result in results:
+        table.add_section()
+        costs = [f"{result.sign_micros:,.0f}", f"{result.signature_bytes:,.0f}", _or_dash(result.lookup_micros, ",.0f")]
+        for number, row in enumerate(result.sets):
+            is_first = number == 0
+            table.add_row(
+                Text(result.name) if is_first else "",
+                Text(row.name),
+                *_score_cells(row.alone),
+                *([""] * 3 if row.with_rules is None else _score_cells(row.with_rules)),
+                *(costs if is_first else [""] * 3),
+            )
+    Console(width=_TABLE_WIDTH).print(table)
+
+
+def print_schemes_json(results: Sequence[SchemeResult]) -> None:
+    """Print schemes side by side for programs."""
+    report = [
+        {
+            "scheme": result.name,
+            "sign_micros": result.sign_micros,
+            "bytes": result.signature_bytes,
+            "lookup_micros": result.lookup_micros,
+            "sets": [
+                {
+                    "set": row.name,
+                    "alone": _counts_json(row.alone),
+                    "with_rules": None if row.with_rules is None else _counts_json(row.with_rules),
+                }
+                for row in result.sets
+            ],
+        }
+        for result in results
+    ]
+    typer.echo(msgspec.json.format(msgspec.json.encode(report)))
+
+
+def format_share(share: Share) -> str:
+    """Return a share with its interval, ``0.950 (0.764–0.991)``."""
+    low, high = share.interval
+    return f"{format_figure(share.value)} ({format_figure(low)}–{format_figure(high)})" if share.of else "–"
+
+
+def format_figure(value: float | None) -> str:
+    """Return ``0.950``, or a dash for ``None``."""
+    return _or_dash(value, ".3f")
+
+
+def thresholds_of(config: Config) -> dict[str, Any]:
+    """Return the settings that ``calibrate`` chooses, by the names of their fields."""
+    return {name: getattr(config, name) for name in THRESHOLDS}
+
+
+def _or_dash(figure: float | None, form: str) -> str:
+    return "–" if figure is None else format(figure, form)
+
+
+def _score_cells(counts: Counts) -> list[str]:
+    return [format_figure(figure) for figure in (counts.precision.value, counts.recall.value, counts.f1)]
+
+
+def _counts_table(results: Sequence[PairResult]) -> Table:
+    table = _make_table("", *_COUNT_COLUMNS)
+    for name, part, counts in pairs.count_by_part(results):
+        if not name and not part:
+            table.add_section()
+        table.add_row(Text(f"  {part}" if part else name or "all"), *_count_cells(counts))
+    return table
+
+
+def _average_line(precision: SiteMean, recall: SiteMean) -> str:
+    return (
+        f"Mean over sites: precision {format_figure(precision.value)} (of {precision.sites} sites),"
+        f" recall {format_figure(recall.value)} (of {recall.sites})"
+    )
+
+
+def _grey_table(grey: Sequence[tuple[str, Share]]) -> Table:
+    table = _make_table("grey pairs, by j_sub", "pairs", "dropped", "share (95 %)")
+    for name, share in grey:
+        table.add_row(name, str(share.of), str(share.hits), format_share(share))
+    return table
+
+
+def _left_out_table(left_out: Sequence[LeftOutSite], precision: float) -> Table:
+    table = _make_table("site left out", "thresholds", *_COUNT_COLUMNS)
+    table.title = f"Calibrated on the other sites for a precision of {precision}"
+    table.caption = (
+        f"Thresholds: {', '.join(THRESHOLDS)}. Sites with {LEFT_OUT_MIN} duplicates and {LEFT_OUT_MIN} others at least."
+    )
+    for site in left_out:
+        if site.config is None:
+            table.add_row(Text(site.source), "none found")
+        else:
+            thresholds = " / ".join(str(value) for value in thresholds_of(site.config).values())
+            table.add_row(Text(site.source), thresholds, *_count_cells(site.counts))
+    table.add_section()
+    table.add_row("all of these", "", *_count_cells(_sum_counts(left_out)))
+    return table
+
+
+def _make_table(first: str, *others: str) -> Table:
+    table = Table()
+    table.add_column(first, overflow="fold")
+    for name in others:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _count_cells(counts: Counts) -> list[str]:
+    numbers = [str(number) for number in asdict(counts).values()]
+    return [*numbers, format_share(counts.precision), format_share(counts.recall)]
+
+
+def _sum_counts(left_out: Iterable[LeftOutSite]) -> Counts:
+    return sum((site.counts for site in left_out), Counts())
+
+
+def _error_lines(result: PairResult) -> str:
+    pair, rule, is_duplicate = result.deciding_direction
+    first = f"\n{'false' if is_duplicate else 'missed'}, label {result.labelled.label}: {rule}"
+    if result.is_signed:
+        first += "" if pair.distance is None else f", distance {pair.distance}"
+        first += f", resemblance {pair.resemblance:.2f}, coverage {pair.coverage:.2f}"
+    return "\n".join([first, _page_line(result.a), _page_line(result.b)])
+
+
+def _page_line(document: SignedDocument) -> str:
+    return printable(f"  {document.page.url}  {document.opening}")
+
+
+def _counts_json(counts: Counts) -> dict[str, Any]:
+    return {**asdict(counts), "precision": _share_json(counts.precision), "recall": _share_json(counts.recall)}
+
+
+def _share_json(share: Share) -> dict[str, Any]:
+    low, high = share.interval
+    return {**asdict(share), "value": share.value, "low": low, "high": high}
+
+
+def _error_json(result: PairResult) -> dict[str, Any]:
+    pair, rule, _ = result.deciding_direction
+    return {
+        "set": result.set_name,
+        "label": result.labelled.label,
+        "rule": rule,
+        "distance": pair.distance if result.is_signed else None,
+        "resemblance": pair.resemblance if result.is_signed else None,
+        "coverage": pair.coverage if result.is_signed else None,
+        "a": {"id": result.labelled.id_a, "url": result.a.page.url, "opening": result.a.opening},
+        "b": {"id": result.labelled.id_b, "url": result.b.page.url, "opening": result.b.opening},
+    }

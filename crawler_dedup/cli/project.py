@@ -1,0 +1,105 @@
+"""The Scrapy project around the working directory: its settings, its index and the journals of that index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from crawler_dedup.cli.terminal import errors_as_messages
+from crawler_dedup.config import PREFIX, Config
+from crawler_dedup.errors import DedupError
+from crawler_dedup.journal.reader import Journals
+from crawler_dedup.urls import text_without_credentials
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a command works on.
+
+    Attributes:
+        directory: the index.
+        config: the settings of the project, with those of the command line.
+        journals: the journals of the index.
+    """
+
+    directory: Path
+    config: Config
+    journals: Journals
+
+    def require_journal(self) -> None:
+        """Raise :class:`DedupError` where there is no journal to read."""
+        if not self.journals.files:
+            raise DedupError(
+                f"There is no journal beside the index in {self.directory}: no crawl has written one, DEDUP_JOURNAL was"
+                " empty, or it leads elsewhere (--journal names a file)."
+            )
+
+
+def find_target(
+    index: Path | None, journal_files: Sequence[Path] | None, settings: Sequence[str] | None = None
+) -> Target:
+    """Find the index, the settings and the journals that the options of a command name.
+
+    Args:
+        index: directory of the index; ``None``: that of the project.
+        journal_files: files of the journal; ``None``: those beside the index.
+        settings: ``NAME=VALUE`` words, which win over the project's.
+
+    Raises:
+        DedupError: there is no index, or no project; a setting is not allowed.
+    """
+    from crawler_dedup.index.maintenance import require_index  # noqa: PLC0415  (loads numpy, which --help does not need)
+
+    config = read_config(settings)
+    if index is None:
+        index = _project_index(config)
+    require_index(index)
+    journals = Journals(journal_files) if journal_files else Journals.beside(index, config.journal_file)
+    return Target(index, config, journals)
+
+
+def config_or_exit(settings: Sequence[str] | None) -> Config:
+    """Read the settings as :func:`read_config` does; end the command with a message if they are wrong."""
+    with errors_as_messages():
+        return read_config(settings)
+
+
+def read_config(settings: Sequence[str] | None) -> Config:
+    """Read the settings of the project, if there is one, and ``NAME=VALUE`` words, which win.
+
+    Raises:
+        DedupError: a setting is not allowed, or the project's cannot be read.
+    """
+    given: dict[str, str] = {}
+    for word in settings or []:
+        name, equals, value = word.partition("=")
+        if not name.startswith(PREFIX) or not equals:
+            raise typer.BadParameter(
+                f"{text_without_credentials(word)!r} is no setting; write {PREFIX}MIN_FEATURES=30."
+            )
+        given[name] = value
+    return Config.from_settings({**_project_settings(), **given})
+
+
+def _project_settings() -> dict[str, Any]:
+    from scrapy.utils.project import get_project_settings, inside_project  # noqa: PLC0415  (slow to load)
+
+    try:
+        if not inside_project():
+            return {}
+        settings = get_project_settings()
+    except Exception as error:  # whatever a settings module does
+        raise DedupError(f"The settings of this Scrapy project cannot be read: {error}") from error
+    return {name: settings[name] for name in settings if name.startswith(PREFIX)}
+
+
+def _project_index(config: Config) -> Path:
+    from scrapy.utils.project import data_path, inside_project  # noqa: PLC0415  (slow to load)
+
+    if not inside_project():
+        raise DedupError("Name the directory of the index: this is no Scrapy project.")
+    return Path(data_path(config.dir))

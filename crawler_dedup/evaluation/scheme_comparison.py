@@ -1,0 +1,323 @@
+"""Schemes side by side: how often each is right about the same texts, and what it costs."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+import numpy as np
+
+from crawler_dedup.config import Config
+from crawler_dedup.evaluation.counts import Counts
+from crawler_dedup.evaluation.documents import (
+    DocumentKey,
+    SignedDocument,
+    cached_signer,
+    map_in_processes,
+    sign_documents,
+)
+from crawler_dedup.evaluation.edits import EditedPair, edited_sets, is_chinese
+from crawler_dedup.evaluation.labelled import LabelledSet
+from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.trial import Query, open_trial
+from crawler_dedup.signedpage import Kind, Signature
+from crawler_dedup.signing.schemes import Scheme, scheme_of
+from crawler_dedup.signing.text import Text
+from crawler_dedup.system.callbacks import Advance, Start
+
+_MAX_PASSAGES = 20_000
+_PASSAGES_A_PAGE = 8
+_BLOCK = 500
+_QUERIES_A_BLOCK = 5
+_MICRO = 1e6
+
+
+class Detector(Protocol):
+    """A method that tells from two texts whether they are duplicates."""
+
+    def sign(self, text: Text) -> Any:
+        """Return what is kept of a text."""
+
+    def is_duplicate(self, new: Any, kept: Any) -> bool:
+        """Return whether *new* is found and called a duplicate while *kept* is kept."""
+
+    def size_of(self, signature: Any) -> int:
+        """Return the size of a signature in bytes."""
+
+
+class SchemeDetector:
+    """A scheme of this package, or of another one that is installed, by itself: without the rules."""
+
+    def __init__(self, name: str, config: Config) -> None:
+        self.scheme = scheme_of(name, config)
+        self._max_distance = config.max_distance
+
+    def sign(self, text: Text) -> Signature:
+        """See :class:`Detector`."""
+        return self.scheme.sign(text)
+
+    def is_duplicate(self, new: Signature, kept: Signature) -> bool:
+        """See :class:`Detector`."""
+        likeness = self.scheme.compare(new, kept)
+        if likeness is None or (likeness.distance is not None and likeness.distance > self._max_distance):
+            return False
+        return self.scheme.finds(new, kept)
+
+    def size_of(self, signature: Signature) -> int:
+        """See :class:`Detector`."""
+        return 8 + len(signature.value)
+
+
+MakeDetector = Callable[[str, Config], Detector]
+
+
+class SetCounts(NamedTuple):
+    """What became of one set of pairs.
+
+    Attributes:
+        name: the set.
+        alone: where the detector alone decides.
+        with_rules: where the rules of the crawl decide; ``None`` for what is no scheme, and for texts that are no pages.
+    """
+
+    name: str
+    alone: Counts
+    with_rules: Counts | None
+
+
+@dataclass(frozen=True)
+class SchemeResult:
+    """What was measured of one detector.
+
+    Attributes:
+        name: as it was given.
+        sets: labelled sets, parts of all of them, edited texts.
+        sign_micros: mean processor time from a main text to its signature, in microseconds.
+        signature_bytes: mean size of a signature.
+        lookup_micros: median time of a look-up in an index of many pages, in microseconds; ``None``: not measured.
+    """
+
+    name: str
+    sets: Sequence[SetCounts]
+    sign_micros: float
+    signature_bytes: float
+    lookup_micros: float | None
+
+
+class _TimedSignature(NamedTuple):
+    signature: Any
+    seconds: float
+
+
+def compare_schemes(
+    folder: Path,
+    sets: Sequence[LabelledSet],
+    names: Sequence[str],
+    config: Config,
+    jobs: int,
+    lookups: int,
+    start: Start,
+    make: MakeDetector = SchemeDetector,
+) -> Iterator[SchemeResult]:
+    """Measure the detectors with *names*, one after the other.
+
+    Args:
+        config: all settings but the scheme.
+        jobs: processes.
+        lookups: pages of the index that look-ups are timed in, rounded up to 500; 0: none are.
+        make: makes a detector from its name, in each process.
+    """
+    count = sum(len(labelled_set.documents) for labelled_set in sets)
+    documents = sign_documents(folder, sets, config, jobs, start("reading", count))
+    edited = list(edited_sets(document.text for document in documents.values()))
+    texts = list(dict.fromkeys([document.text for document in documents.values()] + [*_texts_of(edited)]))
+    passages = _passages(document.text for document in documents.values())
+    for name in names:
+        sign = partial(_sign, name, config, make)
+        timed = map_in_processes(sign, texts, jobs, start(f"signing: {name}", len(texts)), chunk_size=50)
+        signatures = dict(zip(texts, timed, strict=True))
+        detector = make(name, config)
+        labelled_counts = _count_labelled(sets, documents, signatures, detector, config, name)
+        set_counts = [*labelled_counts, *_count_edited(edited, signatures, detector)]
+        not_empty = [signature for signature in signatures.values() if signature is not None]
+        lookup_micros = None
+        if lookups and passages and isinstance(detector, SchemeDetector):
+            advance = start(f"looking up: {name}", -(-lookups // _BLOCK))
+            make_pages = partial(_make_pages, name, config, passages)
+            lookup_micros = _measure_lookup(detector.scheme, make_pages, lookups, jobs, advance)
+        yield SchemeResult(
+            name,
+            set_counts,
+            _MICRO * sum(timed.seconds for timed in not_empty) / max(1, len(not_empty)),
+            sum(detector.size_of(timed.signature) for timed in not_empty) / max(1, len(not_empty)),
+            lookup_micros,
+        )
+
+
+def _texts_of(edited: Sequence[tuple[str, Sequence[EditedPair]]]) -> Iterator[str]:
+    for _, pairs in edited:
+        for pair in pairs:
+            yield from (pair.new, pair.kept)
+
+
+# In the processes
+
+
+@lru_cache(maxsize=1)
+def _cached_detector(name: str, config: Config, make: MakeDetector) -> Detector:
+    detector = make(name, config)
+    warm_up = "One text, 一个句子, so that dictionaries are loaded before the clock runs."
+    detector.sign(cached_signer(config).text_of(warm_up))
+    return detector
+
+
+def _sign(name: str, config: Config, make: MakeDetector, raw: str) -> _TimedSignature | None:
+    """Sign a text; return ``None`` if it has no words."""
+    detector, text = _cached_detector(name, config, make), cached_signer(config).text_of(raw)
+    begun = time.process_time()
+    signature = detector.sign(text)
+    seconds = time.process_time() - begun
+    return _TimedSignature(signature, seconds) if text.units else None
+
+
+class _MadePages(NamedTuple):
+    """The signatures of pages that were made for an index.
+
+    Attributes:
+        numbers: for each key of each page the number of its signature.
+        keys: these keys.
+        queries: the signatures of some of the pages.
+    """
+
+    numbers: Numbers
+    keys: Numbers
+    queries: list[Signature]
+
+
+def _make_pages(name: str, config: Config, passages: Sequence[str], first: int) -> _MadePages:
+    """Make and sign pages, each of some of the *passages*."""
+    scheme, source = scheme_of(name, config), random.Random(first)  # noqa: S311  (the same every time)
+    signatures = [
+        scheme.sign(cached_signer(config).text_of("\n".join(source.choices(passages, k=_PASSAGES_A_PAGE))))
+        for _ in range(_BLOCK)
+    ]
+    keys = [scheme.keys(signature) for signature in signatures]
+    numbers = np.array([signature.number for signature in signatures], dtype=np.uint64)
+    return _MadePages(
+        np.repeat(numbers, [len(of_page) for of_page in keys]),
+        np.array([key for of_page in keys for key in of_page], dtype=np.uint64),
+        signatures[:_QUERIES_A_BLOCK],
+    )
+
+
+# How often a detector is right
+
+
+def _count_labelled(
+    sets: Sequence[LabelledSet],
+    documents: Mapping[DocumentKey, SignedDocument],
+    signatures: Mapping[str, _TimedSignature | None],
+    detector: Detector,
+    config: Config,
+    name: str,
+) -> list[SetCounts]:
+    is_scheme = isinstance(detector, SchemeDetector)
+    if is_scheme:
+        config = replace(config, scheme=name)
+        documents = {
+            key: _replace_signature(document, signatures[document.text]) for key, document in documents.items()
+        }
+    results = evaluate_pairs(sets, documents, config if is_scheme else replace(config, scheme="simhash"))
+    called = {
+        id(result): _is_duplicate_either_way(detector, signatures[result.a.text], signatures[result.b.text])
+        for result in results
+    }
+    chinese = {text: is_chinese(text) for text in signatures}
+
+    def count(part: str, belongs: Callable[[PairResult], bool]) -> SetCounts:
+        of_part = [result for result in results if belongs(result)]
+        alone = count_outcomes(of_part, lambda result: called[id(result)])
+        return SetCounts(part, alone, count_outcomes(of_part) if is_scheme else None)
+
+    names = dict.fromkeys(result.set_name for result in results)
+    set_counts = [count(part, partial(lambda part, result: result.set_name == part, part)) for part in names]
+    set_counts.append(count("all", lambda _: True))
+    for part, belongs in PARTS:
+        set_counts.append(count(part, partial(lambda belongs, result: belongs(result.labelled), belongs)))
+    set_counts.append(count("Chinese", lambda result: chinese[result.a.text] and chinese[result.b.text]))
+    return [counts for counts in set_counts if counts.alone != Counts()]
+
+
+def _replace_signature(document: SignedDocument, timed: _TimedSignature | None) -> SignedDocument:
+    if document.page.unsigned or document.page.kind is not Kind.TEXT or timed is None:
+        return document
+    number, value = timed.signature
+    return replace(document, page=msgspec.structs.replace(document.page, signature=number, value=value))
+
+
+def _is_duplicate_either_way(detector: Detector, a: _TimedSignature | None, b: _TimedSignature | None) -> bool:
+    if a is None or b is None:
+        return False
+    return detector.is_duplicate(a.signature, b.signature) or detector.is_duplicate(b.signature, a.signature)
+
+
+def _count_edited(
+    edited: Sequence[tuple[str, Sequence[EditedPair]]],
+    signatures: Mapping[str, _TimedSignature | None],
+    detector: Detector,
+) -> list[SetCounts]:
+    set_counts = []
+    for name, pairs in edited:
+        counts = Counts()
+        for pair in pairs:
+            new, kept = signatures[pair.new], signatures[pair.kept]
+            called = new is not None and kept is not None and detector.is_duplicate(new.signature, kept.signature)
+            counts += _OUTCOMES[pair.label, called]
+        if pairs:
+            set_counts.append(SetCounts(name, counts, None))
+    return set_counts
+
+
+_OUTCOMES = {
+    (1, True): Counts(found=1),
+    (1, False): Counts(missed=1),
+    (0, True): Counts(false=1),
+    (0, False): Counts(apart=1),
+}
+
+
+# The time of a look-up
+
+
+def _passages(texts: Iterator[str]) -> list[str]:
+    passages = sorted({line.strip() for text in texts for line in text.splitlines() if len(line.strip()) > 20})
+    random.Random(0).shuffle(passages)  # noqa: S311  (the same every time)
+    return passages[:_MAX_PASSAGES]
+
+
+def _measure_lookup(
+    scheme: Scheme, make: Callable[[int], _MadePages], pages: int, jobs: int, advance: Advance
+) -> float:
+    """Return the median microseconds of a look-up: probes, buckets, candidates in their order. No record is read."""
+    queries: list[Signature] = []
+    with open_trial() as trial:
+        for made in map_in_processes(make, range(-(-pages // _BLOCK)), jobs, advance, chunk_size=1):
+            trial.insert(made.keys, made.numbers)
+            queries += made.queries
+        with trial.reading() as query:
+            seconds = [_time_lookup(scheme, query, signature) for signature in queries]
+    return _MICRO * median(seconds)
+
+
+def _time_lookup(scheme: Scheme, query: Query, signature: Signature) -> float:
+    begun = time.perf_counter()
+    scheme.near(signature, query(scheme.probes(signature), scheme.bucket_limit))
+    return time.perf_counter() - begun
