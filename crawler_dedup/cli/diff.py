@@ -6,7 +6,15 @@ from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.terminal import printable
-from crawler_dedup.difference import Change, LinePair, Omission, compare_lines, compare_words, omit_equal, split_lines
+from crawler_dedup.difference.text import (
+    Change,
+    LinePair,
+    Omission,
+    compare_lines,
+    compare_words,
+    omit_equal,
+    split_lines,
+)
 
 _SIGNS = {Change.EQUAL: "", Change.CHANGED: "≠", Change.ONLY_NEW: "+", Change.ONLY_KEPT: "-"}
 _STYLES = {Change.EQUAL: "dim", Change.CHANGED: "", Change.ONLY_NEW: "green", Change.ONLY_KEPT: "red"}

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from rich.filesize import decimal
 
 from crawler_dedup.config import Config
+from crawler_dedup.counting.heavyhitters import HeavyHitters
 from crawler_dedup.counting.pace import Pace
 from crawler_dedup.crawl.filenames import safe_name
-from crawler_dedup.crawl.hosts import Hosts
 from crawler_dedup.crawl.journalfeed import JournalFeed
 from crawler_dedup.crawl.watchdog import OverusedPage
 from crawler_dedup.decision import Decision, Verdict
@@ -28,6 +28,7 @@ from crawler_dedup.journal.entry import Event, entry_of
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_of
+from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -38,8 +39,11 @@ _THROTTLE_SECONDS = 60.0
 _MAX_KINDS = 1000
 
 _COUNTS = ("checked", "kept", "dropped", "marked", "unchanged", "changed", "unchecked")
-_HOSTS = 50
-"""Hosts of which the statistics tell."""
+_SHOWN_HOSTS = 50
+"""Hosts in the statistics."""
+COUNTED_HOSTS = 1000
+"""Hosts with a counter. Up to so many are counted exactly."""
+_MAX_HOST_CHARS = 100
 _STATISTIC = {
     Verdict.NEW: "kept",
     Verdict.UNCHANGED: "unchanged",
@@ -73,7 +77,7 @@ class Monitor:
         self._feed = JournalFeed(crawler, config.journal_uri) if config.journal_uri else None
         self._journal: JournalWriter | None = None
         self._deduplicator: Deduplicator | None = None
-        self._hosts = {"dropped": Hosts(), "marked": Hosts()}
+        self._hosts = {"dropped": HostCounts(), "marked": HostCounts()}
         self._shown_hosts: set[str] = set()
         self._pace = Pace()
         self.waiting = 0
@@ -226,13 +230,35 @@ class Monitor:
         shown = {
             f"dedup/{what}_by_host/{host}": count
             for what, hosts in self._hosts.items()
-            for host, count in hosts.top(_HOSTS)
+            for host, count in hosts.top(_SHOWN_HOSTS)
         }
         if gone := self._shown_hosts - shown.keys():
             stats.set_stats({name: value for name, value in stats.get_stats().items() if name not in gone})
         for name, count in shown.items():
             stats.set_value(name, count)
         self._shown_hosts = set(shown)
+
+
+class HostCounts:
+    """Counts pages by host in bounded memory, however many hosts there are: see :class:`HeavyHitters`."""
+
+    def __init__(self, counters: int = COUNTED_HOSTS) -> None:
+        self._hosts: HeavyHitters[str, None] = HeavyHitters(counters, lambda: None)
+
+    def add(self, url: str) -> None:
+        """Count the page at *url*. One without a host is not counted."""
+        if host := host_label(url):
+            self._hosts.add(host)
+
+    def top(self, number: int) -> list[tuple[str, int]]:
+        """Return the *number* hosts with most pages, and how many they have at least, in this order."""
+        return [(host, count) for host, count, _ in self._hosts.top(number)]
+
+
+def host_label(url: str) -> str:
+    """Return the host of *url* as it can be shown: without user name and password, printable, of a long one the end."""
+    shown = "".join(character if character.isprintable() else "?" for character in host_of(url))
+    return shown if len(shown) <= _MAX_HOST_CHARS else "…" + shown[1 - _MAX_HOST_CHARS :]
 
 
 @dataclass

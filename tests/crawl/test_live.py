@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup.crawl.hosts import Hosts, label
+from crawler_dedup.crawl.monitor import HostCounts, host_label
 from tests.support.crawling import WALK, Crawl, Page, Site, article, html, run_scrapy, run_script
 
 pty = pytest.importorskip("pty")
@@ -185,7 +185,7 @@ def test_fifty_hosts_with_most_drops_stand_in_the_statistics_and_others_leave_it
 
 
 def test_hosts_are_counted_exactly_while_there_are_counters_enough() -> None:
-    hosts = Hosts(counters=3)
+    hosts = HostCounts(counters=3)
     for host in "abcabaa":
         hosts.add(f"http://{host}.example/page")
     assert hosts.top(9) == [("a.example", 4), ("b.example", 2), ("c.example", 1)]
@@ -193,7 +193,7 @@ def test_hosts_are_counted_exactly_while_there_are_counters_enough() -> None:
 
 
 def test_memory_is_bounded_and_a_host_with_many_pages_is_found_among_many_hosts() -> None:
-    hosts = Hosts(counters=100)
+    hosts = HostCounts(counters=100)
     for number in range(20_000):
         hosts.add(f"http://h{number}.example/")
         if number % 10 == 0:
@@ -207,7 +207,7 @@ def test_memory_is_bounded_and_a_host_with_many_pages_is_found_among_many_hosts(
 
 @given(st.lists(st.integers(0, 12)), st.integers(1, 6))
 def test_no_host_is_said_to_have_more_pages_than_it_has(pages: list[int], counters: int) -> None:
-    hosts = Hosts(counters)
+    hosts = HostCounts(counters)
     for page in pages:
         hosts.add(f"http://{page}/")
     truth = Counter(map(str, pages))
@@ -230,7 +230,7 @@ def test_no_host_is_said_to_have_more_pages_than_it_has(pages: list[int], counte
     ],
 )
 def test_the_name_of_a_host_is_short_printable_and_without_password(url: str, shown: str) -> None:
-    assert label(url) == shown
+    assert host_label(url) == shown
     assert len(shown) <= 100
 
 
