@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from benchmarks.data import DATA
 from crawler_dedup import Config, Deduplicator
+from tests.support import processes
 
 # How long an example takes says something about the machine, not about the code.
 settings.register_profile("untimed", deadline=None)
@@ -29,3 +30,8 @@ def deduplicator(tmp_path: Path) -> Iterator[Deduplicator]:
     """An empty index; `bigrams`, because loading jieba takes a second."""
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as opened:
         yield opened
+
+
+def pytest_sessionfinish() -> None:
+    """End the process that others were forked from."""
+    processes.close()

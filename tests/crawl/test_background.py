@@ -16,7 +16,7 @@ from tests.support.crawling import Site, article, html, run_script
 
 HANGING = """
 import threading
-from crawling import Walker
+from tests.support.walker import Walker
 
 def extract(tree):
     threading.Event().wait()

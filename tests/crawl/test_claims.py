@@ -48,7 +48,7 @@ def test_of_claims_that_never_end_a_limited_number_is_remembered_and_all_are_for
 
 HANDLINGS_SPIDER = """
 import asyncio
-from crawling import Walker, path_of
+from tests.support.walker import Walker, path_of
 from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider, DropItem
 
@@ -414,7 +414,7 @@ def test_whatever_becomes_of_claims_the_items_come_out(handled: Handled, mode: s
 
 CLOSE_SPIDER = """
 import asyncio
-from crawling import Walker, path_of, seen
+from tests.support.walker import Walker, path_of, seen
 from scrapy.exceptions import CloseSpider
 
 class Spider(Walker):
@@ -451,7 +451,7 @@ def test_a_callback_that_closes_the_spider_has_not_ended_well(tmp_path: Path, mo
 
 WAITING_SPIDER = """
 import asyncio
-from crawling import Walker, path_of, seen
+from tests.support.walker import Walker, path_of, seen
 from crawler_dedup import NearDuplicate, release
 
 class Arrivals:
@@ -544,7 +544,7 @@ def test_the_line_about_a_page_that_passes_unchecked_says_why() -> None:
 
 CROWD_SPIDER = """
 import asyncio
-from crawling import Walker, path_of, seen
+from tests.support.walker import Walker, path_of, seen
 from crawler_dedup import NearDuplicate
 
 class Spider(Walker):
@@ -602,7 +602,7 @@ def test_one_slow_callback_holds_up_no_more_than_a_quarter_of_the_crawl(tmp_path
 
 DEADLOCK_SPIDER = """
 import asyncio
-from crawling import Walker, path_of, seen
+from tests.support.walker import Walker, path_of, seen
 from scrapy import Request
 
 class Spider(Walker):
@@ -649,7 +649,7 @@ def test_pages_whose_handling_waits_for_each_other_come_to_an_end(tmp_path: Path
 
 LATE_ITEMS_SPIDER = """
 import asyncio
-from crawling import Walker
+from tests.support.walker import Walker
 
 class Late:
     async def process_item(self, item):
@@ -751,7 +751,7 @@ def test_a_page_waits_for_what_becomes_of_an_alike_one_in_another_process(tmp_pa
 
 WALK_IN_PAIRS = """
 import asyncio
-from crawling import Walker, path_of, seen
+from tests.support.walker import Walker, path_of, seen
 
 class Spider(Walker):
     async def start(self):
@@ -783,7 +783,7 @@ class Spider(Walker):
 
 STOPPED_SPIDER = """
 import asyncio, os, signal
-from crawling import Walker, path_of, seen
+from tests.support.walker import Walker, path_of, seen
 
 class Arrivals:
     @classmethod
@@ -862,7 +862,7 @@ def test_what_a_crawl_that_is_cut_short_has_just_settled_counts_as_lost(tmp_path
 IMPATIENT_SPIDER = """
 import asyncio, os, signal
 from pathlib import Path
-from crawling import Walker
+from tests.support.walker import Walker
 
 class Store:
     def process_item(self, item):
@@ -890,7 +890,7 @@ def test_an_interrupt_while_items_are_being_stored_is_no_goodbye(tmp_path: Path,
 
 CLOSED_SPIDER = """
 import asyncio
-from crawling import Walker, seen
+from tests.support.walker import Walker, seen
 from scrapy import signals
 from scrapy.extensions.closespider import CloseSpider
 
@@ -932,7 +932,7 @@ def test_a_crawl_that_closes_early_stands_for_what_it_has_stored(tmp_path: Path,
 
 RESUMED_SPIDER = """
 import asyncio, os, signal
-from crawling import Walker, path_of
+from tests.support.walker import Walker, path_of
 
 class Spider(Walker):
     handled = 0

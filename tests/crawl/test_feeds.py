@@ -23,7 +23,7 @@ from scrapy import signals
 from scrapy.exporters import BaseItemExporter, JsonLinesItemExporter
 from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage
 from tempfile import TemporaryFile
-from crawling import Walker, path_of
+from tests.support.walker import Walker, path_of
 
 class Fails:
     def __init__(self, uri, *, feed_options=None):

@@ -30,7 +30,7 @@ import asyncio, os
 from pathlib import Path
 from tempfile import TemporaryFile
 from twisted.internet.defer import succeed
-from crawling import Walker
+from tests.support.walker import Walker
 import crawler_dedup.crawl.journalfeed
 
 class Storage:

@@ -62,7 +62,7 @@ def test_marks_have_a_rate_too(tmp_path: Path) -> None:
 
 SLOW = """
 import asyncio
-from crawling import Walker, seen
+from tests.support.walker import Walker, seen
 
 class Spider(Walker):
     custom_settings = {"DEDUP_SUMMARY_INTERVAL": 1}
@@ -98,7 +98,7 @@ def test_an_index_that_is_gone_does_not_keep_the_summary_from_being_written(tmp_
 WAITING = """
 import asyncio
 from crawler_dedup.middleware import DedupMiddleware
-from crawling import Walker, seen
+from tests.support.walker import Walker, seen
 
 class Spider(Walker):
     custom_settings = {"CONCURRENT_REQUESTS": 2, "CONCURRENT_REQUESTS_PER_DOMAIN": 2, "DEDUP_CLAIM_TIMEOUT": 60}
@@ -138,7 +138,7 @@ def test_marks_are_counted_by_host_apart_from_drops(tmp_path: Path) -> None:
 MANY_HOSTS = """
 import asyncio
 from scrapy import Request
-from crawling import Walker
+from tests.support.walker import Walker
 
 class Spider(Walker):
     custom_settings = {"DEDUP_SUMMARY_INTERVAL": 1, "CONCURRENT_REQUESTS": 8}

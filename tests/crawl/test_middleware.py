@@ -20,7 +20,7 @@ SMALLEST_MAP = 1 << 20
 # The gate
 
 GATE_SPIDER = """
-from crawling import Walker, seen
+from tests.support.walker import Walker, seen
 from scrapy import Request
 
 class Spider(Walker):
@@ -110,7 +110,7 @@ def test_only_pages_with_a_decision_are_followed_to_the_end_of_their_items(gate:
 
 
 RELOAD_SPIDER = """
-from crawling import Walker, seen
+from tests.support.walker import Walker, seen
 from scrapy import Request
 
 class Spider(Walker):
@@ -134,7 +134,7 @@ def test_a_page_that_its_own_callback_loads_again_passes_untouched(tmp_path: Pat
 
 
 ERRBACK_SPIDER = """
-from crawling import Walker, seen
+from tests.support.walker import Walker, seen
 from scrapy import Request
 
 class Spider(Walker):
@@ -307,7 +307,7 @@ def test_of_twelve_identical_texts_in_flight_at_once_exactly_one_is_kept(tmp_pat
 
 MARK_SPIDER = """
 import dataclasses, pickle
-from crawling import Walker, seen
+from tests.support.walker import Walker, seen
 from crawler_dedup import Decision
 
 class Spider(Walker):
@@ -357,7 +357,7 @@ def test_the_decision_in_the_meta_is_frozen_and_picklable(marking: Crawl) -> Non
 
 
 ACTION_SPIDERS = """
-from crawling import Walker
+from tests.support.walker import Walker
 
 class Drops(Walker):
     name = "drops"
@@ -399,7 +399,7 @@ def test_a_request_may_ask_for_the_other_action(
 # A decision belongs to one page
 
 COPY_META_SPIDER = """
-from crawling import Walker, seen
+from tests.support.walker import Walker, seen
 from crawler_dedup import Decision
 
 NOTES = []
@@ -489,7 +489,7 @@ def test_nothing_in_the_meta_keeps_a_request_out_of_the_disk_queue(resumed: list
 # Whatever goes wrong
 
 RAISING_EXTRACTION = """
-from crawling import Walker
+from tests.support.walker import Walker
 from crawler_dedup.signing import signer
 
 def paragraphs(outline):
@@ -501,7 +501,7 @@ class Spider(Walker):
     pass
 """
 RAISING_EXTRACTOR = """
-from crawling import Walker
+from tests.support.walker import Walker
 
 def extract(tree):
     raise OSError("the extractor is out of order")
@@ -510,7 +510,7 @@ class Spider(Walker):
     pass
 """
 RAISING_SCOPE = """
-from crawling import Walker
+from tests.support.walker import Walker
 
 def scope(request, response):
     return str(1 // 0)
@@ -521,7 +521,7 @@ class Spider(Walker):
 # It goes on until the process ends: without a limit of time no page would be decided on.
 HANGING_EXTRACTOR = """
 import threading
-from crawling import Walker
+from tests.support.walker import Walker
 
 def extract(tree):
     threading.Event().wait()
@@ -599,7 +599,7 @@ def test_when_the_index_is_full_no_page_is_lost(tmp_path: Path) -> None:
 # Identity: key, scope, redirects
 
 IDENTITY_SPIDER = """
-from crawling import Walker
+from tests.support.walker import Walker
 
 class Spider(Walker):
     async def start(self):
@@ -663,7 +663,7 @@ def test_a_redirected_page_is_judged_under_its_final_address(identity: Crawl) ->
 
 
 TWO_SPIDERS = """
-from crawling import Walker
+from tests.support.walker import Walker
 
 class A(Walker):
     name = "a"
@@ -692,7 +692,7 @@ def test_two_spiders_share_their_pages_only_when_the_scope_says_so(tmp_path: Pat
 
 SCOPE_SPIDERS = """
 from urllib.parse import urlsplit
-from crawling import Walker
+from tests.support.walker import Walker
 from scrapy import Request
 
 class OfDomain(Walker):
@@ -736,7 +736,7 @@ def test_the_scope_may_be_a_function_of_the_project(scopes: dict[str, Crawl]) ->
 # The project's own middlewares come first
 
 BAN_SPIDER = """
-from crawling import Walker
+from tests.support.walker import Walker
 
 class Retry:
     def process_response(self, request, response):

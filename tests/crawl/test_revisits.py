@@ -17,7 +17,7 @@ BIGRAMS = Config(tokenizer="bigrams")
 SCOPE = "spider walker"
 
 SPIDER = """
-from crawling import Walker, seen
+from tests.support.walker import Walker, seen
 
 class Spider(Walker):
     def request(self, path):
@@ -169,7 +169,7 @@ def test_what_a_cache_replays_is_no_visit(tmp_path: Path) -> None:
 
 
 RETRIES_SPIDER = """
-from crawling import Walker, path_of, seen
+from tests.support.walker import Walker, path_of, seen
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from crawler_dedup import release
 
@@ -213,7 +213,7 @@ def test_a_page_that_is_retried_is_never_dropped(tmp_path: Path, revisit: str) -
 
 
 INSISTS_SPIDER = """
-from crawling import Walker, path_of, seen
+from tests.support.walker import Walker, path_of, seen
 from scrapy import Request
 
 class Spider(Walker):
@@ -298,7 +298,7 @@ def test_an_expired_page_stands_for_nothing_before_it_is_removed(
 KILLED_SPIDER = """
 import asyncio, os, signal
 from pathlib import Path
-from crawling import Walker, path_of, seen
+from tests.support.walker import Walker, path_of, seen
 
 class Buffered:
     # As feeds are: what is not on disk when the process dies is lost.
@@ -351,7 +351,7 @@ def test_what_a_killed_crawl_has_not_stored_is_stored_by_the_next_one(tmp_path: 
 # Several at once
 
 SEVERAL_SPIDERS = """
-from crawling import Walker
+from tests.support.walker import Walker
 
 class A(Walker):
     name = "a"
@@ -434,7 +434,7 @@ def test_a_job_that_is_stopped_and_resumed_comes_to_its_end(tmp_path: Path) -> N
 
 SLOW_SPIDER = """
 import asyncio
-from crawling import Walker
+from tests.support.walker import Walker
 
 class Spider(Walker):
     async def parse(self, response):
@@ -472,7 +472,7 @@ def test_a_page_whose_first_address_led_elsewhere_before_is_no_duplicate_of_itse
 
 
 COPYING_SPIDER = """
-from crawling import Walker, seen
+from tests.support.walker import Walker, seen
 
 class Spider(Walker):
     def parse(self, response):

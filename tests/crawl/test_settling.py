@@ -12,7 +12,7 @@ from tests.support.crawling import Crawl, Site, article, html, run_script
 
 SPIDER = """
 import asyncio
-from crawling import Walker, path_of, seen
+from tests.support.walker import Walker, path_of, seen
 from scrapy import Request, signals
 from scrapy.exceptions import DropItem
 

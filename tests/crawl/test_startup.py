@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import pytest
 
 from crawler_dedup import Config, Deduplicator
+from tests.support import processes
 from tests.support.crawling import (
     WALK,
     Answer,
@@ -163,7 +162,7 @@ def assert_drops_the_copy(crawl: Crawl) -> None:
 
 def test_the_add_on_puts_both_middlewares_outermost(tmp_path: Path) -> None:
     with Site(PAGES) as site:
-        crawl = run_script(tmp_path, WALK, site=site.url, paths=list(PAGES))
+        crawl = run_script(tmp_path, WALK, fresh=True, site=site.url, paths=list(PAGES))
     assert_drops_the_copy(crawl)
     for kind, path in (("downloader", DOWNLOADER), ("spider", SPIDER)):
         assert enabled(crawl, kind)[0] == path
@@ -215,7 +214,7 @@ def test_a_command_that_looks_at_single_pages_works_and_files_nothing(tmp_path: 
 def test_a_command_that_crawls_files_its_pages(tmp_path: Path, arguments: list[str]) -> None:
     with Site(PAGES) as site:
         directory = project(tmp_path, site, ADDON + "DEDUP_TOKENIZER = 'bigrams'\n")
-        done = run_scrapy(directory, *arguments)
+        done = run_scrapy(directory, *arguments, fresh=True)
     assert done.returncode == 0
     assert "'dedup/dropped': 1" in done.stdout
     with Deduplicator.open(index_of(directory), Config(tokenizer="bigrams")) as deduplicator:
@@ -228,7 +227,7 @@ def test_a_command_that_crawls_files_its_pages(tmp_path: Path, arguments: list[s
 def test_the_filter_works_without_a_twisted_reactor(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         settings = {"TWISTED_REACTOR_ENABLED": False}
-        crawl = run_script(tmp_path, WALK, settings, site=site.url, paths=list(PAGES))
+        crawl = run_script(tmp_path, WALK, settings, fresh=True, site=site.url, paths=list(PAGES))
     assert "Not using a Twisted reactor" in crawl.log
     assert_drops_the_copy(crawl)
     assert [note["error"] for note in crawl.notes] == ["NearDuplicate"]
@@ -252,7 +251,7 @@ def assert_each_text_is_kept_once(crawls: list[Crawl]) -> None:
 
 
 TWO_SPIDERS = """
-from crawling import Walker
+from tests.support.walker import Walker
 
 class A(Walker):
     name = "a"
@@ -345,6 +344,6 @@ def test_a_crawl_that_cannot_start_leaves_the_index_to_the_next_one(tmp_path: Pa
     with Deduplicator.open(directory, Config(tokenizer="bigrams")) as deduplicator:
         deduplicator.check("http://old/", article("a").encode(), scope="spider walker")
     with Site({"/a": html(article("a", frame="again"))}) as site:
-        command = [sys.executable, "-c", FAILING_START.replace('"index"', repr(str(directory))), f"{site.url}/a"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        program = ["-c", FAILING_START.replace('"index"', repr(str(directory))), f"{site.url}/a"]
+        done = processes.run(program, cwd=tmp_path)
     assert done.stdout.split("\n") == ["no database", "new", "0", ""], done.stderr

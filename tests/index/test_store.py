@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +34,7 @@ from tests.support.indexing import (
     settle,
     uniform,
 )
+from tests.support.processes import Process
 
 
 class Never(ByDistance):
@@ -358,7 +358,7 @@ _FILER = """
 """
 
 
-def filed_by(process: subprocess.Popen[str]) -> list[tuple[str, int]]:
+def filed_by(process: Process) -> list[tuple[str, int]]:
     """Verdicts and signatures that a filer has printed, to its end."""
     output, errors = process.communicate()
     assert errors == ""

@@ -13,7 +13,7 @@ from tests.support.crawling import Answer, Crawl, Page, Site, run_script
 # What a page weighs, instead of the page: some have 50 MB.
 SPIDER = """
 from dataclasses import asdict
-from crawling import Walker, path_of
+from tests.support.walker import Walker, path_of
 
 class Spider(Walker):
     def request(self, path):

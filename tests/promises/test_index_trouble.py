@@ -21,7 +21,7 @@ small_disk = test_environment.small_disk
 # One page after another: a page and its twin, those in trouble, then others until one of them is checked again.
 SPIDER = """
 import asyncio
-from crawling import Walker, path_of, seen
+from tests.support.walker import Walker, path_of, seen
 
 class Spider(Walker):
     async def parse(self, response):

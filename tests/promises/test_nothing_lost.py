@@ -36,7 +36,8 @@ from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
-from tests.support.indexing import FILING, ROOT
+from tests.support.indexing import FILING
+from tests.support.processes import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked and spoken to as on Linux")
 

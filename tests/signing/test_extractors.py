@@ -191,7 +191,7 @@ def fails(tree: HtmlElement) -> str:
 
 
 MAIN_TEXT_SPIDER = """
-from crawling import Walker, seen
+from tests.support.walker import Walker, seen
 from crawler_dedup import main_text
 
 class Spider(Walker):

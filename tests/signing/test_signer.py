@@ -117,7 +117,7 @@ def test_every_process_signs_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     outputs = set()
     for seed in ("0", "1"):
         monkeypatch.setenv("PYTHONHASHSEED", seed)
-        status, output, errors = run(_SIGN)
+        status, output, errors = run(_SIGN, fresh=True)
         assert (status, errors) == (0, "")
         outputs.add(output)
     signer = Signer(Config(tokenizer="bigrams"))

@@ -1,35 +1,21 @@
-"""Real crawls for the tests: a site on the loopback interface, pages to put on it, and a spider in its own process.
-
-Started as a program, this file is that process: it reads ``order.json`` in the working directory and writes
-``result.json``.
-"""
+"""Real crawls for the tests: a site on the loopback interface, pages to put on it, and a spider in its own process."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import random
 import subprocess
-import sys
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any
-from urllib.parse import urlsplit
 
-import scrapy
-from scrapy import signals
-from scrapy.crawler import AsyncCrawlerProcess, Crawler
-from scrapy.http import Request, Response
-from twisted.python.failure import Failure
-
-from crawler_dedup import Decision, NearDuplicate, near_duplicate_dropped, page_handled
-from crawler_dedup.settling import Outcome
+from tests.support.processes import ROOT, Process, start
 
 ADDONS = {"crawler_dedup.Addon": 500}
 _DEADLINE = 120
@@ -168,59 +154,6 @@ class Site:
 # The crawl
 
 
-class Walker(scrapy.Spider):
-    """Visits *paths* in their order and follows the links of what it gets; says what it saw.
-
-    Spider sources derive from it: ``from crawling import Walker``.
-    """
-
-    name = "walker"
-
-    def __init__(self, site: str, paths: Sequence[str] = (), **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self.site = site
-        self.paths = paths
-        self.notes: list[Any] = []
-
-    async def start(self) -> AsyncIterator[Any]:
-        for path in self.paths:
-            yield self.request(path)
-
-    def request(self, path: str, **arguments: Any) -> Request:
-        return Request(self.site + path, **{"errback": self.failed, "dont_filter": True, **arguments})
-
-    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
-        yield seen(response)
-        for link in response.css("a::attr(href)").getall() if hasattr(response, "text") else ():
-            yield response.follow(link, errback=self.failed)
-
-    def failed(self, failure: Failure) -> None:
-        request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
-        note: dict[str, Any] = {"path": path_of(request.url), "error": type(failure.value).__name__}
-        if isinstance(failure.value, NearDuplicate):
-            note["decision"] = asdict(failure.value.decision)
-        self.notes.append(note)
-
-
-def path_of(url: str) -> str:
-    """The path of *url* with its query."""
-    parts = urlsplit(url)
-    return parts.path + (f"?{parts.query}" if parts.query else "")
-
-
-def seen(response: Response) -> dict[str, Any]:
-    """What arrived at a callback. ``decision`` is ``None`` for a page that the filter has left alone."""
-    decision = response.meta.get("dedup")
-    return {
-        "path": path_of(response.url),
-        "url": response.url,
-        "status": response.status,
-        "body": response.body.decode("utf-8", "replace"),
-        "verdict": decision.verdict if decision else None,
-        "decision": asdict(decision) if decision else None,
-    }
-
-
 @dataclass(frozen=True)
 class Crawl:
     """What came of one spider.
@@ -265,7 +198,7 @@ class Crawl:
 class Running:
     """A crawl that was started."""
 
-    def __init__(self, directory: Path, process: subprocess.Popen[str]) -> None:
+    def __init__(self, directory: Path, process: Process) -> None:
         self._directory = directory
         self._process = process
         self._written = ""
@@ -299,12 +232,23 @@ class Running:
 
 
 def start_script(
-    directory: Path, source: str, settings: Mapping[str, Any] | None = None, *, addon: bool = True, **arguments: Any
+    directory: Path,
+    source: str,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    addon: bool = True,
+    fresh: bool = False,
+    **arguments: Any,
 ) -> Running:
     """Start all spiders of the module *source* at once, in one new process with *directory* as its working directory.
 
     One request at a time, first come, first served; the index is ``index`` in *directory* and takes no dictionary.
     All of that is overruled by *settings*, in which the module goes by the name ``script``.
+
+    Args:
+        addon: whether the filter is installed.
+        fresh: start the interpreter anew, as users do; else the process is forked (see :mod:`tests.support.processes`).
+        arguments: of the spiders.
     """
     base: dict[str, Any] = {
         "ADDONS": ADDONS if addon else {},
@@ -324,101 +268,53 @@ def start_script(
     (directory / "order.json").write_text(
         json.dumps({"settings": {**base, **(settings or {})}, "arguments": arguments})
     )
-    return Running(directory, _start([sys.executable, __file__], directory))
+    return Running(directory, _start(["-c", "from tests.support.walker import main; main()"], directory, fresh))
 
 
 def run_scripts(
-    directory: Path, source: str, settings: Mapping[str, Any] | None = None, *, addon: bool = True, **arguments: Any
+    directory: Path,
+    source: str,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    addon: bool = True,
+    fresh: bool = False,
+    **arguments: Any,
 ) -> dict[str, Crawl]:
     """As :func:`start_script`, and wait for the end: spider name → what came of it."""
-    return start_script(directory, source, settings, addon=addon, **arguments).results()
+    return start_script(directory, source, settings, addon=addon, fresh=fresh, **arguments).results()
 
 
 def run_script(
-    directory: Path, source: str, settings: Mapping[str, Any] | None = None, *, addon: bool = True, **arguments: Any
+    directory: Path,
+    source: str,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    addon: bool = True,
+    fresh: bool = False,
+    **arguments: Any,
 ) -> Crawl:
     """As :func:`run_scripts`, for a module with one spider."""
-    (crawl,) = run_scripts(directory, source, settings, addon=addon, **arguments).values()
+    (crawl,) = run_scripts(directory, source, settings, addon=addon, fresh=fresh, **arguments).values()
     return crawl
 
 
-WALK = "from crawling import Walker\n\nclass Spider(Walker):\n    pass\n"
+WALK = "from tests.support.walker import Walker\n\nclass Spider(Walker):\n    pass\n"
 """The source of a spider that is nothing but a :class:`Walker`."""
 
 
-def run_scrapy(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_scrapy(directory: Path, *arguments: str, fresh: bool = False) -> subprocess.CompletedProcess[str]:
     """Run ``scrapy ARGUMENTS`` in *directory*; what it writes stands in ``stdout``."""
-    process = _start([sys.executable, "-m", "scrapy", *arguments], directory)
+    process = _start(["-m", "scrapy", *arguments], directory, fresh)
     log, _ = process.communicate(timeout=_DEADLINE)
-    return subprocess.CompletedProcess(process.args, process.returncode, log)
+    return subprocess.CompletedProcess(process.args, process.wait(), log)
 
 
-def _start(command: list[str], directory: Path) -> subprocess.Popen[str]:
+def _start(arguments: list[str], directory: Path, fresh: bool) -> Process:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "PYTEST_"))}
-    return subprocess.Popen(
-        command,
+    return start(
+        arguments,
         cwd=directory,
-        env={**kept, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1", "PYTHONPATH": str(Path(__file__).parents[2])},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        env={**kept, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1", "PYTHONPATH": str(ROOT)},
         stderr=subprocess.STDOUT,
-        encoding="utf-8",
+        fresh=fresh,
     )
-
-
-# The process of the crawl
-
-
-class _Recorder:
-    def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
-        self.items: list[Any] = []
-        self.drops: list[Any] = []
-        self.handled: list[Any] = []
-        crawler.signals.connect(self.scraped, signal=signals.item_scraped)
-        crawler.signals.connect(self.dropped, signal=near_duplicate_dropped)
-        crawler.signals.connect(self.page_handled, signal=page_handled)
-
-    def scraped(self, item: Any) -> None:
-        self.items.append(item)
-
-    def dropped(self, decision: Decision, request: Request, response: Response, spider: scrapy.Spider) -> None:
-        self.drops.append({**asdict(decision), "request": request.url, "response": response.url, "spider": spider.name})
-
-    def page_handled(self, outcome: Outcome, response: Response, spider: scrapy.Spider) -> None:
-        told = {"path": path_of(response.url), "spider": spider.name, "well": outcome.well}
-        self.handled.append({**asdict(outcome), **told})
-
-    def result(self, error: BaseException | None) -> dict[str, Any]:
-        return {
-            "items": self.items,
-            "stats": self.crawler.stats.get_stats() if self.crawler._stats else {},
-            "drops": self.drops,
-            "handled": self.handled,
-            "notes": getattr(self.crawler.spider, "notes", []),
-            "error": f"{type(error).__name__}: {error}" if error else "",
-        }
-
-
-def _main() -> None:
-    order = json.loads(Path("order.json").read_text())
-    sys.path.insert(0, os.getcwd())
-    process = AsyncCrawlerProcess(order["settings"])
-    module = importlib.import_module("script")
-    found = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, scrapy.Spider)]
-    recorders, tasks = [], []
-    for spider in found:
-        if spider.__module__ == "script":
-            crawler = process.create_crawler(spider)
-            recorders.append(_Recorder(crawler))
-            tasks.append(process.crawl(crawler, **order["arguments"]))
-    process.start()
-    results = {
-        recorder.crawler.spidercls.name: recorder.result(task.exception())
-        for recorder, task in zip(recorders, tasks, strict=True)
-    }
-    Path("result.json").write_text(json.dumps(results, default=str))
-
-
-if __name__ == "__main__":
-    _main()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,10 +19,11 @@ from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import SimHash
+from tests.support import processes
+from tests.support.processes import Process
 
 Signatures = NDArray[np.uint64]
 
-ROOT = Path(__file__).parents[2]
 SPEC = {"scheme": "test"}
 
 # Signatures
@@ -170,19 +170,12 @@ def _decision(number: int, claim: int) -> Decision:
 # Programs
 
 
-def program(code: str, *arguments: object) -> subprocess.Popen[str]:
-    """Python *code* in its own process, spoken to through pipes."""
-    return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    )
+def program(code: str, *arguments: object, fresh: bool = False) -> Process:
+    """Start Python *code* in its own process, spoken to through pipes; *fresh*: the interpreter is started anew."""
+    return processes.start(["-c", textwrap.dedent(code), *map(str, arguments)], stdin=subprocess.PIPE, fresh=fresh)
 
 
-def first_line(process: subprocess.Popen[str]) -> str:
+def first_line(process: Process) -> str:
     """What it says first; a test that waits for it fails with the program's own error."""
     assert process.stdout is not None
     line = process.stdout.readline().strip()
@@ -192,7 +185,7 @@ def first_line(process: subprocess.Popen[str]) -> str:
 
 
 @contextmanager
-def beside(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+def beside(code: str, *arguments: object) -> Iterator[Process]:
     """A program that has printed its first line, and is killed at the end if it is still there."""
     process = program(code, *arguments)
     try:
@@ -203,8 +196,8 @@ def beside(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def run(code: str, *arguments: object) -> tuple[int, str, str]:
-    """Status, output and errors of a program."""
-    process = program(code, *arguments)
+def run(code: str, *arguments: object, fresh: bool = False) -> tuple[int, str, str]:
+    """Run a program; returns its status, its output and its errors."""
+    process = program(code, *arguments, fresh=fresh)
     output, errors = process.communicate()
-    return process.returncode, output, errors
+    return process.wait(), output, errors

@@ -1,0 +1,346 @@
+"""Python programs as processes of their own, which do not wait for Scrapy to be imported.
+
+On Linux a program is forked from a parent process that has imported what crawls need, once for all tests. It is a process
+like any other: with its own working directory, environment, ``sys.argv``, ``sys.path``, files and signals. Started as a
+program, this file is that parent.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import types
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import IO, Any
+
+ROOT = Path(__file__).parents[2]
+FORKS = sys.platform == "linux"
+"""Whether programs are forked; elsewhere each is started anew."""
+_PRELOADED = (
+    "scrapy.cmdline",
+    "scrapy.core.downloader.handlers.file",
+    "scrapy.core.downloader.handlers.ftp",
+    "scrapy.core.downloader.handlers.http11",
+    "scrapy.core.downloader.handlers.s3",
+    "scrapy.core.scheduler",
+    "scrapy.dupefilters",
+    "scrapy.extensions.closespider",
+    "scrapy.extensions.corestats",
+    "scrapy.extensions.logcount",
+    "scrapy.extensions.logstats",
+    "scrapy.extensions.memdebug",
+    "scrapy.extensions.memusage",
+    "scrapy.extensions.remote_control",
+    "scrapy.extensions.spiderstate",
+    "scrapy.extensions.telnet",
+    "scrapy.extensions.throttle",
+    "scrapy.downloadermiddlewares.cookies",
+    "scrapy.downloadermiddlewares.httpcache",
+    "scrapy.downloadermiddlewares.httpcompression",
+    "scrapy.downloadermiddlewares.httpproxy",
+    "scrapy.downloadermiddlewares.redirect",
+    "scrapy.downloadermiddlewares.robotstxt",
+    "scrapy.pqueues",
+    "scrapy.resolver",
+    "scrapy.spidermiddlewares.referer",
+    "scrapy.squeues",
+    "scrapy.statscollectors",
+    "twisted.internet.asyncioreactor",
+    "crawler_dedup.addon",
+    "crawler_dedup.cli",
+    "crawler_dedup.middleware",
+    "crawler_dedup.progress",
+    "crawler_dedup.settling",
+    "numpy.ma",
+)
+"""What the parent imports. None of them starts a thread or installs a reactor, and none belongs to the tests."""
+
+
+class Forked:
+    """A process that was forked, with the interface of :class:`subprocess.Popen`."""
+
+    def __init__(self, pid: int, args: Sequence[str], status: int, pipes: Sequence[IO[str] | None]) -> None:
+        self.pid = pid
+        self.args = args
+        self.returncode: int | None = None
+        self.stdin, self.stdout, self.stderr = pipes
+        self._status = status
+
+    def poll(self) -> int | None:
+        """Return its exit status, ``None`` while it runs."""
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end and return its exit status."""
+        if self.returncode is None:
+            if not select.select([self._status], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+            self.returncode = int(os.read(self._status, 64) or -signal.SIGKILL)
+            self._close_status()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, str]:
+        """Write *input*, read both outputs to their end, and wait for the end of the process."""
+        written: dict[IO[str], str] = {}
+
+        def read(pipe: IO[str]) -> None:
+            written[pipe] = pipe.read()
+
+        outputs = [pipe for pipe in (self.stdout, self.stderr) if pipe is not None and not pipe.closed]
+        readers = [threading.Thread(target=read, args=[pipe], daemon=True) for pipe in outputs]
+        for reader in readers:
+            reader.start()
+        if self.stdin is not None and not self.stdin.closed:
+            with suppress(BrokenPipeError), self.stdin:
+                self.stdin.write(input or "")
+        for reader in readers:
+            reader.join(timeout)
+            if reader.is_alive():
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        for pipe in outputs:
+            pipe.close()
+        self.wait(timeout)
+        texts = ("" if pipe is None else written.get(pipe, "") for pipe in (self.stdout, self.stderr))
+        return next(texts), next(texts)
+
+    def _close_status(self) -> None:
+        status, self._status = self._status, -1
+        if status >= 0:
+            os.close(status)
+
+    def __del__(self) -> None:
+        self._close_status()
+
+
+Process = Forked | subprocess.Popen[str]
+
+
+def start(
+    arguments: Sequence[str],
+    *,
+    cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None,
+    stdin: int | None = subprocess.DEVNULL,
+    stdout: int | None = subprocess.PIPE,
+    stderr: int | None = subprocess.PIPE,
+    start_new_session: bool = False,
+    fresh: bool = False,
+) -> Process:
+    """Start ``python ARGUMENTS``: ``-c CODE …``, ``-m MODULE …`` or ``FILE …``.
+
+    Args:
+        cwd: its working directory.
+        env: its whole environment; that of this process by default.
+        stdin: as for :class:`subprocess.Popen`, and so the other two.
+        start_new_session: whether it leads a session of its own.
+        fresh: start the interpreter anew, as users do, instead of forking.
+    """
+    environment = dict(os.environ if env is None else env)
+    if fresh or not FORKS:
+        return subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=cwd,
+            env=environment,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=start_new_session,
+            encoding="utf-8",
+        )
+    order = {"arguments": [*arguments], "cwd": str(cwd), "env": environment, "session": start_new_session}
+    return _parent().fork(order, (stdin, stdout, stderr))
+
+
+def run(
+    arguments: Sequence[str],
+    *,
+    cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 120,
+    **more: Any,
+) -> subprocess.CompletedProcess[str]:
+    """Run ``python ARGUMENTS`` to its end; see :func:`start`."""
+    process = start(arguments, cwd=cwd, env=env, **more)
+    try:
+        output, errors = process.communicate(timeout=timeout)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    assert process.returncode is not None
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+class _Parent:
+    """The parent process, seen from the tests."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "PYTEST_"))}
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", "from tests.support import processes; processes.serve()", str(theirs.fileno())],
+                cwd=ROOT,
+                # Threads of a numerical library would not survive the fork.
+                env={**kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
+                stdin=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+            )
+
+    def fork(self, order: Mapping[str, Any], files: Sequence[int | None]) -> Forked:
+        """Have a process forked, with these *files* for its standard ones."""
+        theirs: list[int] = []
+        ours: list[IO[str] | None] = []
+        with ExitStack() as until_sent:
+
+            def given(descriptor: int) -> int:
+                until_sent.callback(os.close, descriptor)
+                return descriptor
+
+            for number, file in enumerate(files):
+                pipe = None
+                if file == subprocess.PIPE:
+                    reading, writing = os.pipe()
+                    is_input = number == 0
+                    pipe = os.fdopen(writing if is_input else reading, "w" if is_input else "r", encoding="utf-8")
+                    theirs.append(given(reading if is_input else writing))
+                elif file == subprocess.DEVNULL:
+                    theirs.append(given(os.open(os.devnull, os.O_RDWR)))
+                elif file == subprocess.STDOUT:
+                    theirs.append(theirs[1])
+                else:
+                    theirs.append(number if file is None else file)
+                ours.append(pipe)
+            status, ended = os.pipe()
+            with self._lock:
+                socket.send_fds(self._control, [json.dumps(order).encode()], [*theirs, given(ended)])
+                pid = int(self._control.recv(64))
+        return Forked(pid, [sys.executable, *order["arguments"]], status, ours)
+
+    def close(self) -> None:
+        self._control.close()
+        self._process.wait()
+
+
+_parents: list[_Parent] = []
+
+
+def _parent() -> _Parent:
+    if not _parents:
+        _parents.append(_Parent())
+    return _parents[0]
+
+
+def close() -> None:
+    """End the parent process, if there is one."""
+    while _parents:
+        _parents.pop().close()
+
+
+# The parent process
+
+
+def serve() -> None:
+    """Fork a process for each order that comes, and say of each when it has ended.
+
+    Returns to the end of the program only in the forked processes, after their own programs.
+    """
+    base = [path for path in sys.path if path not in ("", str(ROOT))]
+    for name in _PRELOADED:
+        importlib.import_module(name)
+    assert "twisted.internet.reactor" not in sys.modules
+    assert threading.active_count() == 1
+    gc.freeze()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, and for what was forked
+    control = socket.socket(fileno=int(sys.argv[1]))
+    living = selectors.DefaultSelector()
+    living.register(control, selectors.EVENT_READ)
+    while True:
+        for key, _ in living.select():
+            if key.fileobj is not control:
+                _reap(living, key)
+                continue
+            message, files, _, _ = socket.recv_fds(control, 1 << 18, 4)
+            if not message:
+                os._exit(0)
+            pid = os.fork()
+            if not pid:
+                control.detach()
+                _program(json.loads(message), files, base)()
+                return
+            *given, ended = files
+            for file in given:
+                os.close(file)
+            living.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, ended))
+            control.send(b"%d" % pid)
+
+
+def _reap(living: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+    pid, ended = key.data
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with suppress(BrokenPipeError):
+        os.write(ended, b"%d" % code)
+    living.unregister(key.fileobj)
+    os.close(key.fd)
+    os.close(ended)
+
+
+def _program(order: Mapping[str, Any], files: Sequence[int], base: Sequence[str]) -> Callable[[], object]:
+    """Make this process what *order* says; returns the program."""
+    for number in range(3):
+        os.dup2(files[number], number)
+    os.closerange(3, 1 << 10)
+    if order["session"]:
+        os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.clear()
+    os.environ.update(order["env"])
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    os.chdir(order["cwd"])
+    kind, *rest = order["arguments"]
+    sys.orig_argv[:] = [sys.executable, *order["arguments"]]
+    given = [path for path in order["env"].get("PYTHONPATH", "").split(os.pathsep) if path]
+    first = {"-c": "", "-m": os.getcwd()}.get(kind, str(Path(kind).parent))
+    sys.path[:] = [first, *given, *base]
+    importlib.invalidate_caches()
+    if kind == "-c":
+        sys.argv[:] = [kind, *rest[1:]]
+        return lambda: _execute(rest[0])
+    sys.argv[:] = rest if kind == "-m" else [kind, *rest]
+    if kind == "-m":
+        return lambda: runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    return lambda: runpy.run_path(kind, run_name="__main__")
+
+
+def _execute(code: str) -> None:
+    program = types.ModuleType("__main__")
+    sys.modules["__main__"] = program
+    exec(compile(code, "<string>", "exec"), program.__dict__)

@@ -1,0 +1,130 @@
+"""The process of a crawl that :mod:`tests.support.crawling` starts, and the spider that most of its crawls derive from."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import scrapy
+from scrapy import signals
+from scrapy.crawler import AsyncCrawlerProcess, Crawler
+from scrapy.http import Request, Response
+from twisted.python.failure import Failure
+
+from crawler_dedup import Decision, NearDuplicate, near_duplicate_dropped, page_handled
+from crawler_dedup.settling import Outcome
+
+
+class Walker(scrapy.Spider):
+    """Visits *paths* in their order and follows the links of what it gets; says what it saw.
+
+    Spider sources derive from it: ``from tests.support.walker import Walker``.
+    """
+
+    name = "walker"
+
+    def __init__(self, site: str, paths: Sequence[str] = (), **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.site = site
+        self.paths = paths
+        self.notes: list[Any] = []
+
+    async def start(self) -> AsyncIterator[Any]:
+        for path in self.paths:
+            yield self.request(path)
+
+    def request(self, path: str, **arguments: Any) -> Request:
+        return Request(self.site + path, **{"errback": self.failed, "dont_filter": True, **arguments})
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        yield seen(response)
+        for link in response.css("a::attr(href)").getall() if hasattr(response, "text") else ():
+            yield response.follow(link, errback=self.failed)
+
+    def failed(self, failure: Failure) -> None:
+        request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
+        note: dict[str, Any] = {"path": path_of(request.url), "error": type(failure.value).__name__}
+        if isinstance(failure.value, NearDuplicate):
+            note["decision"] = asdict(failure.value.decision)
+        self.notes.append(note)
+
+
+def path_of(url: str) -> str:
+    """The path of *url* with its query."""
+    parts = urlsplit(url)
+    return parts.path + (f"?{parts.query}" if parts.query else "")
+
+
+def seen(response: Response) -> dict[str, Any]:
+    """What arrived at a callback. ``decision`` is ``None`` for a page that the filter has left alone."""
+    decision = response.meta.get("dedup")
+    return {
+        "path": path_of(response.url),
+        "url": response.url,
+        "status": response.status,
+        "body": response.body.decode("utf-8", "replace"),
+        "verdict": decision.verdict if decision else None,
+        "decision": asdict(decision) if decision else None,
+    }
+
+
+# The process of the crawl
+
+
+class _Recorder:
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.items: list[Any] = []
+        self.drops: list[Any] = []
+        self.handled: list[Any] = []
+        crawler.signals.connect(self.scraped, signal=signals.item_scraped)
+        crawler.signals.connect(self.dropped, signal=near_duplicate_dropped)
+        crawler.signals.connect(self.page_handled, signal=page_handled)
+
+    def scraped(self, item: Any) -> None:
+        self.items.append(item)
+
+    def dropped(self, decision: Decision, request: Request, response: Response, spider: scrapy.Spider) -> None:
+        self.drops.append({**asdict(decision), "request": request.url, "response": response.url, "spider": spider.name})
+
+    def page_handled(self, outcome: Outcome, response: Response, spider: scrapy.Spider) -> None:
+        told = {"path": path_of(response.url), "spider": spider.name, "well": outcome.well}
+        self.handled.append({**asdict(outcome), **told})
+
+    def result(self, error: BaseException | None) -> dict[str, Any]:
+        return {
+            "items": self.items,
+            "stats": self.crawler.stats.get_stats() if self.crawler._stats else {},
+            "drops": self.drops,
+            "handled": self.handled,
+            "notes": getattr(self.crawler.spider, "notes", []),
+            "error": f"{type(error).__name__}: {error}" if error else "",
+        }
+
+
+def main() -> None:
+    """Crawl with all spiders of the module ``script``, as ``order.json`` says, and write ``result.json``."""
+    order = json.loads(Path("order.json").read_text())
+    sys.path.insert(0, os.getcwd())
+    process = AsyncCrawlerProcess(order["settings"])
+    module = importlib.import_module("script")
+    found = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, scrapy.Spider)]
+    recorders, tasks = [], []
+    for spider in found:
+        if spider.__module__ == "script":
+            crawler = process.create_crawler(spider)
+            recorders.append(_Recorder(crawler))
+            tasks.append(process.crawl(crawler, **order["arguments"]))
+    process.start()
+    results = {
+        recorder.crawler.spidercls.name: recorder.result(task.exception())
+        for recorder, task in zip(recorders, tasks, strict=True)
+    }
+    Path("result.json").write_text(json.dumps(results, default=str))
