@@ -5,7 +5,6 @@ import random
 import shutil
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +24,8 @@ from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import SimHash
 from tests.support.crawling import article
 from tests.support.indexing import FILING, array, beside, clusters, cut_chunks, put_meta
-from tests.support.noting import invoke, said
+from tests.support.noting import command, invoke, said
+from tests.support.processes import ROOT
 
 CONFIG = Config(tokenizer="bigrams")
 PAGES = {  # address: filed so many days ago, by this run
@@ -47,10 +47,9 @@ def rows(result: Result) -> dict[str, str]:
     return dict(cells)
 
 
-def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+def installed(*arguments: object, fresh: bool = False) -> subprocess.CompletedProcess[str]:
     """``crawler-dedup index`` as it is installed."""
-    program = Path(sys.executable).with_name("crawler-dedup")
-    return subprocess.run([program, "index", *map(str, arguments)], capture_output=True, text=True, check=False)
+    return command(ROOT, "index", *arguments, fresh=fresh)
 
 
 def sentence_of(completed: subprocess.CompletedProcess[str]) -> str:
@@ -306,7 +305,7 @@ def garbage_over(directory: Path, quarter: int, seed: int) -> None:
 
 
 def verify_says_that_it_is_damaged(directory: Path) -> None:
-    completed = command("verify", directory)
+    completed = installed("verify", directory)
     assert completed.returncode == 1, completed
     assert completed.stdout.strip()
     assert "sound" not in completed.stdout
@@ -482,7 +481,7 @@ def test_a_damaged_export_is_one_sentence_and_changes_nothing(index: Path, tmp_p
         file.write_bytes(content)
         for directory in (index, tmp_path / "none"):
             assert "cannot be imported: " in said(cli("import", directory, file, status=2))
-    completed = command("import", index, file)
+    completed = installed("import", index, file)
     assert completed.returncode == 2
     assert sentence_of(completed) == f"Error: {file} cannot be imported: it is no export of an index."
     assert (index / "data.mdb").read_bytes() == before
@@ -530,7 +529,8 @@ def test_an_index_that_is_not_there_is_not_made(tmp_path: Path, calls: list[list
     for name, *rest in calls:
         assert f"There is no index in {tmp_path / 'none'}." in said(cli(name, tmp_path / "none", *rest, status=2))
         assert list(tmp_path.iterdir()) == []
-    assert sentence_of(command("stats", tmp_path / "none")) == f"Error: There is no index in {tmp_path / 'none'}."
+    completed = installed("stats", tmp_path / "none", fresh=True)
+    assert sentence_of(completed) == f"Error: There is no index in {tmp_path / 'none'}."
 
 
 def test_nor_in_a_folder_that_is_no_index(tmp_path: Path, calls: list[list[object]]) -> None:

@@ -414,14 +414,15 @@ def test_inside_a_project_index_and_journal_are_those_of_its_settings(crawled: P
         done = command(directory, "why", f"{crawled.url}/copy")
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith(f"{crawled.url}/copy was dropped: a duplicate of {crawled.url}/page.\n")
-    assert command(crawled.directory, "drops").stdout.count("←") == 1
+    assert command(crawled.directory, "drops", fresh=True).stdout.count("←") == 1
 
 
 def test_outside_of_a_project_the_index_must_be_named(crawled: Project, tmp_path: Path) -> None:
     done = command(tmp_path, "why", f"{crawled.url}/copy")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "Error: Name the directory of the index: this is no Scrapy project.\n"
-    named = command(tmp_path, "why", f"{crawled.url}/page", crawled.directory / ".scrapy" / "my-index")
+    index = crawled.directory / ".scrapy" / "my-index"
+    named = command(tmp_path, "why", f"{crawled.url}/page", index, fresh=True)
     assert named.returncode == 0
     assert "There is no journal" in named.stderr, "its name is known inside the project only"
 

@@ -8,8 +8,6 @@ import os
 import re
 import select
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup.crawl.monitor import HostCounts, host_label
+from tests.support import processes
 from tests.support.crawling import WALK, Crawl, Page, Site, article, html, run_scrapy, run_script
 
 pty = pytest.importorskip("pty")
@@ -264,18 +263,25 @@ class Terminal:
         return [row for row in self.rows if not LINE.match(row)]
 
 
-def in_terminal(command: list[str], directory: Path, *, interrupt_after: str = "", **variables: str) -> Terminal:
-    """Run ``python -m scrapy COMMAND`` in a terminal; press Ctrl-C when it has written *interrupt_after*."""
+def in_terminal(
+    command: list[str], directory: Path, *, interrupt_after: str = "", fresh: bool = False, **variables: str
+) -> Terminal:
+    """Run ``python -m scrapy COMMAND`` in a terminal; press Ctrl-C when it has written *interrupt_after*.
+
+    Args:
+        fresh: start the interpreter anew.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "PYTEST_"))}
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "scrapy", *command],
+    process = processes.start(
+        ["-m", "scrapy", *command],
         cwd=directory,
         env={**kept, "TERM": "xterm", "COLUMNS": "200", "PYTHONUTF8": "1", "PYTHONPATH": str(ROOT), **variables},
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
         start_new_session=True,
+        fresh=fresh,
     )
     os.close(theirs)
     written = b""
@@ -356,7 +362,7 @@ def test_the_line_stands_alone_where_nothing_is_logged(tmp_path: Path, linked: d
 def test_ctrl_c_leaves_a_line_that_ends_and_a_whole_log(tmp_path: Path, linked: dict[str, Page]) -> None:
     with Site(linked) as site:
         command = site_crawl(site, tmp_path, "-s", "DOWNLOAD_DELAY=0.5", "-s", "LOG_LEVEL=INFO")
-        terminal = in_terminal(command, ROOT, interrupt_after="  1 kept")
+        terminal = in_terminal(command, ROOT, interrupt_after="  1 kept", fresh=True)
     assert terminal.status == 0
     assert len(terminal.lines) == 1
     assert terminal.rows[-2].endswith("INFO: Spider closed (shutdown)")

@@ -768,7 +768,7 @@ _FORK = """
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_a_forked_child_cannot_use_what_its_parent_has_open_and_does_it_no_harm(tmp_path: Path) -> None:
-    assert run(_FORK, tmp_path, article("a"), article("b")) == (0, "", "")
+    assert run(_FORK, tmp_path, article("a"), article("b"), fresh=True) == (0, "", "")
     assert held(tmp_path / "signatures") == {5, 6}
 
 

@@ -3,8 +3,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from crawler_dedup.journal.reader import read
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
+from tests.support.indexing import program
 
 PAGE = SignedPage("http://a/2", "http://a/2", "site", title="A title, ein Titel, 标题", size=1234, link_count=7)
 
@@ -189,20 +188,27 @@ def test_a_name_that_is_no_utf_8_costs_a_line_and_no_page(tmp_path: Path, caplog
     assert "1 lines of the journal" in caplog.text
 
 
+_WRITER = """
+    import sys, time
+    from pathlib import Path
+    from crawler_dedup.decision import Decision, Verdict
+    from crawler_dedup.journal.entry import entry_of
+    from crawler_dedup.journal.writer import JournalWriter
+    from crawler_dedup.signedpage import SignedPage
+
+    page = SignedPage("http://a/2", "http://a/2", "site")
+    opened = JournalWriter(Path(sys.argv[1]), 1 << 30)
+    for number in range(10_000):
+        decision = Decision(Verdict.DUPLICATE, f"http://a/{number}", "k", "site", duplicate_of="http://a/1")
+        opened.write(entry_of("drop", decision, page, run=1, spider="site"))
+        print(number, time.time(), flush=True)
+        time.sleep(0.005)
+"""
+
+
 def test_a_kill_loses_no_line_older_than_a_second(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    code = f"""
-import time
-from pathlib import Path
-from tests.journal.test_writer import JournalWriter, entry
-opened = JournalWriter(Path({str(path)!r}), 1 << 30)
-for number in range(10_000):
-    opened.write(entry(number))
-    print(number, time.time(), flush=True)
-    time.sleep(0.005)
-"""
-    root = str(Path(__file__).parents[2])
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, text=True)
+    process = program(_WRITER, path)
     assert process.stdout is not None
     told = [next(process.stdout).split() for _ in range(400)]
     killed = time.time()

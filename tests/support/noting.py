@@ -15,6 +15,7 @@ from crawler_dedup.cli import app
 from crawler_dedup.journal.entry import Entry, Event, entry_of
 from crawler_dedup.journal.reader import Line, read
 from crawler_dedup.journal.writer import JournalWriter
+from tests.support import processes
 
 FIRST = "journal-2026-11-21T18-00-00.jsonl"
 SECOND = "journal-2026-11-21T19-00-00.jsonl"
@@ -40,18 +41,20 @@ def said(result: Result) -> str:
     return " ".join(result.output.replace("│", " ").split())
 
 
-def command(directory: Path, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    """``crawler-dedup`` as it is installed, with *directory* as its working directory and these environment variables."""
+def command(
+    directory: Path, *arguments: object, fresh: bool = False, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run ``crawler-dedup`` as it is installed, in a process of its own.
+
+    Args:
+        directory: its working directory.
+        fresh: start the interpreter anew; each command has a test that does so.
+        variables: more environment variables.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "PYTHON"))}
-    return subprocess.run(
-        [str(Path(sys.executable).with_name("crawler-dedup")), *map(str, arguments)],
-        cwd=directory,
-        env={**kept, "COLUMNS": "200", "PYTHONUTF8": "1", **variables},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=120,
-    )
+    program = str(Path(sys.executable).with_name("crawler-dedup"))
+    environment = {**kept, "COLUMNS": "200", "PYTHONUTF8": "1", **variables}
+    return processes.run([program, *map(str, arguments)], cwd=directory, env=environment, fresh=fresh)
 
 
 def note(
