@@ -282,7 +282,7 @@ def test_an_index_that_another_process_locks_is_not_looked_at(
 ) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(  # read by the process that looks at the index
-        "from crawler_dedup import environment\nenvironment._OPEN_TIMEOUT = environment._CLOSE_TIMEOUT = 0.3\n"
+        "from crawler_dedup.index import environment\nenvironment._OPEN_TIMEOUT = environment._CLOSE_TIMEOUT = 0.3\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     hold = """
