@@ -15,7 +15,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.data import DATA, require_data
 from crawler_dedup import Config
 from crawler_dedup.evaluation import pairs
 from crawler_dedup.evaluation.counts import Counts
@@ -23,6 +22,7 @@ from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import LabelledSet, read_folder
 from crawler_dedup.evaluation.pairs import DirectionResult, PairResult
 from crawler_dedup.rules.table import OTHER_LINKS, TABLE, Rule, decide
+from tests.support.data import DATA, require_data
 
 _TEXT = ("too little text", "signatures far apart")
 _CHECKED = (*_TEXT, "other words")

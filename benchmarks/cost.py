@@ -17,9 +17,10 @@ import trafilatura
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.data import DATA, Source, require_data, saved, sources
+from benchmarks.data import Source, sources
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.signing import parsing
+from tests.support.data import DATA, require_data, saved
 
 _TURN = 25
 """Pages that one takes before it is the other's turn."""

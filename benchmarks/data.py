@@ -1,30 +1,22 @@
-"""Where the labelled pages are, how to serve them, and what is true of them whatever the filter says."""
+"""What is true of the labelled pages whatever the filter says."""
 
 from __future__ import annotations
 
-import gzip
-import json
 import multiprocessing
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 from lxml.html import HtmlElement
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-DATA = Path(os.environ.get("CRAWLER_DEDUP_DATA", Path(__file__).parents[2] / "shared/data/dev"))
-
+from tests.support.data import DATA, documents, labelled_pairs
 
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _UNSEEN = {"head", "iframe", "noscript", "script", "style", "svg", "template", "textarea"}
@@ -38,67 +30,9 @@ _SHINGLE = 5
 _POWERS = np.array([0x9E3779B97F4A7C15 ** (place + 1) % 2**64 for place in range(_SHINGLE)], dtype=np.uint64)
 
 
-def require_data(folder: Path = DATA) -> None:
-    """End the program with a sentence where the pages are absent."""
-    if not (folder / "sites").is_dir():
-        sys.exit(f"No labelled pages in {folder}: set CRAWLER_DEDUP_DATA to their folder.")
-
-
 def workers() -> ProcessPoolExecutor:
     """A process for each core."""
     return ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))
-
-
-@contextmanager
-def served(site: str, *options: str, core: int | None = None) -> Iterator[str]:
-    """Serve a saved site on loopback, on one core if given; gives its origin without the last slash."""
-    command = [sys.executable, str(DATA.parent / "serve.py"), str(DATA / "sites" / site), "0", "--quiet", *options]
-    if core is not None:
-        command = ["taskset", "-c", str(core), *command]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        assert server.stdout is not None
-        yield server.stdout.readline().strip().rstrip("/")
-    finally:
-        server.kill()
-        server.wait()
-        assert server.stdout is not None
-        server.stdout.close()
-
-
-def html_pages(site: str, folder: Path = DATA) -> set[str]:
-    """Identifiers (``site/path``) of the pages of a saved site."""
-    sites = folder / "sites"
-    return {
-        page.relative_to(sites).as_posix().removesuffix(".gz")
-        for page in (sites / site).rglob("*")
-        if page.is_file() and page.name.removesuffix(".gz").endswith((".html", ".htm", ".xhtml"))
-    }
-
-
-def saved(file: Path) -> bytes:
-    """What stands in *file*, or in the gzipped file of that name."""
-    if file.suffix != ".gz" and file.is_file():
-        return file.read_bytes()
-    return gzip.decompress(file.with_name(file.name.removesuffix(".gz") + ".gz").read_bytes())
-
-
-def page_id(site: str, url: str) -> str:
-    """The identifier of the page that *url* of the served *site* shows."""
-    path = unquote(urlsplit(url).path).lstrip("/")
-    return f"{site}/{path}" + ("index.html" if not path or path.endswith("/") else "")
-
-
-def labelled_pairs(folder: Path = DATA) -> Iterator[dict[str, Any]]:
-    """The labelled pairs of pages of the saved sites."""
-    with gzip.open(folder / "pairs/sites.pairs.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
-
-
-def documents(folder: Path = DATA, name: str = "pairs/sites.docs.jsonl") -> list[dict[str, Any]]:
-    """What is known of each page: of the saved sites, or of those with a main text by people (``gold/gold.jsonl``)."""
-    return [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
 
 
 @dataclass(frozen=True)
@@ -175,12 +109,6 @@ def is_cjk(text: str) -> bool:
     """Whether more than 15 % of its characters are Chinese or Japanese."""
     packed = "".join(text.split())
     return len(_CJK.findall(packed)) > 0.15 * len(packed)
-
-
-def contents(feeds: Iterable[Path]) -> Counter[str]:
-    """How often each text stands in *feeds* of JSON lines; a last line that a kill has cut does not count."""
-    whole = (line for feed in feeds if feed.exists() for line in feed.read_bytes().split(b"\n")[:-1])
-    return Counter(json.loads(line)["text"] for line in whole)
 
 
 @dataclass(frozen=True)

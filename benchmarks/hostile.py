@@ -28,11 +28,12 @@ from rich.progress import track
 from rich.table import Table
 from scrapy.http import HtmlResponse
 
-from benchmarks import growth, peak
-from benchmarks.hostile_pages import PAGES, HostilePage
+from benchmarks import growth
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage
 from crawler_dedup.crawl import text
 from crawler_dedup.crawl.background import signing_thread
+from tests.support import peak
+from tests.support.hostile_pages import PAGES, HostilePage
 
 _DEADLINE = 60
 _BEAT = 0.002

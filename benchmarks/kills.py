@@ -21,9 +21,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import naive
-from benchmarks.data import require_data, served
-from benchmarks.killed import Job, Trial, try_stops
+from tests.support import naive
+from tests.support.data import require_data, served
+from tests.support.killed import Job, Trial, try_stops
 
 _GRACES = (60, 1, 0)
 _COLUMNS = (

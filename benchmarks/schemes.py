@@ -24,7 +24,6 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import peers
-from benchmarks.data import DATA, require_data
 from benchmarks.peers import PERMUTATIONS, SEED
 from crawler_dedup import Config
 from crawler_dedup.cli.evaluation_output import print_schemes
@@ -38,6 +37,7 @@ from crawler_dedup.signing import schemes
 from crawler_dedup.signing.schemes.minhash import MinHash
 from crawler_dedup.signing.schemes.shingling import Shingling
 from crawler_dedup.signing.text import Text
+from tests.support.data import DATA, require_data
 
 _NAMES = (*schemes.NAMES, "shingling lookup=minima", "sentences unit=stops", *peers.NAMES)
 

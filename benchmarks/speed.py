@@ -17,9 +17,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import naive
-from benchmarks.crawl import Crawled, run
-from benchmarks.data import require_data, served
+from tests.support import naive
+from tests.support.data import require_data, served
+from tests.support.sitecrawl import Crawled, run
 
 _KINDS = ("off", "no claims", "mark")
 

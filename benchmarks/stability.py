@@ -30,22 +30,12 @@ from rich.console import Console
 from rich.table import Table
 from xxhash import xxh3_64_intdigest
 
-from benchmarks.data import (
-    DATA,
-    Source,
-    is_cjk,
-    main_element,
-    prose,
-    require_data,
-    saved,
-    sources,
-    visible_blocks,
-    workers,
-)
+from benchmarks.data import Source, is_cjk, main_element, prose, sources, visible_blocks, workers
 from crawler_dedup import Config, ConfigError, Deduplicator
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.signer import Signer
+from tests.support.data import DATA, require_data, saved
 
 _BLOCKS = {"aside", "center", "div", "dl", "footer", "form", "header", "nav", "ol", "p", "section", "table", "td", "ul"}
 _UNSEEN = ("iframe", "noscript", "script", "style", "svg")

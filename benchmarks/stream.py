@@ -22,24 +22,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.data import (
-    DATA,
-    GREY,
-    SeenPage,
-    Truth,
-    documents,
-    html_pages,
-    labelled_pairs,
-    require_data,
-    saved,
-    truth_of,
-    visible_blocks,
-    workers,
-)
+from benchmarks.data import GREY, SeenPage, Truth, truth_of, visible_blocks, workers
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.signer import Signer
+from tests.support.data import DATA, documents, html_pages, labelled_pairs, require_data, saved
 
 console = Console(width=190)
 CONFIG = Config(tokenizer="rjieba")

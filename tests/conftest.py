@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from benchmarks.data import DATA
 from crawler_dedup import Config, Deduplicator
 from tests.support import processes
+from tests.support.data import DATA
 
 # How long an example takes says something about the machine, not about the code.
 settings.register_profile("untimed", deadline=None)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.hostile_pages import chinese, english, traditional
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from tests.support.hostile_pages import chinese, english, traditional
 
 _TAGS = (
     "a aside article b base blockquote body br button canvas dd div dl dt em font footer form frame frameset h1 head html"

@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.hostile_pages import (
+from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from crawler_dedup.signing import text
+from tests.support.crawling import Site, html
+from tests.support.hostile import Checker, answer
+from tests.support.hostile_pages import (
     ANY,
     BINARY,
     CHARSETS,
@@ -23,10 +27,6 @@ from benchmarks.hostile_pages import (
     english,
     traditional,
 )
-from crawler_dedup import Config, Decision, Deduplicator, Verdict
-from crawler_dedup.signing import text
-from tests.support.crawling import Site, html
-from tests.support.hostile import Checker, answer
 
 URL = "http://example.com/"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.hostile_pages import PAGES, chinese, traditional
 from tests.support.crawling import Answer, Crawl, Page, Site, run_script
+from tests.support.hostile_pages import PAGES, chinese, traditional
 
 # What a page weighs, instead of the page: some have 50 MB.
 SPIDER = """

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import naive
-from benchmarks.data import served
-from benchmarks.killed import Job, Stored, Trial, compare, try_stops
 from crawler_dedup import Config
+from tests.support import naive
 from tests.support.crawling import Answer, Site, article, html
+from tests.support.data import served
+from tests.support.killed import Job, Stored, Trial, compare, try_stops
 
 BIGRAMS = {"DEDUP_TOKENIZER": "bigrams"}
 RJIEBA = {"DEDUP_TOKENIZER": "rjieba"}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.crawl import Crawled, run
-from benchmarks.data import contents, html_pages, served
+from tests.support.data import contents, html_pages, served
+from tests.support.sitecrawl import Crawled, run
 
 pytestmark = pytest.mark.usefixtures("data")
 

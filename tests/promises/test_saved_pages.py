@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from benchmarks.data import html_pages, saved
+from tests.support.data import html_pages, saved
 
 
 def test_a_folder_is_no_page_whatever_it_is_called(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.data import documents
 from crawler_dedup import Config, Decision, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.hamming import distance
 from crawler_dedup.signedpage import Kind
@@ -17,6 +16,7 @@ from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text
 from spiders.demo_texts import CHINESE, Article
+from tests.support.data import documents
 
 BLOCKS = (range(0x3400, 0xA000), range(0xF900, 0xFB00), range(0x20000, 0x323B0))
 """Where Chinese characters stand."""

@@ -7,11 +7,11 @@ from statistics import mean
 
 import pytest
 
-from benchmarks.data import documents, saved
 from crawler_dedup.signing.maintext import find_main_blocks, join_text, unlinked_blocks
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
 from tests.support.crawling import words
+from tests.support.data import documents, saved
 
 
 def main_text(html: str) -> str:

@@ -19,9 +19,9 @@ from typing import Any
 
 import psutil
 
-from benchmarks import peak
-from benchmarks.hostile_pages import PAGES
 from crawler_dedup import Config, Decision, Deduplicator
+from tests.support import peak
+from tests.support.hostile_pages import PAGES
 
 _DEADLINE = 180
 """Seconds after which a page that hangs fails its test. No test waits for it."""

@@ -1,6 +1,6 @@
-"""Crawls that are stopped and started again, and what they have stored. For ``benchmarks.kills`` and its test.
+"""Crawls that are stopped and started again, and what they have stored.
 
-Started as a program, this is one such crawl: ``python -m benchmarks.killed URL[,URL…] FOLDER [options]``. It commits each
+Started as a program, this is one such crawl: ``python -m tests.support.killed URL[,URL…] FOLDER [options]``. It commits each
 item to ``FOLDER/store.sqlite`` and, when it has ended by itself, writes ``FOLDER/result.json``.
 """
 
@@ -14,7 +14,6 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -34,6 +33,7 @@ from w3lib.url import add_or_replace_parameter
 
 from crawler_dedup import Config, Deduplicator, SignedPage
 from spiders.site import SiteSpider
+from tests.support.processes import start
 
 _DEADLINE = 180
 """Seconds after which a crawl that hangs is an error."""
@@ -179,36 +179,28 @@ class Job:
         self.folder.mkdir(parents=True, exist_ok=True)
         result = self.folder / "result.json"
         result.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "benchmarks.killed", self.url, str(self.folder)]
+        arguments = ["-m", "tests.support.killed", self.url, str(self.folder)]
         if self.new_addresses:
-            command += ["--visit", str(number + 1)]
+            arguments += ["--visit", str(number + 1)]
         for name, value in {**self.settings, **self._jobdir()}.items():
-            command += ["-s", f"{name}={value}"]
-        with (
-            (self.folder / "log").open("ab") as log,
-            subprocess.Popen(
-                command,
-                cwd=Path(__file__).parents[1],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,
-            ) as process,
-        ):
+            arguments += ["-s", f"{name}={value}"]
+        with (self.folder / "log").open("ab") as log:
+            process = start(arguments, stderr=log.fileno(), start_new_session=True)
+        assert process.stdout is not None
+        try:
+            process.stdout.readline()  # of the first page, or of the end
+            begun = time.monotonic()
             try:
-                assert process.stdout is not None
-                process.stdout.readline()  # of the first page, or of the end
-                begun = time.monotonic()
-                try:
-                    process.wait(_DEADLINE if after is None else after)
-                except subprocess.TimeoutExpired:
-                    assert after is not None, f"The crawl hangs; its log: {self.folder / 'log'}"
-                    os.killpg(process.pid, stop)
-                    process.wait(_DEADLINE)
-                seconds = time.monotonic() - begun
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait(_DEADLINE if after is None else after)
+            except subprocess.TimeoutExpired:
+                assert after is not None, f"The crawl hangs; its log: {self.folder / 'log'}"
+                os.killpg(process.pid, stop)
+                process.wait(_DEADLINE)
+            seconds = time.monotonic() - begun
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
         if result.exists():
             stats = json.loads(result.read_text(encoding="utf-8"))
             return Ended(stats["finish_reason"], seconds, stats)

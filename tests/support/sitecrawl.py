@@ -1,4 +1,4 @@
-"""One crawl in a process of its own: ``python -m benchmarks.crawl URL RESULT.json [options]``.
+"""One crawl in a process of its own: ``python -m tests.support.sitecrawl URL RESULT.json [options]``.
 
 Writes what was dropped, the statistics and the delays of the event loop to RESULT.json.
 """
@@ -24,6 +24,7 @@ from scrapy.utils.project import get_project_settings
 
 from crawler_dedup import Decision, near_duplicate_dropped
 from spiders.site import SiteSpider
+from tests.support.processes import ROOT
 
 _PROBE_INTERVAL = 0.005
 
@@ -33,7 +34,7 @@ class LinksSpider(SiteSpider):
 
     name = "links"
 
-    async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:  # noqa: ARG002
+    async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:
         """Yield the page and its links."""
         if isinstance(response, HtmlResponse):
             yield {"url": response.url, "title": response.xpath("string(//title)").get("")}
@@ -68,7 +69,7 @@ def run(
         command = [
             sys.executable,
             "-m",
-            "benchmarks.crawl",
+            "tests.support.sitecrawl",
             url,
             str(result),
             "--spider",
@@ -80,7 +81,7 @@ def run(
             command += ["-s", f"{name}={value}"]
         if core is not None:
             command = ["taskset", "-c", str(core), *command]
-        process = subprocess.Popen(command, cwd=Path(__file__).parents[1])
+        process = subprocess.Popen(command, cwd=ROOT)
         try:
             process.wait(kill_after)
         except subprocess.TimeoutExpired:
