@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from crawler_dedup import Config, Deduplicator
-from tests.support import processes
+from tests.support import disks, processes
 from tests.support.data import DATA
 
 # How long an example takes says something about the machine, not about the code.
@@ -30,6 +30,13 @@ def deduplicator(tmp_path: Path) -> Iterator[Deduplicator]:
     """An empty index; `bigrams`, because loading jieba takes a second."""
     with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as opened:
         yield opened
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 4 MB."""
+    with disks.mounted(tmp_path / "disk") as folder:
+        yield folder
 
 
 def pytest_sessionfinish() -> None:

@@ -19,10 +19,10 @@ from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.signing.schemes import NAMES
 from crawler_dedup.signing.signer import Signer, config_from_spec
-from tests.crawl.test_startup import ADDON, project
-from tests.crawl.test_startup import PAGES as SITE
 from tests.support.crawling import WALK, Answer, Site, article, html, redirect, run_scrapy, run_script, start_script
 from tests.support.noting import FIRST, SECOND, command, entries_of, invoke, note, said, write
+from tests.support.projects import ADDON, project
+from tests.support.projects import PAGES as SITE
 
 KEPT, COPY, SECOND_COPY, OTHER, SHORT = (
     f"http://a.org/{name}" for name in ("kept", "copy", "second", "other", "short")

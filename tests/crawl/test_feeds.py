@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.index import test_environment
 from tests.support.crawling import Answer, Crawl, Site, article, html, run_script, start_script
-
-small_disk = test_environment.small_disk
+from tests.support.disks import fill_up
 
 SCRIPT = """
 import asyncio, bz2, os, signal
@@ -204,7 +202,7 @@ def test_a_disk_that_is_full_for_a_while(tmp_path: Path, small_disk: Path) -> No
     path = small_disk / "items.jsonl"
     events: Events = {
         PAUSE: pause,
-        10: lambda: test_environment.fill_up(small_disk),
+        10: lambda: fill_up(small_disk),
         20: (small_disk / "else").unlink,
     }
     done = crawl(tmp_path, feed(path), 30, events, times=3)
@@ -223,7 +221,7 @@ def test_a_disk_that_is_full_for_a_while(tmp_path: Path, small_disk: Path) -> No
 def test_a_disk_that_is_full_when_the_feed_is_closed(tmp_path: Path, small_disk: Path) -> None:
     # Together a little more than a page of the disk, which the feed has, and with what is flushed before less in the buffer.
     path, count = small_disk / "items.jsonl", 152
-    events: Events = {PAUSE: pause, 7: lambda: test_environment.fill_up(small_disk)}
+    events: Events = {PAUSE: pause, 7: lambda: fill_up(small_disk)}
     done = crawl(tmp_path, feed(path), count, events)
     assert "Error caught on signal handler" not in done.log
     stored = held(path)
@@ -249,7 +247,7 @@ def test_a_storage_that_fails_at_the_end(tmp_path: Path, reactor: bool) -> None:
 
 
 def test_a_feed_behind_one_that_fails_gets_nothing_either(tmp_path: Path, small_disk: Path) -> None:
-    test_environment.fill_up(small_disk)
+    fill_up(small_disk)
     path = tmp_path / "first.jsonl"
     done = crawl(tmp_path, {**feed(small_disk / "items.jsonl"), **feed(path)}, 12, times=3)
     assert held(path) < set(range(12))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from crawler_dedup.crawl.filenames import safe_name
 from crawler_dedup.journal.reader import Journals, read
-from tests.crawl.test_journalfeed import STORAGES, STORING
 from tests.support.crawling import Site, article, html, run_script
+from tests.support.storages import STORAGES, STORING
 
 DEVICES = ["CON", "nul", "Aux.txt", "com1", "LPT9.log", "COM¹", "nul .x", "CONIN$"]
 OUTSIDE = [

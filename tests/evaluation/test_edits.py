@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
-import subprocess
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 from pypinyin import lazy_pinyin
@@ -16,6 +14,7 @@ from crawler_dedup.evaluation.edits import MAX_TEXTS, EditedPair, edited_sets, i
 from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.initials import find_initials
 from tests.support.crawling import words
+from tests.support.indexing import program
 from tests.support.prose import prose, sentences
 
 SHORT, EXCERPT, TRADITIONAL, HOMOPHONES = (
@@ -77,11 +76,15 @@ def test_the_order_of_the_texts_and_their_number_do_not_matter(edited: dict[str,
 
 def test_nor_does_the_process(edited: dict[str, list[EditedPair]]) -> None:
     """Sets of strings have another order in each."""
-    code = "from tests.evaluation.test_edits import TEXTS, digest_of, sets_of; print(digest_of(sets_of(TEXTS)))"
-    other = subprocess.run(
-        [sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True
-    )
-    assert other.stdout.strip() == digest_of(edited)
+    code = """
+        import json, sys
+        from xxhash import xxh3_64_hexdigest
+        from crawler_dedup.evaluation.edits import edited_sets
+
+        print(xxh3_64_hexdigest(repr(dict(edited_sets(json.load(sys.stdin)))).encode()))
+    """
+    output, errors = program(code, fresh=True).communicate(json.dumps(TEXTS))
+    assert output.strip() == digest_of(edited), errors
 
 
 def digest_of(edited: dict[str, list[EditedPair]]) -> str:

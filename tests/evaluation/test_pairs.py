@@ -3,7 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ from crawler_dedup.rules.sites import MIN_PAGES, SiteProfiles
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.sketch import sketch
 from tests.support.crawling import article, paragraphs, words
+from tests.support.labelled import pair, write_lines, write_set
 
 CONFIG = Config(tokenizer="bigrams")
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
@@ -45,36 +46,12 @@ BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
 # Folders
 
 
-def write_set(
-    folder: Path, pages: Mapping[str, str], pairs: Iterable[Mapping[str, Any]], *, name: str = "", suffix: str = ""
-) -> Path:
-    """A set in *folder* of *pages* (identifier → HTML); returns *folder*."""
-    (folder / "html").mkdir(parents=True, exist_ok=True)
-    documents = []
-    for one, body in pages.items():
-        (folder / "html" / f"{one}.html").write_text(body, encoding="utf-8")
-        documents.append({"id": one, "url": f"http://a.org/{one}", "html": f"html/{one}.html"})
-    write_lines(folder / f"{name}docs.jsonl{suffix}", documents)
-    write_lines(folder / f"{name}pairs.jsonl{suffix}", pairs)
-    return folder
-
-
-def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
-
-
 def test_a_folder_is_no_file_of_a_set_whatever_it_is_called(tmp_path: Path) -> None:
     write_set(tmp_path, {"a": article("a"), "b": article("b")}, [pair("a", "b", 0)], suffix=".gz")
     for name in ("docs.jsonl", "pairs.jsonl", "old.pairs.jsonl", "sub/pairs.jsonl"):
         (tmp_path / name).mkdir(parents=True)
     (labelled,) = read_folder(tmp_path)
     assert sorted(labelled.documents) == ["a", "b"]
-
-
-def pair(a: str, b: str, label: int | str, **more: Any) -> dict[str, Any]:
-    return {"id_a": a, "id_b": b, "label": label, **more}
 
 
 def copies(count: int) -> dict[str, str]:

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
 import random
 import shutil
-import subprocess
 import threading
 from collections import namedtuple
 from collections.abc import Callable, Iterator
@@ -30,6 +28,7 @@ from crawler_dedup.index.locks import refuse_network
 from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.index.store import Store
 from tests.support.crawling import article
+from tests.support.disks import fill_up
 from tests.support.indexing import (
     SPEC,
     ByDistance,
@@ -483,29 +482,6 @@ def test_a_meta_page_before_its_data_pages_would_be_noticed(tmp_path: Path) -> N
 
 
 # A full disk
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """4 MB, mounted."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    try:
-        mounting = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
-        subprocess.run(mounting, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"a file system cannot be mounted here: {error}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True, capture_output=True)
-        folder.rmdir()
-
-
-def fill_up(disk: Path) -> None:
-    with (disk / "else").open("wb", buffering=0) as file, contextlib.suppress(OSError):
-        while True:
-            file.write(bytes(PAGE))
 
 
 def test_a_full_disk_is_an_error_and_keeps_what_was_acknowledged(small_disk: Path) -> None:

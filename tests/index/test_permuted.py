@@ -25,7 +25,7 @@ from crawler_dedup.index.compaction import compact
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.signing.lookup import lookup_of
-from tests.support.indexing import SPREADS, array, brute_force, crowded, flipped, program, run
+from tests.support.indexing import SPREADS, array, batch, brute_force, crowded, flipped, program, run
 
 SEEDS = st.integers(0, 2**32)
 every_design = pytest.mark.parametrize("tables", DESIGNS)
@@ -377,7 +377,7 @@ _INSERTER = """
     import sys, threading
     from pathlib import Path
     from crawler_dedup.index.permuted import PermutedIndex
-    from tests.index.test_permuted import batch
+    from tests.support.indexing import batch, batch
 
     index, life = PermutedIndex.open(sys.argv[1]), int(sys.argv[2])
 
@@ -391,12 +391,6 @@ _INSERTER = """
     for thread in threads:
         thread.start()
 """
-
-
-def batch(life: int, thread: int, number: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
-    """What a thread of the inserter inserts at one time; the first thread is a slow one."""
-    source = np.random.default_rng([life, thread, number])
-    return source.integers(0, 2**64, 100 if thread == 0 else source.integers(1, 20), dtype=np.uint64)
 
 
 def test_what_was_acknowledged_survives_eight_kills(tmp_path: Path) -> None:

@@ -16,10 +16,10 @@ from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signedpage import Kind
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.signing.signer import Signer
-from tests.rules.test_table import LIMITS, SIMHASH, kept, links, new, numbers
-from tests.rules.test_table import words as features
 from tests.support.crawling import article, paragraphs, words
 from tests.support.prose import prose
+from tests.support.signedpages import LIMITS, SIMHASH, kept, links, new, numbers
+from tests.support.signedpages import words as features
 
 SIGNER = Signer(Config(tokenizer="bigrams"))
 TITLES = ("How to steep leaves | Tea House", "How to boil water | Tea House", "", "Tea House")

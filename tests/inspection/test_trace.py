@@ -9,7 +9,6 @@ import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,10 @@ from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.inspection.trace import Passage, Source, find_sources
 from crawler_dedup.signing import lexicon
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.initials import NONE, find_initial_positions, find_initials, initial_of_each
+from crawler_dedup.signing.initials import find_initial_positions, find_initials
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes.pinyin import Pinyin
+from tests.support.homophones import alike, chinese, letters, with_homophones
 from tests.support.prose import config, html, prose, sentences, text_of
 
 PINYIN = Pinyin()
@@ -43,40 +43,6 @@ NOTHING = "No kept page shares a passage with it."
 
 
 # Texts
-
-
-def chinese(seed: int, count: int = 30) -> str:
-    return prose(seed, count, chinese=True)
-
-
-def letters(text: str) -> list[int]:
-    found: list[int] = find_initials(normalise(text)).tolist()
-    return found
-
-
-@cache
-def alike() -> dict[int, list[str]]:
-    """Letter → characters whose reading begins with it."""
-    found = defaultdict(list)
-    for character in sorted(set("".join(map(chinese, range(8))))):
-        letter = int(initial_of_each(character)[0])
-        if letter != NONE:
-            found[letter].append(character)
-    return found
-
-
-def with_homophones(text: str, share: float = 0.3) -> str:
-    """*text* with other characters of the same first letter in the place of a *share* of its own."""
-    source = random.Random(text)
-    changed = "".join(
-        source.choice(alike()[int(initial_of_each(one)[0])])
-        if one >= "\u4e00" and source.random() < share and one not in "，。"
-        else one
-        for one in text
-    )
-    assert letters(changed) == letters(text)
-    assert sum(one != other for one, other in zip(changed, text, strict=True)) > 0.2 * len(text)
-    return changed
 
 
 def with_other_letters(text: str, every: int = 25) -> str:

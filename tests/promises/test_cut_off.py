@@ -16,7 +16,6 @@ from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.usedpages import find_missing_page
-from tests.crawl.test_startup import ADDON, PAGES, index_of, project
 from tests.support.crawling import WALK, Answer, Site, article, html, run_scrapy, run_script
 from tests.support.indexing import (
     FILING,
@@ -30,6 +29,7 @@ from tests.support.indexing import (
     run,
     uniform,
 )
+from tests.support.projects import ADDON, PAGES, index_of, project
 
 PAGE = 4096
 CUTS: dict[str, Callable[[int], int]] = {

@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from tests.index import test_environment
 from tests.support.crawling import WALK, Answer, Crawl, Site, article, html, run_script
+from tests.support.disks import fill_up
 from tests.support.indexing import beside
-
-small_disk = test_environment.small_disk
 
 # One page after another: a page and its twin, those in trouble, then others until one of them is checked again.
 SPIDER = """
@@ -232,7 +230,7 @@ def test_a_crawl_ends_while_a_process_is_stopped_that_writes(tmp_path: Path) -> 
 def test_a_crawl_outlives_a_disk_that_is_full(tmp_path: Path, small_disk: Path) -> None:
     trouble = Trouble(
         tmp_path,
-        lambda: test_environment.fill_up(small_disk),
+        lambda: fill_up(small_disk),
         (small_disk / "else").unlink,
         pages=40,
         DEDUP_DIR=str(small_disk / "index"),

@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 
 from crawler_dedup import Config, SignedPage
@@ -13,51 +12,8 @@ from crawler_dedup.rules.pair import Pair, is_compared_by_links, is_list
 from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, SiteProfile
 from crawler_dedup.rules.table import NAMES, TABLE, compare, decide, first_match
 from crawler_dedup.signedpage import Kind
-from crawler_dedup.signing.schemes import SimHash
-from crawler_dedup.signing.sketch import resemblance, set_digest, sketch
-
-SIMHASH = SimHash()
-LIMITS = Config(max_distance=6, min_resemblance=0.65, min_coverage=0.85)
-HASHES = np.random.default_rng(1).integers(0, 2**64, 1000, dtype=np.uint64)
-
-
-def words(first: int, last: int) -> dict[str, Any]:
-    """A text of these different words."""
-    digest = set_digest(np.sort(HASHES[first:last]))
-    return {"features": last - first, "sketch": sketch(HASHES[first:last]), "feature_digest": digest}
-
-
-def numbers(first: int, last: int) -> bytes:
-    return sketch(HASHES[first:last])
-
-
-def links(*targets: int) -> dict[str, Any]:
-    """Outlinks of a page."""
-    packed = np.array(sorted(targets), dtype="<u4").tobytes()
-    return {"link_count": len(targets), "link_digest": repr(sorted(targets)).encode(), "links": packed}
-
-
-PAGE = SignedPage(
-    key="kept",
-    url="http://example.com/kept",
-    scope="",
-    title="How to steep leaves | Tea House",
-    digest=b"a",
-    chars=1000,
-    link_chars=100,
-    **words(0, 200),
-    **links(1, 2, 3),
-)
-
-
-def kept(**fields: Any) -> SignedPage:
-    return msgspec.structs.replace(PAGE, **fields)
-
-
-def new(**fields: Any) -> SignedPage:
-    """A page at another address with other bytes, else equal to the kept one."""
-    return msgspec.structs.replace(PAGE, **{"key": "new", "url": "http://example.com/new", "digest": b"b", **fields})
-
+from crawler_dedup.signing.sketch import resemblance, sketch
+from tests.support.signedpages import HASHES, LIMITS, PAGE, SIMHASH, kept, links, new, numbers, words
 
 MANY = {"chars": 1000, "inner_link_chars": 500}
 """Makes a page with text a list."""

@@ -36,8 +36,8 @@ from crawler_dedup.signing.schemes.shingling import MAX_MOD, MODULUS, SMALLEST, 
 from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.text import Text
 from spiders.demo_texts import CHINESE, ENGLISH
-from tests.signing.test_text import slow_mixed as mix
 from tests.support.prose import ODD, SAMPLES, prose, sentences, text_of
+from tests.support.reference import slow_mixed as mix
 
 _MASK = (1 << 64) - 1
 Numbers = NDArray[np.uint64]

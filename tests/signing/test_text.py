@@ -15,6 +15,7 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.hamming import mix_bits
 from crawler_dedup.signing.features import load_han_cutter
 from crawler_dedup.signing.text import Text
+from tests.support.reference import slow_mixed
 
 SCRIPTS = "abé Ünıñ_3٣ б кот مُحَمَّ हिन्दी 한국 茶馆館々〇 かなー ｶﾞ ไทย့က ភា བོད …，！-?😀\n\u0301\u200d"
 SAMPLES = st.text(st.sampled_from(SCRIPTS), max_size=60)
@@ -103,15 +104,6 @@ def test_units_are_folded_where_tokens_are() -> None:
 # Shingles
 
 _MASK = (1 << 64) - 1
-
-
-def slow_mixed(number: int) -> int:
-    """The finaliser of MurmurHash3, as its author wrote it."""
-    number ^= number >> 33
-    number = number * 0xFF51AFD7ED558CCD & _MASK
-    number ^= number >> 33
-    number = number * 0xC4CEB9FE1A85EC53 & _MASK
-    return number ^ number >> 33
 
 
 def slow_shingles(units: list[str], width: int) -> list[int]:

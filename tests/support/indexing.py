@@ -51,6 +51,12 @@ def flipped(source: random.Random, signature: int, bits: int) -> int:
     return signature
 
 
+def batch(life: int, thread: int, number: int) -> Signatures:
+    """What a thread of the inserter inserts at one time; the first thread is a slow one."""
+    source = np.random.default_rng([life, thread, number])
+    return source.integers(0, 2**64, 100 if thread == 0 else source.integers(1, 20), dtype=np.uint64)
+
+
 def uniform(seed: int, size: int) -> list[int]:
     """Evenly spread."""
     source = random.Random(seed)

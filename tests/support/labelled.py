@@ -1,0 +1,33 @@
+"""Labelled pairs of pages as files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def pair(a: str, b: str, label: int | str, **more: Any) -> dict[str, Any]:
+    return {"id_a": a, "id_b": b, "label": label, **more}
+
+
+def write_set(
+    folder: Path, pages: Mapping[str, str], pairs: Iterable[Mapping[str, Any]], *, name: str = "", suffix: str = ""
+) -> Path:
+    """A set in *folder* of *pages* (identifier → HTML); returns *folder*."""
+    (folder / "html").mkdir(parents=True, exist_ok=True)
+    documents = []
+    for one, body in pages.items():
+        (folder / "html" / f"{one}.html").write_text(body, encoding="utf-8")
+        documents.append({"id": one, "url": f"http://a.org/{one}", "html": f"html/{one}.html"})
+    write_lines(folder / f"{name}docs.jsonl{suffix}", documents)
+    write_lines(folder / f"{name}pairs.jsonl{suffix}", pairs)
+    return folder
+
+
+def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)

@@ -1,0 +1,14 @@
+"""Slow references of what the package computes in vectors."""
+
+from __future__ import annotations
+
+_MASK = (1 << 64) - 1
+
+
+def slow_mixed(number: int) -> int:
+    """The finaliser of MurmurHash3, as its author wrote it."""
+    number ^= number >> 33
+    number = number * 0xFF51AFD7ED558CCD & _MASK
+    number ^= number >> 33
+    number = number * 0xC4CEB9FE1A85EC53 & _MASK
+    return number ^ number >> 33

@@ -1,0 +1,54 @@
+"""Signed pages made of numbers, for the tests of the rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from crawler_dedup import Config, SignedPage
+from crawler_dedup.signing.schemes import SimHash
+from crawler_dedup.signing.sketch import set_digest, sketch
+
+SIMHASH = SimHash()
+LIMITS = Config(max_distance=6, min_resemblance=0.65, min_coverage=0.85)
+HASHES = np.random.default_rng(1).integers(0, 2**64, 1000, dtype=np.uint64)
+
+
+def words(first: int, last: int) -> dict[str, Any]:
+    """A text of these different words."""
+    digest = set_digest(np.sort(HASHES[first:last]))
+    return {"features": last - first, "sketch": sketch(HASHES[first:last]), "feature_digest": digest}
+
+
+def numbers(first: int, last: int) -> bytes:
+    return sketch(HASHES[first:last])
+
+
+def links(*targets: int) -> dict[str, Any]:
+    """Outlinks of a page."""
+    packed = np.array(sorted(targets), dtype="<u4").tobytes()
+    return {"link_count": len(targets), "link_digest": repr(sorted(targets)).encode(), "links": packed}
+
+
+PAGE = SignedPage(
+    key="kept",
+    url="http://example.com/kept",
+    scope="",
+    title="How to steep leaves | Tea House",
+    digest=b"a",
+    chars=1000,
+    link_chars=100,
+    **words(0, 200),
+    **links(1, 2, 3),
+)
+
+
+def kept(**fields: Any) -> SignedPage:
+    return msgspec.structs.replace(PAGE, **fields)
+
+
+def new(**fields: Any) -> SignedPage:
+    """A page at another address with other bytes, else equal to the kept one."""
+    return msgspec.structs.replace(PAGE, **{"key": "new", "url": "http://example.com/new", "digest": b"b", **fields})
