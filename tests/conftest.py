@@ -11,10 +11,12 @@ from hypothesis import settings
 from crawler_dedup import Config, Deduplicator
 from tests.support import disks, processes
 from tests.support.data import DATA
+from tests.support.examples import FULL
 
 # How long an example takes says something about the machine, not about the code.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+settings.register_profile("default", deadline=None, derandomize=False, max_examples=25)
+settings.register_profile("slow", settings.get_profile("default"), max_examples=FULL)
+settings.load_profile("default")
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from tests.support.crawling import article
+from tests.support.examples import examples
 
 SHELL = b'<!doctype html><title>App</title><div id="root"></div><script src="/app.js"></script>' + b"<!-- x -->" * 200
 
@@ -153,7 +154,7 @@ def test_hostile_bytes_get_a_verdict(deduplicator: Deduplicator, body: bytes) ->
         assert isinstance(deduplicator.check(url, body), Decision)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.sampled_from([b"<p>", b"<a href=", b"<!--", b"]]>", b"\x00", b"\xe4\xb8", b"&#0;", b"<base href=x>"]))
 )

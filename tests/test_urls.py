@@ -17,8 +17,9 @@ from crawler_dedup.urls import (
     text_without_credentials,
     without_credentials,
 )
+from tests.support.examples import examples
 
-EXAMPLES = 200
+EXAMPLES = examples(200)
 
 INNOCENT = (
     "https://example.com/@user/post",

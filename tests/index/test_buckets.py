@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from crawler_dedup import IndexDamaged
 from crawler_dedup.index.buckets import Buckets
+from tests.support.examples import examples
 from tests.support.indexing import array
 
 FIRST, FULL = 251, 510
@@ -125,7 +126,7 @@ class AgainstListsForLong(AgainstLists):
     pass
 
 
-AgainstLists.TestCase.settings = settings(max_examples=100, stateful_step_count=25, deadline=None)
+AgainstLists.TestCase.settings = settings(max_examples=examples(100), stateful_step_count=25, deadline=None)
 AgainstListsForLong.TestCase.settings = settings(max_examples=300, stateful_step_count=50, deadline=None)
 TestAgainstLists = AgainstLists.TestCase
 TestAgainstListsForLong = pytest.mark.slow(AgainstListsForLong.TestCase)

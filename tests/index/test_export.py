@@ -25,6 +25,7 @@ from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import SimHash
+from tests.support.examples import examples
 from tests.support.indexing import SPREADS, ByDistance, array, clusters, page
 
 KINDS = ["signatures", "pages"]
@@ -274,7 +275,7 @@ def only_reordered(export: bytes, whole: bytes) -> bool:
     return all(part in export for part in expected)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_export_changes_nothing(
     source: Path, target: Path, export: Path, tmp_path: Path, data: st.DataObject

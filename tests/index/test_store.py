@@ -19,6 +19,7 @@ from crawler_dedup.index.buckets import Buckets
 from crawler_dedup.index.catalogue import MAX_REPRESENTATIVES
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import MAX_COMPARED
+from tests.support.examples import examples
 from tests.support.indexing import (
     SPEC,
     ByDistance,
@@ -49,7 +50,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 7), st.integers(1, 120))
 def test_every_representative_within_the_distance_is_found(seed: int, max_distance: int, reopen_at: int) -> None:
     kept: list[int] = []
@@ -366,7 +367,13 @@ def filed_by(process: Process) -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize(
-    ("processes", "count", "size"), [(2, 400, 1), (2, 20_000, 50), pytest.param(4, 20_000, 50, marks=pytest.mark.slow)]
+    ("processes", "count", "size"),
+    [
+        (2, 400, 1),
+        (2, 4000, 50),
+        pytest.param(2, 20_000, 50, marks=pytest.mark.slow),
+        pytest.param(4, 20_000, 50, marks=pytest.mark.slow),
+    ],
 )
 def test_processes_keep_each_content_exactly_once(tmp_path: Path, processes: int, count: int, size: int) -> None:
     filers = [program(_FILER, tmp_path, number, count, size) for number in range(processes)]

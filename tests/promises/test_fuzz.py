@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from tests.support.examples import examples
 from tests.support.hostile_pages import chinese, english, traditional
 
 _TAGS = (
@@ -153,7 +154,7 @@ def assert_decided(
     assert isinstance(str(first), str)
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), suppress_health_check=list(HealthCheck))
 @given(pages, addresses, encodings, st.none() | any_text, any_text)
 def test_whatever_comes_in_a_decision_comes_out(
     filtered: Deduplicator, body: bytes, url: str, encoding: str | None, key: str | None, scope: str

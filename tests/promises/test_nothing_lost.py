@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from multiprocessing.connection import Connection
@@ -30,14 +27,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.index import maintenance, runs, store
+from crawler_dedup.index import maintenance, store
 from crawler_dedup.index.runs import Fate
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer
+from tests.support import processes
 from tests.support.crawling import article
 from tests.support.indexing import FILING
-from tests.support.processes import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked and spoken to as on Linux")
 
@@ -84,117 +81,19 @@ def test_the_rules_cover_what_the_model_takes_for_covered() -> None:
 # Processes
 
 
-class _Clocks:
-    """What a process is told of the time: how much has passed, and how much its system's clock was set back."""
-
-    passed = behind = 0.0
-
-    def monotonic(self) -> float:
-        return self.passed
-
-    def time(self) -> float:
-        return self.passed - self.behind
-
-
-def _work(connection: Connection) -> None:
-    """A process: opens an index when it is told to, and does there what it is told to, at the time it is told."""
-    clocks = _Clocks()
-    opened: Deduplicator | None = None
-    runs.time, runs.monotonic = clocks.time, clocks.monotonic  # type: ignore[attr-defined]
-    while True:
-        command, (clocks.passed, clocks.behind), argument = connection.recv()
-        if command == "open":
-            directory, grace = argument
-            opened = Deduplicator.open(directory, Config(tokenizer="bigrams", grace=grace))
-            connection.send(None)
-            continue
-        assert opened is not None
-        if command == "offer":
-            connection.send(opened.submit([argument], claim=True).result()[0])
-        elif command == "settle":
-            connection.send(opened.settle(argument))
-        elif command == "release":
-            connection.send(opened.release(argument))
-        elif command == "tidy":
-            opened.tidy()
-            connection.send(None)
-        else:
-            opened.close()
-            connection.send(None)
-            return
-
-
-def zygote(control: int) -> None:
-    """Fork a process for each file descriptor that comes, and wait for the end of each that is named.
-
-    It has imported everything, but never opened an index: that must not go through a fork.
-    """
-    asked = socket.socket(fileno=control)
-    while True:
-        order, (*descriptors,), _, _ = socket.recv_fds(asked, 64, 1)
-        if not order:
-            return
-        if not descriptors:
-            asked.send(b"%d" % os.waitstatus_to_exitcode(os.waitpid(int(order), 0)[1]))
-            continue
-        (descriptor,) = descriptors
-        child = os.fork()
-        if not child:
-            asked.close()
-            with Connection(descriptor) as connection:
-                try:
-                    _work(connection)
-                except EOFError:
-                    os._exit(0)
-                except BaseException:
-                    connection.send(traceback.format_exc())
-                    os._exit(1)
-            os._exit(0)
-        os.close(descriptor)
-        asked.send(b"%d" % child)
-
-
-class Zygote:
-    """Where processes come from."""
-
-    def __enter__(self) -> Zygote:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        code = f"from tests.promises.test_nothing_lost import zygote; zygote({theirs.fileno()})"
-        # Threads of a numerical library would not survive the fork.
-        environ = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-        command = [sys.executable, "-c", code]
-        self._process = subprocess.Popen(command, cwd=ROOT, env=environ, pass_fds=[theirs.fileno()])
-        theirs.close()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._control.close()
-        self._process.wait()
-
-    def start(self) -> Worker:
-        """A new process, which has no index open yet."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
-        return Worker(self, int(self._control.recv(64)), Connection(ours.detach()))
-
-    def reap(self, pid: int) -> int:
-        """Wait until a process is gone, with all that it held; returns its status."""
-        self._control.send(b"%d" % pid)
-        return int(self._control.recv(64))
-
-
 class _Nothing:
     """No answer."""
 
 
 class Worker:
-    """A process of the zygote, seen from the test."""
+    """A process, which has no index open at first."""
 
-    def __init__(self, zygote: Zygote, pid: int, connection: Connection) -> None:
-        self._zygote = zygote
-        self._pid = pid
-        self._connection = connection
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            arguments = ["-c", "from tests.support.worker import main; main()"]
+            self._process = processes.start(arguments, stdin=theirs.fileno(), stdout=None, stderr=None)
+        self._connection = Connection(ours.detach())
 
     def tell(self, command: str, now: tuple[float, float], argument: object = None) -> None:
         self._connection.send((command, now, argument))
@@ -205,8 +104,8 @@ class Worker:
 
     def kill(self) -> Any:
         """Kill it, now; returns what it had answered to the last command, if that was not fetched."""
-        os.kill(self._pid, signal.SIGKILL)
-        self._zygote.reap(self._pid)
+        self._process.kill()
+        self._process.wait()
         try:
             return self._checked(self._connection.recv())
         except (EOFError, ConnectionResetError):
@@ -216,7 +115,7 @@ class Worker:
 
     def leave(self) -> None:
         """It has ended by itself."""
-        assert self._zygote.reap(self._pid) == 0
+        assert self._process.wait() == 0
         self._connection.close()
 
     @staticmethod
@@ -423,9 +322,8 @@ _PERHAPS = st.sampled_from([None, None, None, None, 0.1, 0.3, 0.5])
 class NothingLost(RuleBasedStateMachine):
     """Every rule can be drawn at any time, whatever has happened: what a kill prevented is not known when it is drawn."""
 
-    def __init__(self, zygote: Zygote) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._zygote = zygote
         self._folder = tempfile.mkdtemp(dir=FAST if os.access(FAST, os.W_OK) else None)
         self._directory = Path(self._folder) / "index"
         self._model = Model()
@@ -453,7 +351,7 @@ class NothingLost(RuleBasedStateMachine):
         if free and delay is None:
             self._start(free[slot % len(free)])
         elif free and delay is not None:
-            worker = self._zygote.start()
+            worker = Worker()
             worker.tell("open", self._now, (self._directory, self._grace))
             time.sleep(delay / 50)
             worker.kill()
@@ -648,7 +546,7 @@ class NothingLost(RuleBasedStateMachine):
 
     def _start(self, slot: Slot) -> None:
         """A process begins, with all pages that those of its place that were killed have had, and handles them well."""
-        worker = self._zygote.start()
+        worker = Worker()
         slot.worker = worker
         worker.tell("open", self._now, (self._directory, self._grace))
         worker.answer()
@@ -794,7 +692,7 @@ class NothingLost(RuleBasedStateMachine):
         return answer
 
 
-def _run(zygote: Zygote, examples: int, steps: int) -> None:
+def _run(examples: int, steps: int) -> None:
     COUNTED.clear()
     BROKEN.clear()
     bounds = settings(
@@ -805,27 +703,17 @@ def _run(zygote: Zygote, examples: int, steps: int) -> None:
         report_multiple_bugs=False,
     )
 
-    class OfZygote(NothingLost):
-        def __init__(self) -> None:
-            super().__init__(zygote)
-
-    run_state_machine_as_test(OfZygote, settings=bounds)
+    run_state_machine_as_test(NothingLost, settings=bounds)
     print("\n" + ", ".join(f"{count} {what}" for what, count in COUNTED.items()))
     assert not BROKEN, BROKEN[0]
     assert COUNTED["kills"] > 0
     assert COUNTED["drops"] > 0
 
 
-@pytest.fixture(scope="module")
-def zygote_process() -> Iterator[Zygote]:
-    with Zygote() as started:
-        yield started
-
-
-def test_nothing_is_lost_whoever_is_killed(zygote_process: Zygote) -> None:
-    _run(zygote_process, 60, 30)
+def test_nothing_is_lost_whoever_is_killed() -> None:
+    _run(25, 30)
 
 
 @pytest.mark.slow
-def test_nothing_is_lost_whoever_is_killed_for_long(zygote_process: Zygote) -> None:
-    _run(zygote_process, 1000, 50)
+def test_nothing_is_lost_whoever_is_killed_for_long() -> None:
+    _run(1000, 50)

@@ -31,6 +31,7 @@ from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.signing.text import Text
 from spiders.demo_texts import CHINESE
+from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, config, html, prose, text_of
 
 MAGIC = b"crawler-dedup lexicon 1\n"
@@ -85,7 +86,7 @@ def expect(texts: list[Text]) -> Lexicon:
     return found
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), max_size=12))
 def test_a_collection_is_counted_as_by_a_slow_reference(raws: list[str]) -> None:
     expect([text_of(raw) for raw in raws])
@@ -290,7 +291,7 @@ def test_a_path_that_leads_to_no_file_is_refused_with_a_sentence(tmp_path: Path,
     assert f"DEDUP_LEXICON = {str(path)!r} cannot be read: " in str(refused.value)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=st.data())
 def test_a_damaged_file_is_refused_or_read_and_never_stops_otherwise(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -36,6 +36,7 @@ from crawler_dedup.signing.schemes.shingling import MAX_MOD, MODULUS, SMALLEST, 
 from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.text import Text
 from spiders.demo_texts import CHINESE, ENGLISH
+from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, prose, sentences, text_of
 from tests.support.reference import slow_mixed as mix
 
@@ -263,7 +264,7 @@ def expect_minhash(scheme: MinHash, raw: str, rows: int) -> None:
     expect(scheme, text, value, [number << 32 | band for number, band in enumerate(bands)])
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(TEXTS, st.integers(1, 5), st.sampled_from([1, 3, 4, 6, 64, 100, 128]))
 def test_minhash_is_that_of_a_slow_reference(raw: str, width: int, rows: int) -> None:
     expect_minhash(MinHash(shingle=width, rows=rows), raw, rows)
@@ -382,7 +383,7 @@ def test_the_parameters_are_those_of_the_description() -> None:
     assert Shingling().spec.startswith("shingling min=64 mod=25 most=400 shingle=5 lookup=supershingles")
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(TEXTS, st.integers(1, 6), st.booleans())
 def test_shingling_is_that_of_a_slow_reference(raw: str, width: int, minima: bool) -> None:
     scheme = Shingling(shingle=width, lookup="minima" if minima else "supershingles")
@@ -727,7 +728,7 @@ def cosine(one: dict[int, int], other: dict[int, int]) -> float:
     return sum(weight * other.get(term, 0) for term, weight in one.items()) / math.prod(lengths)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(VECTORS, st.data(), st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0]))
 def test_no_two_vectors_whose_cosine_is_large_miss_each_other(
     one: dict[int, int], data: st.DataObject, threshold: float
@@ -986,7 +987,7 @@ def expect_agreement(scheme: Pinyin, new: list[int], kept: list[int]) -> tuple[f
 LETTER_LISTS = st.lists(st.sampled_from([0, 1, 8, 18, 24, 25]), min_size=16, max_size=150)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(kept=LETTER_LISTS, data=st.data(), apart=st.sampled_from([0, 4, 10]), coverage=st.sampled_from([0, 0.5, 0.8]))
 def test_pinyin_agrees_by_every_pair_of_windows(
     small: str, kept: list[int], data: st.DataObject, apart: int, coverage: float
