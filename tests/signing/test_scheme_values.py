@@ -87,11 +87,10 @@ def expect(scheme: ValueScheme, text: Text, value: bytes, keys: Iterable[int]) -
 
 def members(count: int, seed: object) -> list[int]:
     """Numbers of 64 bits, each another one."""
-    source = random.Random(str(seed))
-    found: dict[int, None] = {}
-    while len(found) < count:
-        found[source.getrandbits(64)] = None
-    return list(found)
+    source = np.random.default_rng(hash_of(str(seed)))
+    drawn: list[int] = source.integers(0, 2**64, count, dtype=np.uint64).tolist()
+    assert len(set(drawn)) == count
+    return drawn
 
 
 def pair_of_sets(union: int, common: int, seed: int, *, only_new: float = 0.5) -> tuple[Numbers, Numbers]:
