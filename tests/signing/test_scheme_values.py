@@ -87,8 +87,8 @@ def expect(scheme: ValueScheme, text: Text, value: bytes, keys: Iterable[int]) -
 
 def members(count: int, seed: object) -> list[int]:
     """Numbers of 64 bits, each another one."""
-    source = np.random.default_rng(hash_of(str(seed)))
-    drawn: list[int] = source.integers(0, 2**64, count, dtype=np.uint64).tolist()
+    source = random.Random(str(seed))
+    drawn: list[int] = np.frombuffer(source.randbytes(8 * count), dtype="<u8").tolist()
     assert len(set(drawn)) == count
     return drawn
 
