@@ -1,13 +1,7 @@
-"""Crawls that are stopped and started again, and what they have stored.
-
-Started as a program, this is one such crawl: ``python -m tests.support.killed URL[,URL…] FOLDER [options]``. It commits each
-item to ``FOLDER/store.sqlite`` and, when it has ended by itself, writes ``FOLDER/result.json``.
-"""
+"""Crawls that are stopped and started again, and what they have stored."""
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
 import os
 import random
@@ -17,123 +11,18 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from scrapy import Request
-from scrapy.crawler import AsyncCrawlerProcess, Crawler
-from scrapy.http import HtmlResponse
-from scrapy.utils.project import get_project_settings
-from w3lib.url import add_or_replace_parameter
-
 from crawler_dedup import Config, Deduplicator, SignedPage
-from spiders.site import SiteSpider
 from tests.support.processes import start
 
 _DEADLINE = 180
 """Seconds after which a crawl that hangs is an error."""
-_FIRST_PAGE = "first page"
-
-# The process of the crawl
-
-
-class VisitingSpider(SiteSpider):
-    """The spider ``site``, which says when it has the first page; its items have the bytes of the page too.
-
-    Args:
-        visit: a number that every address bears, ``""`` for none: where an address is another one in each visit, a page
-            that a killed crawl has recorded is not met again under its own address, but as a duplicate.
-    """
-
-    def __init__(self, url: str = "", visit: str = "", **kwargs: Any) -> None:
-        super().__init__(url, **kwargs)
-        self.visit = visit
-        self.start_urls = [self._visited(one) for one in self.start_urls]
-        self.has_page = False
-
-    async def _item(self, response: HtmlResponse) -> dict[str, Any]:
-        if not self.has_page:
-            self.has_page = True
-            print(_FIRST_PAGE, flush=True)
-        item = await super()._item(response)
-        return {**item, "visit": self.visit, "encoding": response.encoding, "body": response.body}
-
-    def _follow(self, response: HtmlResponse) -> Iterator[Request]:
-        for request in super()._follow(response):
-            yield request.replace(url=self._visited(request.url))
-
-    def _visited(self, url: str) -> str:
-        return add_or_replace_parameter(url, "visit", self.visit) if self.visit else url
-
-
-class StorePipeline:
-    """Commits each item, after a moment as a remote store would take it: there a kill finds pages half-way."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._file: str = crawler.settings["STORE_FILE"]
-        self._delay = crawler.settings.getfloat("STORE_DELAY")
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> StorePipeline:
-        return cls(crawler)
-
-    def open_spider(self) -> None:
-        self._store = sqlite3.connect(self._file)
-        self._store.execute(
-            "CREATE TABLE IF NOT EXISTS pages"
-            " (number INTEGER PRIMARY KEY, url TEXT, digest TEXT, encoding TEXT, body BLOB, item TEXT)"
-        )
-
-    def close_spider(self) -> None:
-        self._store.close()
-
-    async def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
-        await asyncio.sleep(random.uniform(0.05, 1) * self._delay)
-        told = {name: value for name, value in item.items() if name != "body"}
-        digest = sha256(item["text"].encode()).hexdigest()
-        row = (item["url"], digest, item["encoding"], item["body"], json.dumps(told, ensure_ascii=False))
-        self._store.execute("INSERT INTO pages (url, digest, encoding, body, item) VALUES (?, ?, ?, ?, ?)", row)
-        self._store.commit()
-        return item
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse the command line and crawl."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("url")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--visit", default="")
-    parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
-    given = parser.parse_args(arguments)
-    settings = get_project_settings()
-    own = {
-        "AUTOTHROTTLE_ENABLED": False,
-        "CONCURRENT_REQUESTS": 16,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
-        "DEDUP_DIR": str(given.folder / "index"),
-        "DOWNLOAD_DELAY": 0,
-        "ITEM_PIPELINES": {StorePipeline: 500},
-        "LOG_LEVEL": "WARNING",
-        "ROBOTSTXT_OBEY": False,
-        "STORE_DELAY": 0.1,
-        "STORE_FILE": str(given.folder / "store.sqlite"),
-        **dict(one.split("=", 1) for one in given.settings),
-    }
-    settings.update(own, priority="cmdline")
-    process = AsyncCrawlerProcess(settings)
-    crawler = process.create_crawler(VisitingSpider)
-    process.crawl(crawler, url=given.url, visit=given.visit)
-    process.start()
-    stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))}
-    written = given.folder / "result.json.new"
-    written.write_text(json.dumps(stats), encoding="utf-8")
-    written.rename(given.folder / "result.json")  # whole or not at all: a kill may come even here
-
 
 # Stopping it
 
@@ -179,7 +68,7 @@ class Job:
         self.folder.mkdir(parents=True, exist_ok=True)
         result = self.folder / "result.json"
         result.unlink(missing_ok=True)
-        arguments = ["-m", "tests.support.killed", self.url, str(self.folder)]
+        arguments = ["-m", "tests.support.storingcrawl", self.url, str(self.folder)]
         if self.new_addresses:
             arguments += ["--visit", str(number + 1)]
         for name, value in {**self.settings, **self._jobdir()}.items():
@@ -355,7 +244,3 @@ def try_stops(
             seconds = min(seconds, done[0].seconds)  # the machine has become faster
     dropped = sum(run.stats.get("dedup/dropped", 0) for run in runs)
     return Trial(stopped, len(runs), ends, dropped)
-
-
-if __name__ == "__main__":
-    main()

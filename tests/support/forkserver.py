@@ -1,0 +1,155 @@
+"""The parent process from which the programs of :mod:`tests.support.processes` are forked."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import runpy
+import selectors
+import signal
+import socket
+import sys
+import threading
+import types
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+_PRELOADED = (
+    "scrapy.cmdline",
+    "scrapy.core.downloader.handlers.file",
+    "scrapy.core.downloader.handlers.ftp",
+    "scrapy.core.downloader.handlers.http11",
+    "scrapy.core.downloader.handlers.s3",
+    "scrapy.core.scheduler",
+    "scrapy.dupefilters",
+    "scrapy.extensions.closespider",
+    "scrapy.extensions.corestats",
+    "scrapy.extensions.logcount",
+    "scrapy.extensions.logstats",
+    "scrapy.extensions.memdebug",
+    "scrapy.extensions.memusage",
+    "scrapy.extensions.remote_control",
+    "scrapy.extensions.spiderstate",
+    "scrapy.extensions.telnet",
+    "scrapy.extensions.throttle",
+    "scrapy.downloadermiddlewares.cookies",
+    "scrapy.downloadermiddlewares.httpcache",
+    "scrapy.downloadermiddlewares.httpcompression",
+    "scrapy.downloadermiddlewares.httpproxy",
+    "scrapy.downloadermiddlewares.redirect",
+    "scrapy.downloadermiddlewares.robotstxt",
+    "scrapy.pqueues",
+    "scrapy.resolver",
+    "scrapy.spidermiddlewares.referer",
+    "scrapy.squeues",
+    "scrapy.statscollectors",
+    "twisted.internet.asyncioreactor",
+    "crawler_dedup.addon",
+    "crawler_dedup.cli",
+    "crawler_dedup.middleware",
+    "crawler_dedup.progress",
+    "crawler_dedup.settling",
+    "numpy.ma",
+)
+"""What the parent imports. None of them starts a thread or installs a reactor, and none belongs to the tests."""
+_ROOT = str(Path(__file__).parents[2])
+
+
+def serve() -> None:
+    """Fork a process for each order that comes, and say of each when it has ended.
+
+    Returns to the end of the program only in the forked processes, after their own programs.
+    """
+    base = [path for path in sys.path if path not in ("", _ROOT)]
+    for name in _PRELOADED:
+        importlib.import_module(name)
+    assert "twisted.internet.reactor" not in sys.modules
+    assert threading.active_count() == 1
+    gc.freeze()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, and for what was forked
+    control = socket.socket(fileno=int(sys.argv[1]))
+    living = selectors.DefaultSelector()
+    living.register(control, selectors.EVENT_READ)
+    while True:
+        for key, _ in living.select():
+            if key.fileobj is not control:
+                _reap(living, key)
+                continue
+            message, files, _, _ = socket.recv_fds(control, 1 << 18, 4)
+            if not message:
+                os._exit(0)
+            pid = os.fork()
+            if not pid:
+                control.detach()
+                _program(json.loads(message), files, base)()
+                return
+            *given, ended = files
+            for file in given:
+                os.close(file)
+            living.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, ended))
+            control.send(b"%d" % pid)
+
+
+def _reap(living: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+    pid, ended = key.data
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with suppress(BrokenPipeError):
+        os.write(ended, b"%d" % code)
+    living.unregister(key.fileobj)
+    os.close(key.fd)
+    os.close(ended)
+
+
+def _program(order: Mapping[str, Any], files: Sequence[int], base: Sequence[str]) -> Callable[[], object]:
+    """Make this process what *order* says; returns the program."""
+    for number in range(3):
+        os.dup2(files[number], number)
+    os.closerange(3, 1 << 10)
+    if order["session"]:
+        os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.clear()
+    os.environ.update(order["env"])
+    sys.stdin, sys.stdout, sys.stderr = map(_stream, range(3))
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    os.chdir(order["cwd"])
+    kind, *rest = order["arguments"]
+    sys.orig_argv[:] = [sys.executable, *order["arguments"]]
+    given = [path for path in order["env"].get("PYTHONPATH", "").split(os.pathsep) if path]
+    first = {"-c": "", "-m": os.getcwd()}.get(kind, str(Path(kind).resolve().parent))
+    sys.path[:] = [first, *given, *base]
+    importlib.invalidate_caches()
+    if kind == "-c":
+        sys.argv[:] = [kind, *rest[1:]]
+        return lambda: _execute(rest[0])
+    sys.argv[:] = rest if kind == "-m" else [kind, *rest]
+    if kind == "-m":
+        return lambda: runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    return lambda: runpy.run_path(kind, run_name="__main__")
+
+
+def _execute(code: str) -> None:
+    program = types.ModuleType("__main__")
+    sys.modules["__main__"] = program
+    exec(compile(code, "<string>", "exec"), program.__dict__)
+
+
+def _stream(number: int) -> TextIOWrapper:
+    """Make standard input, output or error as the interpreter makes it (in its UTF-8 mode)."""
+    is_unbuffered = number > 0 and bool(os.environ.get("PYTHONUNBUFFERED"))
+    file = FileIO(number, "w" if number else "r", closefd=False)
+    file.name = ("<stdin>", "<stdout>", "<stderr>")[number]
+    buffered = BufferedWriter if number else BufferedReader
+    return TextIOWrapper(
+        file if is_unbuffered else buffered(file),
+        encoding="utf-8",
+        errors="backslashreplace" if number == 2 else "surrogateescape",
+        newline="\n" if number else None,
+        line_buffering=not is_unbuffered and (number == 2 or os.isatty(number)),
+        write_through=is_unbuffered,
+    )

@@ -1,0 +1,123 @@
+"""A crawl that commits each item to a store: ``python -m tests.support.storingcrawl URL[,URL…] FOLDER [options]``.
+
+The store is ``FOLDER/store.sqlite``; when the crawl has ended by itself, it writes ``FOLDER/result.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import sqlite3
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from scrapy import Request
+from scrapy.crawler import AsyncCrawlerProcess, Crawler
+from scrapy.http import HtmlResponse
+from scrapy.utils.project import get_project_settings
+from w3lib.url import add_or_replace_parameter
+
+from spiders.site import SiteSpider
+
+_FIRST_PAGE = "first page"
+
+
+class VisitingSpider(SiteSpider):
+    """The spider ``site``, which says when it has the first page; its items have the bytes of the page too.
+
+    Args:
+        visit: a number that every address bears, ``""`` for none: where an address is another one in each visit, a page
+            that a killed crawl has recorded is not met again under its own address, but as a duplicate.
+    """
+
+    def __init__(self, url: str = "", visit: str = "", **kwargs: Any) -> None:
+        super().__init__(url, **kwargs)
+        self.visit = visit
+        self.start_urls = [self._visited(one) for one in self.start_urls]
+        self.has_page = False
+
+    async def _item(self, response: HtmlResponse) -> dict[str, Any]:
+        if not self.has_page:
+            self.has_page = True
+            print(_FIRST_PAGE, flush=True)
+        item = await super()._item(response)
+        return {**item, "visit": self.visit, "encoding": response.encoding, "body": response.body}
+
+    def _follow(self, response: HtmlResponse) -> Iterator[Request]:
+        for request in super()._follow(response):
+            yield request.replace(url=self._visited(request.url))
+
+    def _visited(self, url: str) -> str:
+        return add_or_replace_parameter(url, "visit", self.visit) if self.visit else url
+
+
+class StorePipeline:
+    """Commits each item, after a moment as a remote store would take it: there a kill finds pages half-way."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._file: str = crawler.settings["STORE_FILE"]
+        self._delay = crawler.settings.getfloat("STORE_DELAY")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> StorePipeline:
+        return cls(crawler)
+
+    def open_spider(self) -> None:
+        self._store = sqlite3.connect(self._file)
+        self._store.execute(
+            "CREATE TABLE IF NOT EXISTS pages"
+            " (number INTEGER PRIMARY KEY, url TEXT, digest TEXT, encoding TEXT, body BLOB, item TEXT)"
+        )
+
+    def close_spider(self) -> None:
+        self._store.close()
+
+    async def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(random.uniform(0.05, 1) * self._delay)
+        told = {name: value for name, value in item.items() if name != "body"}
+        digest = sha256(item["text"].encode()).hexdigest()
+        row = (item["url"], digest, item["encoding"], item["body"], json.dumps(told, ensure_ascii=False))
+        self._store.execute("INSERT INTO pages (url, digest, encoding, body, item) VALUES (?, ?, ?, ?, ?)", row)
+        self._store.commit()
+        return item
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse the command line and crawl."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--visit", default="")
+    parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
+    given = parser.parse_args(arguments)
+    settings = get_project_settings()
+    own = {
+        "AUTOTHROTTLE_ENABLED": False,
+        "CONCURRENT_REQUESTS": 16,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+        "DEDUP_DIR": str(given.folder / "index"),
+        "DOWNLOAD_DELAY": 0,
+        "ITEM_PIPELINES": {StorePipeline: 500},
+        "LOG_LEVEL": "WARNING",
+        "ROBOTSTXT_OBEY": False,
+        "STORE_DELAY": 0.1,
+        "STORE_FILE": str(given.folder / "store.sqlite"),
+        **dict(one.split("=", 1) for one in given.settings),
+    }
+    settings.update(own, priority="cmdline")
+    process = AsyncCrawlerProcess(settings)
+    crawler = process.create_crawler(VisitingSpider)
+    process.crawl(crawler, url=given.url, visit=given.visit)
+    process.start()
+    stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))}
+    written = given.folder / "result.json.new"
+    written.write_text(json.dumps(stats), encoding="utf-8")
+    written.rename(given.folder / "result.json")  # whole or not at all: a kill may come even here
+
+
+if __name__ == "__main__":
+    main()
