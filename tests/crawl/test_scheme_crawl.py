@@ -10,8 +10,8 @@ import pytest
 
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.signing.lexicon import GENERAL, lexicon_digest
+from tests.support.chinese import chinese, with_homophones
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_scrapy, start_script
-from tests.support.homophones import chinese, with_homophones
 from tests.support.projects import ADDON, PAGES, index_of, project
 
 SCHEMES = {  # how the log calls them

@@ -33,7 +33,7 @@ from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import find_initial_positions, find_initials
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes.pinyin import Pinyin
-from tests.support.homophones import alike, chinese, letters, with_homophones
+from tests.support.chinese import alike, chinese, letters, with_homophones
 from tests.support.prose import config, html, prose, sentences, text_of
 
 PINYIN = Pinyin()

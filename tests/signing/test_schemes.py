@@ -9,14 +9,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import Field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import lmdb
 import msgspec
 import numpy as np
-import opencc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +31,7 @@ from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
 from spiders.demo_texts import CHINESE
+from tests.support.chinese import in_other_writing
 from tests.support.prose import ODD, SAMPLES, Elsewhere, config, html, mixed, prose, sentences, signed, text_of
 
 VARIANTS = (
@@ -581,19 +580,12 @@ def test_no_text_raises(scheme: Scheme, raw: str, other: str) -> None:
 # Both writings of Chinese
 
 
-@cache
-def in_traditional(text: str) -> str:
-    converted: str = opencc.OpenCC("s2t").convert(text)
-    assert converted != text
-    return converted
-
-
 WRITTEN = {article.slug: "\n".join(article.paragraphs) for article in CHINESE}
 
 
 def folds_back(text: str) -> bool:
     """Whether no character of it depends on its word."""
-    return split_units(normalise(in_traditional(text))) == split_units(normalise(text))
+    return split_units(normalise(in_other_writing(text))) == split_units(normalise(text))
 
 
 _OF_ALL_WORDS = ("exact", "imatch lexica=0")
@@ -609,7 +601,7 @@ def test_a_copy_in_traditional_characters_is_a_duplicate(opened: Deduplicator, s
         if spec in _OF_ALL_WORDS and not folds_back(text):
             continue
         assert check(opened, f"http://simple/{slug}", text).verdict is Verdict.NEW
-        found = check(opened, f"http://traditional/{slug}", in_traditional(text))
+        found = check(opened, f"http://traditional/{slug}", in_other_writing(text))
         assert (found.verdict, found.duplicate_of) == (Verdict.DUPLICATE, f"http://simple/{slug}"), slug
 
 
@@ -617,7 +609,7 @@ def test_without_folding_it_is_none_but_for_its_readings(index: Path, spec: str)
     with Deduplicator.open(index, config(spec, fold_han=False)) as opened:
         for slug, text in WRITTEN.items():
             assert check(opened, f"http://simple/{slug}", text).verdict is Verdict.NEW
-            found = check(opened, f"http://traditional/{slug}", in_traditional(text))
+            found = check(opened, f"http://traditional/{slug}", in_other_writing(text))
             assert found.verdict is (Verdict.DUPLICATE if spec == "pinyin" else Verdict.NEW), slug
 
 

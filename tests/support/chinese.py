@@ -1,10 +1,12 @@
-"""Chinese texts that sound like others."""
+"""Chinese texts, in other characters that sound alike or that are the Traditional ones."""
 
 from __future__ import annotations
 
 import random
 from collections import defaultdict
 from functools import cache
+
+import opencc
 
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import NONE, find_initials, initial_of_each
@@ -43,3 +45,15 @@ def with_homophones(text: str, share: float = 0.3) -> str:
     assert letters(changed) == letters(text)
     assert sum(one != other for one, other in zip(changed, text, strict=True)) > 0.2 * len(text)
     return changed
+
+
+def in_other_writing(text: str, writing: str = "s2t") -> str:
+    """*text* in Traditional characters, by words: what stands for several is chosen by its neighbours."""
+    converted: str = _converter(writing).convert(text)
+    assert converted != text
+    return converted
+
+
+@cache
+def _converter(writing: str) -> opencc.OpenCC:
+    return opencc.OpenCC(writing)
