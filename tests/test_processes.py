@@ -85,7 +85,9 @@ def test_what_a_program_has_registered_runs_at_its_end_and_an_error_is_a_traceba
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_forked_program_as_any_other(number: int) -> None:
-    process = processes.start(["-c", "import time; print('here', flush=True); time.sleep(60)"])
+    # Where the tests run in the background, an interrupt is ignored until somebody wants it.
+    wanted = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    process = processes.start(["-c", f"{wanted}; import time; print('here', flush=True); time.sleep(60)"])
     assert process.stdout is not None
     assert process.stdout.readline() == "here\n"
     assert process.poll() is None

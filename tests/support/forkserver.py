@@ -71,7 +71,7 @@ def serve() -> None:
     assert "twisted.internet.reactor" not in sys.modules
     assert threading.active_count() == 1
     gc.freeze()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, and for what was forked
+    on_interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, and for what was forked
     control = socket.socket(fileno=int(sys.argv[1]))
     living = selectors.DefaultSelector()
     living.register(control, selectors.EVENT_READ)
@@ -86,6 +86,7 @@ def serve() -> None:
             pid = os.fork()
             if not pid:
                 control.detach()
+                signal.signal(signal.SIGINT, on_interrupt)
                 _program(json.loads(message), files, base)()
                 return
             *given, ended = files
@@ -112,7 +113,6 @@ def _program(order: Mapping[str, Any], files: Sequence[int], base: Sequence[str]
     os.closerange(3, 1 << 10)
     if order["session"]:
         os.setsid()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(order["env"])
     sys.stdin, sys.stdout, sys.stderr = map(_stream, range(3))
