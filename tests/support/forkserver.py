@@ -50,11 +50,14 @@ _PRELOADED = (
     "scrapy.statscollectors",
     "twisted.internet.asyncioreactor",
     "crawler_dedup.addon",
-    "crawler_dedup.cli",
+    "crawler_dedup.cli.drops",
+    "crawler_dedup.cli.index",
+    "crawler_dedup.cli.why",
     "crawler_dedup.middleware",
     "crawler_dedup.progress",
     "crawler_dedup.settling",
     "numpy.ma",
+    "stopwordsiso",
 )
 """What the parent imports. None of them starts a thread or installs a reactor, and none belongs to the tests."""
 _ROOT = str(Path(__file__).parents[2])
