@@ -6,6 +6,7 @@ committed, and a power cut cannot corrupt the index.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 import time
@@ -133,7 +134,7 @@ class Environment:
             return
         if self._shared.get(self.directory) is self:
             del self._shared[self.directory]
-        if self._is_closed:
+        if self._is_closed or self._forked:
             return
         if self._committer.close(_CLOSE_TIMEOUT):
             self._opening.close()
@@ -323,6 +324,9 @@ def _after_fork() -> None:
         environment._opening.close_in_child()
         environment._committer.refuse_in_child()
         environment._forked = True
+        # Never closed in the child, not even when nothing refers to it: that waits for ever for a thread that was inside
+        # LMDB when the process forked.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(environment._lmdb))
     ProcessLock.close_in_child()
     Environment._shared.clear()
     Environment._lock = threading.Lock()

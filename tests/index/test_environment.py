@@ -742,6 +742,41 @@ _FORK = """
 """
 
 
+_FORK_IN_TRANSACTION = """
+    import gc, os, signal, sys, threading
+    from crawler_dedup.index.permuted import PermutedIndex
+
+    for number in range(10):
+        index = PermutedIndex.open(f"{sys.argv[1]}/{number}")
+        ended = threading.Event()
+
+        def insert():
+            while not ended.is_set():
+                index.insert(range(1000))
+
+        thread = threading.Thread(target=insert)
+        thread.start()
+        child = os.fork()
+        if not child:
+            signal.alarm(10)
+            index.close()
+            del index
+            gc.collect()
+            os._exit(0)
+        status = os.waitpid(child, 0)[1]
+        ended.set()
+        thread.join()
+        index.close()
+        if status:
+            sys.exit(f"child {number} ended with {os.waitstatus_to_exitcode(status)}")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_child_that_was_forked_during_a_transaction_can_close_the_index(tmp_path: Path) -> None:
+    assert run(_FORK_IN_TRANSACTION, tmp_path, fresh=True) == (0, "", "")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_a_forked_child_cannot_use_what_its_parent_has_open_and_does_it_no_harm(tmp_path: Path) -> None:
     assert run(_FORK, tmp_path, article("a"), article("b"), fresh=True) == (0, "", "")
