@@ -52,7 +52,7 @@ def _is_inspection() -> bool:
     if program.stem != "scrapy" and program.parts[-2:] != ("scrapy", "__main__.py"):
         return False
     # Scrapy takes the command out of sys.argv.
-    words = sys.orig_argv
-    at = next(at for at, word in enumerate(words) if Path(word).stem == "scrapy")
-    command = next((word for word in words[at + 1 :] if not word.startswith("-")), "")
+    words = iter(sys.orig_argv)
+    _ = next((word for word in words if Path(word).stem == "scrapy"), "")
+    command = next((word for word in words if not word.startswith("-")), "")
     return command in {"bench", "check", "fetch", "parse", "shell", "view"}

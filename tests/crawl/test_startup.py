@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy import Spider
+from scrapy.crawler import Crawler
 
 from crawler_dedup import Config, Deduplicator
+from crawler_dedup.crawl.startup import config_of
 from tests.support import processes
 from tests.support.crawling import (
     WALK,
@@ -314,3 +318,12 @@ def test_a_crawl_that_cannot_start_leaves_the_index_to_the_next_one(tmp_path: Pa
         program = ["-c", FAILING_START.replace('"index"', repr(str(directory))), f"{site.url}/a"]
         done = processes.run(program, cwd=tmp_path)
     assert done.stdout.split("\n") == ["no database", "new", "0", ""], done.stderr
+
+
+def test_a_program_that_only_calls_itself_scrapy_is_no_inspection(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["/opt/bin/scrapy"])
+    monkeypatch.setattr(sys, "orig_argv", ["python", "-c", "import main; main.run()"])
+    crawler = Crawler(Spider, {"DEDUP_DIR": str(tmp_path)})
+    assert config_of(crawler).dir == str(tmp_path)
