@@ -20,7 +20,7 @@ from crawler_dedup.index.runs import RunLock
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules import table
-from crawler_dedup.rules.pair import Pair, is_compared_by_links
+from crawler_dedup.rules.pair import Pair, needs_links
 from crawler_dedup.rules.sites import SiteProfiles
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
@@ -43,7 +43,7 @@ class _Matcher(Lookup):
         self._sites.add(page)
 
     def trim(self, page: SignedPage) -> SignedPage:
-        return page if is_compared_by_links(page) else msgspec.structs.replace(page, links=b"")
+        return page if needs_links(page) else msgspec.structs.replace(page, links=b"")
 
     def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
         site, profile_of = self._sites.profile_of(new), self._sites.profile_of

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup.hamming import DESIGNS, MAX_DISTANCE, Design, near
-from crawler_dedup.index.planning import plan
+from crawler_dedup.index.planning import estimate_cost
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.schemes import SimHash
 from tests.support.indexing import array, brute_force, flipped
@@ -100,7 +100,7 @@ def test_the_crawl_looks_where_the_four_tables_say(max_distance: int) -> None:
 @pytest.mark.parametrize("beyond", [-1, None])
 def test_a_distance_that_the_tables_do_not_find_is_refused(design: Design, beyond: int | None) -> None:
     distance = design.max_distance + 1 if beyond is None else beyond
-    for call in (design.probes, lambda _, wanted: plan(design, 1e6, wanted)):
+    for call in (design.probes, lambda _, wanted: estimate_cost(design, 1e6, wanted)):
         with pytest.raises(ValueError, match=f"{design.tables} tables find 0 to {design.max_distance}"):
             call(0, distance)
 
@@ -124,7 +124,7 @@ def test_near_is_brute_force(signature: int, filed: list[int], max_distance: int
     ],
 )
 def test_a_plan_is_the_arithmetic_of_the_paper(tables: int, max_distance: int, probes: int, candidates: float) -> None:
-    found = plan(DESIGNS[tables], 1e9, max_distance)
+    found = estimate_cost(DESIGNS[tables], 1e9, max_distance)
     assert (found.probes, found.payload_bytes) == (probes, tables * 8e9)
     assert found.candidates == pytest.approx(candidates)
 
@@ -132,5 +132,5 @@ def test_a_plan_is_the_arithmetic_of_the_paper(tables: int, max_distance: int, p
 @every_design
 @pytest.mark.parametrize("signatures", [1, 1e3, 1e6, 1e9, 1e12])
 def test_an_index_takes_at_least_its_signatures_on_disk(design: Design, signatures: float) -> None:
-    found = plan(design, signatures, 3)
+    found = estimate_cost(design, signatures, 3)
     assert found.disk_bytes > found.payload_bytes == 8 * design.tables * signatures

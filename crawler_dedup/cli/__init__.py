@@ -20,7 +20,7 @@ class _Commands(LazyGroup):
             "Print every DEDUP_* setting with default, allowed values and explanation (Markdown).",
         ),
         "compare": LazyCommand(
-            "crawler_dedup.cli.pages:compare",
+            "crawler_dedup.cli.compare:compare",
             "Say whether NEW would be dropped because KEPT is kept, and which rule decides.",
         ),
         "why": LazyCommand(

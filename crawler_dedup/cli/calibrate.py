@@ -14,7 +14,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import config_or_exit
 from crawler_dedup.cli.terminal import errors_as_messages
 from crawler_dedup.config import PREFIX, setting_name
-from crawler_dedup.evaluation.calibration import THRESHOLDS, Grid
+from crawler_dedup.evaluation.calibration import THRESHOLD_NAMES, Grid
 from crawler_dedup.urls import text_without_credentials
 
 _WIDE_INTERVAL = 0.2
@@ -35,7 +35,7 @@ def calibrate(
     """
     config = config_or_exit(settings)
     given = {name: getattr(config, name) for name in map(_field_of, settings or [])}
-    if chosen := sorted(setting_name(name) for name in given.keys() & set(THRESHOLDS)):
+    if chosen := sorted(setting_name(name) for name in given.keys() & set(THRESHOLD_NAMES)):
         raise typer.BadParameter(f"{', '.join(chosen)}: this is what `calibrate` chooses.")
     if config.scheme != "simhash":
         raise typer.BadParameter("calibrate chooses the thresholds of simhash.")
@@ -49,7 +49,7 @@ def calibrate(
 
 
 def _field_of(setting: str) -> str:
-    """``DEDUP_MAX_DISTANCE=3`` → ``max_distance``."""
+    """Return the name of the field that a setting is for: ``max_distance`` of ``DEDUP_MAX_DISTANCE=3``."""
     return setting.split("=", 1)[0].removeprefix(PREFIX).lower()
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from crawler_dedup.cli.terminal import printable
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation import pairs
-from crawler_dedup.evaluation.calibration import LEFT_OUT_MIN, THRESHOLDS, LeftOutSite
+from crawler_dedup.evaluation.calibration import MIN_PAIRS_PER_LABEL, THRESHOLD_NAMES, LeftOutSite
 from crawler_dedup.evaluation.counts import Counts, Share
 from crawler_dedup.evaluation.documents import SignedDocument
 from crawler_dedup.evaluation.pairs import PairResult, SiteMean
@@ -154,7 +154,7 @@ def format_figure(value: float | None) -> str:
 
 def thresholds_of(config: Config) -> dict[str, Any]:
     """Return the settings that ``calibrate`` chooses, by the names of their fields."""
-    return {name: getattr(config, name) for name in THRESHOLDS}
+    return {name: getattr(config, name) for name in THRESHOLD_NAMES}
 
 
 def _or_dash(figure: float | None, form: str) -> str:
@@ -192,7 +192,8 @@ def _left_out_table(left_out: Sequence[LeftOutSite], precision: float) -> Table:
     table = _make_table("site left out", "thresholds", *_COUNT_COLUMNS)
     table.title = f"Calibrated on the other sites for a precision of {precision}"
     table.caption = (
-        f"Thresholds: {', '.join(THRESHOLDS)}. Sites with {LEFT_OUT_MIN} duplicates and {LEFT_OUT_MIN} others at least."
+        f"Thresholds: {', '.join(THRESHOLD_NAMES)}. Sites with {MIN_PAIRS_PER_LABEL} duplicates and"
+        f" {MIN_PAIRS_PER_LABEL} others at least."
     )
     for site in left_out:
         if site.config is None:
@@ -232,7 +233,7 @@ def _error_lines(result: PairResult) -> str:
 
 
 def _page_line(document: SignedDocument) -> str:
-    return printable(f"  {document.page.url}  {document.opening}")
+    return printable(f"  {document.page.url}  {document.first_line}")
 
 
 def _counts_json(counts: Counts) -> dict[str, Any]:
@@ -253,6 +254,6 @@ def _error_json(result: PairResult) -> dict[str, Any]:
         "distance": pair.distance if result.is_signed else None,
         "resemblance": pair.resemblance if result.is_signed else None,
         "coverage": pair.coverage if result.is_signed else None,
-        "a": {"id": result.labelled.id_a, "url": result.a.page.url, "opening": result.a.opening},
-        "b": {"id": result.labelled.id_b, "url": result.b.page.url, "opening": result.b.opening},
+        "a": {"id": result.labelled.id_a, "url": result.a.page.url, "opening": result.a.first_line},
+        "b": {"id": result.labelled.id_b, "url": result.b.page.url, "opening": result.b.first_line},
     }

@@ -18,7 +18,7 @@ from crawler_dedup.cli.terminal import errors_as_messages, printable, quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
-from crawler_dedup.journal.reader import Address, find_duplicates
+from crawler_dedup.journal.reader import ScopedUrl, find_duplicates
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.urls import is_of_host, without_credentials
@@ -102,8 +102,8 @@ def _time_before(older_than: str) -> float:
 def _find_duplicates(target: Target, pages: Store, is_selected: RecordTest, url: str, start: Start) -> list[str]:
     """Return the addresses of the duplicates of selected pages, without those that are kept and not selected."""
     total = len(pages)
-    selected: set[Address] = set()
-    not_selected: set[Address] = set()  # pages with the address *url* only
+    selected: set[ScopedUrl] = set()
+    not_selected: set[ScopedUrl] = set()  # pages with the address *url* only
     for record in maintenance.read_records(pages, start("reading", total)):
         if is_selected(record):
             selected.add(_address_of(record))
@@ -122,7 +122,7 @@ def _find_duplicates(target: Target, pages: Store, is_selected: RecordTest, url:
     return list(dict.fromkeys(address[1] for address in duplicates if address not in kept))
 
 
-def _address_of(record: Record) -> Address:
+def _address_of(record: Record) -> ScopedUrl:
     return record.page.scope, record.page.url
 
 

@@ -35,7 +35,7 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import Address, sample
+from crawler_dedup.journal.reader import ScopedUrl, sample
 from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.storedtext import unpack_text
@@ -105,7 +105,7 @@ class _DropViewer:
 
     console: Console
     signer: Signer
-    kept: Mapping[Address, Record]
+    kept: Mapping[ScopedUrl, Record]
     fetches: bool
 
     def show(self, entry: Entry) -> tuple[PageContent, PageContent]:
@@ -148,7 +148,7 @@ class _DropViewer:
 
 def _make_viewer(target: Target, entries: list[Entry], start: Start, *, fetches: bool) -> _DropViewer:
     wanted = {(entry.scope, entry.kept_url) for entry in entries}
-    kept: dict[Address, Record] = {}
+    kept: dict[ScopedUrl, Record] = {}
     with closing(maintenance.open_pages(target.directory)) as pages:
         for record in maintenance.read_records(pages, start("reading", len(pages))):
             address = record.page.scope, record.page.url

@@ -10,7 +10,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from crawler_dedup import hamming
-from crawler_dedup.index.planning import plan as cost_of
+from crawler_dedup.index.planning import estimate_cost
 
 
 def plan(
@@ -30,7 +30,7 @@ def plan(
         if distance > design.max_distance:
             table.add_row(*shown, f"finds distances to {design.max_distance}")
             continue
-        cost = cost_of(design, pages, distance)
+        cost = estimate_cost(design, pages, distance)
         table.add_row(
             *shown,
             str(cost.probes),

@@ -52,7 +52,7 @@ class Answers:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Raises :class:`DedupError` if *folder* holds something else."""
+        """Read the answers in *folder*. Raises :class:`DedupError` if it holds something else."""
         self.folder = folder
         if (folder / "pairs.jsonl").exists() and not (folder / _ANSWERS).exists():
             raise DedupError(f"{folder} holds labelled pages that are no answers of `judge`: name another folder.")

@@ -1,4 +1,4 @@
-"""Labelled pairs → the thresholds that find most duplicates at a wanted precision.
+"""Find the thresholds that find most duplicates among labelled pairs at a wanted precision.
 
 The rules are asked at the points of a grid of ``max_distance``, ``min_resemblance`` and ``min_coverage``. Pages are signed
 once, and each pair is asked about only where its answer is not known yet, so that thousands of pairs take seconds.
@@ -19,10 +19,10 @@ from crawler_dedup.evaluation.documents import DocumentKey
 from crawler_dedup.evaluation.pairs import PairResult
 from crawler_dedup.system.callbacks import Advance
 
-THRESHOLDS = ("max_distance", "min_resemblance", "min_coverage")
-"""The settings that are chosen."""
+THRESHOLD_NAMES = ("max_distance", "min_resemblance", "min_coverage")
+"""The fields of the settings that are chosen."""
 
-LEFT_OUT_MIN = 5
+MIN_PAIRS_PER_LABEL = 5
 """A site is left out in turn if it has so many duplicates and so many others at least."""
 
 # Each from its strictest value to its loosest. The sketch's standard error of .06 makes finer steps pointless.
@@ -138,7 +138,7 @@ def leave_one_out(grid: Grid, precision: float) -> list[LeftOutSite]:
     for source in dict.fromkeys(result.source for result in grid.results):
         inside = sources == source
         duplicates = int(np.count_nonzero(inside & grid.duplicate))
-        if min(duplicates, int(np.count_nonzero(inside)) - duplicates) < LEFT_OUT_MIN:
+        if min(duplicates, int(np.count_nonzero(inside)) - duplicates) < MIN_PAIRS_PER_LABEL:
             continue
         own_keys = {key for pair, is_inside in zip(keys, inside, strict=True) if is_inside for key in pair}
         others = np.array([own_keys.isdisjoint(pair) for pair in keys], dtype=np.bool_)

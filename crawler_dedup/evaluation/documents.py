@@ -43,7 +43,7 @@ class SignedDocument:
     text: str
 
     @property
-    def opening(self) -> str:
+    def first_line(self) -> str:
         """The first line of the text, or else the title."""
         first = next((line for line in self.text.splitlines() if line.strip()), self.page.title)
         return first.strip()[:_OPENING_CHARS]

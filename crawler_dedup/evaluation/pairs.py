@@ -1,4 +1,4 @@
-"""Labelled pairs of pages → how often the filter is right.
+"""Count how often the filter is right about labelled pairs of pages.
 
 The rules of the crawl are asked about each pair in both directions, because it is chance which of two pages a crawl meets
 first.

@@ -1,4 +1,4 @@
-"""Key → payloads: the one index under every scheme.
+"""Buckets of 8-byte payloads, by key and scope, in LMDB: the index under every scheme.
 
 A bucket holds all 8-byte payloads that were filed under one key of one scope, packed into chunks of at most one LMDB
 page: a look-up copies whole chunks and hands numpy one array, an insertion rewrites the last chunk only.
@@ -18,9 +18,9 @@ from crawler_dedup.errors import IndexDamaged
 from crawler_dedup.hamming import Numbers, mix_bits
 
 _PAYLOAD = np.dtype("<u8")
-FIRST = 2008
+FIRST_CHUNK_BYTES = 2008
 """Bytes of a full first chunk: 251 payloads, of which two fit into one leaf page of LMDB."""
-CHUNK = 4080
+CHUNK_BYTES = 4080
 """Bytes of each further full chunk: 510 payloads, a page of 4,096 bytes less LMDB's header."""
 _TOP = np.uint64((1 << 64) - 1)
 _NAME = 12
@@ -103,7 +103,7 @@ class Buckets:
             for key in keys:
                 _remove(cursor, _name(scope, key), payload)
 
-    def items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, int, Numbers]]:
+    def chunks(self, txn: lmdb.Transaction) -> Iterator[tuple[int, int, Numbers]]:
         """Yield (scope, key, payloads) of every chunk, in ascending order of scope and key.
 
         Raises:
@@ -115,7 +115,7 @@ class Buckets:
                 number = int.from_bytes(name[_NAME:], "big")
                 if name[:_NAME] != bucket:
                     bucket, expected = bytes(name[:_NAME]), 0
-                if len(name) not in _NAMES or number != expected or len(chunk) % 8 or not 0 < len(chunk) <= CHUNK:
+                if len(name) not in _NAMES or number != expected or len(chunk) % 8 or not 0 < len(chunk) <= CHUNK_BYTES:
                     raise _damaged(name, chunk)
                 expected = number + 1 if len(chunk) == _size(number) else -1
                 yield (
@@ -131,8 +131,8 @@ class Buckets:
                 yield _payloads(bytes(chunk)[: len(chunk) // 8 * 8])
 
     def tally(self, txn: lmdb.Transaction) -> Tally:
-        """Tally all entries. Raises as :meth:`items`."""
-        total, chunks = Tally(), self.items(txn)
+        """Tally all entries. Raises as :meth:`chunks`."""
+        total, chunks = Tally(), self.chunks(txn)
         while some := list(islice(chunks, _TALLIED)):
             scopes, keys, payloads = zip(*some, strict=True)
             lengths = [len(chunk) for chunk in payloads]
@@ -146,7 +146,7 @@ class Buckets:
 
 def count_chunks(payloads: int) -> int:
     """Return how many chunks so many payloads fill."""
-    return 1 + -(-8 * max(0, payloads - FIRST // 8) // CHUNK)
+    return 1 + -(-8 * max(0, payloads - FIRST_CHUNK_BYTES // 8) // CHUNK_BYTES)
 
 
 def hash_scope(scope: str) -> int:
@@ -165,12 +165,12 @@ def equal_ranges(keys: Numbers) -> Iterator[tuple[int, int]]:
 
 
 def _name(scope: int, key: int) -> bytes:
-    """Of a bucket's first chunk: scope and key, big-endian, so that a table's buckets lie together."""
+    """Return the name of a bucket's first chunk: scope and key, big-endian, so that a table's buckets lie together."""
     return (scope << 64 | key).to_bytes(_NAME, "big")
 
 
 def _chunk_name(name: bytes, number: int) -> bytes:
-    """The first chunk has no number: most buckets have one chunk only."""
+    """Return the name of a chunk. The first one has no number: most buckets have one chunk only."""
     return name + number.to_bytes(4, "big") if number else name
 
 
@@ -186,12 +186,12 @@ def _payloads(content: bytes | memoryview) -> Numbers:
 
 
 def _size(number: int) -> int:
-    """Bytes of a full chunk."""
-    return CHUNK if number else FIRST
+    """Return the bytes of a full chunk: of the first one (*number* 0) or of a further one."""
+    return CHUNK_BYTES if number else FIRST_CHUNK_BYTES
 
 
 def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
-    """Number and content of a bucket's last chunk; (0, b"") where there is no bucket.
+    """Return number and content of a bucket's last chunk; (0, b"") where there is no bucket.
 
     Raises:
         IndexDamaged: the chunk cannot be the last one.
@@ -200,7 +200,7 @@ def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
     if chunk is None:
         return 0, b""
     number = 0
-    if len(chunk) == FIRST:
+    if len(chunk) == FIRST_CHUNK_BYTES:
         if not (cursor.set_range(name + _LAST) and cursor.prev()):
             cursor.last()
         last, chunk = bytes(cursor.key()), cursor.value()
@@ -223,7 +223,7 @@ def _append(cursor: lmdb.Cursor, name: bytes, added: bytes) -> None:
 
 
 def _remove(cursor: lmdb.Cursor, name: bytes, payload: int) -> None:
-    """The bucket's last payload takes the place of *payload*."""
+    """Remove *payload* from a bucket: the last payload of the bucket takes its place."""
     number, chunk = 0, cursor.get(name)
     while chunk is not None:
         at = np.flatnonzero(_payloads(chunk) == payload)
@@ -262,7 +262,7 @@ class Tally:
 
 
 def tally(scopes: Numbers | int, keys: Numbers | int, payloads: Numbers) -> Tally:
-    """The :class:`Tally` of *payloads*, each filed under the scope and key beside it (arrays or one for all)."""
+    """Return the :class:`Tally` of *payloads*, each filed under the scope and key beside it (arrays or one for all)."""
     buckets = np.atleast_1d(np.asarray(scopes, dtype=np.uint64) ^ np.asarray(keys, dtype=np.uint64))
     hashes = mix_bits(buckets * np.uint64(0x9E3779B97F4A7C15) + payloads)
     return Tally(hashes.size, int(hashes.sum(dtype=np.uint64)))

@@ -40,7 +40,7 @@ class Catalogue:
     """
 
     def __init__(self, environment: Environment) -> None:
-        self.records, self.representatives, self.tables, self.runs = environment.databases(
+        self.records, self.representatives, self.tables, self.runs = environment.make_databases(
             lambda env, txn: (
                 Records(env, txn),
                 Buckets(env, txn, b"representatives"),
@@ -71,14 +71,14 @@ class Catalogue:
                     if record is not None:
                         yield record
 
-    def file(self, txn: lmdb.Transaction, record: Record, filing: Filing) -> int:
-        """File *record* and return its number."""
+    def add(self, txn: lmdb.Transaction, record: Record, filing: Filing) -> int:
+        """Store *record*, file it under its signature, and return its number."""
         number = self.records.add(txn, record)
         self._stand(txn, number, record, filing)
         return number
 
-    def unfile(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
-        """Forget *record*, which has *number*. Its signature goes too, unless another page stands under it."""
+    def remove(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
+        """Remove *record*, which has *number*. Its signature goes too, unless another page stands under it."""
         page, scope = record.page, hash_scope(record.page.scope)
         self.records.remove(txn, number, record)
         self.representatives.remove(txn, scope, [page.signature], number)

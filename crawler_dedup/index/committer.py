@@ -141,7 +141,7 @@ class Committer:
                 self._commit([(job, Future())])
 
     def _clear_dead_readers(self) -> None:
-        """What a killed process was reading would be kept for ever, and the file would grow."""
+        """Clear the readers that killed processes left: what they read would be kept for ever, and the file would grow."""
         if time.monotonic() > self._readers_checked + _READERS_INTERVAL:
             self._readers_checked = time.monotonic()
             with suppress(IndexUnusable, lmdb.Error):

@@ -41,7 +41,7 @@ def compact(directory: Path) -> tuple[int, int]:
 
 
 def _keep_access(old: Path, new: Path) -> None:
-    """Whoever could use the index before must be able to use it afterwards."""
+    """Give the new file the mode and owner of the old one, so that whoever could use the index still can."""
     shutil.copymode(old, new)
     if hasattr(os, "chown"):
         status = old.stat()

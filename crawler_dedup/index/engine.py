@@ -48,7 +48,7 @@ def explain(error: Exception, env: lmdb.Environment, directory: Path) -> Excepti
 
 
 def _disk_is_full(directory: Path) -> bool:
-    """Whether the disk is full: LMDB calls a page of which only a part could be written an input/output error."""
+    """Return whether the disk is full: LMDB calls a page of which only a part could be written an input/output error."""
     try:
         return shutil.disk_usage(directory).free < _FULL
     except OSError:

@@ -34,7 +34,7 @@ from crawler_dedup.index.engine import (
 )
 from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
 from crawler_dedup.index.locks import ProcessLock
-from crawler_dedup.index.opening import Opening, open_alone
+from crawler_dedup.index.openfiles import OpenFiles, open_alone
 from crawler_dedup.system.logs import logger_of
 
 logger = logger_of(__name__)
@@ -68,9 +68,9 @@ class Environment:
         self._is_closed = False
         self._reading = 0
         self._counting = threading.Lock()
-        self._opening = Opening(directory, map_size)
-        self._lmdb = self._opening.env
-        self._committer = Committer(self._lmdb, self._explain, self._opening.require, self._opening.follow_up)
+        self._files = OpenFiles(directory, map_size)
+        self._lmdb = self._files.env
+        self._committer = Committer(self._lmdb, self._explain, self._files.require_intact, self._files.make_extend_job)
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int) -> Environment:
@@ -118,7 +118,7 @@ class Environment:
                 yield env
 
     @classmethod
-    def open_directories(cls) -> list[Path]:
+    def list_open_directories(cls) -> list[Path]:
         """Return the directories that this process has open."""
         with cls._lock:
             return list(cls._shared)
@@ -137,13 +137,13 @@ class Environment:
         if self._is_closed or self._forked:
             return
         if self._committer.close(_CLOSE_TIMEOUT):
-            self._opening.close()
+            self._files.close()
         else:  # closing under a thread that waits inside LMDB would crash the process
             self._left_open.append(self)
             logger.warning("The index in %s is locked by another process; it was left open.", self.directory)
 
     def _close_gone(self) -> None:
-        """Close it under its users, who get :class:`IndexGone` from now on: LMDB opens a file once in a process.
+        """Close the files under their users, who get :class:`IndexGone` from now on: a process opens a file once with LMDB.
 
         Raises:
             IndexUnusable: it is still used; what uses it ends when it next looks.
@@ -157,7 +157,7 @@ class Environment:
         if self._reading or not self._committer.close(_USE_TIMEOUT):
             raise IndexUnusable(f"The index in {self.directory} is gone, but this process still uses it.")
         self._is_closed = True
-        self._opening.close()
+        self._files.close()
 
     @classmethod
     def _refuse_left_open(cls, directory: Path) -> None:
@@ -167,16 +167,19 @@ class Environment:
     @property
     def is_gone(self) -> bool:
         """Whether the files that are open are no longer those in the directory: what is written is lost."""
-        return self._is_given_up or self._opening.is_gone
+        return self._is_given_up or self._files.is_gone
 
     def _require(self) -> None:
         """Raise unless it may be used. Called before each use of LMDB."""
         if self._is_given_up:
             raise IndexGone(f"The index in {self.directory} was deleted or replaced.")
-        self._opening.require()
+        self._files.require_intact()
 
-    def watch(self, items: Iterable[_T]) -> Iterator[_T]:
-        """Yield *items*, which one long transaction reads, while the index may still be used. Raises as :meth:`read`."""
+    def iterate_checked(self, items: Iterable[_T]) -> Iterator[_T]:
+        """Yield *items*, which one long transaction reads; check between them that the index may still be used.
+
+        Raises as :meth:`read`.
+        """
         rest, due = iter(items), 0.0
         while True:
             if time.monotonic() >= due:  # also after whoever asked for the item before has taken long
@@ -189,7 +192,7 @@ class Environment:
             yield item
 
     @property
-    def is_shared(self) -> bool:
+    def has_several_openings(self) -> bool:
         """Whether this process has opened it more than once."""
         return self._users > 1
 
@@ -205,7 +208,7 @@ class Environment:
         """
         header = Header(FORMAT, dict(spec), dict(libraries), kind)
         stored = self.stored_header()
-        if stored is None or (fresh and not self.is_shared):
+        if stored is None or (fresh and not self.has_several_openings):
             # Another process may have been faster: what stands there then is checked like any other.
             stored = self.write(partial(self._begin, header=header, fresh=fresh))
         check_header(self.directory, stored, header)
@@ -217,14 +220,14 @@ class Environment:
             return self.header_in(txn)
 
     def existing_header(self) -> Header:
-        """As :meth:`stored_header`; raises :class:`IndexUnusable` where there is none."""
+        """Read the header; raise :class:`IndexUnusable` where there is none."""
         header = self.stored_header()
         if header is None:
             raise no_index_error(self.directory)
         return header
 
     def header_in(self, txn: lmdb.Transaction) -> Header | None:
-        """As :meth:`stored_header`, within a transaction."""
+        """Read the header within a transaction; ``None`` where there is none."""
         stored = txn.get(b"header", db=self.meta)
         if stored is None:
             return None
@@ -235,7 +238,7 @@ class Environment:
 
     @contextmanager
     def read(self) -> Iterator[lmdb.Transaction]:
-        """A read transaction: what was committed when it began. What LMDB raises in it becomes a clear error."""
+        """Begin a read transaction, which sees what is committed now. What LMDB raises in it becomes a clear error."""
         if self._forked:
             raise IndexUnusable(f"The index in {self.directory} was opened by a process of which this is a fork.")
         with self._counting:
@@ -280,7 +283,7 @@ class Environment:
                 ) from None
             return future.result()
 
-    def databases(self, make: Callable[[lmdb.Environment, lmdb.Transaction], _T]) -> _T:
+    def make_databases(self, make: Callable[[lmdb.Environment, lmdb.Transaction], _T]) -> _T:
         """Open databases: *make* gets the environment and a write transaction.
 
         LMDB wants that done by one thread at a time, so it is the writing one that does it.
@@ -321,7 +324,7 @@ def _after_fork() -> None:
     # LMDB's handles and the writing threads stay with the parent. LMDB refuses the child an index that the parent has
     # open; without this, the child would wait for a thread that it does not have.
     for environment in (*Environment._shared.values(), *Environment._left_open):
-        environment._opening.close_in_child()
+        environment._files.close_in_child()
         environment._committer.refuse_in_child()
         environment._forked = True
         # Never closed in the child, not even when nothing refers to it: that waits for ever for a thread that was inside

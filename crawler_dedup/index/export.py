@@ -88,7 +88,7 @@ class Export:
             self.header = self._read_header(file)
 
     def __len__(self) -> int:
-        """How many signatures it says it has; 0 where its end is damaged."""
+        """Return how many signatures the export says it has; 0 where its end is damaged."""
         return min(self._total() or 0, sys.maxsize)
 
     def _total(self) -> int | None:
@@ -102,7 +102,7 @@ class Export:
         return int.from_bytes(total, "little") if digest == xxh3_64_intdigest(kind + total) else None
 
     def blocks(self) -> Iterator[ExportBlock]:
-        """The blocks, one after the other."""
+        """Yield the blocks in order."""
         total, expected = 0, self._total()
         with self.path.open("rb") as file:
             self._read_header(file)
@@ -175,7 +175,7 @@ class Export:
 
 
 def _pieces(block: ExportBlock) -> Iterator[ExportBlock]:
-    """*block* cut where there are too many rows for one frame, or they become too long."""
+    """Cut *block* where there are too many rows for one frame, or they become too long."""
     start = size = 0
     for end, row in enumerate(block.rows or repeat(b"", len(block.signatures))):
         size += len(row)

@@ -126,7 +126,10 @@ class ProcessLock:
     _held: dict[Path, ProcessLock] = {}  # noqa: RUF012  (of this process: asking the file system takes longer)
 
     def __init__(self, path: Path) -> None:
-        """Raises :class:`FileExistsError` where somebody looks at the file at this very moment, or :class:`OSError`."""
+        """Make the file and lock it.
+
+        Raises :class:`FileExistsError` where another process looks at the file at this very moment, or :class:`OSError`.
+        """
         self._path = path
         self._file = open(path, "x", opener=opener)  # noqa: SIM115  (open as long as it is held)
         try:
@@ -171,7 +174,7 @@ class ProcessLock:
 
 
 def is_held(path: Path) -> bool | None:
-    """Whether a process that lives holds the :class:`ProcessLock` *path*. One that nobody holds is removed.
+    """Return whether a living process holds the :class:`ProcessLock` *path*; remove a file that nobody holds.
 
     ``None`` if that cannot be found out: the file belongs to another user, or this process has too many files open.
     """
@@ -182,7 +185,7 @@ def is_held(path: Path) -> bool | None:
 
 
 def is_held_or_raise(path: Path) -> bool:
-    """As :func:`is_held`; raises :class:`OSError` or a ``LockException`` where it cannot be found out."""
+    """Return what :func:`is_held` does; raise :class:`OSError` or a ``LockException`` where it cannot be found out."""
     if path in ProcessLock._held:
         return True
     try:

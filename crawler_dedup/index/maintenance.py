@@ -58,7 +58,7 @@ def open_pages(directory: Path) -> Store:
 
 
 def has_index(directory: Path) -> bool:
-    """Whether there is an index in *directory*."""
+    """Return whether there is an index in *directory*."""
     return (directory / DATA_FILE).is_file()
 
 
@@ -93,7 +93,7 @@ def verify(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) 
 
 
 def repair(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) -> None:
-    """Build what is derived anew, from the records or from every signature that stands somewhere."""
+    """Rebuild an index from its records, or one of bare signatures from every signature in any of its tables."""
     if isinstance(index, PermutedIndex):
         index.repair()
     else:
@@ -164,7 +164,7 @@ def _read_signatures(index: PermutedIndex) -> Iterator[ExportBlock]:
 
 
 def _read_pages(pages: Store) -> Iterator[ExportBlock]:
-    for batch in pages.records(export.MAX_BLOCK_ROWS, standing=True):
+    for batch in pages.records(export.MAX_BLOCK_ROWS, handled_only=True):
         batch.sort(key=lambda record: record.page.signature)
         signatures = np.array([record.page.signature for record in batch], dtype=np.uint64)
         yield ExportBlock(signatures, [records.encode(_with_signature(_clean(record), 0)) for record in batch])

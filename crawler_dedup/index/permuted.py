@@ -33,7 +33,7 @@ _COUNT = b"count"
 
 
 class PermutedIndex:
-    """All 64-bit signatures within a Hamming distance of a given one: exact, durable, on disk.
+    """An index on disk that finds all 64-bit signatures within a Hamming distance of a given one: exact and durable.
 
     The tables of Manku, Jain and Das Sarma (WWW 2007, §3) in buckets of an LMDB database, the same that the crawl filter
     runs on. Any number of threads and processes may use one directory; what several threads insert at one time shares
@@ -44,7 +44,7 @@ class PermutedIndex:
         """Use :meth:`open`."""
         self.environment = environment
         self._design = DESIGNS[tables]
-        self._buckets = environment.databases(lambda env, txn: Buckets(env, txn, b"tables"))
+        self._buckets = environment.make_databases(lambda env, txn: Buckets(env, txn, b"tables"))
         self._closed = False
 
     @classmethod
@@ -93,7 +93,7 @@ class PermutedIndex:
         return sum([self.submit(array[at : at + _SLICE]).result() for at in range(0, len(array), _SLICE)])
 
     def submit(self, signatures: Signatures) -> Future[int]:
-        """As :meth:`insert`, without waiting: one transaction with all else that waits."""
+        """Insert *signatures* as :meth:`insert` does, but do not wait: they share a transaction with all else that waits."""
         return self.environment.submit(partial(self._insert, signatures=_array(signatures).copy()))
 
     def remove(self, signatures: Signatures) -> int:
@@ -103,7 +103,7 @@ class PermutedIndex:
         return sum([self.environment.submit(partial(self._remove, signatures=part)).result() for part in slices])
 
     def query(self, signature: int, max_distance: int = 3) -> list[SignatureMatch]:
-        """Every signature within *max_distance* bits of *signature*, nearest first.
+        """Return every signature within *max_distance* bits of *signature*, nearest first.
 
         Raises:
             ValueError: the tables do not find that distance, or *signature* has not 64 bits.
@@ -113,13 +113,13 @@ class PermutedIndex:
             return self._query(txn, index(signature), max_distance)
 
     def query_many(self, signatures: Signatures, max_distance: int = 3) -> list[list[SignatureMatch]]:
-        """:meth:`query` for each of *signatures*, on one state of the index."""
+        """Return what :meth:`query` does for each of *signatures*, on one state of the index."""
         with self.environment.read() as txn:
-            watched = self.environment.watch(_array(signatures).tolist())
+            watched = self.environment.iterate_checked(_array(signatures).tolist())
             return [self._query(txn, signature, max_distance) for signature in watched]
 
     def blocks(self, size: int) -> Iterator[Numbers]:
-        """All signatures in ascending order, in arrays of up to *size*. One state of the index, while it goes on.
+        """Yield all signatures in ascending order, in arrays of up to *size*. One state of the index, while it goes on.
 
         Raises:
             IndexUnusable: the index is damaged.
@@ -164,7 +164,7 @@ class PermutedIndex:
             return self._count(txn)
 
     def __bool__(self) -> bool:
-        """True: an empty index is an index."""
+        """Return ``True``: an empty index is an index."""
         return True
 
     def close(self) -> None:
@@ -249,10 +249,10 @@ class PermutedIndex:
             yield np.concatenate(waiting)
 
     def _sorted_buckets(self, txn: lmdb.Transaction) -> Iterator[Numbers]:
-        """The first table's buckets, each sorted: its keys are the signatures' highest bits."""
+        """Yield the first table's buckets, each sorted: its keys are the signatures' highest bits."""
         bucket: list[Numbers] = []
         before = 0
-        for _, key, payloads in self.environment.watch(self._buckets.items(txn)):
+        for _, key, payloads in self.environment.iterate_checked(self._buckets.chunks(txn)):
             if key != before and bucket:
                 yield np.sort(np.concatenate(bucket))
                 bucket = []

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from math import exp, lgamma, log
 
 from crawler_dedup.hamming import Design
-from crawler_dedup.index.buckets import CHUNK, FIRST
+from crawler_dedup.index.buckets import CHUNK_BYTES, FIRST_CHUNK_BYTES
 
 
 @dataclass(frozen=True)
-class Plan:
+class DesignCost:
     """What a design costs: the arithmetic of §3.1.2 for one number of signatures, uniformly spread.
 
     Attributes:
@@ -28,13 +28,13 @@ class Plan:
     disk_bytes: float
 
 
-def plan(design: Design, signatures: float, max_distance: int) -> Plan:
-    """The :class:`Plan` of *design* for a number of *signatures*. Raises :class:`ValueError` as :meth:`probes` does."""
+def estimate_cost(design: Design, signatures: float, max_distance: int) -> DesignCost:
+    """Estimate what *design* costs for a number of *signatures*. Raises :class:`ValueError` as ``Design.probes`` does."""
     probes = design.probes(0, max_distance)
     bits = design.prefix_bits
     candidates = sum(signatures / 2.0 ** bits[design.table_of(probe)] for probe in probes)
     disk = sum(2.0**width * _bucket_bytes(signatures / 2.0**width) for width in bits)
-    return Plan(design, len(probes), candidates, signatures * design.tables * 8, disk)
+    return DesignCost(design, len(probes), candidates, signatures * design.tables * 8, disk)
 
 
 _NODE_BYTES = 8 + 2 + 12
@@ -42,7 +42,7 @@ _FILL = 0.7
 
 
 def _bucket_bytes(mean: float) -> float:
-    """Expected bytes of a bucket on disk: its size is Poisson-distributed with *mean*."""
+    """Return the expected bytes of a bucket on disk: its size is Poisson-distributed with *mean*."""
     if mean > 2000:
         return 8 * mean * 1.04
     total = 0.0
@@ -53,10 +53,10 @@ def _bucket_bytes(mean: float) -> float:
 
 
 def _chunk_bytes(content: int) -> float:
-    """Bytes of the chunks of a bucket (:mod:`crawler_dedup.index.buckets`): in leaf pages, filled to 70 %, or in a page."""
-    if content <= FIRST:
+    """Return the bytes of a bucket's chunks on disk: in leaf pages, which are filled to 70 %, or in pages of their own."""
+    if content <= FIRST_CHUNK_BYTES:
         return (_NODE_BYTES + content) / _FILL
-    pages, rest = divmod(content - FIRST, CHUNK)
-    in_leaf = 0 < rest <= FIRST
-    page_bytes = (pages + (rest > FIRST)) * (4096 + _NODE_BYTES + 4)
-    return (_NODE_BYTES + FIRST + in_leaf * (_NODE_BYTES + rest)) / _FILL + page_bytes
+    pages, rest = divmod(content - FIRST_CHUNK_BYTES, CHUNK_BYTES)
+    in_leaf = 0 < rest <= FIRST_CHUNK_BYTES
+    page_bytes = (pages + (rest > FIRST_CHUNK_BYTES)) * (4096 + _NODE_BYTES + 4)
+    return (_NODE_BYTES + FIRST_CHUNK_BYTES + in_leaf * (_NODE_BYTES + rest)) / _FILL + page_bytes

@@ -1,4 +1,4 @@
-"""Page key → record."""
+"""The records of kept pages, by number and by page key."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     Attributes:
         run: number of the run that filed it.
         claim: number of its claim in that run, 0 if it was settled at once.
-        filed: when.
+        filed: when it was filed.
         seen: when it was visited last.
         settled: when it was handled; 0 while that is open. Only a settled one stands for duplicates.
         stands: whether it may stand for others; if not, there was no room for more under its signature.
-        aliases: names of other keys that lead to it (:func:`name_of`).
+        aliases: names of other keys that lead to it (:func:`hash_page_key`).
     """
 
     page: SignedPage
@@ -48,7 +48,7 @@ _decode = msgspec.msgpack.Decoder(Record).decode
 
 
 def decode(content: bytes | memoryview) -> Record:
-    """The record that :func:`encode` made; raises :class:`msgspec.DecodeError` for anything else."""
+    """Decode a record that :func:`encode` made; raise :class:`msgspec.DecodeError` for anything else."""
     record = decode_struct(_decode, content)
     if not is_well_formed(record.page) or any(len(name) != _NAME_BYTES for name in record.aliases):
         raise msgspec.DecodeError("The signature has not 64 bits, or a part has a length that it cannot have.")
@@ -115,7 +115,7 @@ class Records:
         return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
 
     def has(self, txn: lmdb.Transaction, scope: str, key: str) -> bool:
-        """Whether a page is recorded."""
+        """Return whether a page is recorded."""
         return txn.get(hash_page_key(scope, key), db=self._numbers) is not None
 
     def items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Record | None]]:
@@ -133,7 +133,7 @@ class Records:
                 yield decode_number(name, _NUMBER_BYTES), record
 
     def leads_to(self, txn: lmdb.Transaction, number: int, record: Record) -> bool:
-        """Whether the page key of *record* leads to *number*."""
+        """Return whether the page key of *record* leads to *number*."""
         return self._number_of(txn, hash_page_key(record.page.scope, record.page.key)) == number
 
     def count_keys(self, txn: lmdb.Transaction) -> int:
@@ -172,7 +172,7 @@ class Records:
             self.replace(txn, number, self._with_free_aliases(txn, number, record))
 
     def _with_free_aliases(self, txn: lmdb.Transaction, number: int, record: Record) -> Record:
-        """*record* with those of its aliases that can lead to *number* from now on: they led nowhere before."""
+        """Return *record* with those of its aliases that can lead to *number* from now on: they led nowhere before."""
         if not record.aliases:
             return record
         name = _number(number)
@@ -180,7 +180,7 @@ class Records:
         return msgspec.structs.replace(record, aliases=free)
 
     def count(self, txn: lmdb.Transaction) -> int:
-        """How many there are."""
+        """Return how many records there are."""
         entries: int = txn.stat(self._records)["entries"]
         return entries
 

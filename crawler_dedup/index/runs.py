@@ -28,7 +28,7 @@ from crawler_dedup.system.access import owner_of
 
 
 def wall_clock() -> int:
-    """Seconds since 1970."""
+    """Return the time in whole seconds since 1970."""
     return int(time())
 
 
@@ -61,7 +61,7 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
     stored_until: Count | None = None
 
     def may_have_lost(self, record: Record) -> bool:
-        """Whether *record*, which is one of this run's, is not stored for sure if the run has died.
+        """Return whether *record*, one of this run's, may not be stored if the run has died.
 
         The run died at ``last`` or later, so that the answer for what was settled before the grace is right, and of the rest
         rather too much is taken for lost.
@@ -98,11 +98,11 @@ class RunLock:
                 return
 
     def now(self) -> int:
-        """Seconds since 1970, by a clock that nobody sets while the run lasts."""
+        """Return the time in whole seconds since 1970, by a clock that nobody sets while the run lasts."""
         return self.time_of(monotonic())
 
     def time_of(self, moment: float) -> int:
-        """What :meth:`now` returned at *moment*, a time of :func:`time.monotonic`."""
+        """Return what :meth:`now` returned at *moment*, a time of :func:`time.monotonic`."""
         return int(self._began + moment)
 
     @property
@@ -221,7 +221,7 @@ class RunStates:
         self._lives = cache(lives)
 
     def fate_of(self, record: Record) -> Fate:
-        """What has become of the page of *record*."""
+        """Return what has become of the page of *record*."""
         run = self._find(record.run)
         if run is None:
             return Fate.STANDS if record.settled else Fate.RELEASED
@@ -234,12 +234,12 @@ class RunStates:
         return Fate.STANDS if lives and record.settled else Fate.OPEN
 
     def has_finished(self, number: int) -> bool:
-        """Whether a run came to its end."""
+        """Return whether a run came to its end."""
         run = self._find(number)
         return run is None or run.has_finished
 
     def is_over(self, number: int) -> bool:
-        """Whether a run has finished, was interrupted or has died."""
+        """Return whether a run has finished, was interrupted or has died."""
         return self.has_finished(number) or self._lives(number) is False
 
 

@@ -143,10 +143,14 @@ class Store:
     def end_claim(
         self, decision: Decision, filing: Filing, terms: OfferTerms, *, settled: bool, urgent: bool = False
     ) -> Future[bool]:
-        """The page of *decision* was handled and may stand for others (*settled*), or was not and is forgotten.
+        """Settle the claim of *decision*, so that its page may stand for others, or release it and forget the page.
 
-        ``False`` if it is not recorded, or holds its place by another claim. A decision without claim means whatever
-        is recorded of the page. Unless *urgent*, this waits a moment for another transaction with which it is written.
+        The result is ``False`` if the page is not recorded, or holds its place by another claim. A decision without claim
+        means whatever is recorded of the page. Unless *urgent*, this waits a moment for another transaction with which it
+        is written.
+
+        Args:
+            settled: whether the page was handled, so that the claim is settled; if not, it is released.
         """
         job = partial(self._end_claim, decision=decision, filing=filing, terms=terms, settled=settled)
         return self.environment.submit(job, urgent=urgent)
@@ -163,10 +167,10 @@ class Store:
         return forgotten
 
     def _selected(self, select: Callable[[Record], bool], advance: Advance) -> Iterator[list[int]]:
-        """The numbers of the records that *select* picks, some hundred at a time."""
+        """Yield the numbers of the records that *select* picks, some hundred at a time."""
         picked: list[int] = []
         with self.environment.read() as txn:
-            for number, record in self.environment.watch(self._catalogue.records.items(txn)):
+            for number, record in self.environment.iterate_checked(self._catalogue.records.items(txn)):
                 advance(1)
                 if record is not None and select(record):
                     picked.append(number)
@@ -195,15 +199,15 @@ class Store:
         self.environment.write(job)
         return forgotten
 
-    def records(self, size: int, *, standing: bool = False) -> Iterator[list[Record]]:
+    def records(self, size: int, *, handled_only: bool = False) -> Iterator[list[Record]]:
         """Yield all records that can be read, in lists of up to *size*. One state of the index, while it goes on.
 
         Args:
-            standing: only those of pages that were handled.
+            handled_only: only those of pages that were handled.
         """
-        is_wanted = self._make_handled_test() if standing else lambda _: True
+        is_wanted = self._make_handled_test() if handled_only else lambda _: True
         with self.environment.read() as txn:
-            numbered = self.environment.watch(self._catalogue.records.items(txn))
+            numbered = self.environment.iterate_checked(self._catalogue.records.items(txn))
             readable = (record for _, record in numbered if record is not None)
             wanted = filter(is_wanted, readable)
             while batch := list(islice(wanted, size)):
@@ -280,7 +284,7 @@ class Store:
         if decision.claim and (record.run, record.claim) != (terms.run, decision.claim):
             return False
         if not settled:
-            self._catalogue.unfile(txn, number, record, filing)
+            self._catalogue.remove(txn, number, record, filing)
         elif decision.claim and not record.settled:
             record = msgspec.structs.replace(record, settled=self._touch_run(txn, terms))
             self._catalogue.records.replace(txn, number, record)
@@ -293,7 +297,7 @@ class Store:
         for number in numbers:
             record = self._catalogue.records.get(txn, number)
             if record is not None and select(record):
-                self._catalogue.unfile(txn, number, record, filing)
+                self._catalogue.remove(txn, number, record, filing)
                 forgotten += 1
         return forgotten
 
@@ -301,6 +305,6 @@ class Store:
         new = 0
         for record in records:
             if not self._catalogue.records.has(txn, record.page.scope, record.page.key):
-                self._catalogue.file(txn, record, filing)
+                self._catalogue.add(txn, record, filing)
                 new += 1
         return new

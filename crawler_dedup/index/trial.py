@@ -24,7 +24,7 @@ class TrialIndex:
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
-        self._buckets = environment.databases(lambda env, txn: Buckets(env, txn, b"tables"))
+        self._buckets = environment.make_databases(lambda env, txn: Buckets(env, txn, b"tables"))
 
     def insert(self, keys: Numbers, signatures: Numbers) -> None:
         """File each of *signatures* under the key beside it: uint64, shapes (n,)."""

@@ -1,4 +1,4 @@
-"""Whether the pages that the last commit uses stand in LMDB's file, read from the file and not through the map.
+"""Find out whether LMDB's file has all pages that the last commit uses, by reading the file and not its map.
 
 LMDB has no call for that. Its own list of free pages takes pages too, which no cursor shows, and a page that is read
 through the map behind the end of the file kills the process. A sound file can be shorter than its last page: a
@@ -65,7 +65,7 @@ class _Walk:
         self._left = self._pages
 
     def trees(self, transaction: int) -> list[_Tree] | None:
-        """The roots of the state after *transaction*: of the free pages and of the databases. ``None`` if it is past."""
+        """Return the roots of the state after *transaction*, of free pages and of databases; ``None`` if it is past."""
         page = self._read(transaction & 1)
         magic, version = _META.unpack_from(page, _HEADER.size)
         if (magic, version) != (_MAGIC, _VERSION):
@@ -76,7 +76,7 @@ class _Walk:
         return [_tree(page, at), _tree(page, at + _TREE.size)]
 
     def first_missing(self, trees: list[_Tree]) -> int | None:
-        """The number of a page of *trees*, and of the trees in them, that is not in the file."""
+        """Return the number of a page of *trees*, and of the trees in them, that is not in the file."""
         # The second one is that of all databases: its values are trees.
         waiting = [(tree, index == 1) for index, tree in enumerate(trees) if tree.root != _NO_ROOT]
         while waiting:
@@ -135,20 +135,20 @@ class _Nodes:
         self._flags = self._words[self._at + 2]
 
     def children(self) -> list[int]:
-        """The pages below a branch page."""
+        """Return the pages below a branch page."""
         low, high, top = (self._words[self._at + part].astype(np.int64) for part in range(3))
         numbers: list[int] = (low | high << 16 | top << 32).tolist()
         return numbers
 
     def overflow_ends(self, page_size: int) -> Iterator[int]:
-        """The last page of each value that has pages of its own."""
+        """Yield the last page of each value that has pages of its own."""
         for at in self._at[self._flags & _IN_OVERFLOW > 0].tolist():
             size = int(self._words[at]) | int(self._words[at + 1]) << 16
             (first,) = struct.unpack("=Q", self._data(at, 8))
             yield first + (_HEADER.size - 1 + size) // page_size
 
     def trees(self) -> Iterator[_Tree]:
-        """The trees that are values."""
+        """Yield the trees that are values."""
         for at in self._at[self._flags & _IS_TREE > 0].tolist():
             yield _tree(self._data(at, _TREE.size), 0)
 

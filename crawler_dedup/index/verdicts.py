@@ -124,7 +124,7 @@ class Verdicts:
             if chosen is not None:
                 return self._renew(page, number, record, chosen[1])
             if record.page.key == page.key:
-                self._catalogue.unfile(self._txn, number, record, self._matcher)
+                self._catalogue.remove(self._txn, number, record, self._matcher)
                 return _decision(page, Verdict.CHANGED)
             if record.page.key != key:
                 # The address led to another page once, which may still be there.
@@ -136,7 +136,7 @@ class Verdicts:
         """Return what is recorded of a page, if it still counts."""
         own = self._records.find(self._txn, scope, key)
         if own is not None and self._fate_of(own[1]) is Fate.RELEASED:
-            self._catalogue.unfile(self._txn, *own, self._matcher)
+            self._catalogue.remove(self._txn, *own, self._matcher)
             return None
         return own
 
@@ -147,7 +147,7 @@ class Verdicts:
         """
         fate = self._fate_of(record)
         if fate is Fate.OPEN and self._terms.makes_claims:
-            self._catalogue.unfile(self._txn, number, record, self._matcher)
+            self._catalogue.remove(self._txn, number, record, self._matcher)
             return _decision(page, Verdict.UNCHANGED, match=match, claim=self._file(page))
         earlier = record.run != self._terms.run and fate is Fate.STANDS and self._runs.has_finished(record.run)
         if self._terms.run and not earlier and self._runs.is_over(record.run):
@@ -164,7 +164,7 @@ class Verdicts:
         others = _NotStanding()
         chosen = self._matcher.choose(page, self._candidates(page, others))
         for number, record in others.gone:
-            self._catalogue.unfile(self._txn, number, record, self._matcher)
+            self._catalogue.remove(self._txn, number, record, self._matcher)
         if chosen is not None:
             kept, match = chosen
             return _decision(page, Verdict.DUPLICATE, duplicate_of=kept.url, match=match)
@@ -208,12 +208,12 @@ class Verdicts:
             settled=0 if claim else self._now,
             aliases=(hash_page_key(page.scope, page.alias),) if page.alias else (),
         )
-        self._catalogue.file(self._txn, record, self._matcher)
+        self._catalogue.add(self._txn, record, self._matcher)
         return claim
 
 
 def should_learn(decision: Decision) -> bool:
-    """Whether the page of *decision* has content that was not seen before: its site is learned from it, once."""
+    """Return whether the page of *decision* has content that was not seen before: its site is learned from it, once."""
     return decision.verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED) and decision.reason != BEING_HANDLED
 
 

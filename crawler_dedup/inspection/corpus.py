@@ -75,7 +75,7 @@ def _in_folder(folder: Path, signer: Signer) -> Iterator[str]:
 def _in_index(directory: Path) -> Iterator[str]:
     pages = open_pages(directory)
     try:
-        for block in pages.records(_BLOCK, standing=True):
+        for block in pages.records(_BLOCK, handled_only=True):
             for record in block:
                 yield unpack_text(record.page.text)
     finally:

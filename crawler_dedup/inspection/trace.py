@@ -13,7 +13,7 @@ from crawler_dedup.index.store import Store
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.schemes.pinyin import MAX_PAIRS, Pinyin
 
-MAX_SIGNATURES = 1_000
+MAX_CANDIDATES = 1_000
 """Signatures of a scope whose pages are compared: those with most keys in common with the text."""
 MAX_PASSAGES = 100
 """Passages that are returned of a page, the longest."""
@@ -81,7 +81,7 @@ def find_sources(text: str, scheme: Pinyin, store: Store) -> list[Source]:
 def _with_most_keys(filed: Numbers) -> list[int]:
     """Choose the signatures that are filed under most of the text's keys."""
     numbers, hits = np.unique(filed, return_counts=True)
-    order = np.argsort(-hits, kind="stable")[:MAX_SIGNATURES]
+    order = np.argsort(-hits, kind="stable")[:MAX_CANDIDATES]
     chosen: list[int] = numbers[order][hits[order] >= _MIN_KEYS].tolist()
     return chosen
 

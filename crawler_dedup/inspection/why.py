@@ -8,7 +8,7 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import Address, Journals, find_duplicates
+from crawler_dedup.journal.reader import Journals, ScopedUrl, find_duplicates
 from crawler_dedup.rules.sites import SiteProfiles
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.urls import host_of, without_credentials
@@ -93,7 +93,7 @@ def find_history(url: str, pages: Store, journals: Journals, advance: Advance) -
 
 def _read_index(history: AddressHistory, similar: _SimilarAddresses, pages: Store, advance: Advance) -> None:
     """Find the record of the address, those of its representatives, and what their sites have in common."""
-    represented: dict[Address, PageHistory] = {
+    represented: dict[ScopedUrl, PageHistory] = {
         (scope, page.last_entry.kept_url): page
         for scope, page in history.scopes.items()
         if page.last_entry and page.last_entry.kept_url
@@ -112,7 +112,7 @@ def _read_index(history: AddressHistory, similar: _SimilarAddresses, pages: Stor
 
 def _add_duplicates(history: AddressHistory, journals: Journals) -> None:
     """Find the other pages for which the address, or else its representative, stands."""
-    histories: dict[Address, PageHistory] = {}
+    histories: dict[ScopedUrl, PageHistory] = {}
     for scope, page in history.scopes.items():
         if page.kept is None and page.last_entry is not None:
             histories[scope, page.last_entry.kept_url] = page

@@ -146,27 +146,27 @@ def sample(entries: Iterable[Entry], size: int, source: random.Random) -> list[E
     return [entry for _, entry in sorted(drawn, key=itemgetter(0))]
 
 
-Address = tuple[str, str]
+ScopedUrl = tuple[str, str]
 """The scope and the URL of a page."""
 
 
-def find_duplicates(journals: Journals, is_meant: Callable[[Address], bool]) -> dict[Address, Entry]:
-    """Find the pages for which kept ones stand that are meant: the last entry of each, without its text.
+def find_duplicates(journals: Journals, is_selected: Callable[[ScopedUrl], bool]) -> dict[ScopedUrl, Entry]:
+    """Find the duplicates of selected kept pages: the last entry of each duplicate, without its text.
 
-    Of a page for which another one stands by now there is none. Reads the journals twice.
+    A duplicate for which another page stands by now is left out. Reads the journals twice.
 
     Args:
-        is_meant: asked about the addresses of kept pages.
+        is_selected: asked about kept pages.
     """
-    last: dict[Address, Entry] = {}
+    last: dict[ScopedUrl, Entry] = {}
     for entry in journals.entries():
-        if entry.is_duplicate and is_meant((entry.scope, entry.kept_url)):
+        if entry.is_duplicate and is_selected((entry.scope, entry.kept_url)):
             last[entry.scope, entry.url] = replace(entry, text=b"")
     for entry in journals.entries():
         address = entry.scope, entry.url
         if entry.is_duplicate and address in last and entry.time >= last[address].time:
             last[address] = replace(entry, text=b"")
-    return {address: entry for address, entry in last.items() if is_meant((entry.scope, entry.kept_url))}
+    return {address: entry for address, entry in last.items() if is_selected((entry.scope, entry.kept_url))}
 
 
 def _sort_key(path: Path) -> tuple[list[str | int], int]:

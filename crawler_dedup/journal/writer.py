@@ -125,7 +125,7 @@ class JournalWriter:
                 raise OSError(f"{written} of {len(content)} bytes were written")
 
     def _file(self) -> Path:
-        """The file to append to: the first one with room."""
+        """Return the file to append to: the first one with room."""
         while True:
             path = Path(numbered(str(self._path), self._number))
             try:
@@ -137,7 +137,7 @@ class JournalWriter:
 
 
 def _ending_of(file: FileIO) -> bytes:
-    """What ends the last line: a power cut or a full disk may have left half a line."""
+    """Return what ends the last line: a power cut or a full disk may have left half a line."""
     if not file.seek(0, SEEK_END):
         return b""
     file.seek(-1, SEEK_END)

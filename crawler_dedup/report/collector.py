@@ -30,13 +30,13 @@ from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import host_of
 
-HOSTS = 25
+MAX_HOSTS = 25
 """Hosts that are shown by name."""
-SHOWN = 20
-"""Of everything else that is listed."""
-CASES = 10
+MAX_ROWS = 20
+"""Rows that are shown of everything else."""
+MAX_CASES = 10
 """Cases of the watchdog that are shown."""
-EXAMPLES = 3
+MAX_EXAMPLES = 3
 """Addresses that are shown of a group."""
 
 _COUNTERS = 100_000  # of hosts, groups and the like: up to so many are counted exactly
@@ -97,7 +97,7 @@ class _Collector:
         self._cross_host: HeavyHitters[tuple[str, str], CrossHostDuplicates] = HeavyHitters(
             _COUNTERS, CrossHostDuplicates
         )
-        self._watchdog_cases: deque[WatchdogCase] = deque(maxlen=CASES)
+        self._watchdog_cases: deque[WatchdogCase] = deque(maxlen=MAX_CASES)
         self._watchdog_count = 0
         self._runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
         # Of other schemes signatures are hashes.
@@ -156,7 +156,7 @@ class _Collector:
                 counts[int(share * 100)] += 1
         group = self._groups.add((entry.scope, entry.kept_url))
         group.size += 1
-        if len(group.examples) < EXAMPLES and entry.url not in group.examples:
+        if len(group.examples) < MAX_EXAMPLES and entry.url not in group.examples:
             group.examples.append(entry.url)
         if (kept_host := host_of(entry.kept_url)) != host:
             duplicates = self._cross_host.add((host, kept_host))
@@ -165,7 +165,7 @@ class _Collector:
 
     def choose_groups(self) -> None:
         """Choose the groups to show, after the journal was read: their kept pages are looked for in the index."""
-        self._largest = {kept: group for kept, size, group in self._groups.top(SHOWN) if size > 1}
+        self._largest = {kept: group for kept, size, group in self._groups.top(MAX_ROWS) if size > 1}
 
     # The index
 
@@ -191,7 +191,7 @@ class _Collector:
 
     def data(self, journals: Journals) -> ReportData:
         """Return everything that was counted."""
-        hosts = [(host, pages) for host, _, pages in self._hosts.top(HOSTS)]
+        hosts = [(host, pages) for host, _, pages in self._hosts.top(MAX_HOSTS)]
         runs = [(number, run) for number, _, run in self._runs.top(len(self._runs))]
         period_seconds, periods = self._timeline.periods()
         return ReportData(
@@ -204,7 +204,7 @@ class _Collector:
             hosts=hosts,
             other_hosts=self._total - sum((pages for _, pages in hosts), PageCounts()),
             host_count=len(self._hosts),
-            is_cut=any(counted.has_forgotten for counted in (self._hosts, self._groups, self._cross_host)),
+            is_incomplete=any(counted.has_forgotten for counted in (self._hosts, self._groups, self._cross_host)),
             period_seconds=period_seconds,
             periods=periods,
             distances=self._distances,
@@ -218,7 +218,7 @@ class _Collector:
             host_pairs=self._host_pairs(),
             watchdog_cases=list(reversed(self._watchdog_cases)),
             watchdog_count=self._watchdog_count,
-            runs=sorted(runs, key=lambda run: (-run[1].last, run[0]))[:SHOWN],
+            runs=sorted(runs, key=lambda run: (-run[1].last, run[0]))[:MAX_ROWS],
             run_count=len(runs),
             distribution=self._signatures.distribution() if self._signatures else None,
             files=journals.files,
@@ -231,27 +231,27 @@ class _Collector:
         counts: Counter[tuple[str, str]] = Counter()
         for (host, kept_host), count, _ in self._cross_host.top(len(self._cross_host)):
             counts[min(host, kept_host), max(host, kept_host)] += count
-        largest = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
+        largest = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MAX_ROWS]
         return [self._host_pair(*hosts) for hosts, _ in largest]
 
     def _host_pair(self, first: str, second: str) -> HostPair:
-        by_second = self._cross_host.get((first, second)) or CrossHostDuplicates()
-        by_first = self._cross_host.get((second, first)) or CrossHostDuplicates()
+        duplicates_of_first = self._cross_host.get((first, second)) or CrossHostDuplicates()
+        duplicates_of_second = self._cross_host.get((second, first)) or CrossHostDuplicates()
         return HostPair(
             first,
             second,
-            by_second.count,
-            by_first.count,
-            by_second.count / max(1, self._checked_pages(first)),
-            by_first.count / max(1, self._checked_pages(second)),
-            by_second.example,
-            by_first.example,
+            duplicates_of_first.count,
+            duplicates_of_second.count,
+            duplicates_of_first.count / max(1, self._count_pages(first)),
+            duplicates_of_second.count / max(1, self._count_pages(second)),
+            duplicates_of_first.example,
+            duplicates_of_second.example,
         )
 
-    def _checked_pages(self, host: str) -> int:
+    def _count_pages(self, host: str) -> int:
         pages = self._hosts.get(host)
-        return pages.checked if pages else 0
+        return pages.all_pages if pages else 0
 
 
 def _counts(hitters: HeavyHitters[str, None]) -> list[tuple[str, int]]:
-    return [(name, count) for name, count, _ in hitters.top(SHOWN)]
+    return [(name, count) for name, count, _ in hitters.top(MAX_ROWS)]

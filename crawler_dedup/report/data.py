@@ -41,14 +41,14 @@ class PageCounts:
         return self.dropped + self.marked
 
     @property
-    def checked(self) -> int:
-        """All of them: every page that was checked."""
+    def all_pages(self) -> int:
+        """All of them, whatever became of them."""
         return self.kept + self.duplicates + self.unchanged + self.unchecked
 
     @property
     def duplicate_share(self) -> float:
-        """The share of duplicates among the pages that were checked."""
-        return self.duplicates / self.checked if self.checked else 0.0
+        """The share of duplicates among all pages."""
+        return self.duplicates / self.all_pages if self.all_pages else 0.0
 
     def __sub__(self, other: PageCounts) -> PageCounts:
         return PageCounts(**{name: value - getattr(other, name) for name, value in vars(self).items()})
@@ -102,18 +102,18 @@ class HostPair(NamedTuple):
     """Two hosts, one with duplicates whose kept pages stand on the other, or each with such duplicates.
 
     Attributes:
-        by_second: duplicates on the first host whose kept page stands on the second.
-        by_first: duplicates on the second host whose kept page stands on the first.
-        share_of_first: ``by_second`` as a share of all checked pages of the first host.
-        share_of_second: ``by_first`` as a share of all checked pages of the second host.
+        duplicates_of_first: duplicates on the first host whose kept page stands on the second.
+        duplicates_of_second: duplicates on the second host whose kept page stands on the first.
+        share_of_first: ``duplicates_of_first`` as a share of all pages of the first host.
+        share_of_second: ``duplicates_of_second`` as a share of all pages of the second host.
         example_of_first: the address of one of the duplicates on the first host.
         example_of_second: the address of one of the duplicates on the second host.
     """
 
     first: str
     second: str
-    by_second: int
-    by_first: int
+    duplicates_of_first: int
+    duplicates_of_second: int
     share_of_first: float
     share_of_second: float
     example_of_first: str
@@ -194,7 +194,7 @@ class ReportData:
         hosts: the hosts with most pages.
         other_hosts: the pages of all other hosts.
         host_count: how many hosts there are in all.
-        is_cut: whether there were too many hosts, groups or pairs of hosts to count them all.
+        is_incomplete: whether there were too many hosts, groups or pairs of hosts to count them all.
         period_seconds: length of each of ``periods``.
         periods: pages over time.
         distances: duplicates by the distance of the signatures.
@@ -226,7 +226,7 @@ class ReportData:
     hosts: Sequence[tuple[str, PageCounts]]
     other_hosts: PageCounts
     host_count: int
-    is_cut: bool
+    is_incomplete: bool
     period_seconds: int
     periods: Sequence[Period]
     distances: Counter[int]

@@ -141,7 +141,7 @@ class Pair:
         return hidden is None or hidden.feature_digest == self.new.shown.feature_digest
 
     @property
-    def same_rest_visible(self) -> bool:
+    def same_links_or_pictures_visible(self) -> bool:
         """Whether the kept page shows all links (of a list) or pictures (of a short page) that the new page shows.
 
         Given that both pages have the same ones.
@@ -212,7 +212,7 @@ class Pair:
 
 
 def _numbers_differ(new: bytes, kept: bytes) -> bool:
-    """Whether two sketches of numbers have hardly any number in common."""
+    """Return whether two sketches of numbers have hardly any number in common."""
     new_numbers, kept_numbers = sketch.read_members(new), sketch.read_members(kept)
     if new_numbers is None and kept_numbers is None:
         return sketch.resemblance(new, kept) < _SAME_NUMBERS_ESTIMATED
@@ -232,6 +232,6 @@ def is_list(page: SignedPage) -> bool:
     return page.kind is Kind.LIST or (page.chars > 0 and (inside or outside))
 
 
-def is_compared_by_links(page: SignedPage) -> bool:
+def needs_links(page: SignedPage) -> bool:
     """Say whether a rule ever looks at the links of a page, so that the index must keep them."""
     return page.kind is not Kind.TEXT or is_list(page)

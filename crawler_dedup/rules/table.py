@@ -48,14 +48,14 @@ def _same_list(pair: Pair) -> bool | None:
     # A list is known by where it leads, but navigation leads everywhere from the whole site.
     known_by_links = pair.new_site.is_known and len(pair.new_content_links) >= _CONTENT_LINKS
     words = pair.same_words or (known_by_links and pair.same_title and pair.nearly_same_words)
-    return pair.same_links and pair.same_rest_visible and words and (known_by_links or pair.same_title)
+    return pair.same_links and pair.same_links_or_pictures_visible and words and (known_by_links or pair.same_title)
 
 
 def _same_short_page(pair: Pair) -> bool | None:
     if pair.new.kind is not Kind.SHORT:
         return None
     # The signature is made of title, words and pictures.
-    visible = pair.same_words_visible and pair.same_rest_visible
+    visible = pair.same_words_visible and pair.same_links_or_pictures_visible
     return pair.new.signature == pair.kept.signature and visible and pair.links_covered
 
 
@@ -79,7 +79,7 @@ def _describe_kinds(pair: Pair) -> str:
 
 
 def _describe_links_and_words(pair: Pair) -> str:
-    hidden = "" if pair.same_rest_visible else ", other ones hidden"
+    hidden = "" if pair.same_links_or_pictures_visible else ", other ones hidden"
     return f"{_describe_links(pair)}, {'the same' if pair.same_words else 'other'} words{hidden}"
 
 

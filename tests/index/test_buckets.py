@@ -113,7 +113,7 @@ class AgainstLists(RuleBasedStateMachine):
         found: dict[tuple[int, int], list[int]] = defaultdict(list)
         places = []
         with self.env.begin(buffers=True) as txn:
-            for scope, key, payloads in self.buckets.items(txn):
+            for scope, key, payloads in self.buckets.chunks(txn):
                 found[scope, key] += payloads.tolist()
                 places.append((scope, key))
         assert places == sorted(places)
@@ -146,7 +146,7 @@ def opened(tmp_path: Path) -> Iterator[tuple[lmdb.Environment, Buckets]]:
 
 def items(env: lmdb.Environment, buckets: Buckets) -> int:
     with env.begin(buffers=True) as txn:
-        return sum(len(payloads) for _, _, payloads in buckets.items(txn))
+        return sum(len(payloads) for _, _, payloads in buckets.chunks(txn))
 
 
 ONE = b"12345678"
@@ -208,7 +208,7 @@ def test_a_full_chunk_may_be_the_last(tmp_path: Path, count: int) -> None:
             buckets.insert_many(txn, 1, np.full(count, 5, dtype=np.uint64), np.arange(count, dtype=np.uint64))
         assert items(env, buckets) == count
         with env.begin(buffers=True) as txn:
-            assert len(list(buckets.items(txn))) == FULL_BUCKETS.index(count) + 1
+            assert len(list(buckets.chunks(txn))) == FULL_BUCKETS.index(count) + 1
             assert sorted(buckets.query(txn, 1, [5]).tolist()) == list(range(count))
 
 

@@ -286,7 +286,7 @@ def test_a_design_that_this_version_does_not_have_is_refused(tmp_path: Path, spe
     write_header(tmp_path, {"format": FORMAT, "spec": spec, "libraries": {}, "kind": "signatures"})
     with pytest.raises((IndexMismatch, IndexUnusable), match="tables"):
         PermutedIndex.open(tmp_path)
-    assert not Environment.open_directories()
+    assert not Environment.list_open_directories()
 
 
 def test_an_index_of_pages_and_one_of_signatures_are_not_mixed(tmp_path: Path) -> None:

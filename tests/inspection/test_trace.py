@@ -302,7 +302,7 @@ def test_of_many_pages_those_with_most_in_common_are_compared(index: Path, monke
     with tempfile.TemporaryDirectory() as folder:
         both = fill(Path(folder) / "index", {**PAGES, **other})
         assert {"http://a.org/story", "http://b.org/"} < set(traced(both, part))
-        monkeypatch.setattr("crawler_dedup.inspection.trace.MAX_SIGNATURES", 1)
+        monkeypatch.setattr("crawler_dedup.inspection.trace.MAX_CANDIDATES", 1)
         assert {one for one in traced(both, part) if "one.org" not in one} == {"http://a.org/story"}
 
 

@@ -109,7 +109,7 @@ def test_a_file_without_its_last_used_page_is_damaged_each_time_it_is_opened(tmp
                 opening(copy)
             assert "Ways out" in str(caught.value)
         assert (copy / "data.mdb").read_bytes() == before
-    assert not Environment.open_directories()
+    assert not Environment.list_open_directories()
 
 
 _WALK = """
@@ -419,4 +419,4 @@ def test_a_deduplicator_opens_anew_what_it_cannot_use_any_more(tmp_path: Path) -
         deduplicator.reopen()
         assert deduplicator.check("http://a/2", article("2").encode()).verdict == "new"
         assert deduplicator.check("http://a/3", article("2", frame="x").encode()).verdict == "duplicate"
-    assert not Environment.open_directories()
+    assert not Environment.list_open_directories()

@@ -37,7 +37,7 @@ class Pages:
         self.own = [self.deduplicator.sign(url, article(url).encode()) for url in URLS]
         self.copies = [self.deduplicator.sign(f"{url}?copy", article(url, frame="x").encode()) for url in URLS]
         self.deduplicator.decide(self.own)
-        opened = self.store.environment.databases(lambda env, txn: [env.open_db(name, txn) for name in DATABASES])
+        opened = self.store.environment.make_databases(lambda env, txn: [env.open_db(name, txn) for name in DATABASES])
         self._databases = dict(zip(DATABASES, opened, strict=True))
         with self.store.environment.read() as txn:
             self.sound = {
@@ -74,7 +74,7 @@ class Pages:
             *(partial(self._claim_and_end, page) for page in self.copies),
             *(partial(self.store.sharing, FILING.probes(page), lambda found: found.tolist()) for page in self.own),
             lambda: self.store.merge([Record(page) for page in self.copies], FILING),
-            lambda: list(self.store.records(10, standing=True)),
+            lambda: list(self.store.records(10, handled_only=True)),
             lambda: len(self.store),
             self.deduplicator.tidy,
             lambda: self.store.forget(lambda record: record.page.url in URLS[:2], FILING),
@@ -259,7 +259,7 @@ def test_a_chunk_with_a_number_that_cannot_be_is_no_error_but_of_the_index(tmp_p
             with contextlib.suppress(IndexDamaged):
                 use()
         with pytest.raises(IndexDamaged, match="is damaged"):
-            list(buckets.items(txn))
+            list(buckets.chunks(txn))
 
 
 @pytest.mark.parametrize("length", [1, 3])

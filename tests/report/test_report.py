@@ -173,7 +173,7 @@ def test_a_crawl_is_counted_as_its_decisions_say(tmp_path: Path) -> None:
     assert (group.size, group.is_kept, group.examples) == (2, True, ["http://b.org/0", "http://a.org/again"])
     assert (found.group_count, found.several_count) == (4, 1)
     (pair,) = found.host_pairs
-    assert (pair.first, pair.second, pair.by_second, pair.by_first) == ("a.org", "b.org", 0, 4)
+    assert (pair.first, pair.second, pair.duplicates_of_first, pair.duplicates_of_second) == ("a.org", "b.org", 0, 4)
     assert (pair.share_of_first, pair.share_of_second) == (0, 1)
     assert (pair.example_of_first, pair.example_of_second) == ("", "http://b.org/0")
 
@@ -228,9 +228,9 @@ def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
         assert dict(found.reasons) == Counter(one.reason for one in noted if one.event == "unchecked")
         by_host = Counter(urlsplit(one.url).netloc for one in noted)
         by_host.update(urlsplit(one.page.url).netloc for one in kept)
-        assert [pages.checked for _, pages in found.hosts] == [number for _, number in by_host.most_common(25)]
-        assert all(pages.checked == by_host[host] for host, pages in found.hosts)
-        assert (found.host_count, found.is_cut) == (40, False)
+        assert [pages.all_pages for _, pages in found.hosts] == [number for _, number in by_host.most_common(25)]
+        assert all(pages.all_pages == by_host[host] for host, pages in found.hosts)
+        assert (found.host_count, found.is_incomplete) == (40, False)
         assert sum((pages for _, pages in found.hosts), found.other_hosts) == found.total
         assert sum(one.duplicates for one in found.periods) == len(duplicates)
         assert sum(one.kept for one in found.periods) == len(kept)
@@ -238,10 +238,10 @@ def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
         assert [group.size for _, group in found.groups] == [number for _, number in swallowed.most_common(20)]
         between = Counter((urlsplit(one.url).netloc, urlsplit(one.kept_url).netloc) for one in duplicates)
         for pair in found.host_pairs:
-            assert pair.by_second == between[pair.first, pair.second]
-            assert pair.by_first == between[pair.second, pair.first]
-            assert pair.share_of_first == pair.by_second / by_host[pair.first]
-            assert (urlsplit(pair.example_of_first).netloc == pair.first) == bool(pair.by_second)
+            assert pair.duplicates_of_first == between[pair.first, pair.second]
+            assert pair.duplicates_of_second == between[pair.second, pair.first]
+            assert pair.share_of_first == pair.duplicates_of_first / by_host[pair.first]
+            assert (urlsplit(pair.example_of_first).netloc == pair.first) == bool(pair.duplicates_of_first)
         assert {number for number, _ in found.runs} == ({run} if run else {f"{RUN:08x}", f"{OTHER_RUN:08x}"})
         assert sum((one.pages for _, one in found.runs), PageCounts()) == found.total
 

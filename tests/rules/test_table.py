@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from crawler_dedup import Config, SignedPage
-from crawler_dedup.rules.pair import Pair, is_compared_by_links, is_list
+from crawler_dedup.rules.pair import Pair, is_list, needs_links
 from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, SiteProfile
 from crawler_dedup.rules.table import NAMES, TABLE, compare, decide, first_match
 from crawler_dedup.signedpage import Kind
@@ -336,7 +336,7 @@ def test_a_list_is_a_place_to_go_on_from(page: SignedPage, expected: bool) -> No
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("inner_link_chars", [0, 500])
 def test_links_are_kept_of_pages_that_they_tell(kind: Kind, inner_link_chars: int) -> None:
-    assert is_compared_by_links(kept(kind=kind, inner_link_chars=inner_link_chars)) is (
+    assert needs_links(kept(kind=kind, inner_link_chars=inner_link_chars)) is (
         kind is not Kind.TEXT or inner_link_chars > 0
     )
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexMismatch, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.buckets import CHUNK, Tally, hash_scope
+from crawler_dedup.index.buckets import CHUNK_BYTES, Tally, hash_scope
 from crawler_dedup.index.catalogue import Catalogue
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.store import Store
@@ -553,8 +553,8 @@ def test_a_hot_key_costs_a_bounded_number_of_reads(opened: Deduplicator, store: 
         assert scheme.name == "simhash"  # exact, whatever it costs
         assert len(filed) >= buckets * (hot + 1)
     else:
-        assert buckets * lookup.bucket_limit <= len(filed) < buckets * (lookup.bucket_limit + CHUNK // 8)
-        assert counting.read <= (2 + 8 * lookup.bucket_limit // CHUNK) * len(lookup.probes(page))
+        assert buckets * lookup.bucket_limit <= len(filed) < buckets * (lookup.bucket_limit + CHUNK_BYTES // 8)
+        assert counting.read <= (2 + 8 * lookup.bucket_limit // CHUNK_BYTES) * len(lookup.probes(page))
     again = check(opened, "http://again/", SAMPLES["tea-house"])
     assert (again.verdict, again.duplicate_of) == (Verdict.DUPLICATE, page.url)
 

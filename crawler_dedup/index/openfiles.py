@@ -39,11 +39,11 @@ _WAIT = 30.0
 """Seconds that another process may have an index for itself."""
 
 
-class Opening:
+class OpenFiles:
     """LMDB's two files in a directory, open and checked.
 
     Attributes:
-        env: LMDB's environment. Call :meth:`require` before it is used.
+        env: LMDB's environment. Call :meth:`require_intact` before it is used.
     """
 
     def __init__(self, directory: Path, map_size: int) -> None:
@@ -106,7 +106,7 @@ class Opening:
             self._lock_file.close()
             raise
         try:
-            self.require()
+            self.require_intact()
             require_pages(self.env, self._directory)
             self.env.reader_check()
         except BaseException:
@@ -117,14 +117,14 @@ class Opening:
     def is_gone(self) -> bool:
         """Whether one of the files is no longer the one in the directory, or LMDB's locks are lost."""
         try:
-            self.require()
+            self.require_intact()
         except IndexGone:
             return True
         except IndexDamaged:
             pass
         return False
 
-    def require(self) -> None:
+    def require_intact(self) -> None:
         """Raise unless both files are still there and as long as they were. A sound file never becomes shorter.
 
         Raises:
@@ -147,16 +147,16 @@ class Opening:
         if data.st_size > seen_data or lock.st_size > seen_lock:
             self._seen = data.st_size, lock.st_size
 
-    def follow_up(self) -> Callable[[lmdb.Transaction], None] | None:
+    def make_extend_job(self) -> Callable[[lmdb.Transaction], None] | None:
         """Return a job that makes the data file as long as LMDB says, after a commit that has not written its last page.
 
         The next opening then need not look for every page, to tell that from a file that was cut off.
         """
-        self.require()
-        return self._fill_up if self._seen[0] < file_length(self.env) else None
+        self.require_intact()
+        return self._extend if self._seen[0] < file_length(self.env) else None
 
-    def _fill_up(self, _: lmdb.Transaction) -> None:
-        """In a write transaction, so that nobody else makes the file longer than this does."""
+    def _extend(self, _: lmdb.Transaction) -> None:
+        """Make the data file as long as LMDB says, in a write transaction: no other process makes it longer meanwhile."""
         length = file_length(self.env)
         if self._seen[0] < length:
             os.truncate(self._data_path, length)
@@ -172,7 +172,7 @@ class Opening:
         self._lock_file.close()
 
     def _lengthen_lock_file(self) -> None:
-        """LMDB writes into the map of its lock file once more when it is closed: that must not lie behind the end."""
+        """Make the lock file as long as it was: LMDB writes into its map once more when it is closed."""
         if self._lock_file.closed or os.fstat(self._lock_file.fileno()).st_size >= self._seen[1]:
             return  # closed: in a child, whose parent sees to it
         with suppress(OSError):

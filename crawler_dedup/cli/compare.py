@@ -1,4 +1,4 @@
-"""``crawler-dedup compare``."""
+"""``crawler-dedup compare``: whether one page would be dropped because another is kept, with what is measured."""
 
 from __future__ import annotations
 
