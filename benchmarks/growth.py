@@ -29,7 +29,7 @@ from rich.table import Table
 import crawler_dedup
 from crawler_dedup import Config
 from crawler_dedup.signing import parsing, titles
-from crawler_dedup.signing.embedded import embedded_content
+from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import load_han_cutter, simplify_han, weigh_tokens
 from crawler_dedup.signing.hidden import hidden_elements, without_hidden
 from crawler_dedup.signing.maintext import find_main_blocks
@@ -191,7 +191,7 @@ def page_steps() -> Mapping[str, Step]:
         "outline and paragraphs": lambda page: find_main_blocks(read_outline(page.tree, 250)),
         "links": lambda page: find_links(page.tree, _URL),
         "title": lambda page: parsing.find_title(page.tree),
-        "other parts": lambda page: embedded_content(page.tree),
+        "other parts": lambda page: find_embedded_content(page.tree),
         "hidden elements": lambda page: hidden_elements(page.tree),
         "without hidden": lambda page: without_hidden(page.tree),
         "asks for a password": lambda page: parsing.asks_for_password(page.tree),

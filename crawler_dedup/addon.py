@@ -12,6 +12,6 @@ class Addon:
     """Installs both middlewares, unless the project's settings name them already."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Add what is missing; an order or ``None`` that the project gives wins."""
+        """Add the middlewares that *settings* lack; an order or ``None`` that the project gives wins."""
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", DedupMiddleware, 40)
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", SettlingMiddleware, 10)

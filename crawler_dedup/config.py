@@ -255,13 +255,13 @@ class Config:
                 ) from None
 
     def __repr__(self) -> str:
-        """Without the user name and password that ``DEDUP_JOURNAL`` may hold."""
+        """Return all settings, without the user name and password that ``DEDUP_JOURNAL`` may hold."""
         values = ", ".join(f"{setting.name}={getattr(self, setting.name)!r}" for setting in fields(self))
         return text_without_credentials(f"{type(self).__name__}({values})")
 
     @property
     def journal_file(self) -> str:
-        """Where the lines of the journal are written: a path for ``%`` and ``time`` and ``name``; ``""``: nowhere."""
+        """Path of the journal, in which ``%(time)s`` and ``%(name)s`` are to be replaced; ``""``: none is written."""
         scheme = _uri_scheme(self.journal)
         if scheme == "file":
             from w3lib.url import file_uri_to_path  # noqa: PLC0415  (slow)
@@ -272,7 +272,7 @@ class Config:
 
     @property
     def journal_uri(self) -> str:
-        """Where the journal is handed over when the crawl ends; ``""``: nowhere."""
+        """URI at which the journal is stored when the crawl ends; ``""``: it stays where it was written."""
         return self.journal if _uri_scheme(self.journal) not in ("", "file") else ""
 
     @classmethod

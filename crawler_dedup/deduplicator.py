@@ -26,9 +26,9 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Advance, ignore_progress
-from crawler_dedup.system.logs import logger_of
+from crawler_dedup.system.logs import logger_without_credentials
 
-logger = logger_of(__name__)
+logger = logger_without_credentials(__name__)
 
 
 class _Matcher(Lookup):
@@ -195,19 +195,22 @@ class Deduplicator:
         return opened.store.offer(batch, self._matcher, opened.claiming if claim else opened.terms)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
-        """The match if *kept* covers *new*, by the rules of the crawl between two pages whose sites are not known."""
+        """Return the match if *kept* covers *new*, by the rules of a crawl that knows the site of neither; else ``None``."""
         return table.compare(Pair(new, kept, self._signer.config, self._signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:
-        """As :meth:`settle` or :meth:`release`, without waiting; it is written a moment later, with what comes then."""
+        """Settle or release the claim of *decision* without waiting; it is written a moment later, with what comes then."""
         return self._end_claim(decision, settled=settled, urgent=False)
 
     def settle(self, decision: Decision) -> bool:
-        """The page was handled: it may stand for others. ``False`` if it is not recorded, or by another claim."""
+        """Record that the page of *decision* was handled, so that it may stand for others.
+
+        Returns ``False`` if the page is not in the index, or by another claim.
+        """
         return self._end_claim(decision, settled=True, urgent=True).result()
 
     def release(self, decision: Decision) -> bool:
-        """The page was not handled: forget it, so that it stands for nothing. ``False`` as for :meth:`settle`."""
+        """Forget the page of *decision*, which was not handled, so that it stands for nothing. Returns as :meth:`settle`."""
         return self._end_claim(decision, settled=False, urgent=True).result()
 
     def _end_claim(self, decision: Decision, *, settled: bool, urgent: bool) -> Future[bool]:
@@ -233,11 +236,11 @@ class Deduplicator:
         return self._opened.store.tidy(self._matcher, self._max_age, advance)
 
     def __len__(self) -> int:
-        """How many pages are kept."""
+        """Return how many pages are kept."""
         return len(self._opened.store)
 
     def __bool__(self) -> bool:
-        """True: an empty index is an index."""
+        """Return ``True``, also for an empty index."""
         return True
 
     def close(self, *, all_stored: bool = True, finished: bool = True) -> None:

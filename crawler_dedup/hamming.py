@@ -61,7 +61,7 @@ class Design:
         )
 
     def keys(self, signature: int) -> list[int]:
-        """The buckets under which *signature* is filed, one a table; the table stands in the high bits."""
+        """Return the buckets under which *signature* is filed, one a table; the table stands in the high bits."""
         keys = []
         for table, pieces in enumerate(self._pieces):
             key = table << _TAG_SHIFT
@@ -71,7 +71,7 @@ class Design:
         return keys
 
     def keys_of_many(self, signatures: Numbers) -> Numbers:
-        """:meth:`keys` of each of *signatures* (n,): uint64, shape (n, tables)."""
+        """Return the :meth:`keys` of each of *signatures* (n,): uint64, shape (n, tables)."""
         keys = np.empty((len(signatures), self.tables), dtype=np.uint64)
         for table, pieces in enumerate(self._pieces):
             keys[:, table] = table << _TAG_SHIFT
@@ -80,11 +80,11 @@ class Design:
         return keys
 
     def table_of(self, key: int) -> int:
-        """The number of the table that has the bucket *key*."""
+        """Return the number of the table that has the bucket *key*."""
         return key >> _TAG_SHIFT
 
     def probes(self, signature: int, max_distance: int) -> list[int]:
-        """The buckets that hold every signature within *max_distance*: 1 to 68, each once.
+        """Return the buckets that hold every signature within *max_distance*: 1 to 68, each once.
 
         Up to distance 3 these are the tables' own; what is equal stands in every table, and one is enough. Beyond that
         (4 tables only) with multi-index hashing: if more than *k* = 4a + b bits have to differ before each of the first
@@ -117,7 +117,7 @@ _NEIGHBOURS = (0, *(1 << bit for bit in range(16)))
 
 
 def near(signature: int, filed: Numbers, max_distance: int) -> list[SignatureMatch]:
-    """Of the *filed* signatures those within *max_distance*, nearest first, each once."""
+    """Return those of the *filed* signatures that are within *max_distance* of *signature*, nearest first, each once."""
     distances = np.bitwise_count(filed ^ np.uint64(signature))
     within = (distances <= max_distance).nonzero()[0]
     if not len(within):
@@ -136,7 +136,7 @@ def mix_bits(numbers: Numbers) -> Numbers:
 
 
 def distance(a: int, b: int) -> int:
-    """Hamming distance of two signatures, in bits."""
+    """Return the Hamming distance of two signatures, in bits."""
     return (a ^ b).bit_count()
 
 

@@ -56,12 +56,12 @@ class DedupMiddleware:
     def request_scheduled(self, request: Request) -> None:
         """Remove what ``meta=response.meta`` has copied: queues on disk may take less than pickle does."""
         request.meta.pop(META_DECISION, None)
-        self._gate.mark(request)
+        self._gate.mark_scheduled(request)
 
     def process_request(self, request: Request) -> None:
         """Remove the decision that ``meta=response.meta`` has copied from the parent page."""
         request.meta.pop(META_DECISION, None)
-        self._gate.take_mark(request)
+        self._gate.take_scheduled_mark(request)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Pass *response*, or raise :class:`~crawler_dedup.NearDuplicate`."""

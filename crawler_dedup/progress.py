@@ -22,13 +22,13 @@ from scrapy.utils.asyncio import create_looping_call
 
 from crawler_dedup.counting.pace import Pace
 from crawler_dedup.middleware import DedupMiddleware
-from crawler_dedup.system.logs import logger_of
+from crawler_dedup.system.logs import logger_without_credentials
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
-logger = logger_of(__name__)
+logger = logger_without_credentials(__name__)
 
 _INTERVAL = 0.25
 _PACE_WINDOW = 60.0
@@ -90,7 +90,7 @@ class ProgressLine:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Raises :class:`NotConfigured` where there is no terminal, or items go to it."""
+        """Connect the signals of the spider. Raises :class:`NotConfigured` where there is no terminal, or items go to it."""
         console = Console(stderr=True)
         if not _is_terminal(sys.stderr) or console.is_dumb_terminal or console.legacy_windows:
             raise NotConfigured

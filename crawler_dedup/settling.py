@@ -44,7 +44,7 @@ class Outcome:
 
     @property
     def well(self) -> bool:
-        """The callback ended well, and at least one of its items came out, or it yielded none."""
+        """Whether the callback ended well, and at least one of its items came out, or it yielded none."""
         return self.callback and (self.scraped > 0 or not (self.dropped or self.failed))
 
 
@@ -82,7 +82,7 @@ class SettlingMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Raises :class:`crawler_dedup.ConfigError` when the downloader middleware is not installed."""
+        """Connect the signals of items. Raises :class:`ConfigError` when the downloader middleware is not installed."""
         middleware = cls(crawler)
         require_companion(crawler.settings, "DOWNLOADER_MIDDLEWARES", "crawler_dedup.middleware.DedupMiddleware")
         crawler.signals.connect(middleware.item_scraped, signal=signals.item_scraped)
@@ -91,14 +91,14 @@ class SettlingMiddleware:
         return middleware
 
     def process_spider_input(self, response: Response) -> None:
-        """A page with a decision enters its callback."""
+        """Begin to follow a page with a decision, whose callback is called next."""
         decision = response.meta.get(META_DECISION)
         filtering = self.crawler.get_downloader_middleware(DedupMiddleware)
         if isinstance(decision, Decision) and response.request is not None and filtering is not None:
             self._handlings[response] = _Handling(filtering.session.claims.hold(response.request, decision))
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Count the items that leave; what ends here has ended well."""
+        """Count the items that a callback yields, and note that it ended well."""
         handling = self._handlings.get(response)
         if handling is not None:
             handling.passes += 1
@@ -119,19 +119,19 @@ class SettlingMiddleware:
             self._callback_ended(response, well=True)
 
     def process_spider_exception(self, response: Response, exception: Exception) -> None:  # noqa: ARG002
-        """Being outermost, this sees what nobody else has handled."""
+        """Note that a callback has failed: this middleware is the outermost, and no other has handled *exception*."""
         self._callback_ended(response, well=False)
 
     def item_scraped(self, response: Response | None) -> None:
-        """An item came out of the pipelines."""
+        """Count an item that came out of the pipelines."""
         self._item_ended(response, "scraped")
 
     def item_dropped(self, response: Response | None) -> None:
-        """A pipeline dropped an item."""
+        """Count an item that a pipeline dropped."""
         self._item_ended(response, "dropped")
 
     def item_error(self, response: Response | None) -> None:
-        """A pipeline raised an error at an item."""
+        """Count an item at which a pipeline raised an error."""
         self._item_ended(response, "failed")
 
     def _item_ended(self, response: Response | None, how: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from crawler_dedup.urls import name_without_credentials, without_credentials
+from crawler_dedup.urls import identifier_without_credentials, without_credentials
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -25,7 +25,7 @@ class Signature(NamedTuple):
     value: bytes = b""
 
 
-class Kind(IntEnum):
+class PageKind(IntEnum):
     """What a signature is made of, and so what a page is compared by."""
 
     TEXT = 0
@@ -94,7 +94,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     title: str = ""
     digest: bytes = b""
     size: Count = 0
-    kind: Kind = Kind.TEXT
+    kind: PageKind = PageKind.TEXT
     chars: Count = 0
     signature: int = 0
     value: bytes = b""
@@ -114,7 +114,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def shown(self) -> Shown:
-        """What the page shows: of most all by which it is compared."""
+        """What the page shows of what it is compared by; most pages show all of it."""
         if self.partly_hidden is not None:
             return self.partly_hidden
         return Shown(self.features, self.sketch, self.feature_digest, self.numbers)
@@ -134,10 +134,10 @@ def identify_page(url: str, *, key: str | None, scope: str, alias: str, size: in
     """
     url = _storable(without_credentials(url))
     return SignedPage(
-        key=_storable(name_without_credentials(key)) if key else url,
+        key=_storable(identifier_without_credentials(key)) if key else url,
         url=url,
-        scope=_storable(name_without_credentials(scope)),
-        alias=_storable(name_without_credentials(alias)) if alias else "",
+        scope=_storable(identifier_without_credentials(scope)),
+        alias=_storable(identifier_without_credentials(alias)) if alias else "",
         size=size,
     )
 

@@ -2,7 +2,7 @@
 
 Every address goes through :func:`without_credentials` on its way to index, journal, log, statistics, report and terminal;
 text in which addresses may stand through :func:`text_without_credentials`; what a user calls a page or a scope through
-:func:`name_without_credentials`.
+:func:`identifier_without_credentials`.
 
 Where an address begins, and where its user name and password end:
 
@@ -114,21 +114,22 @@ def text_without_credentials(text: str) -> str:
     return _LINE.sub(_line_without_credentials, text) if _HAS_AT.search(text) else text
 
 
-def name_without_credentials(name: str) -> str:
-    """Return *name* (of a page or a scope, which may be an address, or ``user:password@host``) without credentials.
+def identifier_without_credentials(identifier: str) -> str:
+    """Return the key of a page or the name of a scope without user names and passwords.
 
-    Where it had some, a digest of all of it is added: two names that differ stay different.
+    It may be an address, or ``user:password@host``. Where it had some, a digest of all of it is added: two that differ stay
+    different.
     """
-    before, shown = "", name
+    before, shown = "", identifier
     while shown != before:  # what is left may hold credentials again
         before, shown = shown, _WITHOUT_SCHEME.sub(r"\1", without_credentials(shown))
-    if shown == name:
-        return name
-    return f"{shown} {blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+    if shown == identifier:
+        return identifier
+    return f"{shown} {blake2b(identifier.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
 def host_of(url: str) -> str:
-    """The host of an address, ``""`` if it has none."""
+    """Return the host of an address, ``""`` if it has none."""
     try:
         return urlsplit(without_credentials(url)).netloc.lower().rpartition("@")[2].removeprefix("www.")
     except ValueError:
@@ -136,7 +137,7 @@ def host_of(url: str) -> str:
 
 
 def is_of_host(url: str, host: str) -> bool:
-    """Whether *host* is that of *url*, with or without its port and ``www.``."""
+    """Tell whether *host* is that of *url*, with or without its port and ``www.``."""
     try:
         parts = urlsplit(without_credentials(url))
         names = parts.netloc.lower(), parts.hostname or ""

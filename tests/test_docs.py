@@ -111,7 +111,11 @@ def test_every_logger_is_documented() -> None:
     named = set()
     for name, tree in TREES.items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "logger_of":
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id == "logger_without_credentials"
+            ):
                 named |= set(literals(node.args[0])) or {f"crawler_dedup.{name.replace('/', '.')}"}
     section = read("docs/stats.md").split("## Log lines")[1]
     assert named == set(re.findall(r"`(crawler_dedup\.[a-z_.]+)`", section))

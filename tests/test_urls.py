@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from crawler_dedup.urls import (
     host_of,
+    identifier_without_credentials,
     is_of_host,
-    name_without_credentials,
     text_without_credentials,
     without_credentials,
 )
@@ -152,7 +152,7 @@ def test_a_secret_is_removed_wherever_it_stands() -> None:
         for break_ in "\t\n\r":
             at = data.draw(st.integers(0, len(url)))
             assert secret not in without_credentials(url[:at] + break_ + url[at:]).translate(dict.fromkeys(range(32)))
-        assert secret not in name_without_credentials(url)
+        assert secret not in identifier_without_credentials(url)
         text = f'"{url}" cannot be fetched'.replace("\n", " ")
         assert secret not in text_without_credentials(text)
 
@@ -186,7 +186,7 @@ PIECES = st.lists(
     ),
     max_size=14,
 ).map("".join)
-REMOVERS = [without_credentials, text_without_credentials, name_without_credentials]
+REMOVERS = [without_credentials, text_without_credentials, identifier_without_credentials]
 
 
 @pytest.mark.parametrize("remove", REMOVERS)
@@ -215,7 +215,7 @@ def test_an_address_without_credentials_stays_as_it_is(scheme: str, host: str, p
     query = "&".join(f"{number}={value}" for number, value in enumerate(values))
     url = f"{scheme}://{host}/{path}?{query}"
     assert without_credentials(url) == url
-    assert name_without_credentials(url) == url
+    assert identifier_without_credentials(url) == url
     assert (
         without_credentials(f"https://h/?next={quote(url, safe='')}&a=@")
         == f"https://h/?next={quote(url, safe='')}&a=@"
@@ -246,20 +246,20 @@ def test_a_host_has_no_user_name(url: str, host: str) -> None:
 
 def test_names_with_different_credentials_stay_different() -> None:
     names = ["http://alice:secret@h/", "http://bob:secret@h/", "alice:secret@h", "bob:secret@h", "http://h/"]
-    shown = [name_without_credentials(name) for name in names]
+    shown = [identifier_without_credentials(name) for name in names]
     assert len({*shown}) == len(names)
     assert not any("secret" in name or "alice" in name for name in shown)
 
 
 @pytest.mark.parametrize("name", [*INNOCENT[:25], "article 7", "global", "spider site", "me@x.org"])
 def test_names_without_credentials_stay_as_they_are(name: str) -> None:
-    assert name_without_credentials(name) == name
+    assert identifier_without_credentials(name) == name
 
 
 @given(st.text(alphabet="u:p@/h(' %40", max_size=30))
 def test_a_name_is_changed_once(name: str) -> None:
-    shown = name_without_credentials(name)
-    assert name_without_credentials(shown) == shown
+    shown = identifier_without_credentials(name)
+    assert identifier_without_credentials(shown) == shown
 
 
 # Texts

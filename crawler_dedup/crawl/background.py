@@ -62,10 +62,10 @@ class SigningThread:
     """Calls functions in one thread, in order. One that takes too long is left behind with its thread."""
 
     def __init__(self) -> None:
-        self.begin_anew()
+        self.reset()
 
-    def begin_anew(self) -> None:
-        """Forget all threads: in a forked child no thread of its parent runs."""
+    def reset(self) -> None:
+        """Forget all threads. Called in a forked child, in which no thread of its parent runs."""
         self._worker: _Worker | None = None
         self._left_behind: set[_Worker] = set()
         self._lock = threading.Lock()
@@ -119,10 +119,10 @@ signing_thread = SigningThread()
 """The signing thread of this process: its crawls share it, and :func:`crawler_dedup.main_text` knows no crawl."""
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=signing_thread.begin_anew)
+    os.register_at_fork(after_in_child=signing_thread.reset)
 
 
-async def run_apart(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+async def run_in_own_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """Call *function* in a thread of its own, for which the end of the process does not wait, and await its result."""
     future: Future[_T] = Future()
     jobs = _Worker().jobs

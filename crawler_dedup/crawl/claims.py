@@ -59,8 +59,8 @@ class Claim:
         self._is_released = False
 
     @property
-    def is_held(self) -> bool:
-        """Whether the page claimed a place in this crawl."""
+    def was_granted(self) -> bool:
+        """Whether the index gave the page a claim in this crawl; stays true once the claim has ended."""
         return bool(self._decision.claim)
 
     def end(self, *, settled: bool) -> bool:
@@ -68,7 +68,7 @@ class Claim:
 
         A page that did not claim a place (a duplicate that passes because it is marked) has none to give up.
         """
-        if not self._is_open or not self.is_held:
+        if not self._is_open or not self.was_granted:
             return False
         self._is_open, self._is_released = False, not settled
         return self._claims.end(self._decision, settled=settled)
@@ -109,7 +109,7 @@ def release(response: Response) -> bool:
 def release_claimed(response: Response | None) -> bool:
     """As :func:`release`, but only of a page that this crawl has claimed, not of one that an earlier run has kept."""
     claim = None if response is None else _claim_of(response)
-    return claim is not None and claim.is_held and claim.release()
+    return claim is not None and claim.was_granted and claim.release()
 
 
 def _claim_of(response: Response) -> Claim | None:
@@ -167,9 +167,12 @@ class Claims:
         return claim
 
     def end(self, decision: Decision, *, settled: bool) -> bool:
-        """The page of *decision* was handled, or was not. Pages that wait for that ask the index again.
+        """End the claim of *decision* in the index. Pages that wait for that ask the index again.
 
         Returns whether the index takes it. It is written a moment later.
+
+        Args:
+            settled: whether the page was handled.
         """
         try:
             self._write_end(decision, settled=settled, again=True)
@@ -181,7 +184,7 @@ class Claims:
         ended = self._awaited.pop(place, None)
         if ended is not None:
             ended.set()
-        self._monitor.claim_ended(decision, settled=settled)
+        self._monitor.report_claim_end(decision, settled=settled)
         return True
 
     def _write_end(self, decision: Decision, *, settled: bool, again: bool) -> None:

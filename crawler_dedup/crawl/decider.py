@@ -27,7 +27,7 @@ _DROPPED_TOO_OFTEN = "asked for again and again"
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedResponse:
     """A response that was checked.
 
     Attributes:
@@ -51,11 +51,11 @@ class Decider:
         self._config = config
         self._watchdog = Watchdog(config.max_duplicates)
 
-    async def check(self, request: Request, response: Response) -> Checked | None:
+    async def check(self, request: Request, response: Response) -> CheckedResponse | None:
         """Decide what becomes of *response*; ``None`` if it is not checked. Never raises because of the page."""
         action, page = str(self._config.action), None
         try:
-            self._gate.take_mark(request)  # again, for a middleware that answered before ours saw the request
+            self._gate.take_scheduled_mark(request)  # again, for a middleware that answered before ours saw the request
             reason = self._gate.skip_reason(request, response)
             if reason:
                 self._monitor.count(f"skipped/{reason}")
@@ -72,8 +72,8 @@ class Decider:
         drops = action == "drop" and self._is_unwanted(decision, response)
         if drops and self._watchdog.dropped_too_often(decision):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
-        self._monitor.decided(decision, page, drops=drops)
-        return Checked(response, decision, drops)
+        self._monitor.report_decision(decision, page, drops=drops)
+        return CheckedResponse(response, decision, drops)
 
     async def _sign(self, response: Response, identity: Identity) -> SignedPage:
         deduplicator = self._session.deduplicator
@@ -96,7 +96,7 @@ class Decider:
         return page
 
     async def _ask_index(self, page: SignedPage) -> Decision:
-        with self._monitor.asking():
+        with self._monitor.count_waiting():
             answer = await self._session.claims.decide(page)
         self._session.note_answer()
         return replace(answer.decision, reason=answer.reason) if answer.reason else answer.decision
@@ -129,7 +129,7 @@ class Decider:
         else:
             watched = decision
         if usage.warning is not None:
-            self._monitor.overused(decision, usage.warning)
+            self._monitor.report_overused_page(decision, usage.warning)
         return watched
 
     def _is_unwanted(self, decision: Decision, response: Response) -> bool:

@@ -145,7 +145,7 @@ class FeedWatch:
                     self._unwritten.setdefault(slot, mark)
 
     def slot_closed(self, slot: FeedSlot) -> None:
-        """A slot is stored, or could not be."""
+        """Note whether a slot that was closed is stored."""
         if not slot.itemcount:
             return
         file = slot.file.file if isinstance(slot.file, PostProcessingManager) else slot.file
@@ -159,8 +159,9 @@ class FeedWatch:
                 self._fail(slot, _text(error), mark)
         self._note()
 
-    def flush(self) -> None:
-        """Write what stands in buffers: Scrapy does when one is full, which with small items takes longer than any grace.
+    def flush_feeds(self) -> None:
+        """Flush the files of all feeds: Scrapy writes a buffer when it is full, which with small items takes longer than any
+        grace.
 
         Where that fails, the buffer keeps what it has, and the next flush may write it.
         """
@@ -181,7 +182,7 @@ class FeedWatch:
         self._note_stored(self._lost.moment if self._lost else None)
         if self._lost:
             pages = self._monitor.settled - self._lost.settled + self._released
-            self._monitor.not_stored(list(self._failures.values()), pages)
+            self._monitor.report_unstored_pages(list(self._failures.values()), pages)
 
     def _note(self) -> None:
         if not self._is_watching:

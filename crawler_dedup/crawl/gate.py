@@ -53,18 +53,18 @@ class Gate:
         self._scope = configured_scope(config, crawler)
         self._scheduled: WeakSet[Request] = WeakSet()
 
-    def mark(self, request: Request) -> None:
+    def mark_scheduled(self, request: Request) -> None:
         """Note in its ``meta`` that *request* was scheduled."""
         request.meta[_META_SCHEDULED] = self._key(request)
 
-    def take_mark(self, request: Request) -> None:
+    def take_scheduled_mark(self, request: Request) -> None:
         """Remember whether *request* was scheduled, and clean its ``meta``."""
         mark = request.meta.pop(_META_SCHEDULED, None)
         if mark is not None and mark == self._key(request):
             self._scheduled.add(request)
 
     def skip_reason(self, request: Request, response: Response) -> str:  # noqa: PLR0911  (one return a reason)
-        """Say why *response* is not checked; ``""`` if it is. :meth:`take_mark` has been called for *request*."""
+        """Return why *response* is not checked; ``""`` if it is. Call :meth:`take_scheduled_mark` before."""
         if request.meta.get("dedup_skip"):
             return "asked"
         if request.callback is NO_CALLBACK:
@@ -82,7 +82,7 @@ class Gate:
         return ""
 
     def identity_of(self, request: Request, response: Response) -> Identity:
-        """Say as what a page is checked: as its request asks, or as the settings say."""
+        """Return key and scope of a page: as its request asks, or as the settings say."""
         scope = request.meta.get("dedup_scope")
         scope = str(scope) if scope is not None else self._scope(request, response)
         key = request.meta.get("dedup_key")

@@ -19,13 +19,13 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from crawler_dedup.crawl.filenames import safe_name
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.journal.writer import numbered
-from crawler_dedup.system.logs import logger_of
+from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.urls import without_credentials
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-logger = logger_of(__name__)
+logger = logger_without_credentials(__name__)
 
 TIMEOUT = 300.0
 """Seconds for all files of a journal."""

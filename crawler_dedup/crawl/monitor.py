@@ -27,13 +27,13 @@ from crawler_dedup.index.engine import DATA_FILE
 from crawler_dedup.journal.entry import Event, entry_of
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.system.logs import logger_of
+from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.urls import host_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-logger = logger_of("crawler_dedup.middleware")
+logger = logger_without_credentials("crawler_dedup.middleware")
 
 _THROTTLE_SECONDS = 60.0
 _MAX_KINDS = 1000
@@ -84,7 +84,7 @@ class Monitor:
         self.settled = 0
 
     def open(self, directory: Path, deduplicator: Deduplicator) -> None:
-        """Say what is at work. From here on decisions go into the journal, if there is to be one."""
+        """Log which index and scheme are used, and open the journal, if there is to be one."""
         self._directory, self._deduplicator = directory, deduplicator
         self.log(
             logging.INFO,
@@ -104,7 +104,7 @@ class Monitor:
             self._journal = JournalWriter(self._journal_path, self._config.journal_bytes)
 
     async def close_journal(self) -> None:
-        """Write what waits, which takes a few seconds at most; then hand it over, if it is to go elsewhere."""
+        """Write the lines that wait, which takes a few seconds at most; then store the journal at its URI, if it has one."""
         if self._journal is None:
             return
         await asyncio.to_thread(self._journal.close)
@@ -119,7 +119,7 @@ class Monitor:
         if self._journal is not None:
             self._journal.write(entry_of(event, decision, page, run=self._run, spider=self._spider))
 
-    def decided(self, decision: Decision, page: SignedPage | None, *, drops: bool) -> None:
+    def report_decision(self, decision: Decision, page: SignedPage | None, *, drops: bool) -> None:
         """Report a decision. *drops*: whether the page is dropped because of it."""
         if decision.verdict in _EVENTS:
             self._record(_EVENTS[decision.verdict][drops], decision, page)
@@ -146,7 +146,7 @@ class Monitor:
         self.count("links_dropped", page.link_count)
         self.log(logging.DEBUG, "Dropped %s", decision)
 
-    def claim_ended(self, decision: Decision, *, settled: bool) -> None:
+    def report_claim_end(self, decision: Decision, *, settled: bool) -> None:
         """Report that the page of *decision*, which had passed, stands for others, or is forgotten."""
         if settled:
             self.settled += 1
@@ -155,7 +155,7 @@ class Monitor:
         if decision.claim:
             self.count(f"handled/{'settled' if settled else 'released'}")
 
-    def overused(self, decision: Decision, page: OverusedPage) -> None:
+    def report_overused_page(self, decision: Decision, page: OverusedPage) -> None:
         """Report that the page of which *decision* is a duplicate stands for suspiciously many."""
         self._record("watchdog", decision, None)
         self.count("watchdog")
@@ -168,8 +168,8 @@ class Monitor:
             ", ".join(page.examples),
         )
 
-    def not_stored(self, failures: Sequence[str], pages: int) -> None:
-        """Of feeds that failed (each with its reason) so many *pages* may be missing."""
+    def report_unstored_pages(self, failures: Sequence[str], pages: int) -> None:
+        """Report that some feeds failed (each with its reason), in which so many *pages* may be missing."""
         self.count("not_stored", pages)
         self.log(
             logging.ERROR,
@@ -196,15 +196,15 @@ class Monitor:
             self.log(level, message, *args, exc_info=exc_info)
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
-        """A page asks the index meanwhile."""
+    def count_waiting(self) -> Iterator[None]:
+        """Count a page as waiting while it asks the index."""
         self.waiting += 1
         try:
             yield
         finally:
             self.waiting -= 1
 
-    def sum_up(self) -> None:
+    def log_summary(self) -> None:
         """Log the counts, and bring the statistics by host up to date."""
         if self._deduplicator is None:  # the crawl did not begin
             return

@@ -15,7 +15,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.project import data_path
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.background import run_apart, signing_thread
+from crawler_dedup.crawl.background import run_in_own_thread, signing_thread
 from crawler_dedup.crawl.claims import Claims, release_claimed
 from crawler_dedup.crawl.feeds import FeedWatch
 from crawler_dedup.crawl.monitor import Monitor
@@ -58,8 +58,8 @@ class Session:
             self.deduplicator, self.monitor, limit, patience=config.claim_timeout, timeout=config.timeout
         )
         self._feeds = FeedWatch(crawler, self.monitor, self.deduplicator.note_stored, release_claimed)
-        self._summary = create_looping_call(self.monitor.sum_up)
-        self._flushing = create_looping_call(self._feeds.flush)
+        self._summary = create_looping_call(self.monitor.log_summary)
+        self._flushing = create_looping_call(self._feeds.flush_feeds)
         self._tasks: set[asyncio.Future[None]] = set()
         self._tidied = 0
         self.is_loaded = False
@@ -92,7 +92,7 @@ class Session:
         for call in (self._summary, self._flushing):
             if call.running:
                 call.stop()
-        self.monitor.sum_up()
+        self.monitor.log_summary()
         self._is_closing = True
         # What a job on disk has not come to, it will when it is resumed.
         self._has_finished = reason == "finished" or bool(self._crawler.settings["JOBDIR"])
@@ -129,7 +129,7 @@ class Session:
             try:
                 await signing_thread.run(self.deduplicator.load)
             except ThreadsBusy:  # with pages of an earlier crawl in this process
-                await run_apart(self.deduplicator.load)
+                await run_in_own_thread(self.deduplicator.load)
         except Exception as error:
             self.monitor.log(logging.ERROR, "A dictionary cannot be loaded; Chinese pages pass unchecked: %s", error)
         else:
@@ -137,7 +137,7 @@ class Session:
 
     async def _tidy(self) -> None:
         try:
-            forgotten = await run_apart(self.deduplicator.tidy, self._pause_tidying)
+            forgotten = await run_in_own_thread(self.deduplicator.tidy, self._pause_tidying)
         except DedupError as error:
             level = logging.DEBUG if self._is_closing else logging.WARNING
             self.monitor.log(level, "The index could not be tidied up: %s", error)
@@ -175,7 +175,7 @@ class Session:
 
     async def _reopen(self) -> None:
         try:
-            await run_apart(self.deduplicator.reopen)
+            await run_in_own_thread(self.deduplicator.reopen)
         except DedupError as error:
             self.monitor.log(logging.DEBUG, "The index cannot be opened anew: %s", error)
             await asyncio.sleep(_REOPEN_INTERVAL)

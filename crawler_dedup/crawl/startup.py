@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def config_of(crawler: Crawler) -> Config:
-    """The crawl's configuration, for both middlewares.
+    """Read the configuration of a crawl, for both middlewares.
 
     Raises:
         NotConfigured: the filter is off, or this is no crawl (``scrapy shell``, ``fetch``, ``view``, ``parse``,

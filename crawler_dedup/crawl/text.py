@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 from lxml.html import HtmlElement
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.background import run_apart, signing_thread
+from crawler_dedup.crawl.background import run_in_own_thread, signing_thread
 from crawler_dedup.errors import ThreadsBusy
-from crawler_dedup.signing.maintext import extract, extract_all
+from crawler_dedup.signing.maintext import extract_all_text, extract_with_trafilatura
 from crawler_dedup.signing.parsing import (
     BeyondLimits,
     check_attributes,
@@ -33,13 +33,12 @@ def remember(response: Any, text: str) -> None:
 
 
 async def main_text(response: Any) -> str:
-    """The main text of a ``scrapy.http.HtmlResponse``, for callbacks: ``text = await main_text(response)``.
+    """Extract the main text of a ``scrapy.http.HtmlResponse``, in callbacks: ``text = await main_text(response)``.
 
     Made beside the event loop, and once a response; at once where the filter has made it already
-    (``DEDUP_EXTRACTOR = "trafilatura"``). A page
-    beyond the default limits of :class:`~crawler_dedup.Config`, its time among them, gives its whole visible text
-    instead, which takes less; one that cannot be parsed in reasonable time (elements with tens of thousands of
-    attributes) gives an empty text.
+    (``DEDUP_EXTRACTOR = "trafilatura"``). A page beyond the default limits of :class:`~crawler_dedup.Config`, its time
+    among them, gives its whole visible text instead, which takes less; one that cannot be parsed in reasonable time
+    (elements with tens of thousands of attributes) gives an empty text.
     """
     if response not in _extracted:
         try:
@@ -47,7 +46,7 @@ async def main_text(response: Any) -> str:
         except (asyncio.TimeoutError, ThreadsBusy):
             text = None
         if text is None:
-            text = await run_apart(_visible_text, response)
+            text = await run_in_own_thread(_visible_text, response)
         remember(response, text)
     return _extracted[response]
 
@@ -62,19 +61,19 @@ def _text_of(response: Any) -> str | None:
         check_depth(tree, _limits)
     except BeyondLimits:
         return None
-    return extract(tree)
+    return extract_with_trafilatura(tree)
 
 
 def _visible_text(response: Any) -> str:
     # From a tree of its own: another thread may still read the response's.
     try:
-        return extract_all(parse(response.body, response.encoding))
+        return extract_all_text(parse(response.body, response.encoding))
     except BeyondLimits:
         return ""
 
 
 def tree_of(response: Any, config: Config) -> HtmlElement | None:
-    """The tree of a ``scrapy.http.HtmlResponse``, which stays with it for the spider.
+    """Parse a ``scrapy.http.HtmlResponse``; the tree stays with it for the spider.
 
     ``None`` where the response should not be parsed, or says that it is written in what is no charset: asking it for
     its text would take long, or raise an error.

@@ -28,7 +28,7 @@ from crawler_dedup.evaluation.labelled import LabelledSet
 from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.trial import Query, open_trial
-from crawler_dedup.signedpage import Kind, Signature
+from crawler_dedup.signedpage import PageKind, Signature
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 from crawler_dedup.signing.text import Text
 from crawler_dedup.system.callbacks import Advance, Start
@@ -257,7 +257,7 @@ def _count_labelled(
 
 
 def _replace_signature(document: SignedDocument, timed: _TimedSignature | None) -> SignedDocument:
-    if document.page.unsigned or document.page.kind is not Kind.TEXT or timed is None:
+    if document.page.unsigned or document.page.kind is not PageKind.TEXT or timed is None:
         return document
     number, value = timed.signature
     return replace(document, page=msgspec.structs.replace(document.page, signature=number, value=value))

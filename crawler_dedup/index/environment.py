@@ -35,9 +35,9 @@ from crawler_dedup.index.engine import (
 from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
 from crawler_dedup.index.locks import ProcessLock
 from crawler_dedup.index.openfiles import OpenFiles, open_alone
-from crawler_dedup.system.logs import logger_of
+from crawler_dedup.system.logs import logger_without_credentials
 
-logger = logger_of(__name__)
+logger = logger_without_credentials(__name__)
 
 _T = TypeVar("_T")
 

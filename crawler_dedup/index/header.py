@@ -9,9 +9,9 @@ import msgspec
 
 from crawler_dedup.errors import IndexMismatch
 from crawler_dedup.index.decoding import decode_struct
-from crawler_dedup.system.logs import logger_of
+from crawler_dedup.system.logs import logger_without_credentials
 
-logger = logger_of(__name__)
+logger = logger_without_credentials(__name__)
 
 FORMAT = 5
 """Version of the layout of the databases."""

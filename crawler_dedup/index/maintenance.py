@@ -22,7 +22,7 @@ from crawler_dedup.index.permuted import PermutedIndex, tables_of
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.system.callbacks import Advance
-from crawler_dedup.urls import name_without_credentials, without_credentials
+from crawler_dedup.urls import identifier_without_credentials, without_credentials
 
 FilingOf = Callable[[Mapping[str, str]], Filing]
 """Gives what files pages in an index, from the spec in its header."""
@@ -187,8 +187,8 @@ def _clean(record: Record) -> Record:
     page = record.page
     # The key of a page that was given none is its address.
     is_address = without_credentials(page.key) == page.url
-    key = page.url if is_address else name_without_credentials(page.key)
-    scope = name_without_credentials(page.scope)
+    key = page.url if is_address else identifier_without_credentials(page.key)
+    scope = identifier_without_credentials(page.scope)
     if (key, scope) == (page.key, page.scope):
         return record
     return msgspec.structs.replace(record, page=msgspec.structs.replace(page, key=key, scope=scope))

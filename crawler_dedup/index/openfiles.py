@@ -30,10 +30,10 @@ from crawler_dedup.index.engine import (
     unusable_error,
 )
 from crawler_dedup.index.locks import SharedLock, refuse_network
-from crawler_dedup.system.access import inherit_access, make_directory
-from crawler_dedup.system.logs import logger_of
+from crawler_dedup.system.access import inherit_access, make_private_directory
+from crawler_dedup.system.logs import logger_without_credentials
 
-logger = logger_of(__name__)
+logger = logger_without_credentials(__name__)
 
 _WAIT = 30.0
 """Seconds that another process may have an index for itself."""
@@ -54,7 +54,7 @@ class OpenFiles:
         self._damage = ""
         try:
             refuse_network(directory)
-            make_directory(directory)
+            make_private_directory(directory)
             self._lock = SharedLock(directory, DATA_FILE)
         except OSError as error:
             raise _not_opened(directory, error) from error

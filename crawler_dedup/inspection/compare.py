@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import TABLE
-from crawler_dedup.signedpage import Kind, SignedPage
+from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.signer import Signer
@@ -66,7 +66,7 @@ def inspect_page(
     if text is None:
         return InspectedPage(page, "", (), Counter())
     boilerplate = _boilerplate(parsing.parse(body, encoding), text, signer.config.max_depth)
-    compared = text if page.kind is Kind.TEXT and not page.unsigned else "\n".join([text, *boilerplate])
+    compared = text if page.kind is PageKind.TEXT and not page.unsigned else "\n".join([text, *boilerplate])
     return InspectedPage(page, text, boilerplate, Counter(signer.text_of(compared).tokens))
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.urls import name_without_credentials, text_without_credentials, without_credentials
+from crawler_dedup.urls import identifier_without_credentials, text_without_credentials, without_credentials
 
 VERSION = 1
 """Schema of the entries. It rises when a field changes its meaning."""
@@ -23,7 +23,7 @@ DUPLICATES: tuple[Event, ...] = ("drop", "mark")
 _CLEAN: dict[str, Callable[[str], str]] = {
     "url": without_credentials,
     "kept_url": without_credentials,
-    "scope": name_without_credentials,
+    "scope": identifier_without_credentials,
     "reason": text_without_credentials,
 }
 

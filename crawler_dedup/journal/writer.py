@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.system.access import make_folders, opener
-from crawler_dedup.system.logs import logger_of
+from crawler_dedup.system.access import make_inheriting_directories, opener
+from crawler_dedup.system.logs import logger_without_credentials
 
-logger = logger_of(__name__)
+logger = logger_without_credentials(__name__)
 
 FLUSH_SECONDS = 0.5
 """A kill loses no more than what came in so long a time."""
@@ -62,7 +62,7 @@ class JournalWriter:
         self._encode = msgspec.json.Encoder().encode
         self._wake = threading.Event()
         with suppress(OSError):  # told with the first line. Not made anew: where a disk was unmounted, nothing belongs
-            make_folders(path.parent)
+            make_inheriting_directories(path.parent)
             os.close(opener(str(path), os.O_WRONLY | os.O_CREAT))  # a crawl without drops has a journal too
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="crawler-dedup journal", daemon=True)

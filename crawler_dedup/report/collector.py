@@ -25,7 +25,7 @@ from crawler_dedup.report.data import (
 )
 from crawler_dedup.report.signatures import SignatureSample
 from crawler_dedup.report.timeline import Timeline
-from crawler_dedup.signedpage import Kind
+from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import host_of
@@ -172,7 +172,7 @@ class _Collector:
     def add_records(self, records: list[Record]) -> None:
         """Count records of the index."""
         if self._signatures is not None:
-            self._signatures.add([record.page for record in records if record.page.kind is Kind.TEXT])
+            self._signatures.add([record.page for record in records if record.page.kind is PageKind.TEXT])
         for record in records:
             page = record.page
             if group := self._largest.get((page.scope, page.url)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from crawler_dedup.config import Config
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
-from crawler_dedup.signedpage import Kind, SignedPage
+from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import sketch, titles
 from crawler_dedup.signing.links import unpack_links
 from crawler_dedup.signing.schemes import Agreement, Scheme
@@ -50,7 +50,7 @@ class Pair:
 
         Pages of another kind than TEXT are signed by a hash, which is the same or not.
         """
-        if self.new.kind is Kind.TEXT and self.kept.kind is Kind.TEXT:
+        if self.new.kind is PageKind.TEXT and self.kept.kind is PageKind.TEXT:
             return self.scheme.compare(self.new.signed, self.kept.signed)
         return Agreement(distance=0) if self.new.signature == self.kept.signature else None
 
@@ -229,9 +229,9 @@ def is_list(page: SignedPage) -> bool:
     main text is a box at its side).
     """
     inside, outside = 2 * page.inner_link_chars >= page.chars, page.link_chars >= 2 * page.chars
-    return page.kind is Kind.LIST or (page.chars > 0 and (inside or outside))
+    return page.kind is PageKind.LIST or (page.chars > 0 and (inside or outside))
 
 
 def needs_links(page: SignedPage) -> bool:
     """Say whether a rule ever looks at the links of a page, so that the index must keep them."""
-    return page.kind is not Kind.TEXT or is_list(page)
+    return page.kind is not PageKind.TEXT or is_list(page)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from crawler_dedup.decision import Match
 from crawler_dedup.rules.pair import Pair, is_list
-from crawler_dedup.signedpage import Kind, SignedPage
+from crawler_dedup.signedpage import PageKind, SignedPage
 
 _CONTENT_LINKS = 2  # one may be the way back
 
@@ -43,7 +43,7 @@ def _same_bytes(pair: Pair) -> bool | None:
 
 
 def _same_list(pair: Pair) -> bool | None:
-    if pair.new.kind is not Kind.LIST:
+    if pair.new.kind is not PageKind.LIST:
         return None
     # A list is known by where it leads, but navigation leads everywhere from the whole site.
     known_by_links = pair.new_site.is_known and len(pair.new_content_links) >= _CONTENT_LINKS
@@ -52,7 +52,7 @@ def _same_list(pair: Pair) -> bool | None:
 
 
 def _same_short_page(pair: Pair) -> bool | None:
-    if pair.new.kind is not Kind.SHORT:
+    if pair.new.kind is not PageKind.SHORT:
         return None
     # The signature is made of title, words and pictures.
     visible = pair.same_words_visible and pair.same_links_or_pictures_visible

@@ -10,7 +10,7 @@ _WITH_ADDRESS = ("iframe", "img", "video")
 _WITH_TEXT = ("aside", "button", "dialog", "textarea")  # which the outline leaves out
 
 
-def embedded_content(tree: HtmlElement, hidden: Collection[HtmlElement] = ()) -> list[str]:
+def find_embedded_content(tree: HtmlElement, hidden: Collection[HtmlElement] = ()) -> list[str]:
     """Return the addresses of pictures, frames and videos, and the texts of buttons, asides, text fields and JSON data.
 
     They are in the order of the page, without what stands in *hidden* elements. The tree is read in one pass: XPath takes

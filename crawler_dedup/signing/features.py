@@ -99,7 +99,7 @@ class Features:
 
 @cache
 def stop_words() -> frozenset[str]:
-    """The stop words of all languages in one list: no language has to be guessed."""
+    """Return the stop words of all languages in one set: no language has to be guessed."""
     import stopwordsiso  # noqa: PLC0415  (slow)
 
     words = "\n".join(stopwordsiso.stopwords(list(stopwordsiso.langs())))
@@ -129,7 +129,7 @@ def _too_many_marks(end: int) -> re.Pattern[str]:
 
 
 def normalise(text: str, *, fold_han: bool = True) -> str:
-    """*text* with compatibility forms folded (NFKC), then case, then Traditional characters to simplified ones.
+    """Fold compatibility forms of *text* (NFKC), then case, then Traditional characters to simplified ones.
 
     Of more than 30 combining marks in a row only the first 30 are kept: no writing needs more.
     """

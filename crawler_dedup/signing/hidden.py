@@ -43,7 +43,7 @@ _VISIBILITY = {"hidden": INVISIBLE, "collapse": INVISIBLE, "visible": SHOWN, "in
 
 
 def concealment(element: HtmlElement, around: Concealment) -> Concealment:
-    """Whether what stands in *element* is shown, if what stands *around* it is."""
+    """Return how *element* conceals what stands in it, given how the element *around* it conceals."""
     names = element.keys()  # of most elements few or none: quicker than two look-ups
     if not names or around is NOT_DISPLAYED:
         return around
@@ -76,7 +76,7 @@ def _is_valid(name: str, value: str) -> bool:
 
 
 def roots_and_states(tree: HtmlElement) -> Iterator[tuple[HtmlElement, Concealment]]:
-    """The roots of *tree*, and whether what stands around each is shown.
+    """Yield the roots of *tree*, each with the concealment of what stands around it.
 
     What follows an early ``</html>`` stands in the body, as browsers read it.
     """
@@ -91,7 +91,7 @@ def roots_and_states(tree: HtmlElement) -> Iterator[tuple[HtmlElement, Concealme
 
 
 def hidden_elements(tree: HtmlElement) -> list[HtmlElement]:
-    """The elements of *tree* whose own text is not shown, in the order of the page."""
+    """Return the elements of *tree* whose own text is not shown, in the order of the page."""
     hidden: dict[HtmlElement, None] = {}
     for root, around in roots_and_states(tree):
         if around is not SHOWN:
@@ -117,7 +117,7 @@ def _hidden_within(top: HtmlElement, around: Concealment) -> dict[HtmlElement, N
 
 
 def without_hidden(tree: HtmlElement) -> HtmlElement:
-    """A copy of *tree* in which hidden elements are empty, and have no attributes."""
+    """Return a copy of *tree* in which hidden elements are empty, and have no attributes."""
     copy = deepcopy(tree)
     for element in hidden_elements(copy):  # they stay, around what may be shown again
         element.text = None

@@ -22,21 +22,21 @@ from numpy.typing import NDArray
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.initials import LETTERS, NONE, find_initials, initial_of_each
+from crawler_dedup.signing.initials import LETTERS, NO_INITIAL, find_initials, initial_of_each
 from crawler_dedup.signing.text import Text, hash_words
 from crawler_dedup.system.files import open_replacement
 
 GENERAL = "general"
-SHINGLE = 5
+SHINGLE_WIDTH = 5
 """Units of a shingle whose documents are counted."""
-COMMON = 0.01
+COMMON_SHARE = 0.01
 """A shingle that a larger share of the documents has is common."""
 
 _MAGIC = b"crawler-dedup lexicon 1\n"
 _LENGTH = 500  # tokens of a document of the collection that stands behind the general lexicon
 _DOCUMENTS = 1_000_000
 _SLICE = 1_000
-_ERROR = COMMON / 10
+_ERROR = COMMON_SHARE / 10
 _MAX_BYTES = 1 << 30
 
 
@@ -45,7 +45,7 @@ class _Packed(msgspec.Struct, array_like=True):
     words: bytes
     counts: bytes
     shingles: bytes
-    letters: bytes
+    initial_counts: bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +56,9 @@ class Lexicon:
         documents: how many it has.
         words: xxh3 of each token, ascending: uint64, shape (words,).
         counts: in how many documents it stands: uint32, the same shape.
-        shingles: hashes of the runs of :data:`SHINGLE` units that more than :data:`COMMON` of them have, ascending.
-        letters: how often each of :data:`~crawler_dedup.signing.initials.LETTERS` begins a word or the reading of a
+        shingles: hashes of the runs of :data:`SHINGLE_WIDTH` units that more than :data:`COMMON_SHARE` of them have,
+            ascending.
+        initial_counts: how often each of :data:`~crawler_dedup.signing.initials.LETTERS` begins a word or the reading of a
             character: uint64.
     """
 
@@ -65,10 +66,10 @@ class Lexicon:
     words: Numbers
     counts: NDArray[np.uint32]
     shingles: Numbers
-    letters: Numbers
+    initial_counts: Numbers
 
     def rarity(self, hashes: Numbers) -> NDArray[np.float64]:
-        """Of each token its idf, log(documents / documents with it), as a share of the largest: 0 to 1.
+        """Return for each token its idf, log(documents / documents with it), as a share of the largest: 0 to 1.
 
         ``nan`` for a token that the collection does not have.
         """
@@ -93,7 +94,7 @@ class Lexicon:
         return blake2b(self._packed(), digest_size=8).hexdigest()
 
     def write(self, path: Path) -> None:
-        """Store it; a file that is there is replaced when all is written. Raises :class:`OSError`."""
+        """Write the lexicon to *path*; a file that is there is replaced when all is written. Raises :class:`OSError`."""
         packed = zstandard.ZstdCompressor(level=9, write_checksum=True).compress(self._packed())
         with open_replacement(path) as file:
             file.write(_MAGIC + packed)
@@ -105,25 +106,25 @@ class Lexicon:
                 self.words.astype("<u8").tobytes(),
                 self.counts.astype("<u4").tobytes(),
                 self.shingles.astype("<u8").tobytes(),
-                self.letters.astype("<u8").tobytes(),
+                self.initial_counts.astype("<u8").tobytes(),
             )
         )
 
 
 def lexicon_of(name: str) -> Lexicon:
-    """The lexicon that ``DEDUP_LEXICON`` names. Raises :class:`ConfigError` if it cannot be read."""
+    """Return the lexicon that ``DEDUP_LEXICON`` names. Raises :class:`ConfigError` if it cannot be read."""
     return general() if name == GENERAL else _read(Path(name))
 
 
 def build(texts: Iterable[Text]) -> Lexicon:
-    """Count a collection."""
+    """Count in how many of *texts* each word and each shingle stands, and how often each letter is an initial."""
     documents, words, shingles = 0, _Counts(), _Counts()
     letters = np.zeros(len(LETTERS), dtype=np.uint64)
     remaining = iter(texts)
     while some := list(islice(remaining, _SLICE)):
         documents += len(some)
         words.add([text.features.hashes for text in some])
-        shingles.add([text.shingles(SHINGLE) for text in some])
+        shingles.add([text.shingles(SHINGLE_WIDTH) for text in some])
         shingles.forget(_ERROR * documents)
         for text in some:
             letters += np.bincount(find_initials(text.plain), minlength=len(LETTERS)).astype(np.uint64)
@@ -131,7 +132,7 @@ def build(texts: Iterable[Text]) -> Lexicon:
         documents,
         words.hashes,
         words.counts.astype(np.uint32),
-        shingles.hashes[shingles.counts + shingles.missed > max(COMMON * documents, 2)],
+        shingles.hashes[shingles.counts + shingles.missed > max(COMMON_SHARE * documents, 2)],
         letters,
     )
 
@@ -173,7 +174,7 @@ class _Counts:
 
 @cache
 def general() -> Lexicon:
-    """English and Chinese at large: from the 30,000 most frequent English words, and from jieba's dictionary.
+    """Make the lexicon of English and Chinese at large from the 30,000 most frequent English words and jieba's dictionary.
 
     A word with the share *p* of all words is taken to stand in 1 - (1 - p)^500 of the documents. Takes a second.
     """
@@ -188,13 +189,13 @@ def general() -> Lexicon:
     counts = np.rint(_DOCUMENTS * (1 - (1 - share) ** _LENGTH)).clip(1, _DOCUMENTS).astype(np.uint32)
     letters = initial_of_each("".join(word for word, _ in jieba))
     times = np.repeat([count for _, count in jieba], [len(word) for word, _ in jieba])
-    has_one = letters != NONE
+    has_one = letters != NO_INITIAL
     sums = np.bincount(letters[has_one], times[has_one], minlength=len(LETTERS)).astype(np.uint64)
     return Lexicon(_DOCUMENTS, hashes, counts, np.zeros(0, dtype=np.uint64), sums)
 
 
 def lexicon_digest(name: str) -> str:
-    """The digest of the lexicon that ``DEDUP_LEXICON`` names, soon. Raises as :func:`lexicon_of`."""
+    """Return the digest of the lexicon that ``DEDUP_LEXICON`` names, quickly. Raises as :func:`lexicon_of`."""
     if name != GENERAL:
         return lexicon_of(name).digest
     return blake2b(b"".join([_MAGIC, *_general_files()]), digest_size=8).hexdigest()
@@ -223,7 +224,8 @@ def _read(path: Path) -> Lexicon:
             raise ValueError("it is damaged or too large")
         read = msgspec.msgpack.decode(zstandard.decompress(packed), type=_Packed)
         words, shingles, letters = (
-            np.frombuffer(part, dtype="<u8").astype(np.uint64) for part in (read.words, read.shingles, read.letters)
+            np.frombuffer(part, dtype="<u8").astype(np.uint64)
+            for part in (read.words, read.shingles, read.initial_counts)
         )
         counts = np.frombuffer(read.counts, dtype="<u4").astype(np.uint32)
         if len(words) != len(counts) or len(letters) != len(LETTERS):

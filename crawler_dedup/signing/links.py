@@ -27,12 +27,12 @@ class Links:
 
     @property
     def digest(self) -> bytes:
-        """Of all, :func:`~crawler_dedup.signing.sketch.set_digest`."""
+        """Digest of all links (:func:`~crawler_dedup.signing.sketch.set_digest`)."""
         return set_digest(self.hashes)
 
     @property
     def packed(self) -> bytes:
-        """The first 32 bits of each, up to :data:`MAX_PACKED`; empty where there are more. See :func:`unpack_links`."""
+        """The first 32 bits of each hash; empty where there are more than :data:`MAX_PACKED`. See :func:`unpack_links`."""
         if len(self.hashes) > MAX_PACKED:
             return b""
         return (self.hashes >> np.uint64(32)).astype("<u4").tobytes()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.signedpage import Kind, SignedPage
+from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 
 
 class Lookup:
-    """What the index asks of a scheme."""
+    """Says under which keys pages are filed and found, as a scheme does for their signatures."""
 
     def __init__(self, scheme: Scheme) -> None:
         self._scheme = scheme
@@ -21,22 +21,22 @@ class Lookup:
         return self._scheme.bucket_limit
 
     def keys(self, page: SignedPage) -> Sequence[int]:
-        """The buckets under which *page* is filed."""
-        return self._scheme.keys(page.signed) if page.kind is Kind.TEXT else [page.signature]
+        """Return the buckets under which *page* is filed."""
+        return self._scheme.keys(page.signed) if page.kind is PageKind.TEXT else [page.signature]
 
     def probes(self, page: SignedPage) -> Sequence[int]:
-        """The buckets in which its candidates stand."""
-        return self._scheme.probes(page.signed) if page.kind is Kind.TEXT else [page.signature]
+        """Return the buckets in which candidates for *page* stand."""
+        return self._scheme.probes(page.signed) if page.kind is PageKind.TEXT else [page.signature]
 
     def near(self, page: SignedPage, filed: Numbers) -> Sequence[int]:
-        """Of the signatures *filed* in them those that are candidates, nearest first."""
-        if page.kind is Kind.TEXT:
+        """Return those of the signatures *filed* in the probed buckets that are candidates for *page*, nearest first."""
+        if page.kind is PageKind.TEXT:
             return self._scheme.near(page.signed, filed)
         return [page.signature] if page.signature in filed else []
 
     def finds(self, new: SignedPage, kept: SignedPage) -> bool:
         """Tell whether a look-up of *new* finds *kept*."""
-        if new.kind is Kind.TEXT and kept.kind is Kind.TEXT:
+        if new.kind is PageKind.TEXT and kept.kind is PageKind.TEXT:
             return self._scheme.finds(new.signed, kept.signed)
         return new.signature == kept.signature
 

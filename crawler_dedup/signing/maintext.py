@@ -121,7 +121,7 @@ def _trafilatura() -> ModuleType:
     return trafilatura
 
 
-def extract(tree: HtmlElement) -> str:
+def extract_with_trafilatura(tree: HtmlElement) -> str:
     """Extract the main text of *tree* with trafilatura, without comments and tables; ``""`` if there is none.
 
     *tree* is left as it is.
@@ -129,8 +129,8 @@ def extract(tree: HtmlElement) -> str:
     return _trafilatura().extract(tree, include_comments=False, include_tables=False) or ""
 
 
-def extract_all(tree: HtmlElement) -> str:
-    """Extract all text of *tree* with trafilatura, which takes less time than :func:`extract`."""
+def extract_all_text(tree: HtmlElement) -> str:
+    """Extract all text of *tree* with trafilatura, which takes less time than :func:`extract_with_trafilatura`."""
     return str(_trafilatura().html2txt(tree))
 
 
@@ -160,7 +160,7 @@ _BUILT_IN = {
         lambda _, main: join_text(main.blocks),
         lambda _, main: join_shown_text(main.blocks),
     ),
-    "trafilatura": _from_tree(_TRAFILATURA, extract),
+    "trafilatura": _from_tree(_TRAFILATURA, extract_with_trafilatura),
 }
 
 

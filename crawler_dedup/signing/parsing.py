@@ -22,7 +22,7 @@ from w3lib.encoding import (
 )
 
 from crawler_dedup.config import Config
-from crawler_dedup.signing.titles import MAX_CHARS
+from crawler_dedup.signing.titles import MAX_TITLE_CHARS
 
 _COUNT = etree.XPath("count(//*)")
 _PASSWORD_FIELD = etree.XPath("boolean(//input[@type='password'])")
@@ -69,7 +69,7 @@ _NO_CHARSETS = {"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefi
 
 
 def is_charset(name: str | None) -> bool:
-    """Whether *name* decodes text as charsets do. Python's codecs do other things as well (hex, zlib, rot13)."""
+    """Tell whether *name* decodes text as charsets do. Python's codecs do other things as well (hex, zlib, rot13)."""
     if name is None or name.replace("_", "-") in _NO_CHARSETS:
         return False
     try:
@@ -90,7 +90,7 @@ def _detect(body: bytes) -> str | None:
 
 
 def roots(tree: HtmlElement) -> list[HtmlElement]:
-    """*tree*, and what the parser leaves beside it: the rest of a page whose ``</html>`` comes too early."""
+    """Return *tree* and what the parser leaves beside it: the rest of a page whose ``</html>`` comes too early."""
     return [tree, *(root for root in tree.itersiblings() if isinstance(root.tag, str))]
 
 
@@ -98,7 +98,7 @@ def find_title(tree: HtmlElement) -> str:
     """Return the title of a page, cut off after so many characters as are looked at; ``""`` if it has none."""
     # A picture may have a title too.
     title = next((element for element in tree.iter("title") if element.getparent().tag != "svg"), None)
-    return "" if title is None else " ".join("".join(title.itertext()).split())[:MAX_CHARS]
+    return "" if title is None else " ".join("".join(title.itertext()).split())[:MAX_TITLE_CHARS]
 
 
 def asks_for_password(tree: HtmlElement) -> bool:

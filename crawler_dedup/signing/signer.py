@@ -20,9 +20,9 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, IndexDamaged
-from crawler_dedup.signedpage import Kind, Signature, SignedPage, identify_page
+from crawler_dedup.signedpage import PageKind, Signature, SignedPage, identify_page
 from crawler_dedup.signing import parsing
-from crawler_dedup.signing.embedded import embedded_content
+from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import (
     CutHan,
     Features,
@@ -123,7 +123,7 @@ class Signer:
 
     @property
     def spec(self) -> dict[str, str]:
-        """What signatures depend on: an index made with other values cannot be compared with."""
+        """What signatures depend on: signatures made with other values cannot be compared with these."""
         return {
             "behaviour": str(BEHAVIOUR),
             "scheme": self.scheme.spec,
@@ -218,7 +218,7 @@ class Signer:
         # What is shown may be less than the page is about: a frame that waits for a script, or one of many tabs.
         if size_in_letters(shown) < _LEAST_SHOWN * size_in_letters(content.text):
             return _unsigned(page, _MOSTLY_HIDDEN)
-        page = with_signature(page, Kind.TEXT, self.scheme.sign(main_text), main_text.features)
+        page = with_signature(page, PageKind.TEXT, self.scheme.sign(main_text), main_text.features)
         if shown == content.text:
             return page
         shown_text = self.text_of(shown)
@@ -241,7 +241,7 @@ class Signer:
 
     def _sign_list(self, page: SignedPage, content: _Content, links: Links, text: Text) -> SignedPage:
         features = self._without_title(text, page.title)
-        page = with_signature(page, Kind.LIST, Signature(set_hash(links.hashes)), features)
+        page = with_signature(page, PageKind.LIST, Signature(set_hash(links.hashes)), features)
         hidden = frozenset(hidden_elements(content.tree))
         if not hidden:
             return page
@@ -252,14 +252,14 @@ class Signer:
     def _sign_words(self, page: SignedPage, content: _Content, text: Text) -> SignedPage:
         if len(text.features.hashes) < _SHORT_FEATURES:
             return _unsigned(page, _TOO_SHORT)
-        embedded = embedded_content(content.tree)
+        embedded = find_embedded_content(content.tree)
         rest = "\n".join([*sorted(split_title(page.title)), *embedded])
         seed = xxh3_64_intdigest((simplify_han(rest) if self.config.fold_han else rest).encode("utf-8", "replace"))
-        page = with_signature(page, Kind.SHORT, Signature(set_hash(text.features.hashes, seed)), text.features)
+        page = with_signature(page, PageKind.SHORT, Signature(set_hash(text.features.hashes, seed)), text.features)
         hidden = frozenset(hidden_elements(content.tree))
         if not hidden:
             return page
-        shown = embedded_content(content.tree, hidden)
+        shown = find_embedded_content(content.tree, hidden)
         shown_digest = digest("\n".join(shown).encode("utf-8", "replace")) if shown != embedded else b""
         return with_shown(page, self._shown_text(content).features, rest=shown_digest)
 
@@ -277,7 +277,7 @@ def _unsigned(page: SignedPage, reason: str) -> SignedPage:
 
 
 def config_from_spec(spec: Mapping[str, str], config: Config) -> Config:
-    """*config* with the settings on which signatures of *spec* depend: the inverse of :attr:`Signer.spec`.
+    """Return *config* with the settings on which signatures of *spec* depend: the inverse of :attr:`Signer.spec`.
 
     Raises:
         ConfigError: this version does not have its scheme, tokenizer or extractor.

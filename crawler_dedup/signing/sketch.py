@@ -62,7 +62,7 @@ def _binned(short: NDArray[np.uint32]) -> NDArray[np.uint8]:
 
 
 def resemblance(a: bytes, b: bytes) -> float:
-    """|A∩B| / |A∪B| from two sketches, 0 to 1; two empty sets resemble each other by 1.
+    """Return |A∩B| / |A∪B| from two sketches, 0 to 1; two empty sets resemble each other by 1.
 
     Of two sets that are kept whole it is exact (24 bits of two among 64 hashes agree by chance in one pair of texts of
     4,000). Else it is estimated: the share of agreeing bins among those that are not empty in both (Li, Owen and Zhang
@@ -88,7 +88,7 @@ def _estimated(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> float:
 
 
 def containment(estimate: float, size: int, other: int) -> float:
-    """|A∩B| / |A| of sets with *size* and *other* members whose resemblance is *estimate* (Broder 1997, §2)."""
+    """Return |A∩B| / |A| of sets with *size* and *other* members whose resemblance is *estimate* (Broder 1997, §2)."""
     if not size:
         return 1.0
     common = min(estimate / (1 + estimate) * (size + other), size, other)

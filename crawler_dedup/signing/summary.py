@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from crawler_dedup.signedpage import Kind, Shown, Signature, SignedPage
+from crawler_dedup.signedpage import PageKind, Shown, Signature, SignedPage
 from crawler_dedup.signing.features import Features, weigh_tokens
 from crawler_dedup.signing.sketch import set_digest, sketch
 from crawler_dedup.signing.text import Text
 
 
-def with_signature(page: SignedPage, kind: Kind, signature: Signature, features: Features) -> SignedPage:
+def with_signature(page: SignedPage, kind: PageKind, signature: Signature, features: Features) -> SignedPage:
     """Return *page* with its signature and a summary of the features that it is compared by."""
     content = features.content
     return msgspec.structs.replace(

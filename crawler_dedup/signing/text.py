@@ -55,7 +55,7 @@ class Text:
         return hash_words(self.units)
 
     def shingles(self, width: int) -> NDArray[np.uint64]:
-        """64-bit hashes of all runs of *width* units (Broder 1997), ascending, distinct; a shorter text is one shingle.
+        """Hash all runs of *width* units to 64 bits (Broder 1997), ascending, distinct; a shorter text is one shingle.
 
         A polynomial of the units' hashes, as Rabin's fingerprints are, here modulo 2^64 and mixed.
         """

@@ -11,7 +11,7 @@ from crawler_dedup.signing.features import simplify_han, size_in_letters
 
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
 _NOT_LETTERS = re.compile(r"[^\w+#]+|_+")  # C, C++ and C# are three things
-MAX_CHARS = 200
+MAX_TITLE_CHARS = 200
 """Characters of a title that are looked at."""
 _TELLING = 15
 """Letters of a part that is hardly a site's name."""
@@ -23,7 +23,7 @@ def split_title(title: str) -> frozenset[str]:
 
     A part that was cut short ends with ``…``.
     """
-    folded = simplify_han(unicodedata.normalize("NFKC", title[:MAX_CHARS]).casefold())
+    folded = simplify_han(unicodedata.normalize("NFKC", title[:MAX_TITLE_CHARS]).casefold())
     split = ((_NOT_LETTERS.sub("", part), part.rstrip().endswith("...")) for part in _SEPARATORS.split(folded))
     return frozenset(letters + "…" * is_cut for letters, is_cut in split if letters)
 

@@ -11,14 +11,17 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def make_directory(path: Path) -> None:
-    """Make *path*, for its user alone, unless it is there. Raises :class:`OSError`."""
+def make_private_directory(path: Path) -> None:
+    """Make the directory *path*, for its user alone, unless it is there. Raises :class:`OSError`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.mkdir(mode=0o700, exist_ok=True)
 
 
-def make_folders(path: Path) -> None:
-    """Make *path* and what is missing above it; each may be used like the directory it is in. Raises :class:`OSError`."""
+def make_inheriting_directories(path: Path) -> None:
+    """Make the directory *path* and those missing above it; each may be used like the one that it is in.
+
+    Raises :class:`OSError`.
+    """
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -26,7 +29,7 @@ def make_folders(path: Path) -> None:
 
 
 def opener(name: str, flags: int) -> int:
-    """Open a file as ``open(…, opener=opener)`` wants it; one that is made may be used like the directory that it is in."""
+    """Open a file for ``open(…, opener=opener)``; one that is made may be used like the directory that it is in."""
     if flags & os.O_CREAT:
         with suppress(FileExistsError):
             handle = os.open(name, flags | os.O_EXCL, 0o600)
@@ -54,7 +57,7 @@ def inherit_access(file: int | str | Path, directory: Path, *, folder: bool = Fa
 
 
 def owner_of(file: Path) -> str:
-    """The user to whom *file* belongs, in words."""
+    """Return in words the user to whom *file* belongs."""
     try:
         return f"the user {file.owner()}"
     except (KeyError, OSError, NotImplementedError):  # a user without a name; gone; Windows

@@ -29,8 +29,8 @@ class _WithoutCredentials(logging.Filter):
         return True
 
 
-def logger_of(name: str) -> logging.Logger:
-    """The logger *name*, whose records lose the credentials in them."""
+def logger_without_credentials(name: str) -> logging.Logger:
+    """Return the logger *name*, whose records lose the user names and passwords of the addresses in them."""
     logger = logging.getLogger(name)
     if not any(isinstance(given, _WithoutCredentials) for given in logger.filters):
         logger.addFilter(_WithoutCredentials())

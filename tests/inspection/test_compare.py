@@ -13,7 +13,7 @@ from crawler_dedup import Config, SignedPage
 from crawler_dedup.inspection.compare import InspectedPage, apply_rules, inspect_page
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.signedpage import Kind
+from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article, paragraphs, words
@@ -35,7 +35,7 @@ def changed(page: SignedPage, source: random.Random) -> SignedPage:
     begin = source.choice((0, 0, 0, 20, 100))
     chosen = {
         "digest": source.choice((b"a", b"b")),
-        "kind": source.choice((Kind.TEXT, Kind.TEXT, Kind.TEXT, Kind.LIST, Kind.SHORT)),
+        "kind": source.choice((PageKind.TEXT, PageKind.TEXT, PageKind.TEXT, PageKind.LIST, PageKind.SHORT)),
         "signature": source.choice((0, 1, 0b111, 0xFFFF)),
         "title": source.choice(TITLES),
         "url": source.choice(URLS),
@@ -87,11 +87,11 @@ def test_of_a_page_that_could_not_be_signed_one_row_says_why(one: str, other: st
         ("same bytes", {}, "other bytes, the same links"),
         ("same bytes", {"digest": b"a", **links(1, 2, 4)}, "the same bytes, other links"),
         ("same bytes", links(1, 2), "other bytes, all links known"),
-        ("other kinds of page", {"kind": Kind.LIST}, "list and text"),
-        ("same list", {"kind": Kind.LIST}, "the same links, the same words"),
+        ("other kinds of page", {"kind": PageKind.LIST}, "list and text"),
+        ("same list", {"kind": PageKind.LIST}, "the same links, the same words"),
         ("same short page", features(0, 100), "the same links, other words"),
         ("signatures far apart", {"signature": 0b111}, "3 bits, limit 6"),
-        ("signatures far apart", {"kind": Kind.SHORT, "signature": 1}, "they do not agree"),
+        ("signatures far apart", {"kind": PageKind.SHORT, "signature": 1}, "they do not agree"),
         ("other titles", {}, "the same title"),
         ("other titles", {"title": "Another"}, "other titles"),
         ("other titles", {"title": "Another", "url": "http://example.org/"}, "renamed"),
@@ -219,7 +219,7 @@ def test_of_a_text_what_was_cut_away_is_not_compared() -> None:
 def test_of_a_short_page_and_a_list_all_is_compared() -> None:
     menu = "".join(f'<li><a href="/{number}">story {number}</a></li>' for number in range(9))
     short = f'<nav>zebra</nav><p>{" ".join(words(1, 12))} <a href="/">on</a></p>'
-    for source, kind in ((f"<nav>zebra</nav><ul>{menu}</ul>", Kind.LIST), (short, Kind.SHORT)):
+    for source, kind in ((f"<nav>zebra</nav><ul>{menu}</ul>", PageKind.LIST), (short, PageKind.SHORT)):
         examined = look(source)
         assert examined.page.kind is kind
         assert examined.tokens["zebra"] == 1

@@ -148,7 +148,7 @@ def test_every_page_and_text_below_a_folder_is_counted_once(folder: Path, tmp_pa
     lexicon = built(folder, tmp_path)
     assert_counts(lexicon, TEXTS)
     letters = [np.bincount(find_initials(normalise(one)), minlength=26) for one in TEXTS]
-    assert lexicon.letters.tolist() == np.sum(letters, axis=0).tolist()
+    assert lexicon.initial_counts.tolist() == np.sum(letters, axis=0).tolist()
 
 
 def test_runs_of_words_that_many_texts_have_are_common(folder: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from crawler_dedup.index.export import Export
 from crawler_dedup.index.records import Record, decode, encode
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.system.logs import logger_of
+from crawler_dedup.system.logs import logger_without_credentials
 from tests.support.crawling import Crawl, Site, article, html, redirect, run_script
 from tests.support.noting import entries_of, invoke, said
 
@@ -290,12 +290,12 @@ def test_a_log_record_that_cannot_be_shown_shows_nothing_of_its_arguments(caplog
         def __str__(self) -> str:
             raise ValueError(NESTED)
 
-    logger_of("crawler_dedup.test").warning("%s of %s", Broken(), NESTED)
+    logger_without_credentials("crawler_dedup.test").warning("%s of %s", Broken(), NESTED)
     assert caplog.messages == ["'%s of %s' (its arguments raise ValueError)"]
 
 
 def test_a_log_record_without_credentials_stays_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
-    logger = logger_of("crawler_dedup.test")
+    logger = logger_without_credentials("crawler_dedup.test")
     try:
         raise ValueError("http://h/@user")
     except ValueError:

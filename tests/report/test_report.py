@@ -32,7 +32,7 @@ from crawler_dedup.report.data import PageCounts, Period
 from crawler_dedup.report.rendering import plain
 from crawler_dedup.report.signatures import SignatureSample, expected_first_different_bits
 from crawler_dedup.report.timeline import Timeline
-from crawler_dedup.signedpage import Kind
+from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import article
 from tests.support.indexing import FILING, clusters
 
@@ -187,7 +187,7 @@ def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
             signature,
             url=f"http://{source.choice(hosts)}/{number}",
             run=source.choice([RUN, OTHER_RUN]),
-            kind=source.choice([Kind.TEXT, Kind.TEXT, Kind.LIST]),
+            kind=source.choice([PageKind.TEXT, PageKind.TEXT, PageKind.LIST]),
             scope=source.choice(["one", "two"]),
         )
         for number, signature in enumerate(clusters(3, 500))
@@ -563,7 +563,12 @@ NO_SHARES: dict[str, Any] = {"resemblance": None, "coverage": None}
         ([], [entry()], "nearest other one", ""),
         ([record(1, 1)], [entry()], "nearest other one", ""),
         ([record(1, 1)], [entry()], "First different bit", ""),
-        ([record(1, 1, kind=Kind.LIST)], [entry()], "Signatures in 128", "No text is kept, only short pages or lists"),
+        (
+            [record(1, 1, kind=PageKind.LIST)],
+            [entry()],
+            "Signatures in 128",
+            "No text is kept, only short pages or lists",
+        ),
         ([], [entry(distance=None)], "Distance of a duplicate", ""),
         ([], [entry(**NO_SHARES)], "Resemblance", ""),
         ([], [entry(**NO_SHARES)], "Coverage", ""),

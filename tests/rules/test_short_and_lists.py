@@ -8,7 +8,7 @@ import pytest
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.rules.sites import MIN_PAGES
-from crawler_dedup.signedpage import Kind
+from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import paragraphs, words
 
 MENU = "".join(f'<li><a href="/menu/{number}">section {number}</a></li>' for number in range(6))
@@ -45,7 +45,7 @@ class Crawl:
     def check(self, path: str, body: str) -> Decision:
         return self.deduplicator.check(self.host + path, body.encode())
 
-    def kind(self, body: str) -> Kind | str:
+    def kind(self, body: str) -> PageKind | str:
         signed = self.deduplicator.sign(self.host + "/x", body.encode())
         return signed.unsigned or signed.kind
 
@@ -90,7 +90,7 @@ def notice(
 
 
 def test_short_pages_with_the_same_text_title_and_links_are_duplicates(crawl: Crawl) -> None:
-    assert crawl.kind(notice()) is Kind.SHORT
+    assert crawl.kind(notice()) is PageKind.SHORT
     assert crawl.check("/1", notice()).verdict is Verdict.NEW
     copy = notice(extra="<!-- made on another day -->")
     assert is_duplicate(crawl.check("/2", copy), "http://h/1", "same short page")
@@ -112,7 +112,7 @@ def test_short_pages_with_the_same_text_title_and_links_are_duplicates(crawl: Cr
 )
 def test_a_short_page_with_another_text_or_title_is_kept(crawl: Crawl, other: str) -> None:
     crawl.check("/1", notice())
-    assert crawl.kind(other) is Kind.SHORT
+    assert crawl.kind(other) is PageKind.SHORT
     assert crawl.check("/2", other).verdict is Verdict.NEW
     assert Crawl(crawl.deduplicator, "http://mirror").check("/2", other).verdict is Verdict.DUPLICATE
 
@@ -124,7 +124,7 @@ def test_a_short_page_with_another_text_or_title_is_kept(crawl: Crawl, other: st
 )
 def test_a_short_page_with_another_link_is_kept(crawl: Crawl, other: str) -> None:
     crawl.check("/1", notice())
-    assert crawl.kind(other) is Kind.SHORT
+    assert crawl.kind(other) is PageKind.SHORT
     assert crawl.check("/2", other).verdict is Verdict.NEW
 
 
@@ -181,7 +181,7 @@ def test_what_says_nothing_stands_for_nobody(crawl: Crawl, name: str) -> None:
 
 
 def test_the_same_form_without_a_password_is_a_short_page(crawl: Crawl) -> None:
-    assert crawl.kind(page("Search | Tea House", LOG_IN.format("text") + "<a href='/help'>help</a>")) is Kind.SHORT
+    assert crawl.kind(page("Search | Tea House", LOG_IN.format("text") + "<a href='/help'>help</a>")) is PageKind.SHORT
 
 
 def test_a_log_in_form_inside_the_sites_frame_passes_unchecked_too(crawl: Crawl) -> None:
@@ -201,7 +201,7 @@ def test_pages_that_differ_behind_an_early_end_of_the_page_are_kept_apart(crawl:
 
 def test_two_tag_pages_with_the_same_links_are_duplicates_once_the_site_is_known(crawl: Crawl) -> None:
     crawl.get_known()
-    assert crawl.kind(listing("Green", STORIES)) is Kind.LIST
+    assert crawl.kind(listing("Green", STORIES)) is PageKind.LIST
     assert crawl.check("/tag/green", listing("Green", STORIES)).verdict is Verdict.NEW
     other = crawl.check("/tag/leaf", listing("Leaf", STORIES[::-1]))
     assert is_duplicate(other, "http://h/tag/green", "same list")
@@ -237,7 +237,7 @@ def test_lists_with_only_navigation_in_common_are_kept_apart(crawl: Crawl, stori
     crawl.get_known()
     for name in ("Green", "Leaf", "River"):
         empty = listing(name, stories)
-        assert crawl.kind(empty) is Kind.LIST
+        assert crawl.kind(empty) is PageKind.LIST
         assert crawl.check(f"/tag/{name}", empty).verdict is Verdict.NEW
 
 
@@ -276,7 +276,7 @@ def calendar(number: int) -> str:
 
 
 def verdicts(crawl: Crawl, count: int) -> list[bool]:
-    assert crawl.kind(calendar(0)) is Kind.TEXT
+    assert crawl.kind(calendar(0)) is PageKind.TEXT
     return [crawl.check(f"/calendar/{number}", calendar(number)).passes for number in range(count)]
 
 
@@ -359,7 +359,7 @@ def test_pages_of_a_template_with_another_name_in_the_title_are_kept_apart(
     if known:
         crawl.get_known()
     for name in ("Adamson", "Bretherton", "Cavendish"):
-        assert crawl.kind(template(name, count)) is Kind.TEXT
+        assert crawl.kind(template(name, count)) is PageKind.TEXT
         assert crawl.check(f"/{name}", template(name, count)).verdict is (Verdict.NEW)
     copy = crawl.check("/again", template("Cavendish", count) + "<!-- -->")
     assert is_duplicate(copy, "http://h/Cavendish", "alike")
@@ -406,7 +406,7 @@ def test_kinds_of_pages_are_not_compared_with_each_other(crawl: Crawl) -> None:
     crawl.get_known()
     assert crawl.check("/list", listing("Green", STORIES)).verdict is Verdict.NEW
     with_text = listing("Green", STORIES).replace("</h1>", f"</h1>{ESSAY}")
-    assert crawl.kind(with_text) is Kind.TEXT
+    assert crawl.kind(with_text) is PageKind.TEXT
     assert crawl.check("/text", with_text).verdict is Verdict.NEW
 
 

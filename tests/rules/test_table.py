@@ -11,14 +11,14 @@ from crawler_dedup import Config, SignedPage
 from crawler_dedup.rules.pair import Pair, is_list, needs_links
 from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, SiteProfile
 from crawler_dedup.rules.table import NAMES, TABLE, compare, decide, first_match
-from crawler_dedup.signedpage import Kind
+from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.sketch import resemblance, sketch
 from tests.support.signedpages import HASHES, LIMITS, PAGE, SIMHASH, kept, links, new, numbers, words
 
 MANY = {"chars": 1000, "inner_link_chars": 500}
 """Makes a page with text a list."""
-LIST = {"kind": Kind.LIST, "chars": 0}
-SHORT = {"kind": Kind.SHORT, "chars": 0, "signature": 77}
+LIST = {"kind": PageKind.LIST, "chars": 0}
+SHORT = {"kind": PageKind.SHORT, "chars": 0, "signature": 77}
 
 
 def known_site(*navigation: int, title: str = "Tea House") -> SiteProfile:
@@ -325,19 +325,19 @@ def test_limits_move_the_rows() -> None:
         (kept(inner_link_chars=500), True),
         (kept(link_chars=1999), False),
         (kept(link_chars=2000), True),
-        (kept(kind=Kind.LIST, chars=10**6), True),
-        (kept(kind=Kind.SHORT), False),
+        (kept(kind=PageKind.LIST, chars=10**6), True),
+        (kept(kind=PageKind.SHORT), False),
     ],
 )
 def test_a_list_is_a_place_to_go_on_from(page: SignedPage, expected: bool) -> None:
     assert is_list(page) is expected
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", PageKind)
 @pytest.mark.parametrize("inner_link_chars", [0, 500])
-def test_links_are_kept_of_pages_that_they_tell(kind: Kind, inner_link_chars: int) -> None:
+def test_links_are_kept_of_pages_that_they_tell(kind: PageKind, inner_link_chars: int) -> None:
     assert needs_links(kept(kind=kind, inner_link_chars=inner_link_chars)) is (
-        kind is not Kind.TEXT or inner_link_chars > 0
+        kind is not PageKind.TEXT or inner_link_chars > 0
     )
 
 

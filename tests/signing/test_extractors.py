@@ -7,7 +7,7 @@ from lxml.html import HtmlElement
 
 from crawler_dedup import Config, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.signing.maintext import extract, find_extractor, find_main_blocks, join_text
+from crawler_dedup.signing.maintext import extract_with_trafilatura, find_extractor, find_main_blocks, join_text
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
@@ -50,7 +50,7 @@ def test_the_filters_own_extractor_is_the_default() -> None:
 
 
 def test_trafilatura_goes_by_its_name() -> None:
-    assert extracted("trafilatura") == extract(parse(BODY)) != ""
+    assert extracted("trafilatura") == extract_with_trafilatura(parse(BODY)) != ""
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_a_function_goes_by_its_import_path(name: str, text: str) -> None:
         "crawler_dedup.no_such_module",
         "crawler_dedup.signing.maintext.no_such_function",
         "crawler_dedup.signing.maintext:no_such_function",
-        "crawler_dedup.signing.maintext:extract:twice",
-        "crawler dedup.maintext.extract",
+        "crawler_dedup.signing.maintext:extract_with_trafilatura:twice",
+        "crawler dedup.maintext.extract_with_trafilatura",
         "crawler_dedup..maintext",
         ".relative",
         "trailing.",
@@ -94,7 +94,7 @@ def test_a_path_that_leads_to_no_function_is_a_configuration_error(tmp_path: Pat
         Deduplicator.open(tmp_path / "index", Config(extractor=name))
 
 
-@pytest.mark.parametrize("name", ["", "jusText", "paragraph", "extract", 5, None, extract])
+@pytest.mark.parametrize("name", ["", "jusText", "paragraph", "extract", 5, None, extract_with_trafilatura])
 def test_what_is_no_name_at_all_is_a_configuration_error(name: object) -> None:
     with pytest.raises(ConfigError, match="DEDUP_EXTRACTOR"):
         Config(extractor=name)  # type: ignore[arg-type]
@@ -200,11 +200,13 @@ class Spider(Walker):
 """
 
 
-@pytest.mark.parametrize("name", ["paragraphs", "trafilatura", "crawler_dedup.signing.maintext.extract"])
+@pytest.mark.parametrize(
+    "name", ["paragraphs", "trafilatura", "crawler_dedup.signing.maintext.extract_with_trafilatura"]
+)
 def test_the_text_for_callbacks_is_trafilaturas_whatever_pages_are_compared_by(tmp_path: Path, name: str) -> None:
     # trafilatura leaves tables out, the filter does not.
     table = "".join(f"<tr><td>{cell}</td></tr>" for cell in article("table", count=40).split()[12:])
     body = article("x").replace("</article>", f"<table>{table}</table></article>")
     with Site({"/1": html(body)}) as site:
         crawl = run_script(tmp_path, MAIN_TEXT_SPIDER, {"DEDUP_EXTRACTOR": name}, site=site.url, paths=["/1"])
-    assert crawl.item("/1")["text"] == extract(parse(body.encode()))
+    assert crawl.item("/1")["text"] == extract_with_trafilatura(parse(body.encode()))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.hamming import distance
-from crawler_dedup.signedpage import Kind
+from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.features import CutHan, load_han_cutter, normalise, simplify_han
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.signer import Signer
@@ -135,21 +135,23 @@ def test_nothing_is_folded_where_that_is_turned_off() -> None:
 # Pages
 
 
-def page(article: Article, kind: Kind, title: str) -> str:
+def page(article: Article, kind: PageKind, title: str) -> str:
     paragraphs = "".join(f"<p>{paragraph}</p>" for paragraph in article.paragraphs)
     links = "".join(
         f'<li><a href="/{article.slug}/{number}">{text[:6]}</a> {text[6:10]}'
         for number, text in enumerate("".join(article.paragraphs).split("，"))
     )
     content = {
-        Kind.TEXT: f"<article>{paragraphs}</article><a href=/next>{article.title}</a>",
-        Kind.SHORT: f"<div>{article.paragraphs[0][:24]}</div><a href=/map>{article.paragraphs[1][:6]}</a>",
-        Kind.LIST: f"<ul>{links}</ul>",
+        PageKind.TEXT: f"<article>{paragraphs}</article><a href=/next>{article.title}</a>",
+        PageKind.SHORT: f"<div>{article.paragraphs[0][:24]}</div><a href=/map>{article.paragraphs[1][:6]}</a>",
+        PageKind.LIST: f"<ul>{links}</ul>",
     }[kind]
     return f"<html><head><title>{title}</title></head><body>{content}</body></html>"
 
 
-def decisions(directory: Path, kept: list[str], new: list[str], kind: Kind, *, fold_han: bool = True) -> list[Decision]:
+def decisions(
+    directory: Path, kept: list[str], new: list[str], kind: PageKind, *, fold_han: bool = True
+) -> list[Decision]:
     with Deduplicator.open(directory, Config(tokenizer="rjieba", fold_han=fold_han)) as deduplicator:
         for number, body in enumerate(kept):
             assert deduplicator.sign("http://a.org/", body.encode()).kind is kind
@@ -163,9 +165,9 @@ def decisions(directory: Path, kept: list[str], new: list[str], kind: Kind, *, f
 @pytest.mark.parametrize("title", ["Tea & kites", ""], ids=["title in letters", "title in Chinese"])
 @pytest.mark.parametrize("kept_is", ["simplified", "traditional"])
 @pytest.mark.parametrize("writing", ["s2t", "s2hk"])
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", PageKind)
 def test_a_page_in_the_other_writing_is_decided_as_the_page_itself(
-    tmp_path: Path, kind: Kind, writing: str, kept_is: str, title: str
+    tmp_path: Path, kind: PageKind, writing: str, kept_is: str, title: str
 ) -> None:
     simple = [page(article, kind, title or article.title) for article in CHINESE]
     traditional = [in_other_writing(body, writing) for body in simple]
@@ -179,8 +181,8 @@ def test_a_page_in_the_other_writing_is_decided_as_the_page_itself(
         assert [one.duplicate_of for one in made] == ["http://a.org/0/", "http://a.org/1/", ""]
 
 
-@pytest.mark.parametrize("kind", [Kind.TEXT, Kind.SHORT])
-def test_without_folding_the_other_writing_is_another_page(tmp_path: Path, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [PageKind.TEXT, PageKind.SHORT])
+def test_without_folding_the_other_writing_is_another_page(tmp_path: Path, kind: PageKind) -> None:
     simple = [page(article, kind, "Tea & kites") for article in CHINESE]
     made = decisions(tmp_path, simple, [in_other_writing(body) for body in simple], kind, fold_han=False)
     assert [one.verdict for one in made] == [Verdict.NEW] * len(CHINESE)

@@ -17,7 +17,7 @@ from crawler_dedup.index.maintenance import export_index, import_index, open_pag
 from crawler_dedup.index.records import Record, decode, encode
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import compare
-from crawler_dedup.signedpage import Kind
+from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.hidden import without_hidden
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.outline import read_outline
@@ -327,8 +327,8 @@ NOTICE = page(
 )
 
 
-@pytest.mark.parametrize(("whole", "kind"), [(ARCHIVE, Kind.LIST), (NOTICE, Kind.SHORT)])
-def test_a_list_and_a_short_page_are_covered_by_their_equals(whole: str, kind: Kind) -> None:
+@pytest.mark.parametrize(("whole", "kind"), [(ARCHIVE, PageKind.LIST), (NOTICE, PageKind.SHORT)])
+def test_a_list_and_a_short_page_are_covered_by_their_equals(whole: str, kind: PageKind) -> None:
     assert signed(whole).kind is kind
     menu = whole.replace("<main>", "<main><div hidden>Close <a href=/news>News</a></div>")
     assert signed(menu).partly_hidden is not None
@@ -357,7 +357,7 @@ def test_links_without_words_in_a_hidden_element_make_no_list() -> None:
         f"<p>{' '.join(words('gallery', 10))} <a href=/>more of this and of that and of everything</a></p>",
         title="Photographs",
     )
-    assert signed(gallery).kind is Kind.LIST
+    assert signed(gallery).kind is PageKind.LIST
     decoy = gallery.replace("<a href=/photo", "<a hidden href=/photo")
     assert covers(gallery, gallery + " ")
     assert covers(gallery, decoy)

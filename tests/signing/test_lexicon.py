@@ -25,8 +25,16 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
 from crawler_dedup.signing.features import normalise, split_units
-from crawler_dedup.signing.initials import LETTERS, NONE, find_initials, initial_of_each
-from crawler_dedup.signing.lexicon import COMMON, SHINGLE, Lexicon, build, general, lexicon_digest, lexicon_of
+from crawler_dedup.signing.initials import LETTERS, NO_INITIAL, find_initials, initial_of_each
+from crawler_dedup.signing.lexicon import (
+    COMMON_SHARE,
+    SHINGLE_WIDTH,
+    Lexicon,
+    build,
+    general,
+    lexicon_digest,
+    lexicon_of,
+)
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.signing.text import Text
@@ -50,7 +58,7 @@ def rarity_of(found: Lexicon, *words: str) -> list[float]:
 def assert_equal(one: Lexicon, other: Lexicon) -> None:
     assert one.documents == other.documents
     assert one.digest == other.digest
-    for name in ("words", "counts", "shingles", "letters"):
+    for name in ("words", "counts", "shingles", "initial_counts"):
         mine, theirs = getattr(one, name), getattr(other, name)
         assert mine.dtype == theirs.dtype, name
         assert np.array_equal(mine, theirs), name
@@ -66,7 +74,7 @@ def slow(texts: list[Text]) -> tuple[dict[int, int], Counter[int], dict[str, int
     letters: Counter[str] = Counter()
     for text in texts:
         tokens.update({hash_of(token) for token in text.tokens})
-        runs.update(set(text.shingles(SHINGLE).tolist()))
+        runs.update(set(text.shingles(SHINGLE_WIDTH).tolist()))
         firsts = (unit[0] for unit in text.units)
         letters.update(first if first in LETTERS else lazy_pinyin(first, Style.FIRST_LETTER)[0] for first in firsts)
     return dict(tokens), runs, {letter: letters[letter] for letter in LETTERS}
@@ -79,10 +87,10 @@ def expect(texts: list[Text]) -> Lexicon:
     assert found.words.tolist() == sorted(words)
     assert dict(zip(found.words.tolist(), found.counts.tolist(), strict=True)) == words
     assert (found.shingles[1:] > found.shingles[:-1]).all()
-    common = {run for run, count in runs.items() if count > max(COMMON * len(texts), 2)}
-    nearly = {run for run, count in runs.items() if count > max(0.9 * COMMON * len(texts), 2)}
+    common = {run for run, count in runs.items() if count > max(COMMON_SHARE * len(texts), 2)}
+    nearly = {run for run, count in runs.items() if count > max(0.9 * COMMON_SHARE * len(texts), 2)}
     assert common <= set(found.shingles.tolist()) <= nearly
-    assert dict(zip(LETTERS, found.letters.tolist(), strict=True)) == letters
+    assert dict(zip(LETTERS, found.initial_counts.tolist(), strict=True)) == letters
     return found
 
 
@@ -135,9 +143,9 @@ def test_no_shingle_that_is_common_is_forgotten_wherever_its_documents_stand() -
                 yield fillers[number % 900]
 
     found = set(build(documents()).shingles.tolist())
-    common = [int(text.shingles(SHINGLE)[0]) for text in boilerplate]
+    common = [int(text.shingles(SHINGLE_WIDTH)[0]) for text in boilerplate]
     assert [one in found for one in common] == [True, True, True]
-    assert int(seldom.shingles(SHINGLE)[0]) not in found
+    assert int(seldom.shingles(SHINGLE_WIDTH)[0]) not in found
 
 
 def test_a_rare_shingle_is_not_common_and_a_collection_of_three_has_common_ones() -> None:
@@ -221,7 +229,7 @@ def test_a_digest_stands_for_all_of_the_content() -> None:
         replace(first, words=first.words[::-1]),
         replace(first, counts=first.counts + np.uint32(1)),
         replace(first, shingles=first.shingles[1:]),
-        replace(first, letters=first.letters + np.uint64(1)),
+        replace(first, initial_counts=first.initial_counts + np.uint64(1)),
     ]
     assert len({first.digest, *(one.digest for one in others)}) == 6
 
@@ -304,7 +312,7 @@ def test_a_damaged_file_is_refused_or_read_and_never_stops_otherwise(
     with suppress(ConfigError):
         read = lexicon_of(str(path))
         assert len(read.words) == len(read.counts)
-        assert len(read.letters) == len(LETTERS)
+        assert len(read.initial_counts) == len(LETTERS)
 
 
 @pytest.mark.parametrize("scheme", ["imatch", "ddw", "pinyin", "shingling"])
@@ -343,7 +351,12 @@ def test_the_general_lexicon_is_well_formed() -> None:
     assert found.counts.min() >= 1
     assert found.counts.max() <= found.documents
     assert len(found.shingles) == 0
-    assert {LETTERS[at] for at in np.argsort(found.letters)[:4]} == {"i", "u", "v", "o"}  # none begins with i, u or v
+    assert {LETTERS[at] for at in np.argsort(found.initial_counts)[:4]} == {
+        "i",
+        "u",
+        "v",
+        "o",
+    }  # none begins with i, u or v
 
 
 # Which index depends on it
@@ -480,6 +493,6 @@ def test_letters_of_a_text_are_those_of_characters_and_first_ones_of_words() -> 
 
 def test_what_has_no_letter_is_left_out() -> None:
     without = "3٣чаשかท한🍵\ud800\U00020000。"
-    assert initial_of_each(without).tolist() == [NONE] * len(without)
+    assert initial_of_each(without).tolist() == [NO_INITIAL] * len(without)
     assert find_initials(without).tolist() == []
     assert initial_of_each("").tolist() == []

@@ -11,7 +11,7 @@ from scrapy.http import HtmlResponse
 from crawler_dedup import Config, main_text
 from crawler_dedup.crawl import text
 from crawler_dedup.crawl.text import tree_of
-from crawler_dedup.signing.maintext import extract
+from crawler_dedup.signing.maintext import extract_with_trafilatura
 from crawler_dedup.signing.parsing import BeyondLimits, check_attributes, check_body, check_depth, check_nodes, parse
 from tests.support.crawling import article
 
@@ -49,12 +49,12 @@ def test_the_tree_is_the_one_that_scrapy_gives_its_spiders(body: bytes, header: 
 def test_extraction_leaves_the_tree_alone() -> None:
     tree = parse(article("x").encode())
     before = tree_bytes(tree)
-    assert len(extract(tree)) > 500
+    assert len(extract_with_trafilatura(tree)) > 500
     assert tree_bytes(tree) == before
 
 
 def test_no_text_is_an_empty_text() -> None:
-    assert extract(parse(b"<html><body><script>1</script></body></html>")) == ""
+    assert extract_with_trafilatura(parse(b"<html><body><script>1</script></body></html>")) == ""
 
 
 @pytest.mark.parametrize(
@@ -138,13 +138,13 @@ def test_main_text_for_callbacks_is_extracted_once() -> None:
 
     first, second = asyncio.run(twice())
     assert first is second
-    assert first == extract(response.selector.root)
+    assert first == extract_with_trafilatura(response.selector.root)
 
 
 def test_main_text_of_a_page_that_takes_too_long_is_its_visible_text_too(monkeypatch: pytest.MonkeyPatch) -> None:
     hanging, done = threading.Event(), threading.Event()
     monkeypatch.setattr(text, "_limits", Config(timeout=0.1))
-    monkeypatch.setattr(text, "extract", lambda _: _wait(hanging, done))
+    monkeypatch.setattr(text, "extract_with_trafilatura", lambda _: _wait(hanging, done))
     response = HtmlResponse("http://example.com/", body=b"<p>visible words</p>")
     assert asyncio.run(main_text(response)) == "visible words"
     hanging.set()

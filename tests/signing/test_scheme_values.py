@@ -28,8 +28,8 @@ from crawler_dedup.signing.schemes.ddw import DDW
 from crawler_dedup.signing.schemes.exact import Exact
 from crawler_dedup.signing.schemes.imatch import IMatch
 from crawler_dedup.signing.schemes.minhash import BINS, MinHash
-from crawler_dedup.signing.schemes.minwise import agreeing_share, one_permutation
-from crawler_dedup.signing.schemes.pinyin import CLASSES, LARGEST, MAX_LETTERS, MAX_PROBES, Pinyin, Windows
+from crawler_dedup.signing.schemes.minwise import estimate_resemblance, one_permutation
+from crawler_dedup.signing.schemes.pinyin import CLASSES, MAX_COUNT, MAX_LETTERS, MAX_PROBES, Pinyin, Windows
 from crawler_dedup.signing.schemes.scheme import ValueScheme
 from crawler_dedup.signing.schemes.sentences import Sentences
 from crawler_dedup.signing.schemes.shingling import MAX_MOD, MODULUS, SMALLEST, Shingling
@@ -324,7 +324,9 @@ SETS = [(5, 1), (6, 3), (5, 4), (50, 10), (50, 25), (50, 40), (500, 100), (500, 
 def test_minhash_estimates_resemblance_without_bias_and_as_well_as_independent_numbers(union: int, common: int) -> None:
     scheme, true = MinHash(), common / union
     values = [map(scheme.of_shingles, pair_of_sets(union, common, seed)) for seed in range(200)]
-    estimates = [agreeing_share(*(np.frombuffer(value[-BINS:], dtype=np.uint8) for value in pair)) for pair in values]
+    estimates = [
+        estimate_resemblance(*(np.frombuffer(value[-BINS:], dtype=np.uint8) for value in pair)) for pair in values
+    ]
     mean, spread = float(np.mean(estimates)), float(np.std(estimates, ddof=1))
     assert abs(mean - true) < 4 * spread / math.sqrt(len(estimates))
     assert spread < 1.25 * math.sqrt(true * (1 - true) / BINS)
@@ -856,7 +858,7 @@ def test_sentences_agree_where_the_kept_text_has_most_of_the_new_ones_and_such_a
 
 def slow_classes(lexicon: Lexicon) -> list[int]:
     """The most frequent letters first, each into the class that is the least frequent so far."""
-    counts = lexicon.letters.tolist()
+    counts = lexicon.initial_counts.tolist()
     sums = [0.0] * 16
     classes = [0] * 26
     for letter in sorted(range(26), key=lambda one: (-counts[one], one)):
@@ -869,7 +871,7 @@ def slow_classes(lexicon: Lexicon) -> list[int]:
 def slow_expected(lexicon: Lexicon, window: int) -> list[int]:
     """How many letters of each class a window of the reference has."""
     classes, shares = slow_classes(lexicon), [0.0] * 16
-    for letter, count in enumerate(lexicon.letters.tolist()):
+    for letter, count in enumerate(lexicon.initial_counts.tolist()):
         shares[classes[letter]] += count
     return [round(window * share / max(1.0, sum(shares))) for share in shares]
 
@@ -940,12 +942,12 @@ def test_windows_stand_half_of_their_length_apart_and_are_looked_up_at_every_let
 def test_classes_are_alike_frequent_and_their_expected_number_is_the_middle() -> None:
     classes = slow_classes(general())
     assert set(classes) == set(range(CLASSES))
-    sums = [sum(general().letters[at] for at in range(26) if classes[at] == one) for one in range(CLASSES)]
+    sums = [sum(general().initial_counts[at] for at in range(26) if classes[at] == one) for one in range(CLASSES)]
     assert max(sums) < 2 * sum(sums) / CLASSES
-    letters = random.Random(1).choices(range(26), general().letters.tolist(), k=16_000)
+    letters = random.Random(1).choices(range(26), general().initial_counts.tolist(), k=16_000)
     vectors = np.array(unpacked(Pinyin().rolling(slow_value(letters, general(), 48))))
-    assert vectors.max() <= LARGEST
-    assert np.abs(vectors.mean(axis=0) - LARGEST // 2).max() < 0.75
+    assert vectors.max() <= MAX_COUNT
+    assert np.abs(vectors.mean(axis=0) - MAX_COUNT // 2).max() < 0.75
 
 
 @every_sample

@@ -26,7 +26,7 @@ from crawler_dedup.index.buckets import CHUNK_BYTES, Tally, hash_scope
 from crawler_dedup.index.catalogue import Catalogue
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.store import Store
-from crawler_dedup.signedpage import Kind, Signature
+from crawler_dedup.signedpage import PageKind, Signature
 from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
@@ -105,7 +105,7 @@ def check(
 
 def sign(deduplicator: Deduplicator, text: str, name: str = "page") -> SignedPage:
     page = deduplicator.sign(f"http://{name}/", html(text, name), encoding="utf-8")
-    assert page.kind is Kind.TEXT
+    assert page.kind is PageKind.TEXT
     assert not page.unsigned
     return page
 

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from crawler_dedup import Config, ConfigError, SignedPage
-from crawler_dedup.signedpage import Kind
+from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
 from spiders.demo_texts import CHINESE, ENGLISH, Article
 from tests.support.crawling import article
@@ -18,7 +18,7 @@ from tests.support.indexing import run
 # What one page gives on every machine: another value is another behaviour, and signing.BEHAVIOUR must rise with it.
 GOLDEN = {
     "en": (
-        Kind.TEXT,
+        PageKind.TEXT,
         "a10293fb3dd3ed7c",
         44,
         "31f2548fa17ca9e9",
@@ -27,7 +27,7 @@ GOLDEN = {
         "ee85516c5561c8de",
     ),
     "zh": (
-        Kind.TEXT,
+        PageKind.TEXT,
         "996addaae1f0cb77",
         88,
         "60132a4c75086e9f",
@@ -36,7 +36,7 @@ GOLDEN = {
         "ee85516c5561c8de",
     ),
     "table": (
-        Kind.TEXT,
+        PageKind.TEXT,
         "d39495823a82926c",
         67,
         "45e68e7e1512716a",
@@ -45,7 +45,7 @@ GOLDEN = {
         "ee85516c5561c8de",
     ),
     "short": (
-        Kind.SHORT,
+        PageKind.SHORT,
         "7ec44d7308fef5f6",
         2,
         "fb7729422652caba",
@@ -54,7 +54,7 @@ GOLDEN = {
         "42864dafd30d56a0",
     ),
     "list": (
-        Kind.LIST,
+        PageKind.LIST,
         "ac7f5a7ffb3fee58",
         3,
         "f6bcefd0ecf2a571",
@@ -130,7 +130,7 @@ def test_all_that_a_record_needs_is_there(signer: Signer) -> None:
     signed = sign(signer, body)
     assert signed.title == ENGLISH[0].title
     assert signed.size == len(body)
-    assert signed.kind is Kind.TEXT
+    assert signed.kind is PageKind.TEXT
     assert signed.chars == sum(map(len, ENGLISH[0].paragraphs))
     assert (signed.link_count, signed.link_chars, signed.inner_link_chars) == (2, len("nextelsewhere"), 0)
     assert len(signed.links) == 2 * 4

@@ -9,7 +9,7 @@ from functools import cache
 import opencc
 
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.initials import NONE, find_initials, initial_of_each
+from crawler_dedup.signing.initials import NO_INITIAL, find_initials, initial_of_each
 from tests.support.prose import prose
 
 
@@ -28,7 +28,7 @@ def alike() -> dict[int, list[str]]:
     found = defaultdict(list)
     for character in sorted(set("".join(map(chinese, range(8))))):
         letter = int(initial_of_each(character)[0])
-        if letter != NONE:
+        if letter != NO_INITIAL:
             found[letter].append(character)
     return found
 

@@ -31,7 +31,7 @@ NAMES = tuple(_OWN)
 
 
 def scheme_of(spec: str, config: Config | None = None) -> Scheme:
-    """The scheme that *spec* names: ``NAME option=value …``, as in ``DEDUP_SCHEME`` and in the header of an index.
+    """Make the scheme that *spec* names: ``NAME option=value …``, as in ``DEDUP_SCHEME`` and in the header of an index.
 
     Raises:
         ConfigError: there is no such scheme, or it has no such option.

@@ -42,7 +42,7 @@ class Checksums(ValueScheme):
         return self.of_words(text.features.content)
 
     def of_words(self, hashes: Numbers) -> bytes:
-        """32 bits of each list; 0 where it is empty."""
+        """Return the value of a set of word hashes: 32 bits of each list's checksum; 0 where the list is empty."""
         if not len(hashes):
             return b""
         spread = mix_bits(hashes)

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from crawler_dedup.hamming import Numbers, mix_bits
-from crawler_dedup.signing.schemes.minwise import agreeing_share, one_permutation
+from crawler_dedup.signing.schemes.minwise import estimate_resemblance, one_permutation
 from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
 from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.text import Text
@@ -65,7 +65,7 @@ class MinHash(ValueScheme):
         return self.of_shingles(text.shingles(self.shingle))
 
     def of_shingles(self, shingles: Numbers) -> bytes:
-        """The value of a set of hashes: its size, 32 bits of each band, 8 bits of each number."""
+        """Return the value of a set of hashes: its size, 32 bits of each band, 8 bits of each number."""
         if not len(shingles):
             return b""
         minima = one_permutation(shingles, BINS)
@@ -83,7 +83,7 @@ class MinHash(ValueScheme):
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         size, other = (_SIZE.unpack(value[: _SIZE.size].ljust(_SIZE.size, b"\0"))[0] for value in (new, kept))
-        resemblance = agreeing_share(*(np.frombuffer(value[-BINS:], dtype=np.uint8) for value in (new, kept)))
+        resemblance = estimate_resemblance(*(np.frombuffer(value[-BINS:], dtype=np.uint8) for value in (new, kept)))
         covered = containment(resemblance, size, other)
         if resemblance < self.threshold or covered < self.coverage:
             return None

@@ -13,7 +13,7 @@ _ROUND_BITS = 16
 
 
 def one_permutation(hashes: Numbers, bins: int) -> Numbers:
-    """For each of *bins* (a power of two) one number, the same in two sets with the probability of their resemblance.
+    """Return a number for each of *bins* (a power of two), the same in two sets with the probability of their resemblance.
 
     One-permutation hashing (Li, Owen and Zhang 2012): the hashes are thrown into the bins, and each bin keeps its smallest.
     A set that is too small to fill them is densified as Dahlgaard, Knudsen and Thorup do ("Fast similarity sketching",
@@ -49,11 +49,11 @@ def one_permutation(hashes: Numbers, bins: int) -> Numbers:
     return filled
 
 
-def agreeing_share(new: NDArray[np.uint8], kept: NDArray[np.uint8]) -> float:
-    """The resemblance of two sets of which 8 bits of each min-wise number are kept, 0 to 1.
+def estimate_resemblance(new: NDArray[np.uint8], kept: NDArray[np.uint8]) -> float:
+    """Estimate the resemblance of two sets of which 8 bits of each min-wise number are kept, 0 to 1.
 
-    Less what agrees by chance (Li and König, "b-Bit minwise hashing", WWW 2010, theorem 1, for large sets). Raises
-    :class:`ValueError` where the shapes differ.
+    It is the share of agreeing numbers, less what agrees by chance (Li and König, "b-Bit minwise hashing", WWW 2010,
+    theorem 1, for large sets). Raises :class:`ValueError` where the shapes differ.
     """
     if new.shape != kept.shape:
         raise ValueError("two signatures of different lengths")

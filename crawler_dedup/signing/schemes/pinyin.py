@@ -25,7 +25,8 @@ from crawler_dedup.signing.schemes.scheme import Agreement, option
 from crawler_dedup.signing.text import Text
 
 CLASSES = 16
-LARGEST = 15
+MAX_COUNT = 15
+"""Largest count of the letters of a class in a vector."""
 MAX_LETTERS = 16_384
 MAX_PROBES = 8_192
 MAX_CANDIDATES = 8
@@ -71,7 +72,7 @@ class Pinyin(LexicalScheme):
     """
 
     name: ClassVar[str] = "pinyin"
-    fixed: ClassVar[str] = f"classes={CLASSES} largest={LARGEST}"
+    fixed: ClassVar[str] = f"classes={CLASSES} largest={MAX_COUNT}"
     libraries: ClassVar[Sequence[str]] = ("pypinyin",)
     bucket_limit: ClassVar[int | None] = 250
 
@@ -89,16 +90,16 @@ class Pinyin(LexicalScheme):
         """The class of each letter: the frequent ones have their own, the rare ones share one."""
         sums = np.zeros(CLASSES)
         classes = np.zeros(len(LETTERS), dtype=np.uint8)
-        for letter in np.argsort(-self.lexicon.letters.astype(np.float64), kind="stable").tolist():
+        for letter in np.argsort(-self.lexicon.initial_counts.astype(np.float64), kind="stable").tolist():
             lightest = int(sums.argmin())
             classes[letter] = lightest
-            sums[lightest] += max(1.0, float(self.lexicon.letters[letter]))
+            sums[lightest] += max(1.0, float(self.lexicon.initial_counts[letter]))
         return classes
 
     @cached_property
     def _expected(self) -> bytes:
         """How many letters of each class a window of the reference has, a byte each."""
-        sums = np.bincount(self._class_of, self.lexicon.letters.astype(np.float64), minlength=CLASSES)
+        sums = np.bincount(self._class_of, self.lexicon.initial_counts.astype(np.float64), minlength=CLASSES)
         share = sums / max(1.0, float(sums.sum()))
         return np.rint(self.window * share).clip(0, 255).astype(np.uint8).tobytes()
 
@@ -107,12 +108,12 @@ class Pinyin(LexicalScheme):
         return self.pack(classes) if _LEAST_WINDOWS * self.window <= len(classes) <= MAX_LETTERS else b""
 
     def classes_of(self, plain: str) -> Classes:
-        """The class of each letter of a normalised text."""
+        """Return the class of each letter of a normalised text."""
         classes: Classes = self._class_of[find_initials(plain)]
         return classes
 
     def pack(self, classes: Classes) -> bytes:
-        """What the windows of a text are made of: keys come from here alone, whatever lexicon is at hand."""
+        """Pack the classes of a text with what the lexicon leads to expect: a value needs no lexicon to be read."""
         padded = np.append(classes, np.zeros(len(classes) % 2, dtype=np.uint8))
         return bytes([len(classes) % 2]) + self._expected + (padded[0::2] << 4 | padded[1::2]).tobytes()
 
@@ -133,13 +134,13 @@ class Pinyin(LexicalScheme):
         return super().near(signature, filed)[:MAX_CANDIDATES]
 
     def stored(self, value: bytes) -> Windows:
-        """The windows of a kept text: one every half of a window's length, and the last one."""
+        """Return the windows of a kept text: one every half of a window's length, and the last one."""
         expected, classes = _unpack(value)
         last = len(classes) - self.window
         return self._windows(expected, classes, np.unique(np.append(np.arange(0, last + 1, self.window // 2), last)))
 
     def rolling(self, value: bytes) -> Windows:
-        """The windows of a new text: one at every letter."""
+        """Return the windows of a new text: one at every letter."""
         expected, classes = _unpack(value)
         return self._windows(expected, classes, np.arange(len(classes) - self.window + 1))
 
@@ -150,7 +151,7 @@ class Pinyin(LexicalScheme):
         for number in range(CLASSES):
             sums = np.append(0, np.cumsum(classes == number, dtype=np.int32))
             # What the reference leads to expect is the middle of the range.
-            counts = (sums[starts + self.window] - sums[starts] - expected[number] + LARGEST // 2).clip(0, LARGEST)
+            counts = (sums[starts + self.window] - sums[starts] - expected[number] + MAX_COUNT // 2).clip(0, MAX_COUNT)
             vectors |= counts.astype(np.uint64) << _SHIFTS[number]
         return Windows(starts, vectors)
 
@@ -159,11 +160,11 @@ class Pinyin(LexicalScheme):
 
     @staticmethod
     def keys_of_windows(windows: Windows) -> Numbers:
-        """Two of each window: its vector's halves, so that a changed letter in the other half does not hide it."""
+        """Return two keys of each window, the halves of its vector: two windows meet where one half is equal."""
         return np.concatenate([_low(windows.vectors), _high(windows.vectors) | np.uint64(1) << _HALF_BITS])
 
     def partners(self, ours: Numbers, theirs: Numbers) -> tuple[Positions, Positions]:
-        """Which of *ours* match which of *theirs*: places in two arrays of distinct vectors, of bounded length."""
+        """Return which of *ours* match which of *theirs*: places in two arrays of distinct vectors, of bounded length."""
         partners = []
         for half in (_low, _high):
             order = np.argsort(half(ours), kind="stable")
@@ -178,7 +179,7 @@ class Pinyin(LexicalScheme):
         return both[0], both[1]
 
     def covered(self, starts: Positions, letters: int) -> float:
-        """The share of a text's letters that lie in windows beginning at *starts*, distinct."""
+        """Return the share of a text's letters that lie in windows beginning at *starts*, distinct."""
         ends = np.zeros(letters + 1, dtype=np.int64)
         ends[starts] += 1
         ends[starts + self.window] -= 1
@@ -211,7 +212,7 @@ def _apart(ours: Numbers, theirs: Numbers) -> NDArray[np.int64]:
     """The sum of the differences of two vectors, pair by pair."""
     apart = np.zeros(len(ours), dtype=np.int64)
     for shift in _SHIFTS:
-        left, right = ((vectors >> shift & np.uint64(LARGEST)).astype(np.int64) for vectors in (ours, theirs))
+        left, right = ((vectors >> shift & np.uint64(MAX_COUNT)).astype(np.int64) for vectors in (ours, theirs))
         apart += np.abs(left - right)
     return apart
 

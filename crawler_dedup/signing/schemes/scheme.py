@@ -37,7 +37,7 @@ class Agreement:
 
 
 def option(default: Any, allowed: str, *, filed: bool = True) -> Any:
-    """A field of a scheme that ``DEDUP_SCHEME`` can set: an int, a float or a str.
+    """Declare a field of a scheme that ``DEDUP_SCHEME`` can set: an int, a float or a str.
 
     Args:
         allowed: either "LOW to HIGH", or words separated by ``|``.
@@ -66,7 +66,7 @@ class Scheme(ABC):
 
     @classmethod
     def build(cls, options: Mapping[str, str], config: Config) -> Self:  # noqa: ARG003  (for those that need more)
-        """The scheme with *options*, as ``DEDUP_SCHEME`` or an index header names them.
+        """Make the scheme with *options*, as ``DEDUP_SCHEME`` or an index header names them.
 
         Raises:
             ConfigError: there is no such option, or it does not take that value.
@@ -75,7 +75,7 @@ class Scheme(ABC):
 
     @classmethod
     def read(cls, options: Mapping[str, str]) -> dict[str, Any]:
-        """The values of *options* by field. Raises as :meth:`build`."""
+        """Read *options* and return their values by field. Raises as :meth:`build`."""
         fixed = dict(word.split("=", 1) for word in cls.fixed.split())
         known = {item.name: item for item in fields(cls) if "allowed" in item.metadata}
         values = {}
@@ -97,7 +97,7 @@ class Scheme(ABC):
 
     @property
     def depends_on(self) -> dict[str, str]:
-        """Further header entries."""
+        """Further entries of the index header: what else signatures depend on, such as the digest of a lexicon."""
         return {}
 
     def load(self) -> None:
@@ -106,19 +106,22 @@ class Scheme(ABC):
 
     @abstractmethod
     def sign(self, text: Text) -> Signature:
-        """The signature of *text*."""
+        """Return the signature of *text*."""
 
     @abstractmethod
     def keys(self, signature: Signature) -> Sequence[int]:
-        """The buckets under which a page with *signature* is filed: distinct, 64 bits each."""
+        """Return the buckets under which a page with *signature* is filed: distinct, 64 bits each."""
 
     def probes(self, signature: Signature) -> Sequence[int]:
-        """The buckets in which pages alike to one with *signature* stand."""
+        """Return the buckets in which pages alike to one with *signature* stand."""
         return self.keys(signature)
 
     @abstractmethod
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
-        """Of the numbers *filed* in the probed buckets (once for each bucket) those to compare: each once, nearest first."""
+        """Return those of the numbers *filed* in the probed buckets (once for each bucket) to compare with *signature*.
+
+        Each once, nearest first.
+        """
 
     def finds(self, new: Signature, kept: Signature) -> bool:
         """Tell whether a look-up of *new* finds *kept*."""
@@ -127,7 +130,10 @@ class Scheme(ABC):
 
     @abstractmethod
     def compare(self, new: Signature, kept: Signature) -> Agreement | None:
-        """How *new* agrees with *kept*, ``None`` if it does not. Directional: may new be dropped because kept is kept?"""
+        """Return how *new* agrees with *kept*, ``None`` if it does not.
+
+        Directional: may new be dropped because kept is kept?
+        """
 
 
 class ValueScheme(Scheme):
@@ -138,18 +144,18 @@ class ValueScheme(Scheme):
 
     @abstractmethod
     def value(self, text: Text) -> bytes:
-        """What is stored of *text*; empty if the scheme has nothing to say of it."""
+        """Return what is stored of *text*; empty if the scheme has nothing to say of it."""
 
     @abstractmethod
     def keys_of(self, value: bytes) -> Numbers:
-        """The keys of a value, some at least; one may come twice. May raise :class:`ValueError` if it is damaged."""
+        """Return the keys of a value, some at least; one may come twice. May raise :class:`ValueError` if it is damaged."""
 
     def probes_of(self, value: bytes) -> Numbers:
-        """The buckets that are read; raises as :meth:`keys_of`."""
+        """Return the buckets in which pages alike to one with *value* stand. Raises as :meth:`keys_of`."""
         return self.keys_of(value)
 
     def least_hits(self, value: bytes) -> int:  # noqa: ARG002  (for those that ask for more)
-        """In how many of the probed buckets a page must stand to be compared."""
+        """Return in how many of the probed buckets a page must stand to be compared."""
         return 1
 
     @abstractmethod

@@ -18,7 +18,7 @@ import numpy as np
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers, mix_bits
-from crawler_dedup.signing.lexicon import GENERAL, SHINGLE
+from crawler_dedup.signing.lexicon import GENERAL, SHINGLE_WIDTH
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, option
 from crawler_dedup.signing.sketch import containment
@@ -31,10 +31,11 @@ SMALLEST = 64
 MODULUS = 25
 MAX_MOD = 400
 SUPERSHINGLES = 6
-MINIMA_OF_ONE = 14
-SINGLE = 24
+MINIMA_PER_SUPERSHINGLE = 14
+MINIMA_KEYS = 24
+"""Keys of a text where single min-wise values are looked up."""
 
-_MINIMA = SUPERSHINGLES * MINIMA_OF_ONE
+_MINIMA = SUPERSHINGLES * MINIMA_PER_SUPERSHINGLE
 _HEAD = struct.Struct("<IBBH")
 _BYTES = 5  # of a fingerprint its high 40 bits are kept
 _ENOUGH = 48
@@ -75,7 +76,7 @@ class Shingling(LexicalScheme):
     name: ClassVar[str] = "shingling"
     fixed: ClassVar[str] = f"min={SMALLEST} mod={MODULUS} most={MAX_MOD}"
 
-    shingle: int = option(SHINGLE, "1 to 20")
+    shingle: int = option(SHINGLE_WIDTH, "1 to 20")
     lookup: str = option("supershingles", "supershingles|minima")
     threshold: float = option(0.7, "0.05 to 1", filed=False)
     coverage: float = option(0.8, "0 to 1", filed=False)
@@ -83,9 +84,9 @@ class Shingling(LexicalScheme):
     @classmethod
     def build(cls, options: Mapping[str, str], config: Config) -> Self:
         scheme = super().build(options, config)
-        if config.lexicon != GENERAL and scheme.shingle != SHINGLE:
+        if config.lexicon != GENERAL and scheme.shingle != SHINGLE_WIDTH:
             raise ConfigError(
-                f"A lexicon counts shingles of {SHINGLE}, so shingle={scheme.shingle} cannot be used with one."
+                f"A lexicon counts shingles of {SHINGLE_WIDTH}, so shingle={scheme.shingle} cannot be used with one."
             )
         return scheme
 
@@ -107,15 +108,15 @@ class Shingling(LexicalScheme):
         return self.of_shingles(shingles)
 
     def of_shingles(self, shingles: Numbers) -> bytes:
-        """The value of a set of fingerprints, ascending and distinct: its size, keys, MIN_s and MOD_m."""
+        """Return the value of a set of fingerprints, ascending and distinct: its size, keys, MIN_s and MOD_m."""
         if not len(shingles):
             return b""
         minima = _minima(shingles)
         if self.lookup == "minima":
-            keys = minima[:SINGLE]
+            keys = minima[:MINIMA_KEYS]
         else:
             keys = np.zeros(SUPERSHINGLES, dtype=np.uint64)
-            for column in minima.reshape(SUPERSHINGLES, MINIMA_OF_ONE).T:
+            for column in minima.reshape(SUPERSHINGLES, MINIMA_PER_SUPERSHINGLE).T:
                 keys = mix_bits(keys ^ column)
         # Fingerprints are mixed already: their order is a random permutation, as Broder asks for.
         mod = shingles[shingles % np.uint64(MODULUS) == 0][:MAX_MOD]

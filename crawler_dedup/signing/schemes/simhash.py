@@ -67,7 +67,7 @@ class SimHash(Scheme):
 
 
 def simhash(features: Features) -> int:
-    """64 bits: bit *i* is set when the features that have it outweigh those that have not."""
+    """Return 64 bits: bit *i* is set when the features that have it outweigh those that have not."""
     for_bit = np.zeros(BITS)
     for at in range(0, len(features.hashes), _SLICE):
         hashes, weights = features.hashes[at : at + _SLICE], features.weights[at : at + _SLICE]
