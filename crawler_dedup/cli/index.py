@@ -181,8 +181,8 @@ def _add_contents(table: Table, contents: Contents) -> None:
     if len(contents.scopes) > _MAX_ROWS:
         table.add_row("scopes", f"{len(contents.scopes):,} altogether")
     table.add_section()
-    latest = sorted(contents.runs.items(), key=lambda run: run[1][1], reverse=True)
-    for run, (count, last) in latest[:_MAX_ROWS]:
-        table.add_row(f"run {run:08x}", f"{count:,}, the last {format_time(last)}")
+    latest = sorted(contents.runs.items(), key=lambda run: run[1].last_filed, reverse=True)
+    for number, run in latest[:_MAX_ROWS]:
+        table.add_row(f"run {number:08x}", f"{run.pages:,}, the last {format_time(run.last_filed)}")
     if len(latest) > _MAX_ROWS:
         table.add_row("runs", f"{len(latest):,} altogether")

@@ -37,7 +37,7 @@ than that: what takes long is signing."""
 _MAX_REMEMBERED = 1000
 
 
-class Answer(NamedTuple):
+class IndexAnswer(NamedTuple):
     """What the index answered.
 
     Attributes:
@@ -139,7 +139,7 @@ class Claims:
         self._waiting = 0
         self._unwritten: deque[tuple[Decision, bool]] = deque()
 
-    async def decide(self, page: SignedPage) -> Answer:
+    async def decide(self, page: SignedPage) -> IndexAnswer:
         """Ask the index about *page*, which claims its place if it passes; then the claim must be ended.
 
         Raises:
@@ -148,11 +148,11 @@ class Claims:
         """
         decision = await self._offer(page)
         if decision.reason != BEING_HANDLED:
-            return Answer(decision)
+            return IndexAnswer(decision)
         is_beyond_limit = self._waiting >= self._limit
         given_up = self._given_up.get(_place(decision))
         if given_up == BEING_HANDLED or (given_up == TOO_MANY_WAIT and is_beyond_limit):
-            return Answer(decision, given_up)
+            return IndexAnswer(decision, given_up)
         self._waiting += 1
         try:
             if is_beyond_limit:
@@ -201,7 +201,7 @@ class Claims:
                 decision, settled = self._unwritten.popleft()
                 self._write_end(decision, settled=settled, again=False)
 
-    async def _wait(self, page: SignedPage, decision: Decision, patience: float, reason: str) -> Answer:
+    async def _wait(self, page: SignedPage, decision: Decision, patience: float, reason: str) -> IndexAnswer:
         """Offer *page* until it need not wait, for *patience* seconds; then give up for *reason*."""
         give_up = time.monotonic() + patience
         look = _FIRST_LOOK
@@ -209,11 +209,11 @@ class Claims:
             left = give_up - time.monotonic()
             if left <= 0:
                 self._give_up(decision, reason)
-                return Answer(decision, reason)
+                return IndexAnswer(decision, reason)
             await self._ended(decision, min(left, look))
             look *= 2
             decision = await self._offer(page)
-        return Answer(decision)
+        return IndexAnswer(decision)
 
     async def _ended(self, decision: Decision, timeout: float) -> None:
         """Wait until the page for which *decision* waits is handled, or for *timeout*: another process does not tell."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -31,12 +32,25 @@ _COUNTED = 10_000
 _MERGED = 1 << 13
 
 
+class PagesOfRun(NamedTuple):
+    """The pages that one run filed: how many, and when the last, in seconds since 1970."""
+
+    pages: int = 0
+    last_filed: int = 0
+
+
 @dataclass(frozen=True)
 class Contents:
-    """What an index of pages holds: pages by scope, by run (number → pages, time of the last), and claims not settled."""
+    """What an index of pages holds.
+
+    Attributes:
+        scopes: scope → number of pages, most first.
+        runs: number of a run → its pages.
+        open_claims: pages that are not settled.
+    """
 
     scopes: Mapping[str, int]
-    runs: Mapping[int, tuple[int, int]]
+    runs: Mapping[int, PagesOfRun]
     open_claims: int
 
 
@@ -103,12 +117,12 @@ def repair(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) 
 def count_contents(pages: Store, advance: Advance) -> Contents:
     """Count what an index of pages holds, record by record."""
     scopes: Counter[str] = Counter()
-    runs: dict[int, tuple[int, int]] = {}
+    runs: dict[int, PagesOfRun] = {}
     open_claims = 0
     for record in read_records(pages, advance):
         scopes[record.page.scope] += 1
-        filed, last = runs.get(record.run, (0, 0))
-        runs[record.run] = filed + 1, max(last, record.filed)
+        run = runs.get(record.run, PagesOfRun())
+        runs[record.run] = PagesOfRun(run.pages + 1, max(run.last_filed, record.filed))
         open_claims += not record.settled
     return Contents(dict(scopes.most_common()), runs, open_claims)
 
