@@ -16,6 +16,7 @@ from scrapy.http import Response
 
 from crawler_dedup.crawl.claims import Claim
 from crawler_dedup.crawl.gate import note_inherited_redirections
+from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.signals import META_DECISION, page_handled
 from crawler_dedup.crawl.startup import config_of, require_companion
 from crawler_dedup.decision import Decision
@@ -63,6 +64,7 @@ def _fate(mode: str, outcome: Outcome, *, over: bool) -> bool | None:
 @dataclass
 class _Handling:
     claim: Claim
+    monitor: Monitor
     outcome: Outcome = Outcome()
     passes: int = 0
     pending: int = 0
@@ -95,7 +97,8 @@ class SettlingMiddleware:
         decision = response.meta.get(META_DECISION)
         filtering = self.crawler.get_downloader_middleware(DedupMiddleware)
         if isinstance(decision, Decision) and response.request is not None and filtering is not None:
-            self._handlings[response] = _Handling(filtering.session.claims.hold(response.request, decision))
+            claim = filtering.session.claims.hold(response.request, decision)
+            self._handlings[response] = _Handling(claim, filtering.session.monitor)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Count the items that a callback yields, and note that it ended well."""
@@ -158,7 +161,7 @@ class SettlingMiddleware:
         if not over:
             return
         del self._handlings[response]
-        self.crawler.stats.inc_value(f"dedup/handled/{'well' if handling.outcome.well else 'badly'}")
+        handling.monitor.count(f"handled/{'well' if handling.outcome.well else 'badly'}")
         self.crawler.signals.send_catch_log(
             page_handled, outcome=handling.outcome, response=response, spider=self.crawler.spider
         )

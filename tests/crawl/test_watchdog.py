@@ -90,3 +90,7 @@ def test_a_crawl_says_once_which_page_stands_for_too_many(tmp_path: Path, passes
     assert crawl.counts()["dropped"] == (2 if passes else 5)
     assert crawl.counts("unchecked/") == ({"too_many_duplicates": 3} if passes else {})
     assert crawl.paths() == ["/0", *(paths[3:] if passes else [])]
+    for item in crawl.items[1:]:
+        decision = item["decision"]
+        assert (decision["verdict"], decision["reason"]) == ("unchecked", "too many duplicates")
+        assert (decision["duplicate_of"], decision["match"]) == ("", None)
