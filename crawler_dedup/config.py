@@ -41,7 +41,7 @@ def read_import_path(value: Any) -> str:
     """Return *value* if it can be an import path: a string with a dot."""
     if not isinstance(value, str) or "." not in value:
         raise ValueError(value)
-    return value
+    return str.__str__(value)
 
 
 def read_callable(value: Any) -> Any:
@@ -334,7 +334,7 @@ def _read_as(value: Any, declared: Any) -> Any:
     if get_origin(declared) is Literal:
         if value not in get_args(declared):
             raise ValueError(value)
-        return str(value)
+        return next(word for word in get_args(declared) if word == value)  # of an Enum, str() would give its name
     kind, *notes = get_args(declared) if get_origin(declared) is Annotated else [declared]
     read = next((note for note in notes if callable(note)), None) or _READERS[kind]
     return msgspec.convert(read(value), declared)

@@ -78,7 +78,7 @@ class Deduplicator:
         self._closed = False
         self._stored_until: float | None = None
         # For every opening: a claim of the one before must not be taken for a claim of this one.
-        self._claims = count(1)
+        self._claim_numbers = count(1)
         self._opened = self._open(fresh=signer.config.fresh)
 
     @classmethod
@@ -105,7 +105,7 @@ class Deduplicator:
             return None if moment is None else lock.time_of(moment)
 
         terms = OfferTerms(lock.number, config.grace, max_age=self._max_age, clock=lock.now, stored_until=stored_until)
-        return _Opened(store, lock, terms, replace(terms, next_claim=self._claims.__next__))
+        return _Opened(store, lock, terms, replace(terms, next_claim=self._claim_numbers.__next__))
 
     def reopen(self) -> None:
         """Open the index anew, after its directory was deleted and made again, or one of its files.

@@ -70,6 +70,7 @@ class DedupMiddleware:
             request.meta.pop(META_DECISION, None)
             return response
         request.meta[META_DECISION] = checked.decision
+        self.session.monitor.report_decision(checked.decision, checked.page, drops=checked.drops)
         if not checked.drops:
             return checked.response
         self.crawler.signals.send_catch_log(

@@ -95,8 +95,10 @@ class SettlingMiddleware:
     def process_spider_input(self, response: Response) -> None:
         """Begin to follow a page with a decision, whose callback is called next."""
         decision = response.meta.get(META_DECISION)
+        if not isinstance(decision, Decision) or response.request is None:
+            return
         filtering = self.crawler.get_downloader_middleware(DedupMiddleware)
-        if isinstance(decision, Decision) and response.request is not None and filtering is not None:
+        if filtering is not None:
             claim = filtering.session.claims.hold(response.request, decision)
             self._handlings[response] = _Handling(claim, filtering.session.monitor)
 

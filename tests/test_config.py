@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,13 @@ def test_the_reference_of_settings_is_current() -> None:
     assert (DOCS / "settings.md").read_text(encoding="utf-8") == settings_reference(), (
         "run: crawler-dedup settings > docs/settings.md"
     )
+
+
+def test_a_member_of_an_enum_is_its_value() -> None:
+    class Word(str, Enum):
+        DOMAIN = "domain"
+        MARK = "mark"
+        PATH = "package.function"
+
+    config = Config(scope=Word.DOMAIN, action=Word.MARK, extractor=Word.PATH)  # type: ignore[arg-type]
+    assert [*map(repr, (config.scope, config.action, config.extractor))] == ["'domain'", "'mark'", "'package.function'"]

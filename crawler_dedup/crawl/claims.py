@@ -54,7 +54,7 @@ class Claim:
 
     def __init__(self, decision: Decision, claims: Claims) -> None:
         self._decision = decision
-        self._claims = claims
+        self._owner = claims
         self._is_open = True
         self._is_released = False
 
@@ -71,7 +71,7 @@ class Claim:
         if not self._is_open or not self.was_granted:
             return False
         self._is_open, self._is_released = False, not settled
-        return self._claims.end(self._decision, settled=settled)
+        return self._owner.end(self._decision, settled=settled)
 
     def release(self) -> bool:
         """Forget the page, whatever was settled before. Returns whether there was something to forget."""
@@ -79,10 +79,10 @@ class Claim:
         if self._is_released or not is_kept:
             return False
         self._is_open, self._is_released = False, True
-        return self._claims.end(self._decision, settled=False)
+        return self._owner.end(self._decision, settled=False)
 
 
-_claims: WeakKeyDictionary[Request, Claim] = WeakKeyDictionary()
+_claims_by_request: WeakKeyDictionary[Request, Claim] = WeakKeyDictionary()
 """The claim of each request whose response is being handled: :func:`settle` and :func:`release` get the response only. A
 callback may replace the response; its request is still the same object."""
 
@@ -113,7 +113,7 @@ def release_claimed(response: Response | None) -> bool:
 
 
 def _claim_of(response: Response) -> Claim | None:
-    return _claims.get(response.request) if response.request is not None else None
+    return _claims_by_request.get(response.request) if response.request is not None else None
 
 
 class Claims:
@@ -163,7 +163,7 @@ class Claims:
 
     def hold(self, request: Request, decision: Decision) -> Claim:
         """Return the claim of the page of *decision*, the answer to *request*, whose callback begins."""
-        claim = _claims[request] = Claim(decision, self)
+        claim = _claims_by_request[request] = Claim(decision, self)
         return claim
 
     def end(self, decision: Decision, *, settled: bool) -> bool:

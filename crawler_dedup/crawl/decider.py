@@ -1,6 +1,6 @@
 """From a response to its final decision: gate, signature, answer of the index, and what the crawl makes of it.
 
-Whatever goes wrong lets the page pass: the filter may miss a duplicate, it never loses a page.
+Whatever goes wrong in these steps lets the page pass: the filter may miss a duplicate, it never loses a page.
 """
 
 from __future__ import annotations
@@ -32,11 +32,13 @@ class CheckedResponse:
 
     Attributes:
         response: what goes on to the spider, if it is not dropped.
+        page: what it was signed as; ``None`` if that failed.
         decision: the decision.
         drops: whether the page is dropped because of it.
     """
 
     response: Response
+    page: SignedPage | None
     decision: Decision
     drops: bool
 
@@ -52,8 +54,9 @@ class Decider:
         self._watchdog = Watchdog(config.max_duplicates)
 
     async def check(self, request: Request, response: Response) -> CheckedResponse | None:
-        """Decide what becomes of *response*; ``None`` if it is not checked. Never raises because of the page."""
-        action, page = str(self._config.action), None
+        """Decide what becomes of *response*; ``None`` if it is not checked. What goes wrong lets it pass."""
+        action: str = self._config.action
+        page = None
         try:
             self._gate.take_scheduled_mark(request)  # again, for a middleware that answered before ours saw the request
             reason = self._gate.skip_reason(request, response)
@@ -72,8 +75,7 @@ class Decider:
         drops = action == "drop" and self._is_unwanted(decision, response)
         if drops and self._watchdog.dropped_too_often(decision):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
-        self._monitor.report_decision(decision, page, drops=drops)
-        return CheckedResponse(response, decision, drops)
+        return CheckedResponse(response, page, decision, drops)
 
     async def _sign(self, response: Response, identity: Identity) -> SignedPage:
         deduplicator = self._session.deduplicator

@@ -19,7 +19,7 @@ from crawler_dedup.counting.heavyhitters import HeavyHitters
 from crawler_dedup.counting.pace import Pace
 from crawler_dedup.crawl.filenames import safe_name
 from crawler_dedup.crawl.journalfeed import JournalFeed
-from crawler_dedup.crawl.watchdog import OverusedPage
+from crawler_dedup.crawl.watchdog import UsedPage
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
@@ -155,7 +155,7 @@ class Monitor:
         if decision.claim:
             self.count(f"handled/{'settled' if settled else 'released'}")
 
-    def report_overused_page(self, decision: Decision, page: OverusedPage) -> None:
+    def report_overused_page(self, decision: Decision, page: UsedPage) -> None:
         """Report that the page of which *decision* is a duplicate stands for suspiciously many."""
         self._record("watchdog", decision, None)
         self.count("watchdog")

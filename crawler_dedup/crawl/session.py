@@ -35,7 +35,7 @@ class Session:
 
     Attributes:
         deduplicator: the open index.
-        claims: asks it.
+        claims: asks the index about pages, and ends their claims.
         monitor: reports what happens.
         is_loaded: whether the dictionaries are in memory, so that signing a small page takes milliseconds.
 
@@ -78,7 +78,8 @@ class Session:
     def spider_opened(self) -> None:
         """Log what is at work; load the dictionaries and tidy the index up beside the event loop."""
         self.monitor.open(self._directory, self.deduplicator)
-        self._start(self._load())
+        # The end of the crawl does not wait for it.
+        self._loading = asyncio.ensure_future(self._load())
         self._start(self._tidy())
         self._summary.start(self._config.summary_interval, now=False)
         self._flushing.start(min(_MAX_FLUSH_INTERVAL, max(1, self._config.grace / 4)), now=False)

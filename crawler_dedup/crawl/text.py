@@ -35,8 +35,8 @@ def remember(response: Any, text: str) -> None:
 async def main_text(response: Any) -> str:
     """Extract the main text of a ``scrapy.http.HtmlResponse``, in callbacks: ``text = await main_text(response)``.
 
-    Made beside the event loop, and once a response; at once where the filter has made it already
-    (``DEDUP_EXTRACTOR = "trafilatura"``). A page beyond the default limits of :class:`~crawler_dedup.Config`, its time
+    It is extracted beside the event loop, and once for a response; with ``DEDUP_EXTRACTOR = "trafilatura"`` the filter has
+    it already. A page beyond the default limits of :class:`~crawler_dedup.Config`, its time
     among them, gives its whole visible text instead, which takes less; one that cannot be parsed in reasonable time
     (elements with tens of thousands of attributes) gives an empty text.
     """
@@ -52,7 +52,7 @@ async def main_text(response: Any) -> str:
 
 
 def _text_of(response: Any) -> str | None:
-    """The main text; ``None`` where the page is beyond the limits."""
+    """Extract the main text; ``None`` if the page is beyond the limits."""
     tree = tree_of(response, _limits)
     if tree is None:
         return None

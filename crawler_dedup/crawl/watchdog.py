@@ -22,8 +22,8 @@ _MAX_DROPS = 5
 
 
 @dataclass(slots=True)
-class OverusedPage:
-    """The pages of one site for which one kept page stood in this run.
+class UsedPage:
+    """A kept page, as far as it stood for pages of one site in this run.
 
     Attributes:
         examples: addresses of the last of them before the warning, which are all that is needed.
@@ -42,7 +42,7 @@ class Usage(NamedTuple):
     """
 
     is_beyond_limit: bool
-    warning: OverusedPage | None = None
+    warning: UsedPage | None = None
 
 
 class Watchdog:
@@ -56,7 +56,7 @@ class Watchdog:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._used: OrderedDict[bytes, OverusedPage] = OrderedDict()
+        self._used: OrderedDict[bytes, UsedPage] = OrderedDict()
         self._drops: OrderedDict[bytes, int] = OrderedDict()
 
     def dropped_too_often(self, decision: Decision) -> bool:
@@ -83,9 +83,9 @@ class Watchdog:
         page.examples = []
         return Usage(is_beyond_limit=True, warning=warning)
 
-    def _used_page(self, decision: Decision) -> OverusedPage:
+    def _used_page(self, decision: Decision) -> UsedPage:
         name = hash_page_key(decision.scope, f"{host_of(decision.url)} {decision.duplicate_of}")
-        page = self._used.setdefault(name, OverusedPage())
+        page = self._used.setdefault(name, UsedPage())
         self._used.move_to_end(name)
         if len(self._used) > _MAX_WATCHED:
             self._used.popitem(last=False)

@@ -108,7 +108,7 @@ def join_shown_text(blocks: Iterable[Block]) -> str:
 
 
 @cache
-def _trafilatura() -> ModuleType:
+def load_trafilatura() -> ModuleType:
     """Load the library, which takes a third of a second.
 
     It writes the text of each page at DEBUG and a warning for each page without text, which would flood a crawl's log.
@@ -126,12 +126,12 @@ def extract_with_trafilatura(tree: HtmlElement) -> str:
 
     *tree* is left as it is.
     """
-    return _trafilatura().extract(tree, include_comments=False, include_tables=False) or ""
+    return load_trafilatura().extract(tree, include_comments=False, include_tables=False) or ""
 
 
 def extract_all_text(tree: HtmlElement) -> str:
     """Extract all text of *tree* with trafilatura, which takes less time than :func:`extract_with_trafilatura`."""
-    return str(_trafilatura().html2txt(tree))
+    return str(load_trafilatura().html2txt(tree))
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ from crawler_dedup.signing.maintext import (
     find_main_blocks,
     join_shown_text,
     join_text,
+    load_trafilatura,
     unlinked_blocks,
 )
 from crawler_dedup.signing.outline import Outline, read_outline
@@ -109,7 +110,9 @@ class Signer:
         return limit // self.scheme.effort
 
     def load(self) -> None:
-        """Load dictionaries now instead of with the first page. Takes up to a second."""
+        """Load dictionaries and the extractor now instead of with the first page. Takes up to a second."""
+        if self.config.extractor == "trafilatura":
+            load_trafilatura()
         stop_words()
         _ = self._cut_han
         self.scheme.load()

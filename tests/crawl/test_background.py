@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from scrapy.http import HtmlResponse
+from scrapy.utils.test import get_crawler
 
-from crawler_dedup import main_text
+from crawler_dedup import Config, main_text
+from crawler_dedup.crawl import session
 from crawler_dedup.crawl.background import MAX_LEFT_BEHIND, signing_thread
 from crawler_dedup.errors import ThreadsBusy
 from tests.support.crawling import Site, article, html, run_script
@@ -112,3 +114,22 @@ def test_a_site_whose_pages_all_take_too_long_gets_a_few_threads_and_loses_no_pa
     assert counts["TimeoutError"] + counts["ThreadsBusy"] == len(paths)
     assert counts["ThreadsBusy"] > 0
     assert max(crawl.notes) <= MAX_LEFT_BEHIND + 1  # the index is tidied up in one of its own
+
+
+def test_the_end_of_a_crawl_does_not_wait_for_dictionaries(
+    tmp_path: Path, hanging: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "_END_TIMEOUT", 600)
+
+    async def crawl() -> None:
+        held = await start(hanging)
+        crawler = get_crawler()
+        crawler.spider = crawler._create_spider("empty")
+        opened = session.Session(crawler, Config(dir=str(tmp_path / "index"), tokenizer="bigrams", journal=""))
+        opened.spider_opened()
+        await asyncio.sleep(0)
+        await asyncio.wait_for(opened.spider_closed("finished"), 60)
+        assert not opened.is_loaded
+        await give_up(held)
+
+    asyncio.run(crawl())

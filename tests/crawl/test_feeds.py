@@ -106,14 +106,17 @@ class Spider(Walker):
     async def parse(self, response):
         number = int(response.url.rpartition("/")[2])
         item = {"number": number, "text": response.text * self.times}
+        if self.repeats and "again" not in response.flags and not response.request.flags:
+            response.request.flags.append("again")
+            yield response.request
         yield {**item, "bad": object()} if number == self.bad else item
         if number == self.killed:
             await asyncio.sleep(0.5)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def __init__(self, *args, times=0, bad=None, killed=None, **kwargs):
+    def __init__(self, *args, times=0, bad=None, killed=None, repeats=False, **kwargs):
         super().__init__(*args, **kwargs)
-        self.times, self.bad, self.killed = times, bad, killed
+        self.times, self.bad, self.killed, self.repeats = times, bad, killed, repeats
 """
 
 GZIP = "scrapy.extensions.postprocessing.GzipPlugin"
@@ -337,3 +340,9 @@ def test_a_crawl_that_ends_well_stands_for_all_its_pages(tmp_path: Path, name: s
     done = crawl(tmp_path, feed(tmp_path / name, postprocessing=[GZIP]) if name else {}, 5)
     assert "dedup/not_stored" not in done.stats
     assert again(tmp_path, 5) == set()
+
+
+def test_a_page_is_released_although_its_request_was_scheduled_again(tmp_path: Path) -> None:
+    done = crawl(tmp_path, feed(tmp_path / "first.jsonl"), 1, bad=0, repeats=True)
+    assert done.stats["dedup/not_stored"] == 2
+    assert again(tmp_path, 1) == {0}
