@@ -2,26 +2,94 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 TESTS = Path(__file__).parent
-FORBIDDEN = re.compile(
+_IN_A_PROGRAM = re.compile(
     r"^\s*(?:from|import) (?:tests\.(?!support\b)|tests import(?! support\b)|benchmarks\b)", re.MULTILINE
 )
+"""An import in the text of a program that a test runs."""
 
 
-@pytest.mark.parametrize("file", sorted(TESTS.rglob("*.py")), ids=lambda file: file.relative_to(TESTS).as_posix())
+@pytest.mark.parametrize(
+    "file", sorted({*TESTS.rglob("*.py")} - {Path(__file__)}), ids=lambda file: file.relative_to(TESTS).as_posix()
+)
 def test_a_test_file_imports_only_what_stands_in_support(file: Path) -> None:
-    assert FORBIDDEN.findall(file.read_text(encoding="utf-8")) == []
+    assert list(forbidden_imports(file.read_text(encoding="utf-8"))) == []
+
+
+def forbidden_imports(source: str) -> Iterator[str]:
+    """Yield the imports of modules of the tests outside of tests/support, and of the benchmarks."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.ImportFrom(level=level) if level:
+                yield ast.unparse(node)
+            case ast.ImportFrom(module="tests", names=names):
+                yield from (name.name for name in names if not _is_allowed(f"tests.{name.name}"))
+            case ast.ImportFrom(module=str(module)):
+                yield from [module] * (not _is_allowed(module))
+            case ast.Import(names=names):
+                yield from (name.name for name in names if not _is_allowed(name.name))
+            case ast.Call(
+                func=ast.Name(id=function) | ast.Attribute(attr=function), args=[ast.Constant(str(name)), *_]
+            ):
+                if function in ("import_module", "__import__", "importorskip"):
+                    yield from [name] * (name.startswith(".") or not _is_allowed(name))
+            case ast.Constant(str(text)):
+                yield from _IN_A_PROGRAM.findall(text)
+
+
+def _is_allowed(module: str) -> bool:
+    package, *inside = module.split(".")
+    return package not in ("tests", "benchmarks") or (package == "tests" and inside[:1] == ["support"])
 
 
 @pytest.mark.parametrize(
     "line",
-    ["from tests.index import test_store", "    from tests.index.test_store import batch", "import benchmarks.data"],
+    [
+        "from tests.index import test_store",
+        "from tests.index.test_store import batch",
+        "from tests import index",
+        "from tests import support, index",
+        "from tests import *",
+        "from ..index.test_store import batch",
+        "from . import test_store",
+        "import tests",
+        "import tests.index.test_store as stored",
+        "import benchmarks.data",
+        "import os, benchmarks",
+        "from benchmarks import data",
+        "import_module('tests.index.test_store')",
+        "importlib.import_module('.test_store', 'tests.index')",
+        "pytest.importorskip('benchmarks.data')",
+        "__import__('benchmarks')",
+        "PROGRAM = '''\nimport os\n    from tests.index.test_store import batch\n'''",
+        "PROGRAM = f'''\nimport {os}\nimport benchmarks.data\n'''",
+    ],
 )
 def test_such_an_import_would_be_noticed(line: str) -> None:
-    assert FORBIDDEN.search(f"import os\n{line}\n")
-    assert not FORBIDDEN.search("from tests.support.indexing import batch\nfrom tests.support import peak\n")
+    assert list(forbidden_imports(f"import os\n{line}\n"))
+    indented = line.replace("\n", "\n    ")
+    assert list(forbidden_imports(f"def function():\n    {indented}\n"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from tests.support.indexing import batch",
+        "from tests.support import peak",
+        "from tests import support",
+        "import tests.support.peak",
+        "import os, benchmarks_of_others",
+        "import_module('script')",
+        "import_module(name)",
+        "PROGRAM = 'from tests.support.walker import main'",
+    ],
+)
+def test_an_import_of_what_is_shared_is_allowed(line: str) -> None:
+    assert list(forbidden_imports(f"import os\n{line}\n")) == []
