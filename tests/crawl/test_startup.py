@@ -316,7 +316,7 @@ def test_a_crawl_that_cannot_start_leaves_the_index_to_the_next_one(tmp_path: Pa
         deduplicator.check("http://old/", article("a").encode(), scope="spider walker")
     with Site({"/a": html(article("a", frame="again"))}) as site:
         program = ["-c", FAILING_START.replace('"index"', repr(str(directory))), f"{site.url}/a"]
-        done = processes.run(program, cwd=tmp_path)
+        done = processes.run(program, cwd=tmp_path, fresh=True)
     assert done.stdout.split("\n") == ["no database", "new", "0", ""], done.stderr
 
 

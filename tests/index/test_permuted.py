@@ -489,5 +489,6 @@ def test_a_forked_child_is_refused_instead_of_hanging(index: PermutedIndex, tmp_
             sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         """,
         tmp_path / "index",
+        fresh=True,
     )
     assert (status, errors) == (0, "")

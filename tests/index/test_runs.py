@@ -520,7 +520,7 @@ _FORK = """
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_a_forked_child_does_not_keep_the_run_of_its_killed_parent_alive(tmp_path: Path, opening: Open) -> None:
-    parent = program(_FORK, tmp_path)
+    parent = program(_FORK, tmp_path, fresh=True)
     assert parent.stdout is not None
     child = int(parent.stdout.readline())
     try:
@@ -537,7 +537,7 @@ def test_a_forked_child_does_not_keep_the_run_of_its_killed_parent_alive(tmp_pat
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 def test_a_forked_child_that_closes_does_not_end_the_run_of_its_parent(tmp_path: Path, opening: Open) -> None:
-    parent = program(_FORK, tmp_path)
+    parent = program(_FORK, tmp_path, fresh=True)
     assert parent.stdout is not None
     parent.stdout.readline()
     try:
