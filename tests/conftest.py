@@ -42,5 +42,5 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def pytest_sessionfinish() -> None:
-    """End the process that others were forked from."""
+    """End the processes that others were forked from."""
     processes.close()

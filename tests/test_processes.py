@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from tests.support import processes
 pytestmark = pytest.mark.skipif(not processes.FORKS, reason="no program is forked here")
 
 SURROUNDINGS = """
-import asyncio, json, logging, os, random, signal, sys, threading
+import asyncio, json, logging, os, random, resource, signal, sys, threading, warnings
 
 with open("found.json", "w") as file:
     json.dump({
@@ -38,6 +40,13 @@ with open("found.json", "w") as file:
         "log": [len(logging.root.handlers), logging.root.level],
         "reactor": "twisted.internet.reactor" in sys.modules,
         "writes bytecode": not sys.dont_write_bytecode,
+        "umask": os.umask(0),
+        "limits": {
+            name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")
+        },
+        "flags": [sys.flags.optimize, sys.flags.dev_mode, sys.flags.utf8_mode, sys.flags.hash_randomization],
+        "options for warnings": sys.warnoptions,
+        "filters of warnings": list(map(str, warnings.filters)),
     }, file)
 """
 KINDS = {
@@ -50,20 +59,70 @@ KINDS = {
 @pytest.mark.parametrize("new_session", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_forked_program_finds_what_a_fresh_one_finds(tmp_path: Path, kind: str, new_session: bool) -> None:
-    (tmp_path / "surroundings.py").write_text(SURROUNDINGS)
-    environment = {**os.environ, "PYTHONUTF8": "1", "PYTHONPATH": str(processes.ROOT), "ONE": "more"}
-    found: list[dict[str, Any]] = []
-    for fresh in (True, False):
-        done = processes.run(
-            [*KINDS[kind], "an", "argument"],
-            cwd=tmp_path,
-            env=environment,
-            start_new_session=new_session,
-            fresh=fresh,
-        )
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-        found.append(json.loads((tmp_path / "found.json").read_text()))
-    assert found[0] == found[1]
+    environment = {"PYTHONPATH": str(processes.ROOT), "ONE": "more"}
+    fresh, forked = (
+        surroundings(tmp_path, KINDS[kind], environment, fresh=fresh, start_new_session=new_session)
+        for fresh in (True, False)
+    )
+    assert forked == fresh
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {"PYTHONPATH": ""},
+        {"PYTHONPATH": "elsewhere"},
+        {"PYTHONPATH": f"{processes.ROOT}:elsewhere"},
+        {"PYTHONWARNINGS": "error"},
+        {"PYTHONDEVMODE": "1"},
+        {"PYTHONHASHSEED": "7"},
+        {"PYTHONOPTIMIZE": "1"},
+        {"PYTHONUTF8": "0"},
+        {"PYTHONUNBUFFERED": "1"},
+        {"PYTHONDONTWRITEBYTECODE": "1"},
+    ],
+    ids=str,
+)
+def test_it_follows_the_variables_of_the_interpreter(tmp_path: Path, environment: Mapping[str, str]) -> None:
+    fresh, forked = (surroundings(tmp_path, KINDS["code"], environment, fresh=fresh) for fresh in (True, False))
+    assert forked == fresh
+
+
+@pytest.fixture
+def of_this_test() -> Iterator[None]:
+    """A umask and limits that the parents did not have when they were started."""
+    for _ in range(2):
+        processes.run(["-c", ""])
+    mask = os.umask(0o027)
+    limits = {limit: resource.getrlimit(limit) for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_CORE)}
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, limits[resource.RLIMIT_NOFILE][1]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, limits[resource.RLIMIT_CORE][1]))
+    yield
+    os.umask(mask)
+    for limit, values in limits.items():
+        resource.setrlimit(limit, values)
+
+
+@pytest.mark.usefixtures("of_this_test")
+def test_umask_and_limits_are_those_of_the_moment(tmp_path: Path) -> None:
+    fresh, *forked = (surroundings(tmp_path, KINDS["code"], {}, fresh=fresh) for fresh in (True, False, False))
+    assert fresh["umask"] == 0o027
+    assert fresh["limits"]["RLIMIT_NOFILE"][0] == 200
+    assert forked == [fresh, fresh]
+
+
+def surroundings(
+    directory: Path, arguments: Sequence[str], environment: Mapping[str, str], **options: bool
+) -> dict[str, Any]:
+    """Return what a program finds that has no variables of the interpreter but those of *environment*."""
+    (directory / "surroundings.py").write_text(SURROUNDINGS)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    env = {**kept, "PYTHONUTF8": "1", **environment}
+    done = processes.run([*arguments, "an", "argument"], cwd=directory, env=env, **options)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    found: dict[str, Any] = json.loads((directory / "found.json").read_text())
+    return found
 
 
 @pytest.mark.parametrize("fresh", [True, False])
@@ -100,3 +159,17 @@ def test_a_signal_ends_a_forked_program_as_any_other(number: int) -> None:
 def test_forked_programs_draw_other_random_numbers() -> None:
     code = "import random, numpy; print(random.random(), numpy.random.default_rng().random())"
     assert processes.run(["-c", code]).stdout != processes.run(["-c", code]).stdout
+
+
+def test_two_processes_that_follow_each_other_hash_a_text_differently() -> None:
+    hashes = [processes.run(["-c", "print(hash('x'))"]).stdout for _ in range(3)]
+    assert hashes[0] != hashes[1] != hashes[2]
+
+
+def test_the_end_of_the_parent_is_not_taken_for_that_of_the_process() -> None:
+    status, of_the_parent = os.pipe()
+    os.close(of_the_parent)
+    process = processes.Forked(os.getpid(), ["program"], status, (None, None, None))
+    with pytest.raises(RuntimeError, match="exit status is unknown"):
+        process.wait()
+    assert process.returncode is None

@@ -48,7 +48,7 @@ def rows(result: Result) -> dict[str, str]:
 
 
 def installed(*arguments: object, fresh: bool = False) -> subprocess.CompletedProcess[str]:
-    """``crawler-dedup index`` as it is installed."""
+    """Run ``crawler-dedup index`` in a process of its own, forked unless *fresh*."""
     return command(ROOT, "index", *arguments, fresh=fresh)
 
 
@@ -294,6 +294,12 @@ def test_an_index_that_another_process_locks_is_not_looked_at(
     with beside(hold, signatures):
         refused = said(cli("verify", signatures, status=2))
     assert refused.startswith(f"Error: The index in {signatures} is locked by another process")
+
+
+def test_verify_of_a_sound_index_reads_it_in_another_process(signatures: Path) -> None:
+    completed = installed("verify", signatures)
+    assert completed.returncode == 0, completed
+    assert "sound" in completed.stdout
 
 
 def garbage_over(directory: Path, quarter: int, seed: int) -> None:

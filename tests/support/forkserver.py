@@ -6,6 +6,7 @@ import gc
 import importlib
 import json
 import os
+import resource
 import runpy
 import selectors
 import signal
@@ -13,6 +14,7 @@ import socket
 import sys
 import threading
 import types
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
@@ -60,7 +62,6 @@ _PRELOADED = (
     "stopwordsiso",
 )
 """What the parent imports. None of them starts a thread or installs a reactor, and none belongs to the tests."""
-_ROOT = str(Path(__file__).parents[2])
 
 
 def serve() -> None:
@@ -68,11 +69,14 @@ def serve() -> None:
 
     Returns to the end of the program only in the forked processes, after their own programs.
     """
-    base = [path for path in sys.path if path not in ("", _ROOT)]
+    base = sys.path[1:]  # without "", which ``-c`` put there; what an installation put there stays
+    filters = list(warnings.filters)
     for name in _PRELOADED:
         importlib.import_module(name)
     assert "twisted.internet.reactor" not in sys.modules
     assert threading.active_count() == 1
+    warnings.resetwarnings()  # also warns again at lines that have warned already
+    warnings.filters.extend(filters)  # type: ignore[attr-defined]
     gc.freeze()
     on_interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the tests, and for what was forked
     control = socket.socket(fileno=int(sys.argv[1]))
@@ -121,11 +125,14 @@ def _program(order: Mapping[str, Any], files: Sequence[int], base: Sequence[str]
     sys.stdin, sys.stdout, sys.stderr = map(_stream, range(3))
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     os.chdir(order["cwd"])
+    os.umask(order["umask"])
+    for limit, values in order["limits"]:
+        resource.setrlimit(limit, values)
     kind, *rest = order["arguments"]
     sys.orig_argv[:] = [sys.executable, *order["arguments"]]
-    given = [path for path in order["env"].get("PYTHONPATH", "").split(os.pathsep) if path]
+    given = filter(None, [order["env"].get("PYTHONPATH")])  # one path at most
     first = {"-c": "", "-m": os.getcwd()}.get(kind, str(Path(kind).resolve().parent))
-    sys.path[:] = [first, *given, *base]
+    sys.path[:] = [first, *dict.fromkeys([*given, *base])]
     importlib.invalidate_caches()
     if kind == "-c":
         sys.argv[:] = [kind, *rest[1:]]

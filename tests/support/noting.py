@@ -44,11 +44,13 @@ def said(result: Result) -> str:
 def command(
     directory: Path, *arguments: object, fresh: bool = False, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``crawler-dedup`` as it is installed, in a process of its own.
+    """Run the script ``crawler-dedup`` in a process of its own.
+
+    A forked process runs the commands of the checkout. Only *fresh* tests what is installed.
 
     Args:
         directory: its working directory.
-        fresh: start the interpreter anew; each command has a test that does so.
+        fresh: start the interpreter anew; ``tests/cli/test_installed.py`` does so for each command.
         variables: more environment variables.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "PYTHON"))}

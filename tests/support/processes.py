@@ -2,13 +2,20 @@
 
 On Linux a program is forked from a parent process that has imported what crawls need, once for all tests
 (:mod:`tests.support.forkserver`). It is a process like any other: with its own working directory, environment, ``sys.argv``,
-``sys.path``, files and signals.
+``sys.path``, files, signals, umask and resource limits. Two things differ from a process that is started anew: what the
+parent has imported is imported already, from the checkout; and the interpreter is in UTF-8 mode without ``PYTHONUTF8``, too.
+
+There are two parents, with different hash seeds, which fork in turn: two processes that follow each other compute different
+``hash()`` of the same text, as two fresh ones do.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
+import resource
 import select
 import signal
 import socket
@@ -23,6 +30,13 @@ from typing import IO, Any
 ROOT = Path(__file__).parents[2]
 FORKS = sys.platform == "linux"
 """Whether programs are forked; elsewhere each is started anew."""
+_SEEDS = ("1", "2")
+_HONOURED = {"PYTHONDONTWRITEBYTECODE": None, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": None, "PYTHONUTF8": "1"}
+"""Variables of the interpreter that a forked process follows, and the value if it is only one.
+
+Another path could have modules that the parent has imported from elsewhere, or a ``sitecustomize``.
+"""
+_LIMITS = sorted({getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")})
 
 
 class Forked:
@@ -42,11 +56,18 @@ class Forked:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end and return its exit status."""
+        """Wait for its end and return its exit status.
+
+        Raises:
+            RuntimeError: The parent has ended before, and nobody knows how the process ended.
+        """
         if self.returncode is None:
             if not select.select([self._status], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired(self.args, timeout or 0)
-            self.returncode = int(os.read(self._status, 64) or -signal.SIGKILL)
+            status = os.read(self._status, 64)
+            if not status:
+                raise RuntimeError(f"The parent of {self.args} ended before it, so that its exit status is unknown.")
+            self.returncode = int(status)
             self._close_status()
         return self.returncode
 
@@ -54,10 +75,6 @@ class Forked:
         """Send a signal, unless it has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
-
-    def terminate(self) -> None:
-        """Ask it to end."""
-        self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """End it at once."""
@@ -117,10 +134,11 @@ def start(
         env: its whole environment; that of this process by default.
         stdin: as for :class:`subprocess.Popen`, and so the other two.
         start_new_session: whether it leads a session of its own.
-        fresh: start the interpreter anew, as users do, instead of forking.
+        fresh: start the interpreter anew, as users do, instead of forking. So it is in any case if *env* has a variable
+            of the interpreter that a forked process cannot follow, such as ``PYTHONWARNINGS``.
     """
     environment = dict(os.environ if env is None else env)
-    if fresh or not FORKS:
+    if fresh or not FORKS or not _can_be_forked(environment):
         return subprocess.Popen(
             [sys.executable, *arguments],
             cwd=cwd,
@@ -131,8 +149,30 @@ def start(
             start_new_session=start_new_session,
             encoding="utf-8",
         )
-    order = {"arguments": [*arguments], "cwd": str(cwd), "env": environment, "session": start_new_session}
+    order = {
+        "arguments": [*arguments],
+        "cwd": str(cwd),
+        "env": environment,
+        "session": start_new_session,
+        "umask": _umask(),
+        "limits": [(limit, resource.getrlimit(limit)) for limit in _LIMITS],
+    }
     return _parent().fork(order, (stdin, stdout, stderr))
+
+
+def _can_be_forked(environment: Mapping[str, str]) -> bool:
+    """Whether a forked process follows all variables of the interpreter that have a value."""
+    return all(
+        name in _HONOURED and _HONOURED[name] in (None, value)
+        for name, value in environment.items()
+        if value and re.match("PYTHON[A-Z]", name)
+    )
+
+
+def _umask() -> int:
+    """Return the umask, without setting it for a moment, as :func:`os.umask` would."""
+    (line,) = re.findall(r"^Umask:\s*(\d+)", Path("/proc/self/status").read_text(encoding="utf-8"), re.MULTILINE)
+    return int(line, 8)
 
 
 def run(
@@ -156,18 +196,19 @@ def run(
 
 
 class _Parent:
-    """The parent process, seen from the tests."""
+    """A parent process, seen from the tests."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: str) -> None:
         self._lock = threading.Lock()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "PYTEST_"))}
+        others = ("SCRAPY_", "PYTEST_", "PYTHON")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(others)}
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", "from tests.support.forkserver import serve; serve()", str(theirs.fileno())],
-                cwd=ROOT,
+                cwd=ROOT,  # where it finds the tests; a PYTHONPATH would hide whether the root is on the path without it
                 # Threads of a numerical library would not survive the fork.
-                env={**kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
+                env={**kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": seed, "PYTHONUTF8": "1"},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
             )
@@ -207,16 +248,19 @@ class _Parent:
         self._process.wait()
 
 
-_parents: list[_Parent] = []
+_parents: dict[str, _Parent] = {}
+_turns = itertools.cycle(_SEEDS)
 
 
 def _parent() -> _Parent:
-    if not _parents:
-        _parents.append(_Parent())
-    return _parents[0]
+    """Return the parent whose turn it is; start it if it does not run yet."""
+    seed = next(_turns)
+    if seed not in _parents:
+        _parents[seed] = _Parent(seed)
+    return _parents[seed]
 
 
 def close() -> None:
-    """End the parent process, if there is one."""
+    """End the parent processes, if there are any."""
     while _parents:
-        _parents.pop().close()
+        _parents.popitem()[1].close()
