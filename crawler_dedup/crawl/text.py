@@ -24,7 +24,8 @@ from crawler_dedup.signing.parsing import (
 
 _extracted: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 """The main text of each living response: :func:`main_text` gets the response only, and the filter may have it already."""
-_limits = Config()
+LIMITS = Config()
+"""Beyond them :func:`main_text` gives the visible text."""
 
 
 def remember(response: Any, text: str) -> None:
@@ -42,7 +43,7 @@ async def main_text(response: Any) -> str:
     """
     if response not in _extracted:
         try:
-            text = await asyncio.wait_for(signing_thread.run(_text_of, response), _limits.timeout)
+            text = await asyncio.wait_for(signing_thread.run(_text_of, response), LIMITS.timeout)
         except (asyncio.TimeoutError, ThreadsBusy):
             text = None
         if text is None:
@@ -53,12 +54,12 @@ async def main_text(response: Any) -> str:
 
 def _text_of(response: Any) -> str | None:
     """Extract the main text; ``None`` if the page is beyond the limits."""
-    tree = tree_of(response, _limits)
+    tree = tree_of(response, LIMITS)
     if tree is None:
         return None
     try:
-        check_nodes(tree, len(response.body), _limits)
-        check_depth(tree, _limits)
+        check_nodes(tree, len(response.body), LIMITS)
+        check_depth(tree, LIMITS)
     except BeyondLimits:
         return None
     return extract_with_trafilatura(tree)

@@ -16,7 +16,8 @@ from crawler_dedup.urls import host_of
 
 _EXAMPLES = 5
 _EXAMPLE_CHARS = 500
-_MAX_WATCHED = 10_000
+MAX_WATCHED = 10_000
+"""Kept pages, and dropped ones, of which the counts are remembered."""
 _MAX_DROPS = 5
 """Drops of one page in a run. An errback that asks for it again each time would never come to an end."""
 
@@ -65,7 +66,7 @@ class Watchdog:
         drops = self._drops.get(name, 0)
         self._drops[name] = drops + 1
         self._drops.move_to_end(name)
-        if len(self._drops) > _MAX_WATCHED:
+        if len(self._drops) > MAX_WATCHED:
             self._drops.popitem(last=False)
         return drops >= _MAX_DROPS
 
@@ -87,6 +88,6 @@ class Watchdog:
         name = hash_page_key(decision.scope, f"{host_of(decision.url)} {decision.duplicate_of}")
         page = self._used.setdefault(name, UsedPage())
         self._used.move_to_end(name)
-        if len(self._used) > _MAX_WATCHED:
+        if len(self._used) > MAX_WATCHED:
             self._used.popitem(last=False)
         return page

@@ -25,12 +25,13 @@ class SignatureSample:
 
     Args:
         limit: the size of the sample.
+        seed: of the random choice; the same seed and pages, the same sample.
     """
 
-    def __init__(self, limit: int = _SAMPLED) -> None:
+    def __init__(self, limit: int = _SAMPLED, seed: int = 0) -> None:
         self._limit = limit
         self._seen = 0
-        self._source = np.random.default_rng(0)  # the same index, the same figures
+        self._source = np.random.default_rng(seed)
         # 8 bytes each; grown by doubling
         self._signatures: Numbers = np.empty(1024, dtype=np.uint64)
         self._scopes: Numbers = np.empty(1024, dtype=np.uint64)
@@ -49,13 +50,18 @@ class SignatureSample:
         self._scopes[places[in_sample]] = scopes[in_sample]
         self._seen += len(pages)
 
+    @property
+    def signatures(self) -> Numbers:
+        """The signatures in the sample: shape (min(limit, number of pages),)."""
+        return self._signatures[: min(self._seen, self._limit)]
+
     def distribution(self) -> SignatureDistribution | None:
         """Return how the signatures lie; ``None`` if there is none."""
         if not self._seen:
             return None
-        sampled = min(self._seen, self._limit)
-        order = np.lexsort((self._signatures[:sampled], self._scopes[:sampled]))
-        signatures, scopes = self._signatures[:sampled][order], self._scopes[:sampled][order]
+        sampled = len(self.signatures)
+        order = np.lexsort((self.signatures, self._scopes[:sampled]))
+        signatures, scopes = self.signatures[order], self._scopes[:sampled][order]
         nearest = self._nearest(signatures, scopes)
         in_order = np.sort(signatures)
         first_different_bits, equal = _first_different_bits(in_order)

@@ -380,7 +380,7 @@ OWN = """
 import asyncio
 import sys
 import scrapy
-from crawler_dedup.progress import ProgressLine, _Above
+from crawler_dedup.progress import ProgressLine
 
 class Own(scrapy.Spider):
     name = "own"
@@ -388,7 +388,7 @@ class Own(scrapy.Spider):
     async def start(self):
         if hasattr(self, "broken"):
             ProgressLine._line = None
-            while isinstance(sys.stderr, _Above):
+            while hasattr(sys.stderr, "give_back"):
                 await asyncio.sleep(0.05)
         yield scrapy.Request(self.site)
 

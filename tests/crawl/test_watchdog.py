@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Decision, Match, Verdict
-from crawler_dedup.crawl.watchdog import _MAX_WATCHED, Usage, Watchdog
+from crawler_dedup.crawl.watchdog import MAX_WATCHED, Usage, Watchdog
 from tests.support.crawling import WALK, Site, article, html, run_script
 
 MATCH = Match("alike", 0, 1.0, 1.0)
@@ -49,10 +49,11 @@ def test_other_decisions_are_not_counted() -> None:
 def test_only_the_kept_pages_that_were_used_last_are_remembered() -> None:
     watchdog = Watchdog(1)
     watchdog.count_duplicate(duplicate(0))
-    for number in range(_MAX_WATCHED):
+    for number in range(MAX_WATCHED):
         watchdog.count_duplicate(duplicate(0, of=f"http://h/{number}"))
     assert not watchdog.count_duplicate(duplicate(1)).is_beyond_limit
-    assert len(watchdog._used) == _MAX_WATCHED
+    assert watchdog.count_duplicate(duplicate(1, of=f"http://h/{MAX_WATCHED - 1}")).is_beyond_limit
+    assert len(pickle.dumps(watchdog)) < MAX_WATCHED * 100
 
 
 def test_what_is_remembered_takes_little_memory_however_long_the_addresses_are() -> None:
@@ -62,7 +63,6 @@ def test_what_is_remembered_takes_little_memory_however_long_the_addresses_are()
             decision = duplicate(time, of=f"http://h/{number}/{'x' * 2_000}", host=f"http://h/{'y' * 2_000}")
             watchdog.count_duplicate(decision)
             watchdog.dropped_too_often(replace(decision, key=f"{number} {'z' * 5_000}"))
-    assert len(watchdog._used) == len(watchdog._drops) == 1_000
     assert len(pickle.dumps(watchdog)) < 1_000 * 200
 
 
@@ -73,7 +73,7 @@ def test_the_examples_of_a_warning_are_cut_and_not_kept_after_it() -> None:
     assert warning is seen[50].warning
     assert 0 < len(warning.examples) <= 5
     assert all(len(example) <= 500 for example in warning.examples)
-    assert not any(page.examples for page in watchdog._used.values())
+    assert len(pickle.dumps(watchdog)) < 500
 
 
 @pytest.mark.parametrize("passes", [False, True])

@@ -278,11 +278,10 @@ def test_of_too_many_signatures_each_is_drawn_as_likely() -> None:
     assert found is not None
     assert (found.kept, found.sampled, sum(found.nearest)) == (40_000, 50, 50)
     for seed in range(300):
-        signatures = SignatureSample(limit=20)
-        signatures._source = np.random.default_rng(seed)
+        signatures = SignatureSample(limit=20, seed=seed)
         for at in range(0, 100, 30):
             signatures.add(pages[at : at + 30])
-        drawn.update(signatures._signatures[:20].tolist())
+        drawn.update(signatures.signatures.tolist())
     assert len(drawn) == 100
     assert 30 < min(drawn.values()) < max(drawn.values()) < 100  # 60 are expected
 

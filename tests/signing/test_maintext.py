@@ -143,7 +143,7 @@ def test_main_text_for_callbacks_is_extracted_once() -> None:
 
 def test_main_text_of_a_page_that_takes_too_long_is_its_visible_text_too(monkeypatch: pytest.MonkeyPatch) -> None:
     hanging, done = threading.Event(), threading.Event()
-    monkeypatch.setattr(text, "_limits", Config(timeout=0.1))
+    monkeypatch.setattr(text, "LIMITS", Config(timeout=0.1))
     monkeypatch.setattr(text, "extract_with_trafilatura", lambda _: _wait(hanging, done))
     response = HtmlResponse("http://example.com/", body=b"<p>visible words</p>")
     assert asyncio.run(main_text(response)) == "visible words"
