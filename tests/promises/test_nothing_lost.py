@@ -34,6 +34,7 @@ from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer
 from tests.support import processes
 from tests.support.crawling import article
+from tests.support.examples import examples
 from tests.support.indexing import FILING
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked and spoken to as on Linux")
@@ -692,11 +693,11 @@ class NothingLost(RuleBasedStateMachine):
         return answer
 
 
-def _run(examples: int, steps: int) -> None:
+def _run(count: int, steps: int) -> None:
     COUNTED.clear()
     BROKEN.clear()
     bounds = settings(
-        max_examples=examples,
+        max_examples=count,
         stateful_step_count=steps,
         deadline=None,
         suppress_health_check=list(HealthCheck),
@@ -711,7 +712,7 @@ def _run(examples: int, steps: int) -> None:
 
 
 def test_nothing_is_lost_whoever_is_killed() -> None:
-    _run(25, 30)
+    _run(max(25, examples(60)), 30)
 
 
 @pytest.mark.slow
