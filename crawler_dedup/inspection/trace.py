@@ -59,7 +59,7 @@ def find_sources(text: str, scheme: Pinyin, store: Store) -> list[Source]:
     text_vectors, vector_of_window = np.unique(rolling.vectors, return_inverse=True)
     windows_by_vector = np.argsort(vector_of_window, kind="stable")
     first = np.searchsorted(vector_of_window[windows_by_vector], np.arange(len(text_vectors) + 1))
-    found = []
+    sources = []
     for record in store.sharing(np.unique(scheme.keys_of_windows(rolling)).tolist(), _with_most_keys):
         try:
             stored = scheme.stored(record.page.value)
@@ -74,8 +74,8 @@ def find_sources(text: str, scheme: Pinyin, store: Store) -> list[Source]:
             passages = _passages(starts, np.repeat(stored.starts[page_windows[in_page]], times), scheme.window)
             share_of_text = scheme.covered(np.unique(starts), len(classes))
             share_of_page = float(np.isin(stored.vectors, page_vectors[in_page]).mean())
-            found.append(Source(record.page, share_of_text, share_of_page, passages))
-    return sorted(found, key=lambda source: (-source.share_of_text, source.page.url))
+            sources.append(Source(record.page, share_of_text, share_of_page, passages))
+    return sorted(sources, key=lambda source: (-source.share_of_text, source.page.url))
 
 
 def _with_most_keys(filed: Numbers) -> list[int]:
