@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import scrapy
-import zstandard
 from scrapy import Request, signals
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
@@ -32,6 +31,7 @@ from scrapy.utils.project import get_project_settings
 from scrapy.utils.trackref import live_refs
 
 from crawler_dedup import main_text
+from crawler_dedup.system.compression import decompress
 
 HOSTS = 200
 ARTICLES = 24
@@ -49,7 +49,7 @@ def _words(language: str) -> list[str]:
         rows = (line.split(" ") for line in (files("jieba") / "dict.txt").read_text("utf-8").splitlines())
         return sorted(word for word, times, *_ in rows if len(word) == 2 and int(times) >= 300)
     packed = (files("crawler_dedup") / "data/english.txt.zst").read_bytes()
-    rows = (line.split(" ") for line in zstandard.decompress(packed).decode().splitlines())
+    rows = (line.split(" ") for line in decompress(packed, 1 << 30).decode().splitlines())
     return sorted(word for word, *_ in rows if word.isalpha() and len(word) > 3)
 
 

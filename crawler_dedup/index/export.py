@@ -18,12 +18,12 @@ from typing import IO, Annotated, NamedTuple
 
 import msgspec
 import numpy as np
-import zstandard
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import Header
+from crawler_dedup.system.compression import FrameDamaged, FrameTooLarge, compress, decompress
 from crawler_dedup.system.files import open_replacement
 
 FORMAT = 3
@@ -69,7 +69,7 @@ def write_export(path: Path, header: Header, blocks: Iterable[ExportBlock]) -> i
         _write_frame(file, _HEADER, msgspec.json.encode(_FileHeader(FORMAT, header)))
         for block in chain.from_iterable(map(_pieces, blocks)):
             packed = _Packed(len(block.signatures), _pack(block.signatures), list(block.rows))
-            _write_frame(file, _BLOCK, zstandard.ZstdCompressor(level=_LEVEL).compress(msgspec.msgpack.encode(packed)))
+            _write_frame(file, _BLOCK, compress(msgspec.msgpack.encode(packed), _LEVEL))
             total += packed.count
         _write_frame(file, _END, total.to_bytes(8, "little"))
     return total
@@ -154,12 +154,11 @@ class Export:
 
     def _unpack_block(self, content: bytes) -> ExportBlock:
         try:
-            # One frame, and its content size is what is taken and no more: one that lies is refused while it is unpacked.
-            if not 0 < zstandard.frame_content_size(content) <= max(_MAX_UNPACKED, _MAX_RATIO * len(content)):
-                raise self._error("a block is too large")
-            raw = zstandard.ZstdDecompressor().decompress(content, allow_extra_data=False)
+            raw = decompress(content, max(_MAX_UNPACKED, _MAX_RATIO * len(content)))
             packed = msgspec.msgpack.decode(raw, type=_Packed)
-        except (zstandard.ZstdError, msgspec.DecodeError, RecursionError) as error:
+        except FrameTooLarge as error:
+            raise self._error("a block is too large") from error
+        except (FrameDamaged, msgspec.DecodeError, RecursionError) as error:
             raise self._error(f"a block is damaged ({error})") from error
         if packed.count > MAX_BLOCK_ROWS:
             raise self._error("a block is too large")

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
 from crawler_dedup.errors import ConfigError
@@ -24,6 +23,7 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import LETTERS, NO_INITIAL, find_initials, initial_of_each
 from crawler_dedup.signing.text import Text, hash_words
+from crawler_dedup.system.compression import compress, decompress
 from crawler_dedup.system.files import open_replacement
 
 GENERAL = "general"
@@ -95,7 +95,7 @@ class Lexicon:
 
     def write(self, path: Path) -> None:
         """Write the lexicon to *path*; a file that is there is replaced when all is written. Raises :class:`OSError`."""
-        packed = zstandard.ZstdCompressor(level=9, write_checksum=True).compress(self._packed())
+        packed = compress(self._packed(), level=9, checksum=True)
         with open_replacement(path) as file:
             file.write(_MAGIC + packed)
 
@@ -179,7 +179,7 @@ def general() -> Lexicon:
     A word with the share *p* of all words is taken to stand in 1 - (1 - p)^500 of the documents. Takes a second.
     """
     english, chinese = _general_files()
-    shares = {word: 10 ** (-float(rarity) / 100) for word, rarity in _table(zstandard.decompress(english).decode())}
+    shares = {word: 10 ** (-float(rarity) / 100) for word, rarity in _table(decompress(english, _MAX_BYTES).decode())}
     jieba = [(word, int(count)) for word, count in _table(chinese.decode())]
     total = sum(count for _, count in jieba)
     for word, count in jieba:
@@ -219,10 +219,7 @@ def _read(path: Path) -> Lexicon:
             raise ConfigError(
                 f"DEDUP_LEXICON = {str(path)!r}: this is no lexicon; `crawler-dedup lexicon build` makes one."
             )
-        packed = content[len(_MAGIC) :]
-        if not 0 < zstandard.frame_content_size(packed) <= _MAX_BYTES:
-            raise ValueError("it is damaged or too large")
-        read = msgspec.msgpack.decode(zstandard.decompress(packed), type=_Packed)
+        read = msgspec.msgpack.decode(decompress(content[len(_MAGIC) :], _MAX_BYTES), type=_Packed)
         words, shingles, letters = (
             np.frombuffer(part, dtype="<u8").astype(np.uint64)
             for part in (read.words, read.shingles, read.initial_counts)
@@ -232,6 +229,6 @@ def _read(path: Path) -> Lexicon:
             raise ValueError("its parts have different lengths")
         if (words[1:] <= words[:-1]).any():
             raise ValueError("its words are not in order")
-    except (OSError, ValueError, zstandard.ZstdError, msgspec.MsgspecError) as error:
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise ConfigError(f"DEDUP_LEXICON = {str(path)!r} cannot be read: {error}") from error
     return Lexicon(read.documents, words, counts, shingles, letters)

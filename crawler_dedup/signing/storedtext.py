@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-import zstandard
+from crawler_dedup.system.compression import FrameDamaged, compress, decompress
 
 _MAX_BYTES = 1 << 28
 
 
 def pack_text(text: str) -> bytes:
     """Compress *text* for index and journal."""
-    return zstandard.ZstdCompressor().compress(text.encode("utf-8", "replace"))
+    return compress(text.encode("utf-8", "replace"))
 
 
 def unpack_text(packed: bytes) -> str:
     """Return the text that :func:`pack_text` was given; ``""`` if *packed* is empty or damaged."""
-    with suppress(zstandard.ZstdError):
-        if packed and 0 < zstandard.frame_content_size(packed) <= _MAX_BYTES:
-            return zstandard.decompress(packed).decode("utf-8", "replace")
+    with suppress(FrameDamaged):
+        return decompress(packed, _MAX_BYTES).decode("utf-8", "replace")
     return ""

@@ -13,13 +13,13 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-import zstandard
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import SignedPage
 from crawler_dedup.index.export import _MAX_UNPACKED, FORMAT, MAX_BLOCK_ROWS, Export, ExportBlock, write_export
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Record, encode
+from crawler_dedup.system.compression import zstd
 from tests.support.indexing import array
 from tests.support.noting import invoke
 
@@ -42,10 +42,14 @@ Part = bytes | tuple[bytes, int]
 """Bytes, and how often they stand there."""
 
 
-def block(*parts: Part, size: int | None = None) -> bytes:
-    """A block of msgpack *parts*, packed bit by bit; *size* is what it says it is, where that is a lie."""
+def block(*parts: Part, size: int | None = None, window: int = 0) -> bytes:
+    """A block of msgpack *parts*, packed bit by bit; *size* is what it says it is, where that is a lie.
+
+    To unpack it takes a window of 2 to the power of *window* bytes, where that is given.
+    """
     repeated = [part if isinstance(part, tuple) else (part, 1) for part in parts]
-    packer = zstandard.ZstdCompressor(level=3).compressobj(size=sum(len(part) * times for part, times in repeated))
+    packer = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: window})
+    packer.set_pledged_input_size(sum(len(part) * times for part, times in repeated))
     packed = b""
     for part, times in repeated:
         at_once = max(1, MEGABYTE // max(1, len(part)))
@@ -106,6 +110,9 @@ def _exports() -> dict[str, bytes]:
         "a size beyond all bounds": export(head, block(b"\x93\x00\xc4\x00\x90", size=2**63), total=0),
         "two frames in one": export(head, frame(b"B", 2 * block(b"\x93\x00\xc4\x00\x90")[13:]), total=0),
         "brackets": export(head, block(b"\x94\x00\xc4\x00\x90", (b"\x91", 60 * MEGABYTE)), total=0),
+        "brackets in a large window": export(
+            head, block(b"\x94\x00\xc4\x00\x90", (b"\x91", 60 * MEGABYTE), window=26), total=0
+        ),
         "brackets in a row": export(head, one_row((b"\x91", 60 * MEGABYTE)), total=1),
         "aliases without end": export(
             head, one_row(without_aliases, array_head(aliases), (b"\xc4\x00", aliases)), total=1

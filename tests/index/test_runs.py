@@ -13,7 +13,6 @@ from pathlib import Path
 import lmdb
 import msgspec
 import pytest
-import zstandard
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.decision import BEING_HANDLED
@@ -25,6 +24,7 @@ from crawler_dedup.index.runs import RunEntry, Runs
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.lookup import lookup_of
+from crawler_dedup.signing.storedtext import unpack_text
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, beside, open_store, page, program, settle
 
@@ -705,7 +705,7 @@ def test_the_text_is_kept_where_it_is_asked_for(tmp_path: Path, opening: Open, s
     (record,) = kept(tmp_path)
     assert bool(record.page.text) == store_text
     if store_text:
-        text = zstandard.ZstdDecompressor().decompress(record.page.text).decode()
+        text = unpack_text(record.page.text)
         first = re.search("<p>(\\w+ \\w+)", article("x"))
         assert first is not None
         assert first[1] in text

@@ -16,12 +16,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import zstandard
-
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.signing.features import load_han_cutter, stop_words
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.text import Text
+from crawler_dedup.system.compression import decompress
 from spiders.demo_texts import CHINESE, ENGLISH
 
 _OF_A_TEXT = 360
@@ -52,7 +51,7 @@ ODD = {
 @cache
 def _english() -> list[str]:
     packed = (files("crawler_dedup") / "data/english.txt.zst").read_bytes()
-    rows = (line.split(" ") for line in zstandard.decompress(packed).decode().splitlines())
+    rows = (line.split(" ") for line in decompress(packed, 1 << 30).decode().splitlines())
     return _shuffled(word for word, rank in rows if word.isalpha() and len(word) > 3 and 450 <= int(rank) <= 560)
 
 

@@ -1,0 +1,50 @@
+"""Bytes as frames of Zstandard (RFC 8878). Python has the codec from 3.14 on; before, a package brings the same one."""
+
+from __future__ import annotations
+
+import sys
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+
+__all__ = ["FrameDamaged", "FrameTooLarge", "compress", "decompress", "zstd"]
+
+
+class FrameDamaged(ValueError):
+    """The bytes are no sound frame, or more than one."""
+
+
+class FrameTooLarge(FrameDamaged):
+    """The header of the frame names no size, or one that is not allowed."""
+
+
+def compress(content: bytes, level: int = 3, *, checksum: bool = False) -> bytes:
+    """Compress *content* to one frame, whose header names its size."""
+    options: dict[int, int] = {
+        zstd.CompressionParameter.compression_level: level,
+        zstd.CompressionParameter.checksum_flag: int(checksum),
+    }
+    return zstd.compress(content, options=options)
+
+
+def decompress(frame: bytes, max_size: int) -> bytes:
+    """Return the content of *frame*. Takes no memory for more than the size that its header names.
+
+    Raises:
+        FrameTooLarge: that size is not known, 0, or larger than *max_size*.
+        FrameDamaged: the frame is damaged or cut off, its content has another size, or something follows it.
+    """
+    try:
+        size = zstd.get_frame_info(frame).decompressed_size
+        if not size or size > max_size:
+            raise FrameTooLarge("the size of its content is not known or not allowed")
+        decompressor = zstd.ZstdDecompressor()
+        content = decompressor.decompress(frame, size + 1)
+    except zstd.ZstdError as error:
+        raise FrameDamaged(str(error)) from error
+    if len(content) != size or not decompressor.eof or decompressor.unused_data:
+        raise FrameDamaged("its content is not what its header says")
+    return content
