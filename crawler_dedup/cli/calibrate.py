@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-import typer
+import click
 
-from crawler_dedup.cli.evaluate import DEFAULT_JOBS, FolderArgument, JobsOption, evaluate_folder, grid_of
+from crawler_dedup.cli.evaluate import evaluate_folder, folder_argument, grid_of, jobs_option
 from crawler_dedup.cli.evaluation_output import format_figure, format_share, thresholds_of
-from crawler_dedup.cli.options import SettingsOption
+from crawler_dedup.cli.options import settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import config_or_exit
 from crawler_dedup.cli.terminal import errors_as_messages
@@ -21,30 +22,38 @@ _WIDE_INTERVAL = 0.2
 """Width of an interval of the recall from which on more labelled duplicates are asked for."""
 
 
-def calibrate(
-    folder: FolderArgument,
-    precision: Annotated[
-        float, typer.Option(min=0, max=1, help="Least share of true duplicates among the pairs that are called so.")
-    ] = 0.99,
-    settings: SettingsOption = None,
-    jobs: JobsOption = DEFAULT_JOBS,
-) -> None:
-    """Find the thresholds that find most duplicates at a wanted precision, and print them as settings.
+@click.command()
+@folder_argument
+@click.option(
+    "--precision",
+    type=click.FloatRange(0, 1),
+    default=0.99,
+    show_default=True,
+    help="Least share of true duplicates among the pairs that are called duplicates.",
+)
+@settings_option
+@jobs_option
+def calibrate(folder: Path, precision: float, settings: Sequence[str], jobs: int) -> None:
+    """Choose the thresholds that suit labelled pairs of pages.
 
-    Exit status 0: there are such thresholds. 1: there are none. 2: the folder cannot be used, or the call is wrong.
+    FOLDER holds labelled pages (docs/evaluation.md). Of all thresholds that reach the wanted precision, those that find
+    most duplicates are printed, as lines for a settings module.
+
+    Exit status 0: thresholds were found. 1: no thresholds reach the precision. 2: the folder cannot be used, or the call is
+    wrong.
     """
     config = config_or_exit(settings)
-    given = {name: getattr(config, name) for name in map(_field_of, settings or [])}
+    given = {name: getattr(config, name) for name in map(_field_of, settings)}
     if chosen := sorted(setting_name(name) for name in given.keys() & set(THRESHOLD_NAMES)):
-        raise typer.BadParameter(f"{', '.join(chosen)}: this is what `calibrate` chooses.")
+        raise click.BadParameter(f"{', '.join(chosen)}: this is what `calibrate` chooses.")
     if config.scheme != "simhash":
-        raise typer.BadParameter("calibrate chooses the thresholds of simhash.")
+        raise click.BadParameter("calibrate chooses the thresholds of simhash.")
     with errors_as_messages(), progress_bars() as start:
         grid = grid_of(evaluate_folder(folder, config, jobs, start), config, start)
     point = grid.best(precision)
     if point is None:
         _print_nearest(grid, precision)
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
     _print_settings(grid, point, precision, given)
 
 
@@ -79,20 +88,20 @@ def _print_settings(grid: Grid, point: int, precision: float, given: Mapping[str
         )
     settings = {**given, **thresholds_of(grid.points[point])}
     lines += [f"{setting_name(name)} = {value!r}" for name, value in settings.items()]
-    typer.echo(text_without_credentials("\n".join(lines)))
+    click.echo(text_without_credentials("\n".join(lines)))
 
 
 def _print_nearest(grid: Grid, precision: float) -> None:
     """Say that no thresholds have the wanted precision, and which come nearest."""
     point = grid.most_precise()
     if point is None:
-        typer.echo("With no thresholds a labelled duplicate is found; `crawler-dedup evaluate --errors 20` says why.")
+        click.echo("With no thresholds a labelled duplicate is found; `crawler-dedup evaluate --errors 20` says why.")
         return
     counts = grid.counts(point)
     thresholds = ", ".join(
         f"{setting_name(name)} = {value!r}" for name, value in thresholds_of(grid.points[point]).items()
     )
-    typer.echo(
+    click.echo(
         f"No thresholds reach a precision of {precision}. The greatest is {format_share(counts.precision)}, with a recall"
         f" of {format_share(counts.recall)}, at {thresholds}. `crawler-dedup evaluate --errors 20` shows the wrong pairs."
     )

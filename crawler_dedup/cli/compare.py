@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
 
-import typer
+import click
 from rich.console import Console
 
-from crawler_dedup.cli.options import SettingsOption
+from crawler_dedup.cli.options import settings_option
 from crawler_dedup.cli.pair import print_pair, print_texts
 from crawler_dedup.cli.project import config_or_exit
 from crawler_dedup.cli.terminal import errors_as_messages
@@ -19,18 +19,19 @@ from crawler_dedup.signing.signer import Signer
 from crawler_dedup.urls import without_credentials
 
 
-def compare(
-    new: Annotated[str, typer.Argument(help="The page that might be dropped: an HTML file, or its address.")],
-    kept: Annotated[str, typer.Argument(help="The page that is kept.")],
-    new_url: Annotated[str, typer.Option(help="Address of a file: relative links are resolved against it.")] = "",
-    kept_url: Annotated[str, typer.Option(help="The other's address.")] = "",
-    settings: SettingsOption = None,
-    brief: Annotated[bool, typer.Option("--brief", help="Without the texts.")] = False,
-) -> None:
-    """Say whether NEW would be dropped because KEPT is kept, and which rule decides.
+@click.command()
+@click.argument("new")
+@click.argument("kept")
+@click.option("--new-url", default="", help="Address of the file NEW: relative links are resolved against it.")
+@click.option("--kept-url", default="", help="Address of the file KEPT.")
+@settings_option
+@click.option("--brief", is_flag=True, help="Do not print the texts.")
+def compare(new: str, kept: str, new_url: str, kept_url: str, settings: Sequence[str], brief: bool) -> None:
+    """Compare two pages by the rules of the crawl.
 
-    Prints both main texts side by side, what was cut away, the tokens that differ, and what each row of the rules says. Of
-    the two sites nothing is known, as in the first pages of a crawl.
+    The command tells whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page is
+    an HTML file or an address. Both main texts are printed side by side, with what was cut away, the tokens that differ,
+    and the result of each rule. Nothing is known of the sites, as in the first pages of a crawl.
 
     Exit status 0: dropped. 1: not dropped. 2: one of the pages cannot be judged, or the call is wrong.
     """
@@ -44,14 +45,14 @@ def compare(
     both = (without_credentials(new), new_page.page), (without_credentials(kept), kept_page.page)
     unsigned = [f"{where}: {page.unsigned}" for where, page in both if page.unsigned]
     if unsigned:
-        typer.echo(f"Error: {'; '.join(unsigned)}", err=True)
+        click.echo(f"Error: {'; '.join(unsigned)}", err=True)
     console = Console()
     if not brief:
         print_texts(console, new_page, kept_page)
     pair = Pair(new_page.page, kept_page.page, config, signer.scheme)
     print_pair(console, new_page, kept_page, pair)
     if unsigned:
-        raise typer.Exit(2)
+        raise click.exceptions.Exit(2)
     rule, duplicate = table.decide(pair)
-    typer.echo(f"{'duplicate' if duplicate else 'different'}: {rule}")
-    raise typer.Exit(0 if duplicate else 1)
+    click.echo(f"{'duplicate' if duplicate else 'different'}: {rule}")
+    raise click.exceptions.Exit(0 if duplicate else 1)

@@ -3,42 +3,59 @@
 from __future__ import annotations
 
 import random
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
 
+import click
 import msgspec
-import typer
 
 from crawler_dedup.cli.entries import describe_duplicate, print_damage
 from crawler_dedup.cli.options import (
-    HostOption,
-    IndexArgument,
-    JournalOption,
-    RuleOption,
-    RunOption,
-    SettingsOption,
-    SinceOption,
+    host_option,
+    index_argument,
+    journal_option,
+    rule_option,
+    run_option,
     select_duplicates,
+    settings_option,
+    since_option,
 )
 from crawler_dedup.cli.project import find_target
 from crawler_dedup.cli.terminal import errors_as_messages, quantity
 from crawler_dedup.journal.reader import sample
 
 
+@click.command()
+@index_argument
+@journal_option
+@host_option
+@rule_option
+@since_option
+@run_option
+@click.option(
+    "--sample", "size", type=click.IntRange(0), default=0, metavar="N", help="Draw N pages at random; 0: print all."
+)
+@click.option("--seed", type=int, help="Draw the same pages again.")
+@settings_option
+@click.option("--json", is_flag=True, help="Print lines of the journal.")
 def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
-    index: IndexArgument = None,
-    journal: JournalOption = None,
-    host: HostOption = "",
-    rule: RuleOption = "",
-    since: SinceOption = "",
-    run: RunOption = "",
-    size: Annotated[int, typer.Option("--sample", min=0, metavar="N", help="Draw N of them at random; 0: all.")] = 0,
-    seed: Annotated[int | None, typer.Option(help="Draws the same ones again.")] = None,
-    settings: SettingsOption = None,
-    json: Annotated[bool, typer.Option("--json", help="Print lines of the journal.")] = False,
+    index: Path | None,
+    journal: Sequence[Path],
+    host: str,
+    rule: str,
+    since: str,
+    run: str,
+    size: int,
+    seed: int | None,
+    settings: Sequence[str],
+    json: bool,
 ) -> None:
-    """List the pages that were dropped, or that were marked and passed: each with the page that stands for it, and why.
+    """List dropped pages, with the page that stands for each.
 
-    Exit status 0: there are some. 1: there are none. 2: index or journal cannot be read.
+    Pages that were marked as duplicates and passed are listed, too. INDEX is the directory of the index; without it, the
+    index of this Scrapy project is used.
+
+    Exit status 0: there are such pages. 1: there are none. 2: index or journal cannot be read.
     """
     with errors_as_messages():
         target = find_target(index, journal, settings)
@@ -47,9 +64,9 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         selected = (entry for entry in target.journals.entries() if entry in selection)
         count = 0
         for entry in sample(selected, size, random.Random(seed)) if size else selected:  # noqa: S311  (no secret)
-            typer.echo(msgspec.json.encode(entry).decode() if json else describe_duplicate(entry))
+            click.echo(msgspec.json.encode(entry).decode() if json else describe_duplicate(entry))
             count += 1
     print_damage(target.journals)
     if not json:
-        typer.echo(f"{quantity(count, 'page')}." if count else "No page was dropped, or none that is asked for.")
-    raise typer.Exit(0 if count else 1)
+        click.echo(f"{quantity(count, 'page')}." if count else "No page was dropped, or none that is asked for.")
+    raise click.exceptions.Exit(0 if count else 1)

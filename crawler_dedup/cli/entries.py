@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import typer
+import click
 
 from crawler_dedup.cli.terminal import printable
 from crawler_dedup.journal.entry import Entry
@@ -47,4 +47,4 @@ def print_damage(journals: Journals) -> None:
     """Print on stderr how many lines of each file could not be read."""
     for path, count in journals.damaged.items():
         lines = "a line that is" if count == 1 else f"{count:,} lines that are"
-        typer.echo(f"{path} holds {lines} damaged or cut in half; the rest was read.", err=True)
+        click.echo(f"{path} holds {lines} damaged or cut in half; the rest was read.", err=True)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from crawler_dedup.cli import evaluation_output
-from crawler_dedup.cli.options import SettingsOption
+from crawler_dedup.cli.options import settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import config_or_exit
 from crawler_dedup.cli.terminal import errors_as_messages
@@ -23,46 +22,75 @@ from crawler_dedup.evaluation.pairs import PairResult, evaluate_pairs
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.system.callbacks import Start
 
-FolderArgument = Annotated[
-    Path, typer.Argument(exists=True, file_okay=False, help="Labelled pages (docs/evaluation.md).")
-]
-JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes that sign pages.")]
-DEFAULT_JOBS = os.cpu_count() or 1
+folder_argument = click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+jobs_option = click.option(
+    "--jobs",
+    "-j",
+    type=click.IntRange(1),
+    default=lambda: os.cpu_count() or 1,
+    show_default="number of processors",
+    help="Number of processes that sign pages.",
+)
 
 
+@click.command()
+@folder_argument
+@settings_option
+@jobs_option
+@click.option(
+    "--errors", type=click.IntRange(0), default=0, metavar="N", help="List up to N pairs that are judged wrongly."
+)
+@click.option("--leave-one-out", is_flag=True, help="Calibrate without each site in turn, and evaluate on that site.")
+@click.option(
+    "--precision",
+    type=click.FloatRange(0, 1),
+    default=0.99,
+    show_default=True,
+    help="The precision for which --leave-one-out calibrates.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw precision and recall by distance into this SVG file.",
+)
+@click.option("--json", is_flag=True, help="Print JSON instead of tables.")
+@click.option(
+    "--scheme",
+    multiple=True,
+    help='Compare this scheme, named as in DEDUP_SCHEME, with others; "all": all schemes. Can be repeated.',
+)
+@click.option(
+    "--lookups",
+    type=click.IntRange(0),
+    default=100_000,
+    show_default=True,
+    help="Number of pages in the index in which --scheme times look-ups; 0: do not time them.",
+)
 def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
-    folder: FolderArgument,
-    settings: SettingsOption = None,
-    jobs: JobsOption = DEFAULT_JOBS,
-    errors: Annotated[int, typer.Option(min=0, metavar="N", help="List up to N pairs that are judged wrongly.")] = 0,
-    leave_one_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="Calibrate without each site in turn, and evaluate on it.")
-    ] = False,
-    precision: Annotated[float, typer.Option(min=0, max=1, help="What --leave-one-out calibrates for.")] = 0.99,
-    plot: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="SVG file to write: precision and recall by distance.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    scheme: Annotated[
-        list[str] | None,
-        typer.Option(help='Schemes to set side by side, as DEDUP_SCHEME names them, or "all"; may be repeated.'),
-    ] = None,
-    lookups: Annotated[
-        int, typer.Option(min=0, help="Pages of the index in which --scheme times look-ups; 0: none.")
-    ] = 100_000,
+    folder: Path,
+    settings: Sequence[str],
+    jobs: int,
+    errors: int,
+    leave_one_out: bool,
+    precision: float,
+    plot: Path | None,
+    json: bool,
+    scheme: Sequence[str],
+    lookups: int,
 ) -> None:
-    """Say how often the filter is right about labelled pairs of pages.
+    """Measure precision and recall on labelled pairs of pages.
 
-    A pair counts as called a duplicate if one of its pages would be dropped while the other is kept.
+    FOLDER holds labelled pages (docs/evaluation.md). A pair counts as a duplicate if one of its pages would be dropped while
+    the other is kept.
     """
     config = config_or_exit(settings)
     if scheme and (errors or leave_one_out or plot):
-        raise typer.BadParameter("--errors, --leave-one-out and --plot do not go with --scheme.")
+        raise click.BadParameter("--errors, --leave-one-out and --plot do not go with --scheme.")
     if scheme:
         _compare_schemes(folder, scheme, config, jobs, lookups, json)
         return
     if (plot or leave_one_out) and config.scheme != "simhash":
-        raise typer.BadParameter("--plot and --leave-one-out are about the distances of simhash.")
+        raise click.BadParameter("--plot and --leave-one-out are about the distances of simhash.")
     with errors_as_messages():
         with progress_bars() as start:
             results = evaluate_folder(folder, config, jobs, start)

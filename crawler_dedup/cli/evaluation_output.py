@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import click
 import msgspec
-import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -63,9 +63,9 @@ def print_tables(evaluation: Evaluation) -> None:
         console.print(_left_out_table(evaluation.left_out, evaluation.precision))
     wrong = evaluation.wrong
     if evaluation.max_errors:
-        typer.echo(f"\n{len(wrong)} wrong pairs, {min(len(wrong), evaluation.max_errors)} of them here:")
+        click.echo(f"\n{len(wrong)} wrong pairs, {min(len(wrong), evaluation.max_errors)} of them here:")
     for result in wrong[: evaluation.max_errors]:
-        typer.echo(_error_lines(result))
+        click.echo(_error_lines(result))
 
 
 def print_json(evaluation: Evaluation) -> None:
@@ -94,7 +94,7 @@ def print_json(evaluation: Evaluation) -> None:
             ],
             "all": _counts_json(_sum_counts(evaluation.left_out)),
         }
-    typer.echo(msgspec.json.format(msgspec.json.encode(report)))
+    click.echo(msgspec.json.format(msgspec.json.encode(report)))
 
 
 def print_schemes(results: Sequence[SchemeResult]) -> None:
@@ -138,7 +138,7 @@ def print_schemes_json(results: Sequence[SchemeResult]) -> None:
         }
         for result in results
     ]
-    typer.echo(msgspec.json.format(msgspec.json.encode(report)))
+    click.echo(msgspec.json.format(msgspec.json.encode(report)))
 
 
 def format_share(share: Share) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from crawler_dedup.cli.entries import print_damage
-from crawler_dedup.cli.options import IndexArgument, JournalOption, SettingsOption, parse_duration, parse_run
+from crawler_dedup.cli.options import index_argument, journal_option, parse_duration, parse_run, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
 from crawler_dedup.cli.terminal import errors_as_messages, printable, quantity
@@ -28,30 +27,41 @@ _MAX_LISTED = 20
 RecordTest = Callable[[Record], bool]
 
 
+@click.command()
+@index_argument
+@click.option("--older-than", default="", help="Pages filed longer ago than this: 90d, 12h, 2w.")
+@click.option("--url", default="", help="The page with this address.")
+@click.option("--host", default="", help="Pages of this host.")
+@click.option("--run", default="", help="Pages filed by this run, as `index stats` lists it.")
+@click.option(
+    "--export",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the addresses of the duplicates of these pages to a file, one a line.",
+)
+@journal_option
+@settings_option
 def forget(
-    index: IndexArgument = None,
-    older_than: Annotated[str, typer.Option(help="Filed longer ago than this: 90d, 12h, 2w.")] = "",
-    url: Annotated[str, typer.Option(help="With this address.")] = "",
-    host: Annotated[str, typer.Option(help="Of this host.")] = "",
-    run: Annotated[str, typer.Option(help="Filed by this run, as `index stats` names it.")] = "",
-    export: Annotated[
-        Path | None,
-        typer.Option(dir_okay=False, help="File for the addresses that were dropped because of them, one a line."),
-    ] = None,
-    journal: JournalOption = None,
-    settings: SettingsOption = None,
+    index: Path | None,
+    older_than: str,
+    url: str,
+    host: str,
+    run: str,
+    export: Path | None,
+    journal: Sequence[Path],
+    settings: Sequence[str],
 ) -> None:
-    """Forget pages: they stand for nothing any more, and are new when they come again. What is given must all hold.
+    """Remove pages from the index, so that they can be crawled again.
 
-    What was dropped because of them, or marked (as the journal says, and is not kept by now), is listed, to be crawled
-    again.
+    A page is removed if all options that are given apply to it. It stands for no other page any more, and is new when it is
+    crawled again. Pages that were dropped or marked because of it (according to the journal), and are not kept by now, are
+    listed, to be crawled again. INDEX is the directory of the index; without it, the index of this Scrapy project is used.
 
-    Exit status 1: nothing has the address that was given.
+    Exit status 1: no page has the address that was given with --url.
     """
     url = without_credentials(url)
     tests = _record_tests(older_than, url, host, run)
     if not tests:
-        raise typer.BadParameter("Say what to forget: --older-than, --url, --host or --run.")
+        raise click.BadParameter("Say what to forget: --older-than, --url, --host or --run.")
 
     def is_selected(record: Record) -> bool:
         return all(test(record) for test in tests)
@@ -67,14 +77,14 @@ def forget(
                 export.write_text("".join(f"{address}\n" for address in duplicates), encoding="utf-8")
             filing = lookup_of(pages.header.spec)
             forgotten = pages.forget(is_selected, filing, start("forgetting", len(pages)))
-    typer.echo(
+    click.echo(
         f"{quantity(forgotten, 'page')} forgotten. `crawler-dedup index compact` gives their room back to the disk."
     )
     if url or export:
         _print_duplicates(target, duplicates, export)
     if url and not forgotten and not duplicates:
-        typer.echo(f"No kept page has the address {printable(url)}.", err=True)
-        raise typer.Exit(1)
+        click.echo(f"No kept page has the address {printable(url)}.", err=True)
+        raise click.exceptions.Exit(1)
 
 
 def _record_tests(older_than: str, url: str, host: str, run: str) -> list[RecordTest]:
@@ -95,7 +105,7 @@ def _record_tests(older_than: str, url: str, host: str, run: str) -> list[Record
 def _time_before(older_than: str) -> float:
     seconds = parse_duration(older_than)
     if seconds is None:
-        raise typer.BadParameter(f"{older_than!r} is no duration; write 90d, 12h, 30m or 2w.")
+        raise click.BadParameter(f"{older_than!r} is no duration; write 90d, 12h, 30m or 2w.")
     return time.time() - seconds
 
 
@@ -130,12 +140,12 @@ def _print_duplicates(target: Target, duplicates: Collection[str], export: Path 
     print_damage(target.journals)
     were_dropped = f"{quantity(len(duplicates), 'page')} {'was' if len(duplicates) == 1 else 'were'} dropped or marked"
     if not target.journals.files:
-        typer.echo("There is no journal: what was dropped because of them is not known.", err=True)
+        click.echo("There is no journal: what was dropped because of them is not known.", err=True)
     elif not duplicates:
-        typer.echo("No page was dropped because of them.")
+        click.echo("No page was dropped because of them.")
     elif export is not None:
-        typer.echo(f"Because of them {were_dropped}: {export} lists what was, to be crawled again.")
+        click.echo(f"Because of them {were_dropped}: {export} lists what was, to be crawled again.")
     else:
-        typer.echo(f"Because of them {were_dropped} (--export urls.txt writes all to a file):")
+        click.echo(f"Because of them {were_dropped} (--export urls.txt writes all to a file):")
         for address in list(duplicates)[:_MAX_LISTED]:
-            typer.echo(f"  {printable(address)}")
+            click.echo(f"  {printable(address)}")

@@ -6,9 +6,8 @@ import multiprocessing
 import signal
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
@@ -25,18 +24,22 @@ from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.index.store import Store
 from crawler_dedup.signing.lookup import lookup_of
 
-app = typer.Typer(no_args_is_help=True, help="Look after an index.")
-
 _MAX_ROWS = 20
 
-RequiredIndex = Annotated[Path, typer.Argument(help="Directory of the index.")]
+_required_index = click.argument("directory", metavar="INDEX", type=click.Path(path_type=Path))
 
 
-@app.command()
-def stats(index: RequiredIndex) -> None:
-    """Print what an index is and what it holds."""
+@click.group(no_args_is_help=True)
+def index() -> None:
+    """Inspect, verify, compact, export or import an index."""
+
+
+@index.command()
+@_required_index
+def stats(directory: Path) -> None:
+    """Print the configuration, size and contents of an index."""
     with errors_as_messages(), progress_bars() as start:
-        opened = maintenance.open_index(index)
+        opened = maintenance.open_index(directory)
         try:
             header, figures = maintenance.read_header(opened), maintenance.measure(opened)
             entries, contents = len(opened), None
@@ -60,66 +63,75 @@ def stats(index: RequiredIndex) -> None:
     Console().print(table)
 
 
-@app.command()
-def verify(
-    index: RequiredIndex, repair: Annotated[bool, typer.Option("--repair", help="Make anew what does not fit.")] = False
-) -> None:
-    """Hold every bucket of an index against its records.
+@index.command()
+@_required_index
+@click.option("--repair", is_flag=True, help="Repair the index if it is damaged.")
+def verify(directory: Path, repair: bool) -> None:
+    """Check that the buckets of an index agree with its records.
 
-    Exit status 0: it is sound, or was repaired. 1: it is not. 2: it cannot be looked at. A repair takes the records for
-    right, makes everything else anew from them, and removes records that cannot be read. Of an index of bare signatures
-    it keeps every signature that stands in any table.
+    A repair rebuilds everything from the records, and removes records that cannot be read. In an index of bare signatures
+    it keeps every signature that is in any table.
+
+    Exit status 0: the index is sound, or was repaired. 1: it is damaged. 2: it cannot be read.
     """
     with errors_as_messages():
-        maintenance.require_index(index)
-        problems = _verify_in_child(index, repair=False)
+        maintenance.require_index(directory)
+        problems = _verify_in_child(directory, repair=False)
         for problem in problems:
-            typer.echo(problem)
+            click.echo(problem)
         if not problems:
-            typer.echo("The index is sound.")
+            click.echo("The index is sound.")
         elif repair:
-            problems = _verify_in_child(index, repair=True)
-            typer.echo("; ".join(problems) or "Repaired.")
-    raise typer.Exit(1 if problems else 0)
+            problems = _verify_in_child(directory, repair=True)
+            click.echo("; ".join(problems) or "Repaired.")
+    raise click.exceptions.Exit(1 if problems else 0)
 
 
-@app.command()
-def compact(index: RequiredIndex) -> None:
-    """Write an index anew without what is free in it. Nobody else may have it open."""
+@index.command()
+@_required_index
+def compact(directory: Path) -> None:
+    """Rewrite an index without its free space.
+
+    No other process may have the index open.
+    """
     with errors_as_messages(), progress_bars() as start:
-        maintenance.require_index(index)
+        maintenance.require_index(directory)
         start("compacting", None)
-        before, after = compaction.compact(index)
-    typer.echo(f"{decimal(before)} before, {decimal(after)} after.")
+        before, after = compaction.compact(directory)
+    click.echo(f"{decimal(before)} before, {decimal(after)} after.")
 
 
-app.command()(forget)
+index.add_command(forget)
 
 
-@app.command("export")
-def export_(index: RequiredIndex, file: Annotated[Path, typer.Argument(help="File to write.")]) -> None:
+@index.command("export")
+@_required_index
+@click.argument("file", type=click.Path(path_type=Path))
+def export_(directory: Path, file: Path) -> None:
     """Write an index to one portable file (docs/export.md)."""
     with errors_as_messages(), progress_bars() as start:
-        opened = maintenance.open_index(index)
+        opened = maintenance.open_index(directory)
         try:
             written = maintenance.export_index(opened, file, start("exporting", len(opened)))
         finally:
             opened.close()
-    typer.echo(f"{written:,} written, {decimal(file.stat().st_size)}.")
+    click.echo(f"{written:,} written, {decimal(file.stat().st_size)}.")
 
 
-@app.command("import")
-def import_(
-    index: RequiredIndex,
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What `export` wrote.")],
-) -> None:
-    """Merge an exported index into one that may be there already. A damaged file changes nothing."""
+@index.command("import")
+@_required_index
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def import_(directory: Path, file: Path) -> None:
+    """Merge an exported index into an index, which is created if it does not exist.
+
+    FILE was written by `crawler-dedup index export`. A damaged file changes nothing.
+    """
     with errors_as_messages(), progress_bars() as start:
         export = Export(file)
         total, new = maintenance.import_index(
-            export, index, lookup_of, start("reading", len(export)), start("importing", len(export))
+            export, directory, lookup_of, start("reading", len(export)), start("importing", len(export))
         )
-    typer.echo(f"{total:,} read, {new:,} of them new.")
+    click.echo(f"{total:,} read, {new:,} of them new.")
 
 
 def _verify_in_child(index: Path, *, repair: bool) -> list[str]:

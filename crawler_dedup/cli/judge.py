@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 from rich.console import Console
 from rich.prompt import Prompt
 
@@ -17,14 +16,14 @@ from crawler_dedup.cli.diff import side_by_side
 from crawler_dedup.cli.entries import describe_duplicate, print_damage
 from crawler_dedup.cli.evaluation_output import format_share
 from crawler_dedup.cli.options import (
-    HostOption,
-    IndexArgument,
-    JournalOption,
-    RuleOption,
-    RunOption,
-    SettingsOption,
-    SinceOption,
+    host_option,
+    index_argument,
+    journal_option,
+    rule_option,
+    run_option,
     select_duplicates,
+    settings_option,
+    since_option,
 )
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
@@ -42,25 +41,53 @@ from crawler_dedup.signing.storedtext import unpack_text
 from crawler_dedup.system.callbacks import Start
 
 
+@click.command()
+@index_argument
+@journal_option
+@host_option
+@rule_option
+@since_option
+@run_option
+@click.option(
+    "--sample",
+    "size",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Draw N pages at random.",
+)
+@click.option("--seed", type=int, help="Draw the same pages again.")
+@click.option("--fetch", is_flag=True, help="Fetch both pages again, to show where they differ.")
+@click.option(
+    "--output",
+    "-o",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the answers.  [default: INDEX/judged]",
+)
+@settings_option
 def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
-    index: IndexArgument = None,
-    journal: JournalOption = None,
-    host: HostOption = "",
-    rule: RuleOption = "",
-    since: SinceOption = "",
-    run: RunOption = "",
-    size: Annotated[int, typer.Option("--sample", min=1, metavar="N", help="How many to draw at random.")] = 20,
-    seed: Annotated[int | None, typer.Option(help="Draws the same ones again.")] = None,
-    fetch_: Annotated[bool, typer.Option("--fetch", help="Get both pages again, to show where they differ.")] = False,
-    folder: Annotated[
-        Path | None, typer.Option("--output", "-o", file_okay=False, help="Folder of the answers; none: INDEX/judged.")
-    ] = None,
-    settings: SettingsOption = None,
+    index: Path | None,
+    journal: Sequence[Path],
+    host: str,
+    rule: str,
+    since: str,
+    run: str,
+    size: int,
+    seed: int | None,
+    fetch: bool,
+    folder: Path | None,
+    settings: Sequence[str],
 ) -> None:
-    """Show drops one by one, ask whether each is right, and say how often they are: the precision, with its interval.
+    """Review drops one by one, and estimate their precision.
 
-    What was judged once is not asked again. The folder of the answers is one for `crawler-dedup calibrate`, as far as the
-    texts are there: fetched again, or stored by DEDUP_STORE_TEXT.
+    Drops are drawn at random; of each you say whether it is right. The precision is the share of drops that are right, and
+    is printed with its interval. A drop that was judged once is not asked again. INDEX is the directory of the index;
+    without it, the index of this Scrapy project is used.
+
+    The folder of the answers can be given to `crawler-dedup calibrate`, as far as the texts of the pages are there: fetched
+    again, or stored by DEDUP_STORE_TEXT.
     """
     with errors_as_messages(), progress_bars() as start:
         target = find_target(index, journal, settings)
@@ -69,11 +96,11 @@ def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         answers = Answers(folder or target.directory / "judged")
         unanswered = (entry for entry in target.journals.entries() if entry in selection and entry not in answers)
         entries = _without_repetitions(sample(unanswered, size, random.Random(seed)))  # noqa: S311  (no secret)
-        viewer = _make_viewer(target, entries, start, fetches=fetch_)
+        viewer = _make_viewer(target, entries, start, fetches=fetch)
     print_damage(target.journals)
     with errors_as_messages():
         for number, entry in enumerate(entries, 1):
-            typer.echo(f"\n{number} of {len(entries)}")
+            click.echo(f"\n{number} of {len(entries)}")
             new, kept = viewer.show(entry)
             answer = _ask()
             if answer == "q":
@@ -81,11 +108,11 @@ def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
             if answer != "s":
                 answers.add(entry, new, kept, right=answer == "y")
                 precision = answers.precision(selection)
-                typer.echo(f"Precision so far: {format_share(precision)}, of {precision.of}.")
+                click.echo(f"Precision so far: {format_share(precision)}, of {precision.of}.")
     if not entries:
-        typer.echo("No drop is left to judge, or none that is asked for.")
+        click.echo("No drop is left to judge, or none that is asked for.")
     if answers.folder.exists():
-        typer.echo(
+        click.echo(
             f"Answers: {answers.folder}. `crawler-dedup calibrate {answers.folder}` finds thresholds that suit them."
         )
 
@@ -111,8 +138,8 @@ class _DropViewer:
     def show(self, entry: Entry) -> tuple[PageContent, PageContent]:
         """Print a dropped page and its representative; return what is available of both."""
         record = self.kept.get((entry.scope, entry.kept_url))
-        typer.echo(describe_duplicate(entry))
-        typer.echo(
+        click.echo(describe_duplicate(entry))
+        click.echo(
             f"  “{printable(record.page.title)}” is what it duplicates." if record else "  (which is kept no more)"
         )
         if self.fetches:
@@ -123,11 +150,11 @@ class _DropViewer:
                 PageContent(text=unpack_text(record.page.text) if record else ""),
             )
         if record is not None and record.filed > entry.seconds:
-            typer.echo("  It has changed since; this is how it is now.")
+            click.echo("  It has changed since; this is how it is now.")
         if new and kept:
             self.console.print(side_by_side(self._text_of(new), self._text_of(kept), folded=True))
         else:
-            typer.echo(
+            click.echo(
                 "  No texts to show (a list has none; else DEDUP_STORE_TEXT = True, or --fetch): open both pages."
             )
         return new, kept
@@ -136,7 +163,7 @@ class _DropViewer:
         try:
             return PageContent(html=fetch_page(url, self.signer.config.max_bytes).self_describing_body)
         except DedupError as error:
-            typer.echo(f"  {printable(str(error))}")
+            click.echo(f"  {printable(str(error))}")
             return PageContent()
 
     def _text_of(self, content: PageContent) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
-import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command, get_group
+import click
 
 from crawler_dedup.cli.terminal import OUT_OF_MEMORY, print_error
 
@@ -16,48 +16,61 @@ class LazyCommand(NamedTuple):
     """A command that is not imported yet.
 
     Attributes:
-        location: ``module:function``, or ``module:app`` for a :class:`typer.Typer` with commands of its own.
+        location: ``module:name`` of a :class:`click.Command`.
         summary: the first paragraph of its help, which the help of the group lists.
     """
 
     location: str
     summary: str
 
-    def load(self, name: str) -> Any:
+    def load(self) -> click.Command:
         """Import the command."""
         module, _, attribute = self.location.partition(":")
         command = getattr(import_module(module), attribute)
-        if isinstance(command, typer.Typer):
-            return get_group(command)
-        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        single.command(name)(command)
-        return get_command(single)
+        assert isinstance(command, click.Command)
+        return command
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(click.Group):
     """List commands without importing them; end with a message when a command runs out of memory.
 
-    Attributes:
-        lazy_commands: the commands by name, in the order of the help. A subclass sets them.
+    Args:
+        lazy_commands: the commands by name, in the order of the help.
     """
 
-    lazy_commands: ClassVar[dict[str, LazyCommand]]
+    def __init__(self, *args: Any, lazy_commands: Mapping[str, LazyCommand], **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.lazy_commands = lazy_commands
 
-    def __init__(self, **attributes: Any) -> None:
-        """See :class:`TyperGroup`."""
-        super().__init__(**attributes)
-        for name, command in self.lazy_commands.items():
-            self.add_command(TyperCommand(name, help=command.summary))
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  (the signature is click's)
+        """Return the names of all commands."""
+        return list(self.lazy_commands)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find and import the command with whose name *args* begin."""
-        name, _, rest = super().resolve_command(ctx, args)
-        return name, name and self.lazy_commands[name].load(name), rest
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command; return ``None`` if there is no command of this name."""
+        command = self.lazy_commands.get(cmd_name)
+        return command and command.load()
 
-    def invoke(self, ctx: Any) -> Any:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the names and summaries of all commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.summary) for name, command in self.lazy_commands.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command with whose name *args* begin."""
+        name = args[0]
+        if name not in self.lazy_commands and not name.startswith("-") and not ctx.resilient_parsing:
+            nearest = get_close_matches(name, self.lazy_commands, 1)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
         """Call the command."""
         try:
             return super().invoke(ctx)
         except MemoryError:
             print_error(OUT_OF_MEMORY)
-            raise typer.Exit(2) from None
+            raise click.exceptions.Exit(2) from None

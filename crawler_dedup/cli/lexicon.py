@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from crawler_dedup.cli.options import SettingsOption
+from crawler_dedup.cli.options import settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import config_or_exit
 from crawler_dedup.cli.terminal import errors_as_messages
 from crawler_dedup.inspection.corpus import read_texts
-from crawler_dedup.signing import lexicon
+from crawler_dedup.signing.lexicon import build as build_lexicon
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text
 
-app = typer.Typer(no_args_is_help=True, help="Counts of a collection, for the schemes that weigh words by them.")
+
+@click.group(no_args_is_help=True)
+def lexicon() -> None:
+    """Count the words of a collection, for schemes that weigh words."""
 
 
-@app.command()
-def build(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            exists=True, file_okay=False, help="HTML or text files, or an index with DEDUP_STORE_TEXT = True."
-        ),
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="File to write.")] = Path("lexicon"),
-    settings: SettingsOption = None,
-) -> None:
-    """Count in how many documents each word stands, and write that as a frozen file for DEDUP_LEXICON."""
+@lexicon.command()
+@click.argument("source", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("lexicon"),
+    show_default=True,
+    help="File to write.",
+)
+@settings_option
+def build(source: Path, output: Path, settings: Sequence[str]) -> None:
+    """Count in how many documents each word stands.
+
+    SOURCE is a folder of HTML or text files, or an index that was made with DEDUP_STORE_TEXT = True. The counts are written
+    to a file for DEDUP_LEXICON.
+    """
     with errors_as_messages(), progress_bars() as start:
         signer = Signer(config_or_exit(settings))
         advance = start("reading", None)
@@ -41,9 +48,9 @@ def build(
                 advance(1)
                 yield text
 
-        built = lexicon.build(texts())
+        built = build_lexicon(texts())
         built.write(output)
-    typer.echo(
+    click.echo(
         f"{output}: {built.documents:,} documents, {len(built.words):,} words, {len(built.shingles):,} common shingles;"
         f" digest {built.digest}."
     )

@@ -5,35 +5,29 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Selection
 from crawler_dedup.urls import host_of
 
-IndexArgument = Annotated[
-    Path | None, typer.Argument(file_okay=False, help="Directory of the index; none: that of this Scrapy project.")
-]
-JournalOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--journal", dir_okay=False, help="A file of the journal; may be repeated. None: those beside the index."
-    ),
-]
-SettingsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", "--config", "-s", metavar="NAME=VALUE", help="A setting, as DEDUP_MIN_FEATURES=30; may be repeated."
-    ),
-]
-HostOption = Annotated[str, typer.Option(help="Of pages of this host.")]
-RuleOption = Annotated[str, typer.Option(help="Decided by this rule, as “alike”.")]
-SinceOption = Annotated[
-    str, typer.Option(help="A time (2026-11-21, 2026-11-21T18:00, in UTC) or a duration (2h, 3d, 1w).")
-]
-RunOption = Annotated[str, typer.Option(help="Of this run, as the journal and `index stats` name it.")]
+index_argument = click.argument("index", required=False, type=click.Path(file_okay=False, path_type=Path))
+journal_option = click.option(
+    "--journal",
+    multiple=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file of the journal. Can be repeated.  [default: the files beside the index]",
+)
+settings_option = click.option(
+    "--set", "-s", "settings", multiple=True, metavar="NAME=VALUE", help="A setting. Can be repeated."
+)
+host_option = click.option("--host", default="", help="Only pages of this host.")
+rule_option = click.option("--rule", default="", help="Only pages that this rule decided.")
+since_option = click.option(
+    "--since", default="", help="Only since this time (2026-11-21T18:00, in UTC) or for this long (2h, 3d, 1w)."
+)
+run_option = click.option("--run", default="", help="Only of this run, as `index stats` lists it.")
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -42,12 +36,12 @@ def select_duplicates(host: str, rule: str, since: str, run: str) -> Selection:
     """Select the duplicates in a journal that options ask for; ``""`` asks for all.
 
     Raises:
-        typer.BadParameter: an option has a wrong value.
+        click.BadParameter: an option has a wrong value.
     """
     from crawler_dedup.rules import table  # noqa: PLC0415  (loads numpy, which --help does not need)
 
     if rule and rule not in table.NAMES:
-        raise typer.BadParameter(f"There is no rule {rule!r}; there are {', '.join(map(repr, table.NAMES))}.")
+        raise click.BadParameter(f"There is no rule {rule!r}; there are {', '.join(map(repr, table.NAMES))}.")
     return Selection(
         DUPLICATES,
         host_of(host) if "//" in host else host,
@@ -67,7 +61,7 @@ def parse_since(text: str) -> str:
     """Return the time at which a period begins, in UTC as the journal writes it.
 
     Raises:
-        typer.BadParameter: *text* is neither a time nor a duration before now.
+        click.BadParameter: *text* is neither a time nor a duration before now.
     """
     seconds = parse_duration(text)
     try:
@@ -77,7 +71,7 @@ def parse_since(text: str) -> str:
             time = datetime.fromisoformat(text.removesuffix("Z"))
             time = time.astimezone(timezone.utc) if time.tzinfo else time
     except (ValueError, OverflowError):
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"{text!r} is neither a time (2026-11-21T18:00) nor a duration (2h, 3d, 1w)."
         ) from None
     return time.strftime("%Y-%m-%dT%H:%M:%S")
@@ -87,8 +81,8 @@ def parse_run(text: str) -> str:
     """Return the number of a run as the journal writes it, 8 hexadecimal digits.
 
     Raises:
-        typer.BadParameter: *text* is no such number.
+        click.BadParameter: *text* is no such number.
     """
     if not re.fullmatch("[0-9a-fA-F]{1,8}", text):
-        raise typer.BadParameter(f"{text!r} is no run; `crawler-dedup index stats` names them.")
+        raise click.BadParameter(f"{text!r} is no run; `crawler-dedup index stats` names them.")
     return text.lower().zfill(8)

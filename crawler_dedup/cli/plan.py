@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+import click
 from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
@@ -13,13 +11,26 @@ from crawler_dedup import hamming
 from crawler_dedup.index.planning import estimate_cost
 
 
-def plan(
-    pages: Annotated[float, typer.Option(min=1, max=1e15, help="How many signatures, for example 1e9.")] = 1e6,
-    distance: Annotated[int, typer.Option(min=0, max=hamming.MAX_DISTANCE, help="Hamming distance, in bits.")] = 3,
-) -> None:
-    """Print what each design of permuted tables costs for a number of pages.
+@click.command()
+@click.option(
+    "--pages",
+    type=click.FloatRange(1, 1e15),
+    default=1e6,
+    show_default="1e6",
+    help="Number of signatures, for example 1e9.",
+)
+@click.option(
+    "--distance",
+    type=click.IntRange(0, hamming.MAX_DISTANCE),
+    default=3,
+    show_default=True,
+    help="Hamming distance, in bits.",
+)
+def plan(pages: float, distance: int) -> None:
+    """Estimate the size and cost of an index of signatures.
 
-    Arithmetic for signatures that are spread evenly (Manku, Jain and Das Sarma 2007, section 3.1.2).
+    One row is printed for each design of permuted tables. The figures are computed for signatures that are evenly
+    distributed (Manku, Jain and Das Sarma 2007, section 3.1.2).
     """
     table = Table(title=f"{pages:,.0f} signatures, distance {distance}")
     for column in ("tables", "prefix bits", "probes", "candidates compared", "signatures", "on disk, about"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
+import click
 
 from crawler_dedup.cli.terminal import errors_as_messages
 from crawler_dedup.config import PREFIX, Config
@@ -78,7 +78,7 @@ def read_config(settings: Sequence[str] | None) -> Config:
     for word in settings or []:
         name, equals, value = word.partition("=")
         if not name.startswith(PREFIX) or not equals:
-            raise typer.BadParameter(
+            raise click.BadParameter(
                 f"{text_without_credentials(word)!r} is no setting; write {PREFIX}MIN_FEATURES=30."
             )
         given[name] = value

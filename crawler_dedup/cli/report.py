@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 from rich.filesize import decimal
 
-from crawler_dedup.cli.options import IndexArgument, JournalOption, SettingsOption, parse_run
+from crawler_dedup.cli.options import index_argument, journal_option, parse_run, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_target
 from crawler_dedup.cli.terminal import errors_as_messages
 from crawler_dedup.index.maintenance import open_pages
 
 
-def report(
-    index: IndexArgument = None,
-    journal: JournalOption = None,
-    run: Annotated[str, typer.Option(help="Only what this run did: 8 hexadecimal digits.")] = "",
-    output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="HTML file to write.")] = Path(
-        "report.html"
-    ),
-    settings: SettingsOption = None,
-) -> None:
-    """Show what the filter did: totals, hosts, rules, largest groups, how near the limits, as one HTML file.
+@click.command()
+@index_argument
+@journal_option
+@click.option("--run", default="", help="Only this run: 8 hexadecimal digits, as `index stats` lists it.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="HTML file to write.",
+)
+@settings_option
+def report(index: Path | None, journal: Sequence[Path], run: str, output: Path, settings: Sequence[str]) -> None:
+    """Write a report of what the filter did, as one HTML file.
 
-    It needs no network and no other file. What is shown comes from the index and its journal (docs/journal.md).
+    The report has totals, hosts, rules, the largest groups of duplicates, and how near decisions came to the thresholds. It
+    needs no network and no other file. Its figures come from the index and its journal (docs/journal.md). INDEX is the
+    directory of the index; without it, the index of this Scrapy project is used.
     """
     run = parse_run(run) if run else ""
     with errors_as_messages(), progress_bars() as start:
@@ -39,4 +46,4 @@ def report(
             figures = report.collect(pages, target.journals, run, start("index", len(pages)), start("journal", None))
         content = report.render(figures, target.config, datetime.now(timezone.utc)).encode()
         output.write_bytes(content)
-    typer.echo(f"{output}: {decimal(len(content))}.")
+    click.echo(f"{output}: {decimal(len(content))}.")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import typer
+import click
 
 from crawler_dedup.config import settings_reference
 
 
+@click.command
 def settings() -> None:
-    """Print every DEDUP_* setting with default, allowed values and explanation (Markdown)."""
-    typer.echo(settings_reference(), nl=False)
+    """Print all settings with their defaults and explanations.
+
+    The output is Markdown."""
+    click.echo(settings_reference(), nl=False)

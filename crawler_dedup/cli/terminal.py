@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 
-import typer
+import click
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.urls import text_without_credentials
@@ -37,7 +37,7 @@ def format_time(seconds: float) -> str:
 def print_error(error: object) -> None:
     """Print *error* on stderr."""
     lines = text_without_credentials(f"Error: {error}").split("\n")
-    typer.echo("\n".join(map(printable, lines)), err=True)
+    click.echo("\n".join(map(printable, lines)), err=True)
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def errors_as_messages() -> Iterator[None]:
         yield
     except BrokenPipeError:  # the reader has ended, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(1) from None
+        raise click.exceptions.Exit(1) from None
     except (DedupError, OSError) as error:
         print_error(error)
-        raise typer.Exit(2) from None
+        raise click.exceptions.Exit(2) from None

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
+import click
 import msgspec
-import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli.options import SettingsOption
+from crawler_dedup.cli.options import settings_option
 from crawler_dedup.cli.project import config_or_exit
 from crawler_dedup.cli.terminal import errors_as_messages, printable
 from crawler_dedup.config import Config
@@ -33,15 +33,24 @@ from crawler_dedup.signing.signer import Signer
 _LETTERS_SHOWN = 20
 
 
-def trace(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A text in UTF-8 (.txt), or HTML.")],
-    index: Annotated[Path, typer.Argument(exists=True, file_okay=False, help='Made with DEDUP_SCHEME = "pinyin".')],
-    least: Annotated[float, typer.Option(min=0, max=1, help="Least share of the text.")] = 0.01,
-    windows: Annotated[bool, typer.Option("--windows", help="List the common passages of each page too.")] = False,
-    settings: SettingsOption = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-) -> None:
-    """Say which kept pages a text shares passages with, and how much: where it was copied from.
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("index", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--least",
+    type=click.FloatRange(0, 1),
+    default=0.01,
+    show_default=True,
+    help="Least share of the text that a page must have.",
+)
+@click.option("--windows", is_flag=True, help="List the passages that each page shares with the text.")
+@settings_option
+@click.option("--json", is_flag=True, help="Print JSON instead of tables.")
+def trace(file: Path, index: Path, least: float, windows: bool, settings: Sequence[str], json: bool) -> None:
+    """Find the kept pages from which a text was copied.
+
+    FILE is a text in UTF-8 (.txt) or HTML. INDEX is an index that was made with DEDUP_SCHEME = "pinyin". The command lists
+    which kept pages share passages with the text, and which share of the text each has.
 
     Exit status 0: there are such pages. 1: there are none. 2: the index cannot be used, or the call is wrong.
     """
@@ -53,10 +62,10 @@ def trace(
             raise DedupError(f"{file} has fewer than {scheme.window} letters, which is one window.")
         found_sources = [source for source in find_sources(plain, scheme, pages) if source.share_of_text >= least]
     if json:
-        typer.echo(msgspec.json.format(msgspec.json.encode([_as_json(source) for source in found_sources])))
+        click.echo(msgspec.json.format(msgspec.json.encode([_as_json(source) for source in found_sources])))
     else:
         _print_sources(found_sources, plain if windows else None)
-    raise typer.Exit(0 if found_sources else 1)
+    raise click.exceptions.Exit(0 if found_sources else 1)
 
 
 def _text_of(file: Path, config: Config) -> str:
@@ -82,7 +91,7 @@ def _scheme_of(pages: Store, index: Path, config: Config) -> tuple[Pinyin, bool]
 
 def _print_sources(found_sources: list[Source], plain: str | None) -> None:
     if not found_sources:
-        typer.echo("No kept page shares a passage with it.")
+        click.echo("No kept page shares a passage with it.")
         return
     table = Table()
     for column in ("of the text", "of the page", "passages"):
@@ -100,10 +109,10 @@ def _print_sources(found_sources: list[Source], plain: str | None) -> None:
         return
     places = find_initial_positions(plain)
     for source in found_sources:
-        typer.echo(f"\n{printable(source.page.url)}")
+        click.echo(f"\n{printable(source.page.url)}")
         for passage in source.passages:
             begins = printable(" ".join(plain[places[passage.start] :][:_LETTERS_SHOWN].split()))
-            typer.echo(
+            click.echo(
                 f"  letters {passage.start}–{passage.end} of the text, from letter {passage.at} of the page: {begins} …"
             )
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
-from typing import Annotated
+from pathlib import Path
 
-import typer
+import click
 from rich.console import Console
 
 from crawler_dedup.cli.diff import side_by_side
 from crawler_dedup.cli.entries import describe_crawl, describe_decision, describe_time, print_damage
-from crawler_dedup.cli.options import IndexArgument, JournalOption, SettingsOption
+from crawler_dedup.cli.options import index_argument, journal_option, settings_option
 from crawler_dedup.cli.pair import print_pair
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
@@ -29,38 +30,42 @@ from crawler_dedup.signing.storedtext import unpack_text
 _LISTED = 10
 
 
+@click.command()
+@click.argument("url")
+@index_argument
+@journal_option
+@click.option("--fetch", is_flag=True, help="Fetch the page and the page that stands for it again, and compare them.")
+@click.option("--all", "everything", is_flag=True, help=f"List more than {_LISTED} duplicates.")
+@settings_option
 def why(
-    url: Annotated[str, typer.Argument(help="Address of a page, as the crawl knew it (after redirections).")],
-    index: IndexArgument = None,
-    journal: JournalOption = None,
-    fetch_: Annotated[
-        bool, typer.Option("--fetch", help="Get the page and the one that stands for it again, and hold them together.")
-    ] = False,
-    everything: Annotated[bool, typer.Option("--all", help=f"List more than {_LISTED} duplicates.")] = False,
-    settings: SettingsOption = None,
+    url: str, index: Path | None, journal: Sequence[Path], fetch: bool, everything: bool, settings: Sequence[str]
 ) -> None:
-    """Say whether a page was kept, dropped or not checked; when, by which rule, and because of which other page.
+    """Explain why a page was kept, dropped or not checked.
 
-    Exit status 0: something is known of it. 1: nothing is. 2: index, journal or, with --fetch, a page cannot be read.
+    URL is the address of the page as the crawl knew it (after redirections). The command tells when the decision was made,
+    by which rule, and because of which other page. INDEX is the directory of the index; without it, the index of this
+    Scrapy project is used.
+
+    Exit status 0: the page is known. 1: it is not. 2: index, journal or, with --fetch, a page cannot be read.
     """
     with errors_as_messages():
         target = find_target(index, journal, settings)
         history, config = _find_history(url, target)
         if len(history.similar) == 1:
-            typer.echo(f"Known is {printable(history.similar[0])}:")
+            click.echo(f"Known is {printable(history.similar[0])}:")
             history, config = _find_history(history.similar[0], target)
     print_damage(target.journals)
     if not target.journals.files:
-        typer.echo(
+        click.echo(
             f"There is no journal beside the index in {target.directory}: what was dropped is not known.", err=True
         )
     if not history.scopes:
         _print_unknown(history)
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
     with errors_as_messages():
         for scope, page in history.scopes.items():
             _print_history(page, history.url, scope, listed=None if everything else _LISTED)
-            _print_difference(page, history, config, fetches=fetch_)
+            _print_difference(page, history, config, fetches=fetch)
 
 
 def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
@@ -71,12 +76,12 @@ def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
 
 
 def _print_unknown(history: AddressHistory) -> None:
-    typer.echo(
+    click.echo(
         f"Nothing is known of {printable(history.url)}: it is not kept, and no journal names it. (Answers other than 200,"
         " and what is no HTML, are not looked at.)"
     )
     for url in history.similar:
-        typer.echo(f"  Known is {printable(url)}")
+        click.echo(f"  Known is {printable(url)}")
 
 
 def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | None) -> None:
@@ -84,20 +89,20 @@ def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | Non
     if page.kept is not None:
         _print_kept(page.kept)
     elif last is None:
-        typer.echo(f"{printable(url)} is kept no more, in scope {printable(scope) or '(none)'}.")
+        click.echo(f"{printable(url)} is kept no more, in scope {printable(scope) or '(none)'}.")
     else:
-        typer.echo(_outcome(last))
-        typer.echo(_details(last))
+        click.echo(_outcome(last))
+        click.echo(_details(last))
         if page.representative is not None:
             _print_kept(page.representative)
         elif last.kept_url and last.kept_url != url:
-            typer.echo(f"{printable(last.kept_url)} is kept no more.")
+            click.echo(f"{printable(last.kept_url)} is kept no more.")
     _print_duplicates(page, url, listed)
     earlier = [entry for entry in page.entries if page.kept is not None or entry is not last]
     if earlier:
-        typer.echo("In the journal:" if page.kept is not None else "Before:")
+        click.echo("In the journal:" if page.kept is not None else "Before:")
         for entry in earlier:
-            typer.echo(
+            click.echo(
                 f"  {describe_time(entry)}, {describe_crawl(entry)}: {_outcome(entry)} {describe_decision(entry)}".rstrip()
             )
 
@@ -133,8 +138,8 @@ def _details(entry: Entry) -> str:
 
 def _print_kept(record: Record) -> None:
     url, state = record.page.url, "is kept" if record.settled else "has passed, and is being handled, or its crawl died"
-    typer.echo(f"{printable(url)} {state}: “{printable(record.page.title)}”")
-    typer.echo(
+    click.echo(f"{printable(url)} {state}: “{printable(record.page.title)}”")
+    click.echo(
         f"  filed {format_time(record.filed)}, run {record.run:08x}, scope {printable(record.page.scope) or '(none)'};"
         f" visited last {format_time(record.seen)}"
     )
@@ -147,11 +152,11 @@ def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
     stands_itself = page.kept is not None or page.last_entry is None
     address = url if stands_itself or page.last_entry is None else page.last_entry.kept_url
     verb = "stands" if page.kept is not None or page.representative is not None else "stood"
-    typer.echo(f"{printable(address)} {verb} for {quantity(count, 'page' if stands_itself else 'other page')}:")
+    click.echo(f"{printable(address)} {verb} for {quantity(count, 'page' if stands_itself else 'other page')}:")
     for entry in list(page.duplicates.values())[:listed]:
-        typer.echo(f"  {printable(entry.url)}  ({describe_decision(entry)})")
+        click.echo(f"  {printable(entry.url)}  ({describe_decision(entry)})")
     if listed is not None and count > listed:
-        typer.echo(f"  … and {count - listed:,} more (--all)")
+        click.echo(f"  … and {count - listed:,} more (--all)")
 
 
 def _print_difference(page: PageHistory, history: AddressHistory, config: Config, *, fetches: bool) -> None:
@@ -159,7 +164,7 @@ def _print_difference(page: PageHistory, history: AddressHistory, config: Config
     last = page.last_entry
     if page.kept is not None or last is None or not last.is_duplicate:
         if fetches:
-            typer.echo("No other page stands for it: there is nothing to hold it together with.")
+            click.echo("No other page stands for it: there is nothing to hold it together with.")
         return
     if fetches:
         _print_fetched(history, last, config)
@@ -167,12 +172,12 @@ def _print_difference(page: PageHistory, history: AddressHistory, config: Config
     record = page.representative
     new, kept = unpack_text(last.text), unpack_text(record.page.text) if record is not None else ""
     if not (new and kept):
-        typer.echo(
+        click.echo(
             "--fetch gets both pages again and shows where they differ (DEDUP_STORE_TEXT = True stores main texts)."
         )
         return
     if record is not None and record.filed > last.seconds:
-        typer.echo("The kept page has changed since; this is how it is now.")
+        click.echo("The kept page has changed since; this is how it is now.")
     Console().print(side_by_side(new, kept, folded=True))
 
 
@@ -184,7 +189,7 @@ def _print_fetched(history: AddressHistory, last: Entry, config: Config) -> None
     console.print(side_by_side(new.text, kept.text, folded=True))
     new_site, kept_site = (history.sites.profile_of(inspected.page) for inspected in (new, kept))
     print_pair(console, new, kept, Pair(new.page, kept.page, config, signer.scheme, new_site, kept_site))
-    typer.echo("The pages as they are now, with the settings of the index, and what its pages show of their sites.")
+    click.echo("The pages as they are now, with the settings of the index, and what its pages show of their sites.")
 
 
 def _fetch(signer: Signer, url: str, scope: str) -> InspectedPage:

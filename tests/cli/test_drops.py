@@ -7,8 +7,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 from msgspec.structs import replace
-from typer.testing import Result
 
 from crawler_dedup import Config, Deduplicator, Verdict
 from crawler_dedup.cli.evaluation_output import format_share

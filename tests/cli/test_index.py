@@ -11,7 +11,7 @@ from pathlib import Path
 
 import lmdb
 import pytest
-from typer.testing import Result
+from click.testing import Result
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict

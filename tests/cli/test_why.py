@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import Result
 from msgspec.structs import replace
-from typer.testing import Result
 
 from crawler_dedup import Config
 from crawler_dedup.index import maintenance

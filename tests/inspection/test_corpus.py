@@ -15,8 +15,8 @@ from typing import Any
 import lmdb
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 from msgspec.structs import replace
-from typer.testing import CliRunner, Result
 
 from crawler_dedup import Config, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.cli import app

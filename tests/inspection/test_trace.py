@@ -14,10 +14,10 @@ from typing import Any
 
 import lmdb
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from typer.testing import CliRunner, Result
 
 from crawler_dedup import Decision, Deduplicator, IndexDamaged, Verdict
 from crawler_dedup.cli import app

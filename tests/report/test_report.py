@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import lxml.html
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 from lxml.html import HtmlElement
 from msgspec.structs import replace
-from typer.testing import CliRunner, Result
 
 from crawler_dedup import Config, Deduplicator, PermutedIndex, SignedPage, Verdict
 from crawler_dedup.cli import app
