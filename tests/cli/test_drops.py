@@ -461,7 +461,7 @@ def test_what_a_page_has_swallowed_is_crawled_again_from_the_list(tmp_path: Path
     [("", "Say where to start"), ("ftp://a.org/\n", "Not an http(s) URL: ftp://a.org/"), (None, "urls.txt")],
 )
 def test_a_list_that_leads_nowhere_is_told(tmp_path: Path, content: str | None, sentence: str) -> None:
-    from spiders.site import SiteSpider
+    from crawler_dedup.spiders.site import SiteSpider
 
     if content is not None:
         (tmp_path / "urls.txt").write_text(content)
@@ -470,7 +470,7 @@ def test_a_list_that_leads_nowhere_is_told(tmp_path: Path, content: str | None, 
 
 
 def test_addresses_and_a_list_are_crawled_together(tmp_path: Path) -> None:
-    from spiders.site import SiteSpider
+    from crawler_dedup.spiders.site import SiteSpider
 
     (tmp_path / "urls.txt").write_text("http://b.org/\r\n\n  http://a.org/é \n", encoding="utf-8")
     spider = SiteSpider(url="http://a.org/", urls=str(tmp_path / "urls.txt"))

@@ -14,7 +14,7 @@ from crawler_dedup.signing.features import CutHan, load_han_cutter, normalise, s
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text
-from spiders.demo_texts import CHINESE, Article
+from crawler_dedup.spiders.demo_texts import CHINESE, Article
 from tests.support.chinese import in_other_writing
 from tests.support.data import documents
 

@@ -37,8 +37,8 @@ from crawler_dedup.signing.lexicon import (
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.signing.text import Text
+from crawler_dedup.spiders.demo_texts import CHINESE
 from crawler_dedup.system.compression import compress, zstd
-from spiders.demo_texts import CHINESE
 from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, config, html, prose, text_of
 

@@ -35,7 +35,7 @@ from crawler_dedup.signing.schemes.sentences import Sentences
 from crawler_dedup.signing.schemes.shingling import MAX_MOD, MODULUS, SMALLEST, Shingling
 from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.text import Text
-from spiders.demo_texts import CHINESE, ENGLISH
+from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH
 from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, prose, sentences, text_of
 from tests.support.reference import slow_mixed as mix

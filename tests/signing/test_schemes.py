@@ -30,7 +30,7 @@ from crawler_dedup.signedpage import PageKind, Signature
 from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.lookup import Lookup, lookup_of
 from crawler_dedup.signing.schemes import NAMES, Agreement, Scheme, SimHash, ValueScheme, scheme_of
-from spiders.demo_texts import CHINESE
+from crawler_dedup.spiders.demo_texts import CHINESE
 from tests.support.chinese import in_other_writing
 from tests.support.prose import ODD, SAMPLES, Elsewhere, config, html, mixed, prose, sentences, signed, text_of
 

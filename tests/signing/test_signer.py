@@ -11,7 +11,7 @@ import pytest
 from crawler_dedup import Config, ConfigError, SignedPage
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
-from spiders.demo_texts import CHINESE, ENGLISH, Article
+from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH, Article
 from tests.support.crawling import article
 from tests.support.indexing import run
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from unicodedata import combining, normalize
 
-from spiders.demo_texts import CHINESE, ENGLISH
+from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH
 
 URL = "http://example.com/hostile"
 ANY = "any"

@@ -20,8 +20,8 @@ from crawler_dedup import Config, Deduplicator
 from crawler_dedup.signing.features import load_han_cutter, stop_words
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.text import Text
+from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH
 from crawler_dedup.system.compression import decompress
-from spiders.demo_texts import CHINESE, ENGLISH
 
 _OF_A_TEXT = 360
 """Words from which one text is made."""

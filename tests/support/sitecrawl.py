@@ -23,7 +23,7 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.utils.project import get_project_settings
 
 from crawler_dedup import Decision, near_duplicate_dropped
-from spiders.site import SiteSpider
+from crawler_dedup.spiders.site import SiteSpider
 from tests.support.processes import ROOT
 
 _PROBE_INTERVAL = 0.005

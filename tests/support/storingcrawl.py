@@ -21,7 +21,7 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.project import get_project_settings
 from w3lib.url import add_or_replace_parameter
 
-from spiders.site import SiteSpider
+from crawler_dedup.spiders.site import SiteSpider
 
 _FIRST_PAGE = "first page"
 

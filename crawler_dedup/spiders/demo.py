@@ -15,8 +15,8 @@ from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings
 
 from crawler_dedup import Decision, near_duplicate_dropped
-from spiders.demo_site import DemoSites
-from spiders.site import SiteSpider
+from crawler_dedup.spiders.demo_site import DemoSites
+from crawler_dedup.spiders.site import SiteSpider
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from urllib.parse import urlsplit
 
-from spiders.demo_texts import CHANGING, CHINESE, ENGLISH, MIRROR_ONLY, Article
+from crawler_dedup.spiders.demo_texts import CHANGING, CHINESE, ENGLISH, MIRROR_ONLY, Article
 
 Page = tuple[str, str]
 """HTML and the charset in which it is sent."""

@@ -1,0 +1,1 @@
+"""The spiders of ``crawler-dedup demo`` and ``crawler-dedup crawl``."""
