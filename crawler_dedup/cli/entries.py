@@ -37,7 +37,7 @@ def describe_duplicate(entry: Entry) -> str:
     return "\n".join(
         (
             f"{printable(entry.url)}  “{printable(entry.title)}”",
-            f"  ← {printable(entry.kept_url)}",
+            f"  ← {printable(entry.duplicate_of)}",
             f"    {describe_decision(entry)}; {describe_time(entry)}, run {entry.run}{passed}",
         )
     )

@@ -118,7 +118,7 @@ def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 
 
 def _without_repetitions(entries: Iterable[Entry]) -> list[Entry]:
-    return list({(entry.url, entry.kept_url): entry for entry in entries}.values())
+    return list({(entry.url, entry.duplicate_of): entry for entry in entries}.values())
 
 
 @dataclass(frozen=True)
@@ -137,13 +137,13 @@ class _DropViewer:
 
     def show(self, entry: Entry) -> tuple[PageContent, PageContent]:
         """Print a dropped page and its representative; return what is available of both."""
-        record = self.kept.get((entry.scope, entry.kept_url))
+        record = self.kept.get((entry.scope, entry.duplicate_of))
         click.echo(describe_duplicate(entry))
         click.echo(
             f"  “{printable(record.page.title)}” is what it duplicates." if record else "  (which is kept no more)"
         )
         if self.fetches:
-            new, kept = self._fetch(entry.url), self._fetch(entry.kept_url)
+            new, kept = self._fetch(entry.url), self._fetch(entry.duplicate_of)
         else:
             new, kept = (
                 PageContent(text=unpack_text(entry.text)),
@@ -174,7 +174,7 @@ class _DropViewer:
 
 
 def _make_viewer(target: Target, entries: list[Entry], start: Start, *, fetches: bool) -> _DropViewer:
-    wanted = {(entry.scope, entry.kept_url) for entry in entries}
+    wanted = {(entry.scope, entry.duplicate_of) for entry in entries}
     kept: dict[ScopedUrl, Record] = {}
     with closing(maintenance.open_pages(target.directory)) as pages:
         for record in maintenance.read_records(pages, start("reading", len(pages))):

@@ -43,7 +43,8 @@ def report(index: Path | None, journal: Sequence[Path], run: str, output: Path, 
 
         target = find_target(index, journal, settings)
         with closing(open_pages(target.directory)) as pages:
-            figures = report.collect(pages, target.journals, run, start("index", len(pages)), start("journal", None))
+            read_records, read_journals = start("index", len(pages)), start("journal", target.journals.size)
+            figures = report.collect(pages, target.journals, run, read_records, read_journals)
         content = report.render(figures, target.config, datetime.now(timezone.utc)).encode()
         output.write_bytes(content)
     click.echo(f"{output}: {decimal(len(content))}.")

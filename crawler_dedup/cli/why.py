@@ -95,8 +95,8 @@ def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | Non
         click.echo(_details(last))
         if page.representative is not None:
             _print_kept(page.representative)
-        elif last.kept_url and last.kept_url != url:
-            click.echo(f"{printable(last.kept_url)} is kept no more.")
+        elif last.duplicate_of and last.duplicate_of != url:
+            click.echo(f"{printable(last.duplicate_of)} is kept no more.")
     _print_duplicates(page, url, listed)
     earlier = [entry for entry in page.entries if page.kept is not None or entry is not last]
     if earlier:
@@ -109,7 +109,7 @@ def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | Non
 
 def _outcome(entry: Entry) -> str:
     """Say in a sentence what became of the page of a journal entry."""
-    url, kept = printable(entry.url), printable(entry.kept_url)
+    url, kept = printable(entry.url), printable(entry.duplicate_of)
     match entry.event:
         case "unchecked":
             alike = f" It is alike to {kept}." if kept else ""
@@ -149,8 +149,8 @@ def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
     count = len(page.duplicates)
     if not count:
         return
-    stands_itself = page.kept is not None or page.last_entry is None
-    address = url if stands_itself or page.last_entry is None else page.last_entry.kept_url
+    stands_itself = page.kept is not None or page.last_entry is None or not page.last_entry.duplicate_of
+    address = url if stands_itself or page.last_entry is None else page.last_entry.duplicate_of
     verb = "stands" if page.kept is not None or page.representative is not None else "stood"
     click.echo(f"{printable(address)} {verb} for {quantity(count, 'page' if stands_itself else 'other page')}:")
     for entry in list(page.duplicates.values())[:listed]:
@@ -184,7 +184,7 @@ def _print_difference(page: PageHistory, history: AddressHistory, config: Config
 def _print_fetched(history: AddressHistory, last: Entry, config: Config) -> None:
     """Fetch a duplicate and its representative, and print how they differ now."""
     signer = Signer(config)
-    new, kept = (_fetch(signer, url, last.scope) for url in (last.url, last.kept_url))
+    new, kept = (_fetch(signer, url, last.scope) for url in (last.url, last.duplicate_of))
     console = Console()
     console.print(side_by_side(new.text, kept.text, folded=True))
     new_site, kept_site = (history.sites.profile_of(inspected.page) for inspected in (new, kept))

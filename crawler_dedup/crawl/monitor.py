@@ -24,7 +24,7 @@ from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.engine import DATA_FILE
-from crawler_dedup.journal.entry import Event, entry_of
+from crawler_dedup.journal.entry import Event, entry_of, run_started
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
@@ -102,6 +102,7 @@ class Monitor:
         if name:
             self._journal_path = directory / name
             self._journal = JournalWriter(self._journal_path, self._config.journal_bytes)
+            self._journal.write(run_started(self._run, self._spider))
 
     async def close_journal(self) -> None:
         """Write the lines that wait, which takes a few seconds at most; then store the journal at its URI, if it has one."""

@@ -74,7 +74,7 @@ class Answers:
         answer = Answer(msgspec.structs.replace(entry, text=b""), right)
         self._append(_ANSWERS, answer)
         if new and kept:
-            id_new, id_kept = self._add_document(entry.url, new), self._add_document(entry.kept_url, kept)
+            id_new, id_kept = self._add_document(entry.url, new), self._add_document(entry.duplicate_of, kept)
             self._append("pairs.jsonl", LabelledPair(id_new, id_kept, 1 if right else 0, source=host_of(entry.url)))
         self._answers.append(answer)
         self._answered.add(_pair_of(entry))
@@ -99,7 +99,7 @@ class Answers:
 
 
 def _pair_of(entry: Entry) -> tuple[str, str]:
-    return entry.url, entry.kept_url
+    return entry.url, entry.duplicate_of
 
 
 def _read(path: Path) -> Iterator[Answer]:

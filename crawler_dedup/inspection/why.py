@@ -81,7 +81,7 @@ def find_history(url: str, pages: Store, journals: Journals, advance: Advance) -
     for entry in journals.entries():
         if entry.url == url and entry.event != "watchdog":
             history.in_scope(entry.scope).add(entry)
-        elif entry.kept_url == url and entry.is_duplicate:
+        elif entry.duplicate_of == url and entry.is_duplicate:
             history.in_scope(entry.scope)
         similar.add(entry.url)
     _read_index(history, similar, pages, advance)
@@ -94,11 +94,11 @@ def find_history(url: str, pages: Store, journals: Journals, advance: Advance) -
 def _read_index(history: AddressHistory, similar: _SimilarAddresses, pages: Store, advance: Advance) -> None:
     """Find the record of the address, those of its representatives, and what their sites have in common."""
     represented: dict[ScopedUrl, PageHistory] = {
-        (scope, page.last_entry.kept_url): page
+        (scope, page.last_entry.duplicate_of): page
         for scope, page in history.scopes.items()
-        if page.last_entry and page.last_entry.kept_url
+        if page.last_entry and page.last_entry.duplicate_of
     }
-    hosts = {host_of(url) for url in (history.url, *(kept_url for _, kept_url in represented))}
+    hosts = {host_of(url) for url in (history.url, *(representative for _, representative in represented))}
     for record in maintenance.read_records(pages, advance):
         page = record.page
         if any(host in page.url for host in hosts) and host_of(page.url) in hosts:
@@ -115,11 +115,11 @@ def _add_duplicates(history: AddressHistory, journals: Journals) -> None:
     histories: dict[ScopedUrl, PageHistory] = {}
     for scope, page in history.scopes.items():
         if page.kept is None and page.last_entry is not None:
-            histories[scope, page.last_entry.kept_url] = page
+            histories[scope, page.last_entry.duplicate_of or history.url] = page
         else:
             histories[scope, history.url] = page
     for (scope, url), entry in find_duplicates(journals, histories.__contains__).items():
-        page = histories[scope, entry.kept_url]
+        page = histories[scope, entry.duplicate_of]
         record = page.kept or page.representative
         if url != history.url and (record is None or entry.seconds >= record.filed):
             page.duplicates[url] = entry

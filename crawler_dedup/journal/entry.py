@@ -1,35 +1,44 @@
-"""An entry of the journal: what happened to one page, and what that means."""
+"""An entry of the journal: what happened to one page, what that means, and how lines of earlier versions are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timezone
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
 from crawler_dedup.decision import Decision
+from crawler_dedup.journal.runs import parse_time
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.urls import identifier_without_credentials, text_without_credentials, without_credentials
 
-VERSION = 1
+VERSION = 2
 """Schema of the entries. It rises when a field changes its meaning."""
 
 Compressed = bytes  # a field of :class:`Entry` has the name of the type
-Event = Literal["drop", "mark", "unchanged", "unchanged_dropped", "unchecked", "released", "watchdog"]
+Event = Literal["started", "drop", "mark", "unchanged", "unchanged_dropped", "unchecked", "released", "watchdog"]
 DUPLICATES: tuple[Event, ...] = ("drop", "mark")
 """Events of pages that were dropped, or that would have been."""
 
 _CLEAN: dict[str, Callable[[str], str]] = {
     "url": without_credentials,
-    "kept_url": without_credentials,
+    "duplicate_of": without_credentials,
     "scope": identifier_without_credentials,
     "reason": text_without_credentials,
 }
 
 
+class UnknownVersion(Exception):
+    """An entry was written by a version of this package whose schema this one does not read."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(version)
+        self.version = version
+
+
 class Entry(msgspec.Struct, frozen=True):
-    """What happened to one page.
+    """What happened to one page, or that a run has started.
 
     Its addresses lose user names and passwords, also where an older version has written it with them.
 
@@ -37,14 +46,15 @@ class Entry(msgspec.Struct, frozen=True):
         version: :data:`VERSION`.
         time: when, in UTC (ISO 8601, milliseconds).
         run: number of the run, 8 hexadecimal digits.
-        event: ``drop``; ``mark``: a duplicate that passed, because the action is "mark"; ``unchanged``: a page that is what
-            it was, and passed; ``unchanged_dropped``: one that did not; ``unchecked``: one that could not be judged, and
-            passed; ``released``: one that passed and is forgotten, because its handling failed; ``watchdog``: a kept page
-            that stands for suspiciously many.
+        event: ``started``: the run began, and no page is meant; ``drop``; ``mark``: a duplicate that passed, because the
+            action is "mark"; ``unchanged``: a page that is what it was, and passed; ``unchanged_dropped``: one that did
+            not; ``unchecked``: one that could not be judged, and passed; ``released``: one that passed and is forgotten,
+            because its handling failed; ``watchdog``: a kept page that stands for suspiciously many.
         spider: its name.
         scope: what the page was compared with.
         url: address of the page.
-        kept_url: address of the page that stands for it; of an ``unchanged`` page itself; ``""``: there is none.
+        duplicate_of: address of the page that stands for it, as in :class:`crawler_dedup.Decision`; ``""``: there is none.
+            An ``unchanged`` page was compared with what it was itself.
         rule: the row that decided.
         distance: of the signatures, in bits; ``None`` where the scheme has no such thing.
         resemblance: estimated, 0 to 1.
@@ -63,7 +73,7 @@ class Entry(msgspec.Struct, frozen=True):
     spider: str
     scope: str
     url: str
-    kept_url: str = ""
+    duplicate_of: str = ""
     rule: str = ""
     distance: int | None = None
     resemblance: float | None = None
@@ -82,10 +92,7 @@ class Entry(msgspec.Struct, frozen=True):
     @property
     def seconds(self) -> float:
         """The time in seconds since 1970; 0 where it cannot be read."""
-        try:
-            return datetime.fromisoformat(self.time.replace("Z", "+00:00")).timestamp()
-        except (ValueError, OverflowError, OSError):
-            return 0.0
+        return parse_time(self.time)
 
     @property
     def is_duplicate(self) -> bool:
@@ -93,18 +100,86 @@ class Entry(msgspec.Struct, frozen=True):
         return self.event in DUPLICATES
 
 
+class RunLine(msgspec.Struct):
+    """What an entry says of its run."""
+
+    version: int
+    time: str
+    run: str
+    spider: str = ""
+
+
+class _FieldsOfVersion1(msgspec.Struct):
+    """What version 1 has instead of ``duplicate_of``: of a page that was compared with itself its own address."""
+
+    kept_url: str = ""
+
+
+class _Versioned(msgspec.Struct):
+    version: int = VERSION
+
+
+Content = bytes | msgspec.Raw
+"""A line of a journal."""
+_Line = TypeVar("_Line", Entry, RunLine)
+_DAMAGED = (msgspec.DecodeError, UnicodeDecodeError)
+_decode_entry = msgspec.json.Decoder(Entry).decode
+_decode_run = msgspec.json.Decoder(RunLine).decode
+_decode_version = msgspec.json.Decoder(_Versioned).decode
+_decode_version_1 = msgspec.json.Decoder(_FieldsOfVersion1).decode
+
+
+def decode_entry(line: Content) -> Entry | None:
+    """Read a line of a journal of this version or of version 1; ``None``: it was cut in half, or is none.
+
+    Raises:
+        UnknownVersion: another version of this package has written it.
+    """
+    entry = _decode(_decode_entry, line)
+    if entry is None or entry.version == VERSION:
+        return entry
+    upgraded = msgspec.structs.replace(entry, version=VERSION, duplicate_of=_decode_version_1(line).kept_url)
+    if upgraded.duplicate_of == upgraded.url and not upgraded.is_duplicate:
+        return msgspec.structs.replace(upgraded, duplicate_of="")
+    return upgraded
+
+
+def decode_run(line: Content) -> RunLine | None:
+    """Read as :func:`decode_entry` does what a line says of its run, in a fifth of the time."""
+    return _decode(_decode_run, line)
+
+
+def _decode(decode: Callable[[Content], _Line], line: Content) -> _Line | None:
+    try:
+        decoded = decode(line)
+        version = decoded.version
+    except _DAMAGED:
+        decoded, version = None, _version_of(line)
+    if version not in (1, VERSION):
+        raise UnknownVersion(version)
+    return decoded
+
+
+def _version_of(line: Content) -> int:
+    """Return the schema of a line that cannot be decoded; of what is no entry of any version, this one."""
+    try:
+        return _decode_version(line).version
+    except _DAMAGED:
+        return VERSION
+
+
 def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: int, spider: str) -> Entry:
     """Make the entry for *decision* about *page* (``None``: only its address is known)."""
     match = decision.match
     return Entry(
         version=VERSION,
-        time=datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        time=_now(),
         run=f"{run:08x}",
         event=event,
         spider=spider,
         scope=decision.scope,
         url=decision.url,
-        kept_url=decision.duplicate_of or (decision.url if decision.match else ""),
+        duplicate_of=decision.duplicate_of,
         rule=match.rule if match else "",
         distance=match.distance if match else None,
         resemblance=match.resemblance if match else None,
@@ -115,3 +190,12 @@ def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: 
         reason=decision.reason,
         text=page.text if page else b"",
     )
+
+
+def run_started(run: int, spider: str) -> Entry:
+    """Make the entry that a run begins with."""
+    return Entry(VERSION, _now(), f"{run:08x}", "started", spider, scope="", url="")
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -10,64 +10,55 @@ from dataclasses import dataclass
 from glob import escape, glob
 from operator import itemgetter
 from pathlib import Path
+from typing import TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.journal.entry import VERSION, Entry, Event
+from crawler_dedup.journal.entry import VERSION, Entry, Event, UnknownVersion, decode_entry, decode_run
+from crawler_dedup.journal.runs import RunPeriods, parse_time
 from crawler_dedup.journal.writer import numbered
+from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import is_of_host
 
 _NUMBER = re.compile(r"(\d+)")
 _FOLLOWING = re.compile(r"\.(\d+)(\.[^./]*)?$")
 _ANY = "\0"  # stands in no path
 _OF_THE_INDEX = (".mdb", ".lock")
+_STEP = 1_000  # lines between two calls that report progress
 
 
-class Line(msgspec.Struct):
-    """A line of a file: its number from 1, and its entry, or ``None`` if it cannot be read."""
-
-    number: int
-    entry: Entry | None
+_Line = TypeVar("_Line")
 
 
-def read(path: Path) -> Iterator[Line]:
-    """Read the lines of one file. A line that was cut in half, or is none, comes with ``None`` for its entry.
+def read(path: Path) -> Iterator[Entry | None]:
+    """Read the lines of one file. A line that was cut in half, or is none, is ``None``.
 
     Raises:
         DedupError: the file cannot be read, or was written by a version with another schema.
     """
-    decode = msgspec.json.Decoder(Entry).decode
+    return _read(path, decode_entry, ignore_progress)
+
+
+def _read(path: Path, decode: Callable[[bytes], _Line], advance: Advance) -> Iterator[_Line]:
+    number = done = 0
     try:
         with path.open("rb") as file:
-            for number, content in enumerate(file, 1):
-                try:
-                    entry = decode(content)
-                except (msgspec.DecodeError, UnicodeDecodeError):
-                    entry = None
-                version = _version_of(content) if entry is None else entry.version
-                if version != VERSION:
-                    age = "a later" if version > VERSION else "an older"
-                    raise DedupError(
-                        f"{path}, line {number}, was written by {age} version of crawler-dedup: schema {version}; this one"
-                        f" reads {VERSION}."
-                    )
-                yield Line(number, entry)
+            for number, line in enumerate(file, 1):
+                yield decode(line)
+                done += len(line)
+                if number % _STEP == 0:
+                    advance(done)
+                    done = 0
     except OSError as error:
         raise DedupError(f"{path} cannot be read: {error}") from None
-
-
-class _Versioned(msgspec.Struct):
-    version: int = VERSION
-
-
-def _version_of(content: bytes) -> int:
-    """Return the schema of a line that cannot be decoded; of what is no entry of any version, this one."""
-    try:
-        return msgspec.json.decode(content, type=_Versioned).version
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return VERSION
+    except UnknownVersion as error:
+        age = "a later" if error.version > VERSION else "an older"
+        raise DedupError(
+            f"{path}, line {number}, was written by {age} version of crawler-dedup: schema {error.version}; this one"
+            f" reads 1 to {VERSION}."
+        ) from None
+    advance(done)
 
 
 class Journals:
@@ -92,19 +83,37 @@ class Journals:
         files = (Path(name) for pattern in patterns for name in glob(pattern))
         return cls(file for file in files if file.is_file() and file.suffix not in _OF_THE_INDEX)
 
-    def entries(self) -> Iterator[Entry]:
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(path.stat().st_size for path in self.files if path.exists())
+
+    def entries(self, advance: Advance = ignore_progress) -> Iterator[Entry]:
         """Yield all entries that can be read.
+
+        Args:
+            advance: called with numbers of bytes that were read, :attr:`size` in all.
 
         Raises:
             DedupError: a file cannot be opened, or was written by a version with another schema.
         """
+        return self._read(decode_entry, advance)
+
+    def runs(self, advance: Advance = ignore_progress) -> RunPeriods:
+        """Find the runs: arguments and errors are those of :meth:`entries`."""
+        runs = RunPeriods()
+        for line in self._read(decode_run, advance):
+            runs.note(line.run, parse_time(line.time), line.spider)
+        return runs
+
+    def _read(self, decode: Callable[[bytes], _Line | None], advance: Advance) -> Iterator[_Line]:
         self.damaged.clear()
         for path in self.files:
-            for line in read(path):
-                if line.entry is None:
+            for line in _read(path, decode, advance):
+                if line is None:
                     self.damaged[path] += 1
                 else:
-                    yield line.entry
+                    yield line
 
 
 @dataclass(frozen=True)
@@ -160,13 +169,13 @@ def find_duplicates(journals: Journals, is_selected: Callable[[ScopedUrl], bool]
     """
     last: dict[ScopedUrl, Entry] = {}
     for entry in journals.entries():
-        if entry.is_duplicate and is_selected((entry.scope, entry.kept_url)):
+        if entry.is_duplicate and is_selected((entry.scope, entry.duplicate_of)):
             last[entry.scope, entry.url] = replace(entry, text=b"")
     for entry in journals.entries():
         address = entry.scope, entry.url
         if entry.is_duplicate and address in last and entry.time >= last[address].time:
             last[address] = replace(entry, text=b"")
-    return {address: entry for address, entry in last.items() if is_selected((entry.scope, entry.kept_url))}
+    return {address: entry for address, entry in last.items() if is_selected((entry.scope, entry.duplicate_of))}
 
 
 def _sort_key(path: Path) -> tuple[list[str | int], int]:

@@ -43,8 +43,6 @@ _COUNTERS = 100_000  # of hosts, groups and the like: up to so many are counted 
 _BLOCK = 10_000
 # What a page would have cost was saved, or would have been.
 _SAVING: dict[Event, str] = {"drop": "drop", "unchanged_dropped": "drop", "mark": "mark"}
-_SPIDERS = 5
-_STEP = 1_000
 
 
 def collect(
@@ -55,17 +53,15 @@ def collect(
     Args:
         run: only what this run did, 8 hexadecimal digits. How signatures lie is reported of the whole index.
         advance: called with numbers of records that were read.
-        read: called with numbers of entries that were read.
+        read: called with numbers of bytes of the journals that were read.
 
     Raises:
         DedupError: a journal cannot be read, or nothing is known of *run*.
     """
     index = IndexInfo(store.directory, store.header.spec, store.header.libraries, measure(store).disk_bytes)
     collector = _Collector(index, run)
-    for number, entry in enumerate(journals.entries(), 1):
+    for entry in journals.entries(read):
         collector.add_entry(entry)
-        if number % _STEP == 0:
-            read(_STEP)
     collector.choose_groups()
     for block in store.records(_BLOCK):
         collector.add_records(block)
@@ -117,14 +113,12 @@ class _Collector:
             return
         seconds = entry.seconds
         run = self._runs.add(entry.run)
-        run.note_time(seconds)
-        if len(run.spiders) < _SPIDERS:
-            run.spiders.add(entry.spider)
-        if entry.event == "watchdog":
-            self._watchdog_cases.append(WatchdogCase(entry.time, entry.run, entry.kept_url, entry.url))
-            self._watchdog_count += 1
+        run.note(seconds, entry.spider)
+        if entry.event in ("started", "released"):
             return
-        if entry.event == "released":
+        if entry.event == "watchdog":
+            self._watchdog_cases.append(WatchdogCase(entry.time, entry.run, entry.url, entry.duplicate_of))
+            self._watchdog_count += 1
             return
         host = host_of(entry.url)
         outcome = self._outcome(entry)
@@ -154,11 +148,11 @@ class _Collector:
         for counts, share in ((self._resemblances, entry.resemblance), (self._coverages, entry.coverage)):
             if share is not None and 0 <= share <= 1:
                 counts[int(share * 100)] += 1
-        group = self._groups.add((entry.scope, entry.kept_url))
+        group = self._groups.add((entry.scope, entry.duplicate_of))
         group.size += 1
         if len(group.examples) < MAX_EXAMPLES and entry.url not in group.examples:
             group.examples.append(entry.url)
-        if (kept_host := host_of(entry.kept_url)) != host:
+        if (kept_host := host_of(entry.duplicate_of)) != host:
             duplicates = self._cross_host.add((host, kept_host))
             duplicates.count += 1
             duplicates.example = duplicates.example or entry.url
@@ -181,7 +175,7 @@ class _Collector:
             if self._run and number != self._run:
                 continue
             run = self._runs.add(number)
-            run.note_time(record.filed)
+            run.note(record.filed)
             for pages in (self._total, run.pages, self._hosts.add(host_of(page.url))):
                 pages.kept += 1
             self._timeline.add(record.filed, kept=1)

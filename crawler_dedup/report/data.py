@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from crawler_dedup.journal.runs import RunPeriod
+
 
 class Period(NamedTuple):
     """A period of time: when it begins, in seconds since 1970, and the pages in it."""
@@ -58,19 +60,10 @@ class PageCounts:
 
 
 @dataclass
-class RunSummary:
-    """A run: its pages, the first and last time known of it (seconds since 1970, 0: none), and its spiders."""
+class RunSummary(RunPeriod):
+    """A run: its time, and its pages."""
 
     pages: PageCounts = field(default_factory=PageCounts)
-    first: float = 0
-    last: float = 0
-    spiders: set[str] = field(default_factory=set)
-
-    def note_time(self, seconds: float) -> None:
-        """Note that something happened at that time."""
-        if seconds > 0:
-            self.first = min(self.first or seconds, seconds)
-            self.last = max(self.last, seconds)
 
 
 @dataclass
@@ -121,12 +114,12 @@ class HostPair(NamedTuple):
 
 
 class WatchdogCase(NamedTuple):
-    """A kept page that stood for suspiciously many: when, in which run, its address, and that of the latest duplicate."""
+    """A kept page that stood for suspiciously many: when, in which run, the latest duplicate, and the page itself."""
 
     time: str
     run: str
-    kept_url: str
     url: str
+    duplicate_of: str
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,9 @@ def test_json_lines_are_lines_of_a_journal(index: Path, tmp_path: Path) -> None:
 
 def test_what_stands_on_pages_does_not_steer_the_terminal(index: Path) -> None:
     (entry, *_) = entries_of(index / FIRST)
-    hostile = replace(entry, url=f"http://a.org/{HOSTILE}", kept_url=HOSTILE, title=HOSTILE, rule=HOSTILE, time=HOSTILE)
+    hostile = replace(
+        entry, url=f"http://a.org/{HOSTILE}", duplicate_of=HOSTILE, title=HOSTILE, rule=HOSTILE, time=HOSTILE
+    )
     write(index / FIRST, [hostile])
     for result in (invoke("drops", index), invoke("judge", index, typed="n\n" * 7)):
         assert "owned" in result.output
@@ -350,7 +352,7 @@ def test_the_list_holds_what_was_dropped_because_of_it_and_is_not_kept_now(index
 
 def test_what_another_page_stands_for_by_now_is_not_listed(index: Path, tmp_path: Path) -> None:
     (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPIES[2])
-    write(index / SECOND, [replace(entry, kept_url="http://b.org/other")])
+    write(index / SECOND, [replace(entry, duplicate_of="http://b.org/other")])
     assert exported(index, tmp_path, "--url", KEPT) == [one for one in COPIES if one != COPIES[2]]
 
 

@@ -116,7 +116,7 @@ def test_an_unchanged_page_is_told_as_kept_with_its_visits(index: Path) -> None:
 
 def test_a_page_that_was_dropped_as_unchanged_is_no_duplicate_of_itself(index: Path) -> None:
     (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
-    write(index / SECOND, [replace(entry, event="unchanged_dropped", url=KEPT, kept_url=KEPT)])
+    write(index / SECOND, [replace(entry, event="unchanged_dropped", url=KEPT, duplicate_of="")])
     told = why(KEPT, index).stdout
     assert f"{KEPT} was unchanged since an earlier run, and dropped." in told
     assert f"{KEPT} stands for 2 pages:" in told
@@ -152,7 +152,7 @@ def test_a_changed_page_stands_no_more_for_what_it_swallowed_before(index: Path)
 
 def test_what_was_dropped_for_another_page_last_is_no_duplicate_of_this_one(index: Path) -> None:
     (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
-    write(index / SECOND, [replace(entry, kept_url=OTHER, time="2099-01-01T00:00:00.000Z")])
+    write(index / SECOND, [replace(entry, duplicate_of=OTHER, time="2099-01-01T00:00:00.000Z")])
     assert f"{KEPT} stands for 1 page:" in why(KEPT, index).stdout
 
 
@@ -239,11 +239,11 @@ def test_a_journal_may_be_named(index: Path, tmp_path: Path) -> None:
 
 def test_of_two_runs_at_once_the_later_line_is_the_last_word(index: Path) -> None:
     (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
-    write(index / FIRST, [replace(entry, time="2099-01-01T00:30:00.000Z", kept_url=OTHER)])
+    write(index / FIRST, [replace(entry, time="2099-01-01T00:30:00.000Z", duplicate_of=OTHER)])
     write(index / SECOND, [replace(entry, time="2099-01-01T00:10:00.000Z")])
     (page,) = history(COPY, index).scopes.values()
     assert page.last_entry is not None
-    assert page.last_entry.kept_url == OTHER
+    assert page.last_entry.duplicate_of == OTHER
 
 
 # What cannot be answered

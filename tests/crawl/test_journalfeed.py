@@ -63,9 +63,10 @@ def test_the_journal_is_handed_over_at_the_end_and_stays_beside_the_index(
     time = local(tmp_path).name.removeprefix("journal-")
     assert path.name == f"walker bucket a%20b walker {time}"
     assert path.read_bytes() == local(tmp_path).read_bytes()
-    (line,) = read(path)
-    assert line.entry is not None
-    assert (line.entry.event, line.entry.url) == ("drop", done.drops[0]["url"])
+    assert [(entry and entry.event, entry and entry.url) for entry in read(path)] == [
+        ("started", ""),
+        ("drop", done.drops[0]["url"]),
+    ]
     assert done.lines("INFO", "Stored the journal in keep://bucket/a%20b/walker/")
     assert "log_count/WARNING" not in done.stats
 
@@ -76,12 +77,12 @@ def test_commands_find_a_journal_that_goes_elsewhere(tmp_path: Path, stored: Pat
     assert Journals.beside(tmp_path / "index", config.journal_file).files == [local(tmp_path)]
 
 
-def test_a_crawl_without_drops_hands_over_an_empty_journal(tmp_path: Path, stored: Path) -> None:
+def test_a_crawl_without_drops_hands_over_a_journal_that_names_its_run(tmp_path: Path, stored: Path) -> None:
     settings = {"DEDUP_JOURNAL": "keep://bucket/x", "FEED_STORAGES": STORAGES}
     with Site(PAGES) as site:
         run_script(tmp_path, STORING, settings, site=site.url, paths=["/first"])
     (path,) = stored.iterdir()
-    assert path.read_bytes() == b""
+    assert [entry and entry.event for entry in read(path)] == ["started"]
 
 
 def test_a_storage_that_fails_is_told_without_its_password_and_nothing_else_is_lost(tmp_path: Path) -> None:
@@ -89,7 +90,7 @@ def test_a_storage_that_fails_is_told_without_its_password_and_nothing_else_is_l
     (line,) = done.lines("WARNING", "The journal could not be stored in fails://bucket/journal.jsonl")
     assert line.endswith(f"OSError: the other end is closed. It is in {local(tmp_path)}")
     assert "secret" not in line
-    assert len(list(read(local(tmp_path)))) == 1
+    assert [entry and entry.event for entry in read(local(tmp_path))] == ["started", "drop"]
     assert done.stats["finish_reason"] == "finished"
     assert len(done.items) == 2
 
@@ -103,7 +104,8 @@ def test_a_file_uri_is_a_path(tmp_path: Path) -> None:
     settings = {"DEDUP_JOURNAL": f"file://{tmp_path}/else%20where/%(name)s.jsonl"}
     with Site(PAGES) as site:
         run_script(tmp_path, WALK, settings, site=site.url, paths=list(PAGES))
-    assert len(list(read(tmp_path / "else where" / "walker.jsonl"))) == 1
+    written = read(tmp_path / "else where" / "walker.jsonl")
+    assert [entry and entry.event for entry in written] == ["started", "drop"]
     assert not list((tmp_path / "index").glob("*.jsonl"))
 
 

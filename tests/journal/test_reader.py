@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from crawler_dedup.errors import DedupError
-from crawler_dedup.journal.entry import DUPLICATES, Entry, Event
+from crawler_dedup.journal.entry import DUPLICATES, VERSION, Entry, Event
 from crawler_dedup.journal.reader import Journals, Selection, find_duplicates, sample
 from crawler_dedup.journal.writer import JournalWriter
 from tests.support.noting import FIRST, SECOND, write
@@ -19,7 +19,8 @@ DEFAULT = "journal-%(time)s.jsonl"
 
 
 def entry(url: str, kept: str = "http://a.org/kept", event: Event = "drop", **fields: str) -> Entry:
-    made = Entry(1, "2026-11-21T18:00:00.000Z", "0000abcd", event, "site", "site", url, kept_url=kept, rule="alike")
+    time = "2026-11-21T18:00:00.000Z"
+    made = Entry(VERSION, time, "0000abcd", event, "site", "site", url, duplicate_of=kept, rule="alike")
     return replace(made, **fields)
 
 

@@ -30,7 +30,15 @@ def entry(number: int = 0, event: Event = "drop") -> Entry:
 
 
 def entries(path: Path) -> list[Entry | None]:
-    return [line.entry for line in read(path)]
+    return list(read(path))
+
+
+def pages_of(path: Path) -> list[Entry | None]:
+    """What a crawl has noted of pages, behind the entry that its run began."""
+    started, *others = entries(path)
+    assert started is not None
+    assert started.event == "started"
+    return others
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
@@ -50,13 +58,13 @@ def test_a_line_is_an_object_with_these_fields(tmp_path: Path) -> None:
     found = json.loads(line)
     assert found.pop("time").endswith("Z")
     assert found == {
-        "version": 1,
+        "version": 2,
         "run": "00000abc",
         "event": "drop",
         "spider": "site",
         "scope": "site",
         "url": "http://a/2",
-        "kept_url": "http://a/1",
+        "duplicate_of": "http://a/1",
         "rule": "alike",
         "distance": 3,
         "resemblance": 0.91,
@@ -95,15 +103,17 @@ def test_half_a_line_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
     assert [one is None for one in entries(path)] == [False, True, True, True, False, True]
 
 
-@pytest.mark.parametrize(("version", "age"), [(0, "an older"), (2, "a later")])
+@pytest.mark.parametrize(("version", "age"), [(0, "an older"), (3, "a later")])
 def test_another_schema_is_refused(tmp_path: Path, version: int, age: str) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_text(f'{{"version":{version},"time":"","run":"","event":"drop","spider":"","scope":"","url":""}}\n')
-    with pytest.raises(DedupError, match=f"line 1, was written by {age} version .* schema {version}; this one reads 1"):
+    with pytest.raises(
+        DedupError, match=f"line 1, was written by {age} version .* schema {version}; this one reads 1 to 2"
+    ):
         entries(path)
 
 
-@pytest.mark.parametrize("line", ['{"version":0,"when":"then"}', '{"version":2,"event":"seen","url":1}'])
+@pytest.mark.parametrize("line", ['{"version":0,"when":"then"}', '{"version":3,"event":"seen","url":1}'])
 def test_of_another_schema_no_other_field_is_looked_at(tmp_path: Path, line: str) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_text(f"{line}\n")
@@ -241,10 +251,10 @@ def journals(index: Path) -> list[Path]:
 def test_a_crawl_writes_a_line_for_each_drop(tmp_path: Path) -> None:
     done = crawl(tmp_path)
     (path,) = journals(tmp_path / "index")
-    (found,) = entries(path)
+    (found,) = pages_of(path)
     (told,) = done.drops
     assert found is not None
-    assert (found.event, found.spider, found.url, found.kept_url) == (
+    assert (found.event, found.spider, found.url, found.duplicate_of) == (
         "drop",
         "walker",
         told["url"],
@@ -257,7 +267,7 @@ def test_a_crawl_writes_a_line_for_each_drop(tmp_path: Path) -> None:
 def test_marks_are_told_from_drops(tmp_path: Path) -> None:
     crawl(tmp_path, DEDUP_ACTION="mark")
     (path,) = journals(tmp_path / "index")
-    assert [one and one.event for one in entries(path)] == ["mark"]
+    assert [one and one.event for one in pages_of(path)] == ["mark"]
 
 
 def test_without_a_name_no_journal_is_written(tmp_path: Path) -> None:
@@ -267,7 +277,7 @@ def test_without_a_name_no_journal_is_written(tmp_path: Path) -> None:
 
 def test_the_name_may_say_the_spider_and_stand_elsewhere(tmp_path: Path) -> None:
     crawl(tmp_path, DEDUP_JOURNAL=str(tmp_path / "elsewhere" / "%(name)s.jsonl"))
-    assert len(entries(tmp_path / "elsewhere" / "walker.jsonl")) == 1
+    assert len(pages_of(tmp_path / "elsewhere" / "walker.jsonl")) == 1
 
 
 def test_a_watchdog_event_is_a_line(tmp_path: Path) -> None:
@@ -276,7 +286,7 @@ def test_a_watchdog_event_is_a_line(tmp_path: Path) -> None:
     with Site(pages) as site:
         run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages))
     (path,) = journals(tmp_path / "index")
-    assert [one and one.event for one in entries(path)] == ["drop", "watchdog", "drop"]
+    assert [one and one.event for one in pages_of(path)] == ["drop", "watchdog", "drop"]
 
 
 @pytest.mark.parametrize("name", ["%(date)s.jsonl", "100%.jsonl"])

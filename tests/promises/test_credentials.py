@@ -165,7 +165,7 @@ def test_the_crawls_met_all_that_they_were_to_meet(crawled: Crawled) -> None:
     assert {"ValueError", "TimeoutError", "ConfigError"} <= {*crawled.first.counts("error/")}
     assert crawled.first.stats["dedup/handled/released"] >= 1
     events = {entry.event for path in crawled.directory.glob("journal-*") for entry in entries_of(path)}
-    assert events == {"drop", "unchanged", "unchecked", "released", "watchdog"}
+    assert events == {"started", "drop", "unchanged", "unchecked", "released", "watchdog"}
     assert "IndexGone" in crawled.second.counts("error/")
     assert PASSWORD in crawled.first.log  # Scrapy's own lines
     own = own_lines(crawled.first.log)

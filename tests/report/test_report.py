@@ -24,7 +24,7 @@ from crawler_dedup.hamming import distance
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
-from crawler_dedup.journal.entry import Entry, Event, entry_of
+from crawler_dedup.journal.entry import VERSION, Entry, Event, entry_of
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.report import ReportData, collect, render
@@ -61,14 +61,14 @@ def entry(number: int = 0, event: Event = "drop", **fields: Any) -> Entry:
     time = (BEGAN + timedelta(seconds=number)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     is_duplicate = event in ("drop", "mark")
     made = Entry(
-        version=1,
+        version=VERSION,
         time=time,
         run=f"{RUN:08x}",
         event=event,
         spider="news",
         scope="site",
         url=f"http://b.org/{number}",
-        kept_url="http://a.org/0" if is_duplicate else "",
+        duplicate_of="http://a.org/0" if is_duplicate else "",
         rule="alike" if is_duplicate else "",
         distance=3 if is_duplicate else None,
         resemblance=0.91 if is_duplicate else None,
@@ -126,8 +126,8 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("full") / "index"
     make_index(directory, [record(number, one, title=f"Page {number}") for number, one in enumerate(clusters(1, 300))])
     entries = [entry(number, "drop", distance=number % 8) for number in range(40)]
-    entries += [entry(50, "unchecked", reason="too little text"), entry(51, "unchanged", kept_url="http://b.org/51")]
-    entries += [entry(52, "watchdog", kept_url="http://a.org/0"), entry(53, "mark")]
+    entries += [entry(50, "unchecked", reason="too little text"), entry(51, "unchanged")]
+    entries += [entry(52, "watchdog", duplicate_of="http://a.org/0"), entry(53, "mark")]
     write_journal(directory, entries)
     return directory
 
@@ -198,7 +198,7 @@ def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
             source.randrange(5000),
             source.choice(events),
             url=f"http://{source.choice(hosts)}/{source.randrange(3000)}",
-            kept_url=source.choice(records[:90]).page.url,
+            duplicate_of=source.choice(records[:90]).page.url,
             rule=source.choice(["alike", "same bytes", "same list"]),
             reason=source.choice(["error", "too little text"]),
             run=f"{source.choice([RUN, OTHER_RUN]):08x}",
@@ -234,9 +234,9 @@ def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
         assert sum((pages for _, pages in found.hosts), found.other_hosts) == found.total
         assert sum(one.duplicates for one in found.periods) == len(duplicates)
         assert sum(one.kept for one in found.periods) == len(kept)
-        swallowed = Counter(one.kept_url for one in duplicates)
+        swallowed = Counter(one.duplicate_of for one in duplicates)
         assert [group.size for _, group in found.groups] == [number for _, number in swallowed.most_common(20)]
-        between = Counter((urlsplit(one.url).netloc, urlsplit(one.kept_url).netloc) for one in duplicates)
+        between = Counter((urlsplit(one.url).netloc, urlsplit(one.duplicate_of).netloc) for one in duplicates)
         for pair in found.host_pairs:
             assert pair.duplicates_of_first == between[pair.first, pair.second]
             assert pair.duplicates_of_second == between[pair.second, pair.first]
@@ -327,7 +327,7 @@ def test_times_that_cannot_be_are_left_out() -> None:
 
 def test_an_unchanged_page_that_was_dropped_is_no_duplicate(tmp_path: Path) -> None:
     directory = make_index(tmp_path / "index", [record(1, 1)])
-    write_journal(directory, [entry(1, "unchanged_dropped", url="http://a.org/1", kept_url="http://a.org/1"), entry(2)])
+    write_journal(directory, [entry(1, "unchanged_dropped", url="http://a.org/1"), entry(2)])
     found = gathered(directory)
     assert found.total == PageCounts(kept=1, dropped=1, unchanged=1)
     assert found.dropped.bytes == 2000
@@ -469,11 +469,11 @@ def test_hostile_addresses_and_titles_are_text(tmp_path: Path) -> None:
     ]
     make_index(directory, records)
     entries = [
-        entry(number, "drop", url=f"{url}#{number}", kept_url=url, rule="<script>", scope="site", spider="<b>")
+        entry(number, "drop", url=f"{url}#{number}", duplicate_of=url, rule="<script>", scope="site", spider="<b>")
         for number in range(3)
         for url in HOSTILE
     ]
-    entries += [entry(0, "watchdog", kept_url=url, url=url, time="<i>", run="<u>") for url in HOSTILE]
+    entries += [entry(0, "watchdog", duplicate_of=url, url=url, time="<i>", run="<u>") for url in HOSTILE]
     entries += [entry(0, "unchecked", url=url, reason="</style><script>alert(1)</script>") for url in HOSTILE]
     write_journal(directory, entries, "journal-<script>.jsonl")
     (directory / "journal-<b>.jsonl").write_text("half\n")
@@ -597,7 +597,7 @@ def test_a_part_that_has_nothing_to_show_draws_nothing(
         {"resemblance": 7.5, "coverage": -3.0},
         {"resemblance": 0.0, "coverage": 1.0},
         {"time": "9999-12-31T23:59:59Z"},
-        {"kept_url": "", "url": ""},
+        {"duplicate_of": "", "url": ""},
     ],
 )
 def test_odd_figures_of_a_journal_do_no_harm(tmp_path: Path, odd: dict[str, Any]) -> None:
@@ -648,7 +648,7 @@ def _bare_signatures(directory: Path) -> None:
 
 def _later_journal(directory: Path) -> None:
     make_index(directory)
-    write_journal(directory, [entry(version=2)])
+    write_journal(directory, [entry(version=VERSION + 1)])
 
 
 @pytest.mark.parametrize(
@@ -693,7 +693,7 @@ def test_many_drops_on_a_thousand_hosts_are_a_small_page(tmp_path: Path, count: 
             number * 60,
             source.choice(events),
             url=f"http://{source.choice(hosts)}/print/{slug}{number}",
-            kept_url=source.choice(kept).page.url,
+            duplicate_of=source.choice(kept).page.url,
             run=f"{number // 1000:08x}",
             distance=number % 8,
             resemblance=source.random(),

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.cli import app
 from crawler_dedup.journal.entry import Entry, Event, entry_of
-from crawler_dedup.journal.reader import Line, read
+from crawler_dedup.journal.reader import read
 from crawler_dedup.journal.writer import JournalWriter
 from tests.support import processes
 
@@ -99,9 +99,9 @@ def write(path: Path, entries: Iterable[Entry]) -> None:
 
 def entries_of(path: Path) -> list[Entry]:
     """What a journal holds; a line that cannot be read fails the test."""
-    return [_whole(line) for line in read(path)]
+    return [_whole(entry) for entry in read(path)]
 
 
-def _whole(line: Line) -> Entry:
-    assert line.entry is not None
-    return line.entry
+def _whole(entry: Entry | None) -> Entry:
+    assert entry is not None
+    return entry

@@ -1,0 +1,78 @@
+"""Runs: when each was first and last heard of, and which is the latest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+_MAX_RUNS = 100_000
+_MAX_SPIDERS = 5
+
+
+@dataclass
+class RunPeriod:
+    """The time of a run.
+
+    Attributes:
+        first: its first sign of life, in seconds since 1970; 0: none is known.
+        last: its last one.
+        spiders: names of its spiders, at most five.
+    """
+
+    first: float = 0
+    last: float = 0
+    spiders: set[str] = field(default_factory=set)
+
+    def note(self, seconds: float, spider: str = "") -> None:
+        """Note that the run did something at that time."""
+        if seconds > 0:
+            self.first = min(self.first or seconds, seconds)
+            self.last = max(self.last, seconds)
+        if spider and len(self.spiders) < _MAX_SPIDERS:
+            self.spiders.add(spider)
+
+
+class RunPeriods:
+    """The runs of a journal or an index by number (8 hexadecimal digits).
+
+    Of more than 100,000 runs those that began first are forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._periods: dict[str, RunPeriod] = {}
+
+    def note(self, run: str, seconds: float, spider: str = "") -> None:
+        """Note that *run* did something at that time."""
+        period = self._periods.get(run)
+        if period is None:
+            if len(self._periods) >= 2 * _MAX_RUNS:
+                self._periods = dict(self.in_order()[-_MAX_RUNS:])
+            period = self._periods[run] = RunPeriod()
+        period.note(seconds, spider)
+
+    def in_order(self) -> list[tuple[str, RunPeriod]]:
+        """Return the runs in the order in which they began; of those that began at the same time, by number."""
+        return sorted(self._periods.items(), key=lambda item: (item[1].first, item[0]))
+
+    @property
+    def latest(self) -> str:
+        """The run that began last, even if another one has ended later; ``""``: there is none."""
+        return max(self._periods, key=lambda run: (self._periods[run].first, run), default="")
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The first and the last sign of life of any run, in seconds since 1970; 0: none is known."""
+        known = [period for period in self._periods.values() if period.first]
+        return min((period.first for period in known), default=0), max((period.last for period in known), default=0)
+
+    def __len__(self) -> int:
+        """Return how many runs there are."""
+        return len(self._periods)
+
+
+def parse_time(time: str) -> float:
+    """Return the seconds since 1970 of a time in ISO 8601; 0 where it cannot be read."""
+    try:
+        return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0

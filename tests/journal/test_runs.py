@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from crawler_dedup.errors import DedupError
+from crawler_dedup.journal import runs
+from crawler_dedup.journal.entry import VERSION, Entry, run_started
+from crawler_dedup.journal.reader import Journals
+from crawler_dedup.journal.runs import RunPeriods, parse_time
+from tests.support.crawling import WALK, Site, article, html, run_script
+from tests.support.noting import FIRST, SECOND, write
+
+
+def drop(run: str, time: str, spider: str = "site") -> Entry:
+    time = f"2026-11-21T{time}:00.000Z"
+    return Entry(VERSION, time, run, "drop", spider, "site", "http://a.org/1", duplicate_of="http://a.org/kept")
+
+
+def runs_in(directory: Path, *files: Sequence[Entry]) -> RunPeriods:
+    for name, entries in zip((FIRST, SECOND), files, strict=False):
+        write(directory / name, entries)
+    return Journals.beside(directory, "journal-%(time)s.jsonl").runs()
+
+
+def test_a_run_lasts_from_its_first_line_to_its_last(tmp_path: Path) -> None:
+    found = runs_in(
+        tmp_path, [drop("0000000a", "10:00"), drop("0000000b", "10:30"), drop("0000000a", "11:00", "other")]
+    )
+    first, second = found.in_order()
+    assert (first[0], second[0]) == ("0000000a", "0000000b")
+    assert second[1].first == second[1].last == parse_time("2026-11-21T10:30:00Z")
+    assert first[1].last - first[1].first == 3600
+    assert first[1].spiders == {"site", "other"}
+    assert found.span == (first[1].first, first[1].last)
+
+
+@pytest.mark.parametrize(
+    ("lines", "latest"),
+    [
+        ([], ""),
+        ([("0000000a", "10:00")], "0000000a"),
+        ([("0000000a", "10:00"), ("0000000b", "11:00")], "0000000b"),
+        # The other one writes longer.
+        ([("0000000a", "10:00"), ("0000000b", "10:30"), ("0000000a", "12:00")], "0000000b"),
+        ([("0000000b", "10:30"), ("0000000a", "12:00"), ("0000000a", "10:00")], "0000000b"),
+        # Both began at the same time: always the same answer.
+        ([("0000000b", "10:00"), ("0000000a", "10:00")], "0000000b"),
+    ],
+)
+def test_the_latest_run_is_the_one_that_began_last(tmp_path: Path, lines: list[tuple[str, str]], latest: str) -> None:
+    assert runs_in(tmp_path, [drop(*line) for line in lines]).latest == latest
+
+
+def test_the_order_of_files_does_not_matter(tmp_path: Path) -> None:
+    assert runs_in(tmp_path, [drop("0000000b", "11:00")], [drop("0000000a", "10:00")]).latest == "0000000b"
+
+
+def test_a_run_without_drops_is_a_run(tmp_path: Path) -> None:
+    later = replace(run_started(0xB, "site"), time="2026-11-21T11:00:00.000Z")
+    assert runs_in(tmp_path, [drop("0000000a", "10:00"), later]).latest == "0000000b"
+
+
+def test_a_time_that_cannot_be_read_makes_no_run_the_latest(tmp_path: Path) -> None:
+    odd = replace(drop("0000000b", "12:00"), time="yesterday")
+    found = runs_in(tmp_path, [drop("0000000a", "10:00"), odd])
+    assert (found.latest, len(found)) == ("0000000a", 2)
+    assert found.span == (parse_time("2026-11-21T10:00:00Z"),) * 2
+
+
+def test_half_a_line_is_left_out_and_counted(tmp_path: Path) -> None:
+    write(tmp_path / FIRST, [drop("0000000a", "10:00")])
+    with (tmp_path / FIRST).open("ab") as file:
+        file.write(b'{"version":2,"ti')
+    journals = Journals([tmp_path / FIRST])
+    assert (journals.runs().latest, journals.damaged) == ("0000000a", {tmp_path / FIRST: 1})
+
+
+def test_a_later_schema_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DedupError, match="a later version"):
+        runs_in(tmp_path, [replace(drop("0000000a", "10:00"), version=VERSION + 1)])
+
+
+def test_of_too_many_runs_the_latest_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "_MAX_RUNS", 10)
+    many = RunPeriods()
+    for number in range(1000):
+        many.note(f"{number:08x}", 1 + (number * 7) % 1000)
+    assert len(many) <= 20
+    assert many.latest == f"{857:08x}"  # 857 × 7 = 5,999
+
+
+def test_reading_reports_every_byte_once(tmp_path: Path) -> None:
+    write(tmp_path / FIRST, [drop("0000000a", "10:00")] * 2500)
+    journals = Journals([tmp_path / FIRST])
+    for read in (journals.runs, lambda advance: list(journals.entries(advance))):
+        calls: list[int] = []
+        read(calls.append)
+        assert sum(calls) == journals.size == (tmp_path / FIRST).stat().st_size
+        assert len(calls) > 2
+
+
+def test_each_crawl_names_its_run_in_the_journal(tmp_path: Path) -> None:
+    numbers = []
+    with Site({"/": html(article("one"))}) as site:
+        for _ in range(2):  # the second one has nothing to drop
+            done = run_script(tmp_path, WALK, {"DEDUP_DIR": str(tmp_path / "index")}, site=site.url, paths=["/"])
+            (line,) = done.lines("INFO", "run ")
+            numbers.append(line.split("run ")[1][:8])
+    found = Journals.beside(tmp_path / "index", "journal-%(time)s.jsonl").runs()
+    assert [(run, period.spiders) for run, period in found.in_order()] == [(run, {"walker"}) for run in numbers]
+    assert found.latest == numbers[1]
