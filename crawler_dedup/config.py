@@ -10,12 +10,12 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 import msgspec
@@ -296,6 +296,36 @@ def setting_name(field_name: str) -> str:
     return PREFIX + field_name.upper()
 
 
+class SettingDescription(NamedTuple):
+    """What the documentation says about a setting.
+
+    Attributes:
+        name: ``DEDUP_MAX_DISTANCE``.
+        default: its default value.
+        shown_default: the same in Markdown.
+        allowed: which values it takes, in words.
+        explanation: what it does, in Markdown.
+    """
+
+    name: str
+    default: Any
+    shown_default: str
+    allowed: str
+    explanation: str
+
+
+def describe_settings() -> Iterator[SettingDescription]:
+    """Yield the descriptions of all settings."""
+    for setting in fields(Config):
+        yield SettingDescription(
+            setting_name(setting.name),
+            setting.default,
+            setting.metadata["shown"],
+            _allowed(_declared_types()[setting.name]),
+            setting.metadata["explanation"],
+        )
+
+
 def settings_reference() -> str:
     """Write the text of ``docs/settings.md``."""
     parts = [
@@ -304,10 +334,10 @@ def settings_reference() -> str:
         "In Python they are keyword arguments of `crawler_dedup.Config` (`DEDUP_MAX_DISTANCE` is `max_distance`).",
         "\nThis page is printed by `crawler-dedup settings`.",
     ]
-    for setting in fields(Config):
-        parts.append(f"\n## {setting_name(setting.name)}\n")
-        parts.append(f"Default {setting.metadata['shown']}; takes {_allowed(_declared_types()[setting.name])}.\n")
-        parts.append(setting.metadata["explanation"])
+    for setting in describe_settings():
+        parts.append(f"\n## {setting.name}\n")
+        parts.append(f"Default {setting.shown_default}; takes {setting.allowed}.\n")
+        parts.append(setting.explanation)
     return "\n".join(parts) + "\n"
 
 

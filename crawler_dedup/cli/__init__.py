@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from io import TextIOWrapper
+from typing import Any
 
 import click
 
 from crawler_dedup.cli.lazy import LazyCommand, LazyGroup
+from crawler_dedup.cli.terminal import errors_as_messages
 
 _COMMANDS = {
     "settings": LazyCommand(
@@ -38,16 +40,34 @@ _COMMANDS = {
 }
 
 
+class Application(LazyGroup):
+    """The outermost group: it ends with a message and an exit status, whatever a command raises on purpose."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the command line; a terminal shows a question mark for each character that it cannot encode."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        return super().main(*args, **extra)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Parse the arguments; prints the help if it is asked for."""
+        with errors_as_messages():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command."""
+        with errors_as_messages():
+            return super().invoke(ctx)
+
+
 @click.group(
     "crawler-dedup",
-    cls=LazyGroup,
+    cls=Application,
     lazy_commands=_COMMANDS,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+@click.version_option(package_name="crawler-dedup", message="%(prog)s %(version)s")
 def app() -> None:
     """Inspect and maintain the index of a near-duplicate filter for Scrapy."""
-    # A terminal shows a question mark for each character that it cannot encode.
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import click
-from rich.console import Console
 
 from crawler_dedup.cli.options import settings_option
 from crawler_dedup.cli.pair import print_pair, print_texts
 from crawler_dedup.cli.project import config_or_exit
-from crawler_dedup.cli.terminal import errors_as_messages
+from crawler_dedup.cli.terminal import errors_as_messages, make_console
 from crawler_dedup.inspection.compare import inspect_page
 from crawler_dedup.inspection.fetching import load_page
 from crawler_dedup.rules import table
@@ -46,7 +45,7 @@ def compare(new: str, kept: str, new_url: str, kept_url: str, settings: Sequence
     unsigned = [f"{where}: {page.unsigned}" for where, page in both if page.unsigned]
     if unsigned:
         click.echo(f"Error: {'; '.join(unsigned)}", err=True)
-    console = Console()
+    console = make_console()
     if not brief:
         print_texts(console, new_page, kept_page)
     pair = Pair(new_page.page, kept_page.page, config, signer.scheme)

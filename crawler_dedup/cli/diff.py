@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -16,8 +17,17 @@ from crawler_dedup.difference.text import (
     split_lines,
 )
 
+_MAX_WIDTH = 200
+
 _SIGNS = {Change.EQUAL: "", Change.CHANGED: "≠", Change.ONLY_NEW: "+", Change.ONLY_KEPT: "-"}
 _STYLES = {Change.EQUAL: "dim", Change.CHANGED: "", Change.ONLY_NEW: "green", Change.ONLY_KEPT: "red"}
+
+
+class _ReadableTable(Table):
+    """A table that does not take the whole width of a file or a pipe, where lines may have any length."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        return super().__rich_console__(console, options.update(max_width=min(options.max_width, _MAX_WIDTH)))
 
 
 def side_by_side(new: str, kept: str, *, folded: bool) -> Table:
@@ -26,7 +36,7 @@ def side_by_side(new: str, kept: str, *, folded: bool) -> Table:
     Args:
         folded: leave out lines that are equal on both sides, except for those next to others.
     """
-    table = Table(expand=True, show_lines=False)
+    table = _ReadableTable(expand=True, show_lines=False)
     table.add_column("", width=1)
     table.add_column("new", ratio=1, overflow="fold")
     table.add_column("kept", ratio=1, overflow="fold")

@@ -8,11 +8,10 @@ from typing import Any
 
 import click
 import msgspec
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli.terminal import printable
+from crawler_dedup.cli.terminal import make_console, printable
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation import pairs
 from crawler_dedup.evaluation.calibration import MIN_PAIRS_PER_LABEL, THRESHOLD_NAMES, LeftOutSite
@@ -54,7 +53,7 @@ class Evaluation:
 
 def print_tables(evaluation: Evaluation) -> None:
     """Print an evaluation for people."""
-    console = Console()
+    console = make_console()
     console.print(_counts_table(evaluation.results))
     console.print(_average_line(*pairs.average_over_sites(evaluation.results)), soft_wrap=True)
     if grey := pairs.grey_shares(evaluation.results):
@@ -116,7 +115,7 @@ def print_schemes(results: Sequence[SchemeResult]) -> None:
                 *([""] * 3 if row.with_rules is None else _score_cells(row.with_rules)),
                 *(costs if is_first else [""] * 3),
             )
-    Console(width=_TABLE_WIDTH).print(table)
+    make_console().print(table, width=_TABLE_WIDTH, crop=False)
 
 
 def print_schemes_json(results: Sequence[SchemeResult]) -> None:

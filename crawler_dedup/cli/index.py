@@ -8,14 +8,13 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.forget import forget
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.terminal import OUT_OF_MEMORY, errors_as_messages, format_time
+from crawler_dedup.cli.terminal import OUT_OF_MEMORY, errors_as_messages, format_time, make_console
 from crawler_dedup.errors import DedupError, IndexDamaged
 from crawler_dedup.index import compaction, maintenance
 from crawler_dedup.index.export import Export
@@ -60,7 +59,7 @@ def stats(directory: Path) -> None:
     table.add_row("readers", str(figures.readers))
     if contents is not None:
         _add_contents(table, contents)
-    Console().print(table)
+    make_console().print(table)
 
 
 @index.command()

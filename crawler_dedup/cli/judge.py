@@ -27,7 +27,7 @@ from crawler_dedup.cli.options import (
 )
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
-from crawler_dedup.cli.terminal import errors_as_messages, printable
+from crawler_dedup.cli.terminal import errors_as_messages, make_console, printable
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers, PageContent
 from crawler_dedup.index import maintenance
@@ -182,7 +182,7 @@ def _make_viewer(target: Target, entries: list[Entry], start: Start, *, fetches:
             if address in wanted:
                 kept[address] = record
         signer = Signer(config_from_spec(pages.header.spec, target.config))
-    return _DropViewer(Console(), signer, kept, fetches)
+    return _DropViewer(make_console(), signer, kept, fetches)
 
 
 def _ask() -> str:

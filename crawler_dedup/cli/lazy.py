@@ -8,8 +8,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
-
-from crawler_dedup.cli.terminal import OUT_OF_MEMORY, print_error
+from click.shell_completion import CompletionItem
 
 
 class LazyCommand(NamedTuple):
@@ -32,7 +31,7 @@ class LazyCommand(NamedTuple):
 
 
 class LazyGroup(click.Group):
-    """List commands without importing them; end with a message when a command runs out of memory.
+    """A group that lists its commands without importing them.
 
     Args:
         lazy_commands: the commands by name, in the order of the help.
@@ -51,6 +50,15 @@ class LazyGroup(click.Group):
         command = self.lazy_commands.get(cmd_name)
         return command and command.load()
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands and options whose names begin with *incomplete*, without importing commands."""
+        commands = [
+            CompletionItem(name, help=command.summary)
+            for name, command in self.lazy_commands.items()
+            if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the names and summaries of all commands, without importing them."""
         with formatter.section("Commands"):
@@ -66,11 +74,3 @@ class LazyGroup(click.Group):
             hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
             ctx.fail(f"No such command {name!r}.{hint}")
         return super().resolve_command(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Call the command."""
-        try:
-            return super().invoke(ctx)
-        except MemoryError:
-            print_error(OUT_OF_MEMORY)
-            raise click.exceptions.Exit(2) from None

@@ -22,6 +22,7 @@ journal_option = click.option(
 settings_option = click.option(
     "--set", "-s", "settings", multiple=True, metavar="NAME=VALUE", help="A setting. Can be repeated."
 )
+json_option = click.option("--json", is_flag=True, help="Print JSON Lines, which docs/json.md describes.")
 host_option = click.option("--host", default="", help="Only pages of this host.")
 rule_option = click.option("--rule", default="", help="Only pages that this rule decided.")
 since_option = click.option(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
 
 from crawler_dedup import hamming
+from crawler_dedup.cli.terminal import make_console
 from crawler_dedup.index.planning import estimate_cost
 
 
@@ -49,4 +49,4 @@ def plan(pages: float, distance: int) -> None:
             decimal(int(cost.payload_bytes)),
             decimal(int(cost.disk_bytes)),
         )
-    Console().print(table)
+    make_console().print(table)

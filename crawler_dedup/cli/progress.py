@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import Progress
 
+from crawler_dedup.cli.terminal import make_console
 from crawler_dedup.system.callbacks import Advance, Start
 
 
 @contextmanager
 def progress_bars() -> Iterator[Start]:
     """Show progress bars if stderr is a terminal; yield what starts one."""
-    console = Console(stderr=True)
+    console = make_console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
 
         def start(label: str, total: int | None) -> Advance:

@@ -4,12 +4,33 @@ from __future__ import annotations
 
 import click
 
-from crawler_dedup.config import settings_reference
+from crawler_dedup.cli import jsontypes
+from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.options import json_option
+from crawler_dedup.config import describe_settings, settings_reference
 
 
 @click.command
-def settings() -> None:
+@json_option
+def settings(json: bool) -> None:
     """Print all settings with their defaults and explanations.
 
-    The output is Markdown."""
-    click.echo(settings_reference(), nl=False)
+    The output is Markdown.
+
+    \b
+    Examples:
+      crawler-dedup settings
+      crawler-dedup settings --json | grep DISTANCE
+    """
+    if not json:
+        click.echo(settings_reference(), nl=False)
+        return
+    print_json(
+        jsontypes.Setting(
+            name=setting.name,
+            default=setting.default,
+            allowed=setting.allowed,
+            explanation=setting.explanation,
+        )
+        for setting in describe_settings()
+    )

@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING
 
 import click
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.urls import text_without_credentials
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_UNLIMITED_WIDTH = 100_000
 
 OUT_OF_MEMORY = "There is not enough memory for this."
 
@@ -40,14 +46,52 @@ def print_error(error: object) -> None:
     click.echo("\n".join(map(printable, lines)), err=True)
 
 
+def make_console(*, stderr: bool = False) -> Console:
+    """Return the console on which tables and progress bars are printed.
+
+    NO_COLOR, FORCE_COLOR and COLUMNS are respected. Where the output is no terminal and COLUMNS is not set, lines may have
+    any length: a table that goes to a file or a pipe is not folded.
+    """
+    from rich.console import Console  # noqa: PLC0415  (slow to load)
+
+    class PipedConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # noqa: PLE0704  (called while the error is handled; rich itself would end with exit status 1)
+
+    is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    width = None if is_terminal or os.environ.get("COLUMNS") else _UNLIMITED_WIDTH
+    return PipedConsole(stderr=stderr, width=width)
+
+
 @contextmanager
 def errors_as_messages() -> Iterator[None]:
-    """Turn what the package and the operating system raise into a message and exit status 2."""
+    """Turn what the package and the operating system raise into a message and an exit status.
+
+    Exit status 0: the reader of the output has ended, as `| head` does. 2: an error. 130: the command was interrupted.
+    """
     try:
         yield
-    except BrokenPipeError:  # the reader has ended, as `| head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise click.exceptions.Exit(1) from None
-    except (DedupError, OSError) as error:
-        print_error(error)
+    except BrokenPipeError:
+        _discard_output()
+        raise click.exceptions.Exit(0) from None
+    except (DedupError, OSError, MemoryError) as error:
+        print_error(_message_of(error))
+        _discard_output()
         raise click.exceptions.Exit(2) from None
+    except KeyboardInterrupt:
+        click.echo("\nInterrupted.", err=True)
+        raise click.exceptions.Exit(130) from None
+
+
+def _message_of(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return OUT_OF_MEMORY
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    return str(error)
+
+
+def _discard_output() -> None:
+    """Discard what is still to be printed on stdout: the interpreter would fail to write it when it ends."""
+    with suppress(OSError):  # stdout has no file descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

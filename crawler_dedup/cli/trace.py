@@ -9,13 +9,12 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.options import settings_option
 from crawler_dedup.cli.project import config_or_exit
-from crawler_dedup.cli.terminal import errors_as_messages, printable
+from crawler_dedup.cli.terminal import errors_as_messages, make_console, printable
 from crawler_dedup.config import Config
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.maintenance import open_pages
@@ -104,7 +103,7 @@ def _print_sources(found_sources: list[Source], plain: str | None) -> None:
             str(len(source.passages)),
             Text(printable(source.page.url)),
         )
-    Console().print(table)
+    make_console().print(table)
     if plain is None:
         return
     places = find_initial_positions(plain)

@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from crawler_dedup.cli.diff import side_by_side
 from crawler_dedup.cli.entries import describe_crawl, describe_decision, describe_time, print_damage
@@ -15,7 +14,7 @@ from crawler_dedup.cli.options import index_argument, journal_option, settings_o
 from crawler_dedup.cli.pair import print_pair
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
-from crawler_dedup.cli.terminal import errors_as_messages, format_time, printable, quantity
+from crawler_dedup.cli.terminal import errors_as_messages, format_time, make_console, printable, quantity
 from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
@@ -178,14 +177,14 @@ def _print_difference(page: PageHistory, history: AddressHistory, config: Config
         return
     if record is not None and record.filed > last.seconds:
         click.echo("The kept page has changed since; this is how it is now.")
-    Console().print(side_by_side(new, kept, folded=True))
+    make_console().print(side_by_side(new, kept, folded=True))
 
 
 def _print_fetched(history: AddressHistory, last: Entry, config: Config) -> None:
     """Fetch a duplicate and its representative, and print how they differ now."""
     signer = Signer(config)
     new, kept = (_fetch(signer, url, last.scope) for url in (last.url, last.duplicate_of))
-    console = Console()
+    console = make_console()
     console.print(side_by_side(new.text, kept.text, folded=True))
     new_site, kept_site = (history.sites.profile_of(inspected.page) for inspected in (new, kept))
     print_pair(console, new, kept, Pair(new.page, kept.page, config, signer.scheme, new_site, kept_site))

@@ -8,8 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from crawler_dedup.cli import app
-from crawler_dedup.cli.lazy import LazyCommand, LazyGroup
+from crawler_dedup.cli import Application, app
+from crawler_dedup.cli.lazy import LazyCommand
 from tests.support.noting import invoke, said
 
 NAMES = """settings compare why drops judge forget report plan evaluate calibrate trace index lexicon""".split()
@@ -57,12 +57,23 @@ def test_a_name_that_is_no_command_is_answered_with_the_nearest_one() -> None:
     assert "No such command 'drop'. Did you mean 'drops'?" in said(invoke("drop", status=2))
 
 
-def test_a_command_without_memory_ends_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "greedy.py").write_text(
-        "import click\n@click.command\ndef greedy():\n    raise MemoryError\n", encoding="utf-8"
-    )
+@pytest.mark.parametrize(
+    ("statement", "status", "printed"),
+    [
+        ("raise MemoryError", 2, "Error: There is not enough memory for this.\n"),
+        ("raise DedupError('Not so.')", 2, "Error: Not so.\n"),
+        ("open('absent')", 2, "Error: absent: No such file or directory.\n"),
+        ("raise KeyboardInterrupt", 130, "\nInterrupted.\n"),
+        ("raise BrokenPipeError", 0, ""),
+    ],
+)
+def test_a_command_that_fails_ends_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, status: int, printed: str
+) -> None:
+    program = f"import click\nfrom crawler_dedup import DedupError\n@click.command\ndef command():\n    {statement}\n"
+    (tmp_path / "failing.py").write_text(program, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-
-    greedy = LazyCommand("greedy:greedy", "Take all memory.")
-    result = CliRunner().invoke(LazyGroup("group", lazy_commands={"greedy": greedy}), ["greedy"])
-    assert (result.exit_code, result.stderr) == (2, "Error: There is not enough memory for this.\n")
+    monkeypatch.delitem(sys.modules, "failing", raising=False)
+    group = Application("group", lazy_commands={"fail": LazyCommand("failing:command", "Fail.")})
+    result = CliRunner().invoke(group, ["fail"])
+    assert (result.exit_code, result.stdout, result.stderr) == (status, "", printed)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, Union
 
+import msgspec
 from click.testing import CliRunner, Result
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.cli import app
+from crawler_dedup.cli.jsontypes import LINES
 from crawler_dedup.journal.entry import Entry, Event, entry_of
 from crawler_dedup.journal.reader import read
 from crawler_dedup.journal.writer import JournalWriter
@@ -34,6 +38,15 @@ def invoke(*arguments: object, status: int = 0, typed: str | None = None) -> Res
     assert isinstance(result.exception, (SystemExit, type(None))), result.exception
     assert result.exit_code == status, result.output
     return result
+
+
+def json_lines(*arguments: object, status: int = 0) -> list[dict[str, Any]]:
+    """The objects that a command prints with ``--json``; each is one of the documented types, and begins with its type."""
+    output = invoke(*arguments, status=status).stdout.splitlines()
+    for line in output:
+        assert line.startswith('{"type":')
+        msgspec.json.decode(line, type=Union[LINES])  # noqa: UP007  (made of a tuple)
+    return [json.loads(line) for line in output]
 
 
 def said(result: Result) -> str:
