@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
-import opencc
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signing.features import HAN, normalise, replace_units, split_units
+from crawler_dedup.signing.features import HAN, normalise, replace_units, simplify_han, split_units
+from crawler_dedup.signing.tables import READ_CODES, readings
 from crawler_dedup.signing.text import Text
 
 MAX_TEXTS = 200
@@ -108,17 +109,26 @@ def _middle(text: str) -> str:
 
 
 def _traditional() -> Edit:
-    converter = opencc.OpenCC("s2t")
-    return lambda text, _: str(converter.convert(text))
+    """Write with the characters of Big5, of which those that are most common come first."""
+    forms: dict[int, str] = {}
+    for character in sorted(filter(_is_in_big5, map(chr, READ_CODES)), key=lambda form: form.encode("big5")):
+        simplified = simplify_han(character)
+        if not _is_in_big5(simplified):
+            forms.setdefault(ord(simplified), character)
+    return lambda text, _: text.translate(forms)
+
+
+def _is_in_big5(character: str) -> bool:
+    with suppress(UnicodeEncodeError):
+        return bool(character.encode("big5"))
+    return False
 
 
 def _exchange_homophones(texts: Sequence[str]) -> Edit:
-    from pypinyin import lazy_pinyin  # noqa: PLC0415  (slow; only this needs it)
-
     characters = sorted(
         {character for text in texts[:MAX_TEXTS] for character in text if "\u4e00" <= character <= "\u9fff"}
     )
-    sounds = dict(zip(characters, lazy_pinyin([*characters]), strict=True))
+    sounds = {character: readings()[ord(character) - READ_CODES.start] or character for character in characters}
     homophones = defaultdict(list)
     for character, sound in sounds.items():
         homophones[sound].append(character)

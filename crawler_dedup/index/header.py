@@ -23,7 +23,7 @@ class Header(msgspec.Struct, frozen=True):
     Attributes:
         format: version of the layout.
         spec: what signatures depend on; must equal ours.
-        libraries: versions that are noted; others are only warned about.
+        libraries: versions of what has a say in signatures; another version is only warned about.
         kind: "pages" (:class:`~crawler_dedup.index.store.Store`) or "signatures"
             (:class:`~crawler_dedup.index.permuted.PermutedIndex`).
     """
@@ -47,7 +47,10 @@ def check_header(directory: Path, theirs: Header, ours: Header) -> None:
     differences = _differences(_identity(theirs), _identity(ours))
     if differences:
         raise IndexMismatch(str(directory), differences)
-    for name, (then, now) in _differences(theirs.libraries, ours.libraries).items():
+    for name, then in theirs.libraries.items():
+        now = ours.libraries.get(name, then)  # what we do not note has no say in our signatures
+        if now == then:
+            continue
         logger.warning(
             "The index in %s was made with %s %s, this is %s: signatures of one text may differ a little.",
             directory,

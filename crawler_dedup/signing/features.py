@@ -18,10 +18,10 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
-import opencc
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.signing.tables import simplified_forms, stop_words
 from crawler_dedup.system.access import inherit_access
 
 CutHan = Callable[[list[str]], Iterable[str]]
@@ -58,10 +58,6 @@ _LAST_MARK = 0x1F000
 """What stands above (emoji, ideographs, tags, private use) does not combine."""
 _RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(_LAST_MARK - 1)}]")
 
-_HAN_BLOCKS = ((0x3400, 0xA000), (0xF900, 0xFB00), (0x20000, 0x323B0))
-_CODES_END = _HAN_BLOCKS[-1][1]
-_IN_SOME_WORDS = {"瞭": "了", "覆": "复", "藉": "借", "暱": "昵", "著": "着"}
-
 _WEIGHT_UNIT = 64
 """Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
 every machine."""
@@ -95,15 +91,6 @@ class Features:
     def content(self) -> NDArray[np.uint64]:
         """The hashes that are no stop words', ascending."""
         return self.hashes[self.telling]
-
-
-@cache
-def stop_words() -> frozenset[str]:
-    """Return the stop words of all languages in one set: no language has to be guessed."""
-    import stopwordsiso  # noqa: PLC0415  (slow)
-
-    words = "\n".join(stopwordsiso.stopwords(list(stopwordsiso.langs())))
-    return frozenset(word for fold in (False, True) for word in normalise(words, fold_han=fold).split("\n"))
 
 
 def character_bigrams(run: str) -> list[str]:
@@ -163,29 +150,20 @@ def _composed(text: str, limit: int) -> str:
 def simplify_han(text: str) -> str:
     """Fold every Traditional Chinese character of *text* to its simplified form, so that both writings are one text.
 
-    Character by character, by the table of OpenCC; also a few characters that are folded in some words only (瞭 is 了 in
-    瞭解). That they are folded here in all words does not matter: both writings of a text go through the same table.
+    Character by character, by the table of OpenCC; also a few characters that OpenCC folds in some words only (瞭 is 了
+    in 瞭解). That they are folded here in all words does not matter: both writings of a text go through the same table.
     """
-    if text.isascii():
+    if text.isascii() or not HAN.search(text):
         return text
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    folded = _simplified_forms()[np.minimum(codes, _CODES_END)]
+    table = simplified_forms()
+    last = len(table) - 1
+    folded = table[np.minimum(codes, last)]
     # What stands above the table stays; so does a text without anything to fold.
-    changed = (folded != codes) & (codes < _CODES_END)
+    changed = (folded != codes) & (codes < last)
     if not changed.any():
         return text
     return np.where(changed, folded, codes).astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-
-
-@cache
-def _simplified_forms() -> NDArray[np.uint32]:
-    table = np.arange(_CODES_END + 1, dtype=np.uint32)
-    codes = np.concatenate([np.arange(*block, dtype=np.uint32) for block in _HAN_BLOCKS])
-    lines = opencc.OpenCC("t2s").convert("\n".join(map(chr, codes.tolist()))).split("\n")
-    table[codes] = [ord(line) if len(line) == 1 else code for line, code in zip(lines, codes.tolist(), strict=True)]
-    table[[ord(form) for form in _IN_SOME_WORDS]] = [ord(form) for form in _IN_SOME_WORDS.values()]
-    folded: NDArray[np.uint32] = table[table]  # a form between two others leads on to the last
-    return folded
 
 
 def tokenise(plain: str, cut_han: CutHan) -> list[str]:

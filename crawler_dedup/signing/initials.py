@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.signing.features import find_unit_positions, split_units
+from crawler_dedup.signing.tables import READ_CODES, readings
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 NO_INITIAL = 255
-
-_FIRST, _LAST = 0x3400, 0x9FFF
 
 
 def find_initials(plain: str) -> NDArray[np.uint8]:
@@ -36,19 +35,15 @@ def find_initial_positions(plain: str) -> NDArray[np.int64]:
 def initial_of_each(characters: str) -> NDArray[np.uint8]:
     """Return the initial of each character, :data:`NO_INITIAL` where it has none: shape (characters,)."""
     codes = np.frombuffer(characters.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    letters: NDArray[np.uint8] = _table()[np.minimum(codes, _LAST + 1)]
+    letters: NDArray[np.uint8] = _table()[np.minimum(codes, READ_CODES.stop)]
     return letters
 
 
 @cache
 def _table() -> NDArray[np.uint8]:
-    """By code point. A character that is read in several ways has the first of pypinyin's readings."""
-    from pypinyin import Style, pinyin  # noqa: PLC0415  (slow; only this needs it)
-
-    table = np.full(_LAST + 2, NO_INITIAL, dtype=np.uint8)
-    characters = list(map(chr, range(_FIRST, _LAST + 1)))
-    readings = pinyin(characters, style=Style.FIRST_LETTER, errors=lambda _: "-")
-    for character, (letter, *_) in [*zip(characters, readings, strict=True), *((letter, letter) for letter in LETTERS)]:
-        if letter in LETTERS:
-            table[ord(character)] = LETTERS.index(letter)
+    """By code point. A character that is read in several ways has its first reading."""
+    positions = {letter: position for position, letter in enumerate(LETTERS)}
+    table = np.full(READ_CODES.stop + 1, NO_INITIAL, dtype=np.uint8)
+    table[READ_CODES] = [positions.get(reading[:1], NO_INITIAL) for reading in readings()]
+    table[[ord(letter) for letter in LETTERS]] = range(len(LETTERS))
     return table

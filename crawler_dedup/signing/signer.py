@@ -29,7 +29,6 @@ from crawler_dedup.signing.features import (
     load_han_cutter,
     simplify_han,
     size_in_letters,
-    stop_words,
     weigh_tokens,
 )
 from crawler_dedup.signing.hidden import hidden_elements
@@ -50,6 +49,7 @@ from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.sketch import digest, set_hash
 from crawler_dedup.signing.storedtext import pack_text
 from crawler_dedup.signing.summary import sketch_numbers, with_shown, with_signature
+from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import split_title
 
@@ -141,7 +141,7 @@ class Signer:
     def libraries(self) -> dict[str, str]:
         """Versions of the libraries that have a say in signatures: noted in the index, warned about."""
         names = (
-            ["lxml", "stopwordsiso", "opencc"]
+            ["lxml"]
             + list(self.scheme.libraries)
             + ["trafilatura"] * (self.config.extractor == "trafilatura")
             + [self.config.tokenizer] * (self.config.tokenizer != "bigrams")

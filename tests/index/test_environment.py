@@ -109,6 +109,15 @@ def test_other_library_versions_are_only_warned_about(tmp_path: Path, caplog: py
     assert "made with jieba 0.1, this is 0.2" in caplog.text
 
 
+@pytest.mark.parametrize(("noted", "ours"), [({"opencc": "1.1"}, {}), ({}, {"jieba": "0.2"})])
+def test_a_library_that_only_one_side_notes_is_no_reason_to_warn(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, noted: dict[str, str], ours: dict[str, str]
+) -> None:
+    Store.open(tmp_path, SPEC, noted, map_size=1 << 30, fresh=False).close()
+    Store.open(tmp_path, SPEC, ours, map_size=1 << 30, fresh=False).close()
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize("content", [b"", b"not lmdb" * 1000])
 def test_a_file_that_is_no_index_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "data.mdb").write_bytes(content)

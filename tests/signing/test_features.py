@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signing.features import CutHan, load_han_cutter, normalise, stop_words, weigh_tokens
+from crawler_dedup.signing.features import CutHan, load_han_cutter, normalise, weigh_tokens
+from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 
 bigrams = load_han_cutter("bigrams", None)

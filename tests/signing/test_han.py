@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.hamming import distance
+from crawler_dedup.index.store import Store
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.features import CutHan, load_han_cutter, normalise, simplify_han
 from crawler_dedup.signing.schemes import SimHash
@@ -201,5 +202,12 @@ def test_an_index_that_folds_and_one_that_does_not_are_not_mixed(tmp_path: Path,
 
 
 @pytest.mark.parametrize("fold_han", [True, False])
-def test_the_version_of_the_table_is_noted_because_titles_are_always_folded(fold_han: bool) -> None:
-    assert "opencc" in Signer(Config(tokenizer="bigrams", fold_han=fold_han)).libraries
+def test_an_index_that_notes_the_packages_of_earlier_tables_opens_without_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, fold_han: bool
+) -> None:
+    config = Config(tokenizer="bigrams", fold_han=fold_han)
+    signer = Signer(config)
+    noted = {**signer.libraries, "opencc": "1.1.9", "stopwordsiso": "0.6.1", "pypinyin": "0.50.0"}
+    Store.open(tmp_path, signer.spec, noted, map_size=1 << 24, fresh=True).close()
+    Deduplicator.open(tmp_path, config).close()
+    assert caplog.records == []

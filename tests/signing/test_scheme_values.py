@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest, xxh3_128_digest
 
 from crawler_dedup.signedpage import Signature
-from crawler_dedup.signing.features import normalise, split_units, stop_words, tokenise
+from crawler_dedup.signing.features import normalise, split_units, tokenise
 from crawler_dedup.signing.initials import LETTERS, find_initials, initial_of_each
 from crawler_dedup.signing.lexicon import Lexicon, general
 from crawler_dedup.signing.schemes import Agreement, scheme_of
@@ -34,6 +34,7 @@ from crawler_dedup.signing.schemes.scheme import ValueScheme
 from crawler_dedup.signing.schemes.sentences import Sentences
 from crawler_dedup.signing.schemes.shingling import MAX_MOD, MODULUS, SMALLEST, Shingling
 from crawler_dedup.signing.sketch import containment
+from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH
 from tests.support.examples import examples

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from crawler_dedup.hamming import distance
 from crawler_dedup.signedpage import Signature
-from crawler_dedup.signing.features import load_han_cutter, stop_words, weigh_tokens
+from crawler_dedup.signing.features import load_han_cutter, weigh_tokens
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.schemes.simhash import simhash
+from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 
 # Another signature for one of these texts is another behaviour: raise signing.BEHAVIOUR.

@@ -59,7 +59,6 @@ _PRELOADED = (
     "crawler_dedup.progress",
     "crawler_dedup.settling",
     "numpy.ma",
-    "stopwordsiso",
 )
 """What the parent imports. None of them starts a thread or installs a reactor, and none belongs to the tests."""
 

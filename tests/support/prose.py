@@ -17,8 +17,9 @@ from types import TracebackType
 from typing import Any
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.signing.features import load_han_cutter, stop_words
+from crawler_dedup.signing.features import load_han_cutter
 from crawler_dedup.signing.schemes import scheme_of
+from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH
 from crawler_dedup.system.compression import decompress

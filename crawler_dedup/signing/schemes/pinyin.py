@@ -73,7 +73,6 @@ class Pinyin(LexicalScheme):
 
     name: ClassVar[str] = "pinyin"
     fixed: ClassVar[str] = f"classes={CLASSES} largest={MAX_COUNT}"
-    libraries: ClassVar[Sequence[str]] = ("pypinyin",)
     bucket_limit: ClassVar[int | None] = 250
 
     window: int = option(48, "16 to 1000")

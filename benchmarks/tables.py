@@ -1,0 +1,79 @@
+"""The tables of words and characters in ``crawler_dedup/data``: ``python -m benchmarks.tables [FOLDER]`` writes them.
+
+They are made from packages that the filter itself does not need: OpenCC, stopwordsiso and pypinyin (extra ``test``).
+Signatures depend on them: with another table ``BEHAVIOUR`` of ``crawler_dedup.signing.signer`` has to rise.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import opencc
+import stopwordsiso
+from pypinyin import Style, pinyin
+
+from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.tables import READ_CODES
+from crawler_dedup.system.compression import compress
+
+FOLDER = Path(__file__).parents[1] / "crawler_dedup" / "data"
+
+_LEVEL = 19
+_HAN_BLOCKS = (range(0x3400, 0xA000), range(0xF900, 0xFB00), range(0x20000, 0x323B0))
+_IN_SOME_WORDS = {"瞭": "了", "覆": "复", "藉": "借", "暱": "昵", "著": "着"}
+"""Characters that OpenCC folds in some words only."""
+
+
+def simplified_forms() -> str:
+    """Return all characters that have a simplified form, and on a second line these forms."""
+    characters = [chr(code) for block in _HAN_BLOCKS for code in block]
+    lines = opencc.OpenCC("t2s").convert("\n".join(characters)).split("\n")
+    forms = {character: line for character, line in zip(characters, lines, strict=True) if len(line) == 1}
+    forms |= _IN_SOME_WORDS
+    changed = sorted(character for character, form in forms.items() if _last_form(character, forms) != character)
+    return f"{''.join(changed)}\n{''.join(_last_form(character, forms) for character in changed)}\n"
+
+
+def _last_form(character: str, forms: Mapping[str, str]) -> str:
+    form = forms.get(character, character)
+    return forms.get(form, form)  # a form between two others leads on to the last
+
+
+def stop_words() -> str:
+    """Return the stop words of all languages, as :func:`normalise` leaves them, with and without folding, one a line."""
+    words = "\n".join(stopwordsiso.stopwords(list(stopwordsiso.langs())))
+    normalised = {word for fold in (False, True) for word in normalise(words, fold_han=fold).split("\n")}
+    return "".join(f"{word}\n" for word in sorted(normalised))
+
+
+def readings() -> str:
+    """Return of each character its first reading without tones, one a line; an empty line where it has none."""
+    return "".join(f"{_reading(chr(code))}\n" for code in READ_CODES)
+
+
+def _reading(character: str) -> str:
+    ((reading, *_),) = pinyin(character, style=Style.NORMAL, errors=lambda _: "-")
+    return "" if reading == "-" else reading
+
+
+def tables() -> Iterator[tuple[str, str]]:
+    """Yield the name of each file, and its content."""
+    yield "simplified.txt.zst", simplified_forms()
+    yield "stopwords.txt.zst", stop_words()
+    yield "readings.txt.zst", readings()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=FOLDER, metavar="FOLDER")
+    folder = parser.parse_args().folder
+    for name, content in tables():
+        packed = compress(content.encode(), _LEVEL)
+        (folder / name).write_bytes(packed)
+        print(f"{folder / name}: {len(packed):,} bytes, {content.count(chr(10)):,} lines")
+
+
+if __name__ == "__main__":
+    main()

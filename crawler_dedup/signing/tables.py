@@ -1,0 +1,43 @@
+"""The tables of words and characters on which signatures depend. ``crawler_dedup/data`` has them as files."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.system.compression import decompress
+
+READ_CODES = range(0x3400, 0xA000)
+"""Code points of the characters whose readings are known."""
+
+_HAN_END = 0x323B0
+_MAX_BYTES = 1 << 24
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """Return the stop words of all languages in one set: no language has to be guessed."""
+    return frozenset(_lines("stopwords.txt.zst"))
+
+
+@cache
+def simplified_forms() -> NDArray[np.uint32]:
+    """Return by code point what each character is folded to: itself, or its simplified form."""
+    table = np.arange(_HAN_END + 1, dtype=np.uint32)
+    characters, forms = (np.frombuffer(line.encode("utf-32-le"), "<u4") for line in _lines("simplified.txt.zst"))
+    table[characters] = forms
+    return table
+
+
+@cache
+def readings() -> tuple[str, ...]:
+    """Return the first reading (pinyin without tones) of each of :data:`READ_CODES`; ``""`` where it has none."""
+    return tuple(_lines("readings.txt.zst"))
+
+
+def _lines(name: str) -> list[str]:
+    packed = (files("crawler_dedup") / "data" / name).read_bytes()
+    return decompress(packed, _MAX_BYTES).decode().split("\n")[:-1]

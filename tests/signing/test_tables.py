@@ -1,0 +1,79 @@
+"""The tables on which signatures depend: they stay as they are, and are what the packages say from which they were made."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crawler_dedup.signing.features import HAN, normalise
+from crawler_dedup.signing.initials import initial_of_each
+from crawler_dedup.signing.signer import BEHAVIOUR
+from crawler_dedup.signing.tables import READ_CODES, readings, simplified_forms, stop_words
+from crawler_dedup.system.compression import decompress
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "crawler_dedup" / "data"
+MADE = {"simplified.txt.zst": "OpenCC", "stopwords.txt.zst": "stopwordsiso", "readings.txt.zst": "pypinyin"}
+
+
+def digest(content: bytes) -> str:
+    return sha256(content).hexdigest()[:16]
+
+
+def test_golden_values() -> None:
+    """Another table makes other signatures: then ``BEHAVIOUR`` has to rise."""
+    assert BEHAVIOUR == 3
+    assert digest("\n".join(sorted(stop_words())).encode()) == "e83b4358c1b0a895"
+    assert digest(simplified_forms().astype("<u4").tobytes()) == "9d873fa9b9a4051f"
+    assert digest("\n".join(readings()).encode()) == "50d2ba2d03cd7f42"
+    every = "".join(map(chr, range(0x110000)))
+    assert digest(initial_of_each(every).tobytes()) == "126ded0fe57cb588"
+
+
+def test_the_stop_words_are_normalised_with_folding_and_without() -> None:
+    assert {normalise(word, fold_han=fold) for word in stop_words() for fold in (False, True)} == stop_words()
+    assert "" not in stop_words()
+
+
+def test_only_chinese_characters_have_a_simplified_form() -> None:
+    table = simplified_forms()
+    (changed,) = np.nonzero(table != np.arange(len(table)))
+    assert len(changed) > 5000
+    assert all(HAN.fullmatch(chr(code)) for code in changed)
+    assert all(HAN.fullmatch(chr(code)) for code in table[changed])
+
+
+def test_every_common_character_has_a_reading() -> None:
+    assert len(readings()) == len(READ_CODES)
+    assert all(re.fullmatch("[a-zêü]*", reading) for reading in readings())
+    common = [bytes((row, cell)).decode("gb2312") for row in range(0xB0, 0xD7) for cell in range(0xA1, 0xFA)]
+    assert all(readings()[ord(character) - READ_CODES.start] for character in common)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tables")
+    subprocess.run([sys.executable, "-m", "benchmarks.tables", folder], cwd=ROOT, check=True, timeout=120)
+    return folder
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_tables_are_what_their_packages_say(made: Path, name: str) -> None:
+    package = MADE[name]
+    ours, theirs = (decompress((folder / name).read_bytes(), 1 << 24) for folder in (DATA, made))
+    if f" {package} {version(package)} " not in (DATA / "README.md").read_text(encoding="utf-8"):
+        pytest.skip(f"the table was made from another version of {package}")
+    assert ours == theirs
+
+
+def test_each_file_is_named_with_its_licence() -> None:
+    readme = (DATA / "README.md").read_text(encoding="utf-8")
+    for path in DATA.glob("*.zst"):
+        assert f"| `{path.name}` |" in readme
