@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import IO, Any
 
 import portalocker
-import psutil
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.system.access import opener
+from crawler_dedup.system.mounts import find_mount
 
 # Memory maps of one file on two hosts do not see each other's pages, and locks are often not real.
 _NETWORK = {"9p", "afs", "beegfs", "ceph", "cifs", "gfs", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4"}
@@ -22,6 +22,7 @@ _NETWORK |= {
     "ocfs2",
     "orangefs",
     "prl_fs",
+    "remote",
     "smb",
     "smb2",
     "smb3",
@@ -41,12 +42,9 @@ def refuse_network(directory: Path) -> None:
     path = directory.resolve()
     if path.drive.startswith("\\\\") and not (path.drive.startswith("\\\\?\\") and path.drive.endswith(":")):
         raise _on_network(directory, "a share", path.drive)
-    mounts = {Path(mount.mountpoint): mount for mount in psutil.disk_partitions(all=True)}
-    mount = next((mounts[parent] for parent in (path, *path.parents) if parent in mounts), None)
-    if mount is None:
-        return
-    if mount.fstype.lower() in _NETWORK or "remote" in mount.opts.split(","):
-        raise _on_network(directory, mount.fstype, mount.mountpoint)
+    mount = find_mount(path)
+    if mount is not None and mount.kind.lower() in _NETWORK:
+        raise _on_network(directory, mount.kind, mount.point)
 
 
 def _on_network(directory: Path, kind: str, where: str) -> IndexUnusable:

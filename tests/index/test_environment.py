@@ -5,16 +5,16 @@ import json
 import os
 import random
 import shutil
+import sys
 import threading
-from collections import namedtuple
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path, PureWindowsPath
+from types import SimpleNamespace
 from typing import cast
 
 import lmdb
 import numpy as np
-import psutil
 import pytest
 
 from crawler_dedup import IndexGone, IndexMismatch, IndexUnusable, Verdict
@@ -42,6 +42,7 @@ from tests.support.indexing import (
     run,
     uniform,
 )
+from tests.support.mounts import mountinfo
 
 PAGE = 4096
 METAS = 2
@@ -134,16 +135,29 @@ def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
         open_store(tmp_path / "file" / "index")
 
 
-Mount = namedtuple("Mount", "device mountpoint fstype opts")  # as psutil has it
+Mounted = Callable[..., None]
+
+
+@pytest.fixture
+def mounted(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Mounted:
+    """Lets the system say that these are mounted, each with a directory and a type."""
+    if sys.platform != "linux":
+        pytest.skip("mounts are read from /proc on Linux only")
+
+    def mount(*mounts: tuple[str | Path, str]) -> None:
+        file = tmp_path_factory.mktemp("proc") / "mountinfo"
+        file.write_text(mountinfo((str(point), kind) for point, kind in mounts), encoding="utf-8")
+        monkeypatch.setattr("crawler_dedup.system.mounts._MOUNTINFO", file)
+
+    return mount
 
 
 @pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "fuse.glusterfs", "NFS"])
 @pytest.mark.parametrize("below", [".", "not/there/yet"])
 def test_a_network_file_system_is_refused_with_the_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, below: str
+    tmp_path: Path, mounted: Mounted, kind: str, below: str
 ) -> None:
-    mounts = [Mount("/dev/a", "/", "ext4", "rw"), Mount("host:/x", str(tmp_path), kind, "rw")]
-    monkeypatch.setattr(psutil, "disk_partitions", lambda all: mounts)
+    mounted(("/", "ext4"), (tmp_path, kind))
     for opening in (PermutedIndex.open, open_store):
         with pytest.raises(IndexUnusable, match="stands on a network file system") as caught:
             opening(tmp_path / below)
@@ -152,11 +166,20 @@ def test_a_network_file_system_is_refused_with_the_reason(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_mapped_network_drive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mounts = [Mount("Z:", str(tmp_path), "NTFS", "rw,remote")]
-    monkeypatch.setattr(psutil, "disk_partitions", lambda all: mounts)
-    with pytest.raises(IndexUnusable, match="network file system"):
-        PermutedIndex.open(tmp_path)
+def test_a_mapped_network_drive_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class OnWindows:
+        def __init__(self, path: str) -> None:
+            self.path = path
+
+        def resolve(self) -> PureWindowsPath:
+            return PureWindowsPath(self.path)
+
+    kernel = SimpleNamespace(GetDriveTypeW=lambda root: {"C:\\": 3, "Z:\\": 4}[root])
+    monkeypatch.setattr("ctypes.windll", SimpleNamespace(kernel32=kernel), raising=False)
+    monkeypatch.setattr("sys.platform", "win32")
+    refuse_network(cast(Path, OnWindows(r"C:\crawl\index")))
+    with pytest.raises(IndexUnusable, match=r"network file system \(remote at Z:\)"):
+        refuse_network(cast(Path, OnWindows(r"Z:\crawl\index")))
 
 
 @pytest.mark.parametrize("path", [r"\\host\share", r"\\host\share\crawl\index", r"\\?\UNC\host\share\index"])
@@ -169,25 +192,22 @@ def test_a_share_without_a_drive_is_refused(path: str) -> None:
         refuse_network(cast(Path, OnWindows()))
 
 
-def test_the_nearest_mount_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def mounted(outer: str, inner: str) -> None:
-        mounts = [
-            Mount("a", str(tmp_path / "a" / "b"), inner, "rw"),
-            Mount("b", str(tmp_path / "a" / "b" / "index beside"), "nfs", "rw"),
-            Mount("c", str(tmp_path / "a"), outer, "rw"),
-            Mount("d", "/", "ext4", "rw"),
-        ]
-        monkeypatch.setattr(psutil, "disk_partitions", lambda all: mounts)
-
+def test_the_nearest_mount_decides(tmp_path: Path, mounted: Mounted) -> None:
     directory = tmp_path / "a" / "b" / "index"
-    mounted("nfs", "ext4")
+    beside = (tmp_path / "a" / "b" / "index beside", "nfs")
+    mounted(("/", "ext4"), (tmp_path / "a", "nfs"), (tmp_path / "a" / "b", "ext4"), beside)
     PermutedIndex.open(directory).close()
-    mounted("ext4", "nfs")
+    mounted(("/", "ext4"), (tmp_path / "a", "ext4"), (tmp_path / "a" / "b", "nfs"), beside)
     with pytest.raises(IndexUnusable, match="network file system"):
         PermutedIndex.open(directory)
     (tmp_path / "link").symlink_to(directory)
     with pytest.raises(IndexUnusable, match="network file system"):
         PermutedIndex.open(tmp_path / "link")
+
+
+def test_where_mounts_are_not_known_an_index_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crawler_dedup.system.mounts._MOUNTINFO", tmp_path / "nowhere")
+    PermutedIndex.open(tmp_path / "index").close()
 
 
 def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:

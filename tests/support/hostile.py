@@ -17,8 +17,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import psutil
-
 from crawler_dedup import Config, Decision, Deduplicator
 from tests.support import peak
 from tests.support.hostile_pages import PAGES
@@ -99,7 +97,7 @@ def _main() -> None:
             deduplicator.load()
         deduplicator.check("http://warm.up/", PAGES["valid"].make())
         if sys.platform == "linux":
-            taken = psutil.Process().memory_info().vms
+            taken = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (taken + _MEMORY, resource.RLIM_INFINITY))
         for line in sys.stdin:
             print(json.dumps(_told(deduplicator, line.rstrip("\n"))), flush=True)

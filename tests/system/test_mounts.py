@@ -1,0 +1,134 @@
+"""On what file system a directory stands: as Linux decides it, and as `mount` of other systems says."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from crawler_dedup.system.mounts import find_in_list, find_in_mountinfo, find_mount
+from tests.support.mounts import mountinfo
+
+ROOT = ("/", "ext4")
+
+
+@pytest.mark.parametrize(
+    ("mounts", "expected"),
+    [
+        ([ROOT], "ext4 at /"),
+        ([ROOT, ("/data", "xfs")], "xfs at /data"),
+        ([ROOT, ("/data/crawl", "nfs"), ("/data", "xfs")], "xfs at /data"),  # hides what was below
+        ([ROOT, ("/data", "xfs"), ("/data/crawl", "nfs")], "nfs at /data/crawl"),
+        ([ROOT, ("/data", "nfs"), ("/data/crawl/index", "btrfs")], "btrfs at /data/crawl/index"),
+        ([ROOT, ("/data", "nfs"), ("/data", "xfs")], "xfs at /data"),
+        ([ROOT, ("/data", "xfs"), ("/data", "nfs")], "nfs at /data"),
+        ([ROOT, ("/data", "autofs"), ("/data", "nfs"), ("/data/crawl", "xfs")], "xfs at /data/crawl"),
+        ([ROOT, ("/data/crawl/index beside", "nfs"), ("/dat", "nfs"), ("/data/crawl/ind", "nfs")], "ext4 at /"),
+        ([("/", "rootfs"), ROOT, ("/data", "fuse.sshfs")], "fuse.sshfs at /data"),
+    ],
+)
+def test_the_mount_is_the_one_that_is_seen_there(mounts: list[tuple[str, str]], expected: str) -> None:
+    mount = find_in_mountinfo(PurePosixPath("/data/crawl/index"), mountinfo(mounts))
+    assert mount is not None
+    assert f"{mount.kind} at {mount.point}" == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["with space", "tab\there", "new\nline", "back\\slash", "\\040", "Übung", "a - b", "a\x85b"]
+)
+def test_a_directory_is_found_by_its_name(name: str) -> None:
+    mount = find_in_mountinfo(PurePosixPath("/data") / name / "index", mountinfo([ROOT, (f"/data/{name}", "nfs")]))
+    assert mount == (f"/data/{name}", "nfs")
+
+
+def test_a_root_that_is_its_own_parent_is_the_root() -> None:
+    lines = "1 1 0:2 / / rw - rootfs rootfs rw\n22 1 0:20 / /proc rw - proc proc rw\n"
+    assert find_in_mountinfo(PurePosixPath("/data"), lines) == ("/", "rootfs")
+    assert find_in_mountinfo(PurePosixPath("/proc/1"), lines) == ("/proc", "proc")
+
+
+def test_where_the_root_is_not_listed_the_other_mounts_are_found() -> None:
+    """In a changed root directory that is itself no mount."""
+    lines = "30 27 0:30 / /data rw - nfs host:/x rw\n31 30 0:31 / /data/crawl rw - xfs /dev/a rw\n"
+    assert find_in_mountinfo(PurePosixPath("/data/a"), lines) == ("/data", "nfs")
+    assert find_in_mountinfo(PurePosixPath("/data/crawl/a"), lines) == ("/data/crawl", "xfs")
+    assert find_in_mountinfo(PurePosixPath("/home"), lines) is None
+    assert find_in_mountinfo(PurePosixPath("/home"), "") is None
+
+
+LISTED = """\
+/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)
+devfs on /dev (devfs, local, nobrowse)
+map auto_home on /System/Volumes/Data/home (autofs, automounted, nobrowse)
+//me@nas.local/crawl on /Volumes/crawl (smbfs, nodev, nosuid, mounted by me)
+nas:/on the (first) floor on /Volumes/first floor (1) (nfs)
+/dev/disk5s1 on /Volumes/crawl/local (hfs, local, nodev, nosuid, journaled, noowners)
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/Users/me/index", ("/", "apfs")),
+        ("/Volumes/crawl/index", ("/Volumes/crawl", "smbfs")),
+        ("/Volumes/crawling", ("/", "apfs")),
+        ("/Volumes/crawl/local/index", ("/Volumes/crawl/local", "hfs")),
+        ("/Volumes/first floor (1)/index", ("/Volumes/first floor (1)", "nfs")),
+    ],
+)
+def test_what_mount_prints_elsewhere_is_read(path: str, expected: tuple[str, str]) -> None:
+    assert find_in_list(PurePosixPath(path), LISTED) == expected
+
+
+NAMESPACE = """
+mkdir -p "a b/hidden" outer/inner bound kept
+mount -t tmpfs none "a b" && mkdir "a b/c"
+mount -t ramfs none "a b/c"
+mount -t tmpfs none outer/inner 2>/dev/null
+mount -t ramfs none outer && mkdir outer/inner
+mount --bind "a b/c" bound
+mount -t ramfs none kept && mount -t tmpfs none kept
+exec "$0" - <<'END'
+import os
+from pathlib import Path
+from crawler_dedup.system.mounts import find_mount
+here = Path.cwd()
+for name in ("a b", "a b/c", "outer/inner", "bound", "kept", "."):
+    mount = find_mount(here / name / "not" / "there")
+    descriptor = os.open(name, os.O_RDONLY)
+    (number,) = [line.split()[1] for line in open(f"/proc/self/fdinfo/{descriptor}") if line.startswith("mnt_id")]
+    (kind,) = [line.split(" - ")[1].split()[0] for line in open("/proc/self/mountinfo") if line.split()[0] == number]
+    print(name, kind, mount.kind == kind, sep="|")
+END
+"""
+
+
+def test_the_kernel_sees_the_same(tmp_path: Path) -> None:
+    unshare = shutil.which("unshare")
+    if sys.platform != "linux" or not unshare or os.geteuid():
+        pytest.skip("only root mounts, in a namespace of its own")
+    done = subprocess.run(
+        [unshare, "--mount", "sh", "-c", NAMESPACE, sys.executable],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "unshare" in done.stderr:
+        pytest.skip("this kernel lets nobody have a namespace of mounts")
+    assert done.returncode == 0, done.stderr
+    kinds = {name: (kind, same) for name, kind, same in (line.split("|") for line in done.stdout.splitlines())}
+    here = find_mount(tmp_path.resolve())
+    assert here is not None
+    assert kinds == {
+        "a b": ("tmpfs", "True"),
+        "a b/c": ("ramfs", "True"),
+        "outer/inner": ("ramfs", "True"),
+        "bound": ("ramfs", "True"),
+        "kept": ("tmpfs", "True"),
+        ".": (here.kind, "True"),
+    }
