@@ -17,6 +17,7 @@ import crawler_dedup
 from crawler_dedup import Config
 from crawler_dedup.index import export, header
 from crawler_dedup.journal import entry
+from crawler_dedup.rules import table
 from crawler_dedup.signing import schemes, signer
 from crawler_dedup.signing.signer import Signer
 
@@ -157,6 +158,11 @@ def test_the_import_rules_name_every_module_and_package() -> None:
     held_off = {id_: {name.split(".")[1] for name in by_id[id_]["source_modules"]} for id_ in ("scrapy", "lmdb")}
     assert held_off["scrapy"] == ours - {*LOADED_BY_SCRAPY, "crawl", "cli", "spiders"}
     assert held_off["lmdb"] == ours - {"index"}
+
+
+def test_the_table_of_rules_has_every_rule_in_its_order() -> None:
+    rows = read("docs/rules.md").split("## The table")[1].split("\n\n")[1].splitlines()[2:]
+    assert tuple(row.split("|")[1].strip() for row in rows) == table.NAMES
 
 
 def test_the_header_names_all_that_signatures_depend_on() -> None:
@@ -322,3 +328,14 @@ def test_readme_gives_the_two_commands_on_a_line_each() -> None:
     lines = read("README.md").splitlines()
     assert sum(line.endswith("scrapy crawl demo") and line.startswith("python3 -m venv") for line in lines) == 1
     assert sum("-m pytest" in line and line.startswith("python3 -m venv") for line in lines) == 1
+
+
+def test_the_readme_is_read_in_one_sitting() -> None:
+    lines = read("README.md").splitlines()
+    assert len(lines) <= 120
+    assert max(map(len, lines)) <= 120
+
+
+def test_the_table_of_contents_names_every_page() -> None:
+    named = {(ROOT / "docs" / link).resolve() for link in links(ROOT / "docs/README.md")}
+    assert {page.resolve() for page in ROOT.glob("docs/*.md")} - {ROOT / "docs/README.md"} <= named
