@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import count
 from os import PathLike
@@ -14,8 +15,8 @@ import msgspec
 from lxml.html import HtmlElement
 
 from crawler_dedup.config import Config
-from crawler_dedup.decision import Decision, Match
-from crawler_dedup.errors import IndexGone, IndexUnusable
+from crawler_dedup.decision import Decision, Match, Verdict
+from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index.runs import RunLock
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
@@ -48,6 +49,29 @@ class _Matcher(Lookup):
     def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
         site, profile_of = self._sites.profile_of(new), self._sites.profile_of
         return table.first_match(Pair(new, page, self._config, self._scheme, site, profile_of(page)) for page in kept)
+
+
+def look(directory: Path, signer: Signer, page: SignedPage) -> Decision:
+    """Return the decision that a crawl which begins now would make about *page*, and change nothing.
+
+    Works while a crawl uses the index. Where there is no index, the page is new, and no directory is made.
+
+    Args:
+        signer: has signed the page.
+
+    Raises:
+        IndexMismatch: the index was made with another configuration.
+        IndexUnusable: it cannot be read.
+    """
+    try:
+        store = Store.open_to_read(directory, signer.spec)
+    except IndexMissing:
+        return Decision(
+            Verdict.UNCHECKED if page.unsigned else Verdict.NEW, page.url, page.key, page.scope, page.unsigned
+        )
+    with closing(store):
+        terms = OfferTerms(max_age=round(86_400 * signer.config.expire_days))
+        return store.look(page, _Matcher(signer), terms)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,10 @@ class IndexUnusable(DedupError):
     """The index directory cannot be opened, read or written; the message says why."""
 
 
+class IndexMissing(IndexUnusable):
+    """There is no index in the directory."""
+
+
 class IndexDamaged(IndexUnusable):
     """What stands in the index is not what this package wrote: the file is damaged or cut off."""
 

@@ -38,11 +38,11 @@ class Buckets:
 
     Args:
         env: the open environment. It must have a free slot for the named database.
-        txn: a write transaction; the database is made in it where it is not there.
+        txn: a write transaction; the database is made in it where it is not there. ``None``: it is there.
         name: of the database.
     """
 
-    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction, name: bytes) -> None:
+    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None, name: bytes) -> None:
         self.db = env.open_db(name, txn)
 
     def insert(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:

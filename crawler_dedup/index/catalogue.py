@@ -45,7 +45,7 @@ class Catalogue:
                 Records(env, txn),
                 Buckets(env, txn, b"representatives"),
                 Buckets(env, txn, b"tables"),
-                Runs(env, txn, environment.directory),
+                Runs(env, txn, environment.directory, readonly=environment.readonly),
             )
         )
 

@@ -32,6 +32,21 @@ _MANY = 1000
 _Job = Callable[[lmdb.Transaction], Any]
 
 
+class NoCommitter:
+    """Refuses all jobs: the index was opened to be read."""
+
+    def submit(self, job: Callable[[lmdb.Transaction], _T], *, urgent: bool = True) -> Future[_T]:  # noqa: ARG002
+        """Raise :class:`IndexUnusable`."""
+        raise IndexUnusable("The index is open to be read only.")
+
+    def close(self, timeout: float) -> bool:  # noqa: ARG002
+        """Return ``True``: nothing waits."""
+        return True
+
+    def refuse_in_child(self) -> None:
+        """Do nothing: all jobs are refused."""
+
+
 class Committer:
     """Runs write jobs in a thread, in the order in which they came."""
 

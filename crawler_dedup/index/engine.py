@@ -12,7 +12,7 @@ from typing import Any
 import lmdb
 import msgspec
 
-from crawler_dedup.errors import IndexDamaged, IndexUnusable
+from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
 from crawler_dedup.index.header import FORMAT, decode_header
 from crawler_dedup.index.usedpages import find_missing_page
 from crawler_dedup.system.access import opener
@@ -60,9 +60,9 @@ def unusable_error(directory: Path, what: str, error: Exception | None = None) -
     return IndexUnusable(f"The index in {directory} {what}{f': {error}' if error else ''}.")
 
 
-def no_index_error(directory: Path) -> IndexUnusable:
+def no_index_error(directory: Path) -> IndexMissing:
     """Make an error that says that there is no index in *directory*."""
-    return IndexUnusable(f"There is no index in {directory}.")
+    return IndexMissing(f"There is no index in {directory}.")
 
 
 def damaged_error(directory: Path, error: Exception | str) -> IndexDamaged:
@@ -73,11 +73,19 @@ def damaged_error(directory: Path, error: Exception | str) -> IndexDamaged:
     )
 
 
-def open_lmdb(directory: Path, map_size: int) -> lmdb.Environment:
-    """Open or create LMDB's files in *directory*, with the options of an index."""
+def open_lmdb(directory: Path, map_size: int, *, readonly: bool = False, lock: bool = True) -> lmdb.Environment:
+    """Open or create LMDB's files in *directory*, with the options of an index.
+
+    Args:
+        readonly: create nothing.
+        lock: whether LMDB's lock file is used. Without, no process may write meanwhile.
+    """
     return lmdb.open(
         str(directory),
         map_size=map_size,
+        readonly=readonly,
+        create=not readonly,
+        lock=lock,
         max_dbs=_DATABASES,
         max_readers=_READERS,
         metasync=True,
@@ -188,17 +196,22 @@ class FileFigures:
 
 def measure_file(env: lmdb.Environment, txn: lmdb.Transaction, directory: Path) -> FileFigures:
     """Measure the file of the index in *directory*; *txn* is a write transaction."""
-    file = (directory / DATA_FILE).stat()
     info, main = env.info(), env.stat()
     used = sum(_count_pages(txn.stat(database)) for database in open_databases(env, txn))
     return FileFigures(
-        file_bytes=file.st_size,
-        disk_bytes=getattr(file, "st_blocks", 0) * 512 or file.st_size,
+        file_bytes=(directory / DATA_FILE).stat().st_size,
+        disk_bytes=disk_bytes(directory),
         page_bytes=main["psize"],
         pages=info["last_pgno"] + 1,
         used_pages=used + _count_pages(main) + 2,
         readers=len(env.readers().splitlines()) - 1,
     )
+
+
+def disk_bytes(directory: Path) -> int:
+    """Return how many bytes the file of the index in *directory* takes on the disk."""
+    file = (directory / DATA_FILE).stat()
+    return getattr(file, "st_blocks", 0) * 512 or file.st_size
 
 
 def _count_pages(stat: Any) -> int:

@@ -22,7 +22,7 @@ import lmdb
 import msgspec
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
-from crawler_dedup.index.committer import Committer
+from crawler_dedup.index.committer import Committer, NoCommitter
 from crawler_dedup.index.engine import (
     FileFigures,
     damaged_error,
@@ -60,26 +60,30 @@ class Environment:
     _left_open: list[Environment] = []  # noqa: RUF012  (that their last user could not close: see _leave)
     _lock = threading.Lock()  # held while one of both changes
 
-    def __init__(self, directory: Path, map_size: int) -> None:
+    def __init__(self, directory: Path, map_size: int, *, readonly: bool) -> None:
         self.directory = directory
+        self.readonly = readonly
         self._users = 0
         self._forked = False
         self._is_given_up = False
         self._is_closed = False
         self._reading = 0
         self._counting = threading.Lock()
-        self._files = OpenFiles(directory, map_size)
+        self._files = OpenFiles(directory, map_size, readonly=readonly)
         self._lmdb = self._files.env
-        self._committer = Committer(self._lmdb, self._explain, self._files.require_intact, self._files.make_extend_job)
+        require, extend = self._files.require_intact, self._files.make_extend_job
+        self._committer = NoCommitter() if readonly else Committer(self._lmdb, self._explain, require, extend)
 
     @classmethod
-    def open(cls, directory: Path, *, map_size: int) -> Environment:
+    def open(cls, directory: Path, *, map_size: int, readonly: bool = False) -> Environment:
         """Open or create the environment in *directory*.
 
         Args:
             map_size: largest size of the file in bytes; of several openings in one process that of the first holds.
+            readonly: read only, and create nothing. An environment that this process has open serves as well.
 
         Raises:
+            IndexMissing: it is to be read, and is not there.
             IndexUnusable: it cannot be opened.
         """
         directory = directory.resolve()
@@ -87,14 +91,18 @@ class Environment:
             cls._refuse_left_open(directory)
             environment = cls._shared.get(directory)
             if environment is not None and not environment.is_gone:
+                if environment.readonly and not readonly:
+                    raise IndexUnusable(
+                        f"The index in {directory} is open in this process to be read: close that first."
+                    )
                 environment._users += 1
                 return environment
             if environment is not None:
                 environment._close_gone()
-            environment = cls(directory, map_size)
+            environment = cls(directory, map_size, readonly=readonly)
             environment._users = 1
             try:
-                environment.write(environment._open_meta)
+                environment._open_meta()
             except BaseException:
                 environment._leave()
                 raise
@@ -283,21 +291,44 @@ class Environment:
                 ) from None
             return future.result()
 
-    def make_databases(self, make: Callable[[lmdb.Environment, lmdb.Transaction], _T]) -> _T:
+    def make_databases(self, make: Callable[[lmdb.Environment, lmdb.Transaction | None], _T]) -> _T:
         """Open databases: *make* gets the environment and a write transaction.
 
-        LMDB wants that done by one thread at a time, so it is the writing one that does it.
+        LMDB wants that done by one thread at a time, so it is the writing one that does it. Where nothing is written,
+        *make* gets no transaction: LMDB keeps what is opened in a read transaction of our own no longer than that.
+
+        Raises:
+            IndexMissing: nothing is written, and a database is missing.
         """
-        return self.write(lambda txn: make(self._lmdb, txn))
+        if not self.readonly:
+            return self.write(lambda txn: make(self._lmdb, txn))
+        try:
+            return make(self._lmdb, None)
+        except lmdb.ReadonlyError as error:
+            raise no_index_error(self.directory) from error
+        except lmdb.Error as error:
+            raise self._explain(error) from error
 
     def measure(self) -> FileFigures:
         """Measure the file of the index."""
         return self.write(lambda txn: measure_file(self._lmdb, txn, self.directory))
 
-    def _open_meta(self, txn: lmdb.Transaction) -> None:
+    def _open_meta(self) -> None:
+        if self.readonly:
+            with self.read() as txn:
+                self._check_names(txn)
+            self.meta = self.make_databases(lambda env, _: env.open_db(b"meta"))
+        else:
+            self.write(self._open_meta_to_write)
+
+    def _check_names(self, txn: lmdb.Transaction) -> list[bytes]:
         names = database_names(txn)
         if names and b"meta" not in names:
             raise IndexUnusable(f"{self.directory} holds another LMDB database, not an index.")
+        return names
+
+    def _open_meta_to_write(self, txn: lmdb.Transaction) -> None:
+        names = self._check_names(txn)
         self.meta = self._lmdb.open_db(b"meta", txn)
         if (len(names) > 1 or txn.stat(self.meta)["entries"]) and self.header_in(txn) is None:
             raise IndexUnusable(f"{self.directory} holds another LMDB database, not an index.")

@@ -60,12 +60,23 @@ class SharedLock:
     The system releases it when the process ends, however that happens. The data file is locked in the same way, for the
     case that somebody deletes ``users.lock``. (Not on Windows, where nobody could read what is locked or delete what is
     open.)
+
+    Args:
+        readonly: make no file: without ``users.lock``, lock the data file alone.
+
+    Raises:
+        OSError: ``users.lock`` cannot be opened.
     """
 
-    def __init__(self, directory: Path, data_file: str) -> None:
+    def __init__(self, directory: Path, data_file: str, *, readonly: bool = False) -> None:
         self._data_path = directory / data_file
         self._data: IO[bytes] | None = None
-        self._file = open(directory / "users.lock", "a", opener=opener)  # noqa: SIM115  (open as long as we are)
+        path = directory / "users.lock"
+        self._file: IO[str] | None = None
+        if not readonly:
+            self._file = open(path, "a", opener=opener)  # noqa: SIM115  (open as long as we are)
+        elif path.exists():
+            self._file = path.open()
         self._held = False
 
     def acquire_exclusive(self) -> bool:
@@ -83,10 +94,13 @@ class SharedLock:
 
     def release(self) -> None:
         """Release the lock. Idempotent."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
         self._release_data()
 
     def _lock(self, kind: portalocker.LockFlags) -> bool:
+        if self._file is None:
+            return True
         if self._held:  # no system turns one kind into the other in one step
             portalocker.unlock(self._file)
         self._held = _lock(self._file, kind)
@@ -171,32 +185,36 @@ class ProcessLock:
         cls._held.clear()
 
 
-def is_held(path: Path) -> bool | None:
+def is_held(path: Path, *, readonly: bool = False) -> bool | None:
     """Return whether a living process holds the :class:`ProcessLock` *path*; remove a file that nobody holds.
 
     ``None`` if that cannot be found out: the file belongs to another user, or this process has too many files open.
+
+    Args:
+        readonly: remove nothing.
     """
     try:
-        return is_held_or_raise(path)
+        return is_held_or_raise(path, readonly=readonly)
     except (OSError, portalocker.LockException):
         return None
 
 
-def is_held_or_raise(path: Path) -> bool:
+def is_held_or_raise(path: Path, *, readonly: bool = False) -> bool:
     """Return what :func:`is_held` does; raise :class:`OSError` or a ``LockException`` where it cannot be found out."""
     if path in ProcessLock._held:
         return True
     try:
-        with path.open("r+") as file:
+        with path.open("r" if readonly else "r+") as file:
             portalocker.lock(file, portalocker.LockFlags.SHARED | portalocker.LockFlags.NON_BLOCKING)
             # While it is locked: whoever makes one of this name now must not have it taken away.
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
+            if not readonly:
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
     except FileNotFoundError:
         return False
     except portalocker.AlreadyLocked:
         return True
-    if os.name == "nt":  # where what is open cannot be removed
+    if os.name == "nt" and not readonly:  # where what is open cannot be removed
         with suppress(OSError):
             path.unlink(missing_ok=True)
     return False

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import lmdb
 
@@ -24,13 +25,14 @@ from crawler_dedup.index.engine import (
     damaged_error,
     extend_file,
     file_length,
+    no_index_error,
     open_lmdb,
     require_ours,
     require_pages,
     unusable_error,
 )
 from crawler_dedup.index.locks import SharedLock, refuse_network
-from crawler_dedup.system.access import inherit_access, make_private_directory
+from crawler_dedup.system.access import inherit_access, make_private_directory, owner_of
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
@@ -46,22 +48,34 @@ class OpenFiles:
         env: LMDB's environment. Call :meth:`require_intact` before it is used.
     """
 
-    def __init__(self, directory: Path, map_size: int) -> None:
-        """Open or create the files. Raises :class:`IndexUnusable`."""
+    def __init__(self, directory: Path, map_size: int, *, readonly: bool = False) -> None:
+        """Open or create the files.
+
+        Args:
+            readonly: open them for reading, and create nothing.
+
+        Raises:
+            IndexMissing: they are to be read, and there is no data file.
+            IndexUnusable: they cannot be opened.
+        """
         self._directory = directory
+        self._readonly = readonly
         self._data_path, self._lock_path = str(directory / DATA_FILE), str(directory / LOCK_FILE)
         self._seen = 0, 0
         self._damage = ""
         try:
             refuse_network(directory)
-            make_private_directory(directory)
-            self._lock = SharedLock(directory, DATA_FILE)
+            if not readonly:
+                make_private_directory(directory)
+            self._lock = SharedLock(directory, DATA_FILE, readonly=readonly)
         except OSError as error:
             raise _not_opened(directory, error) from error
         try:
-            self._join(map_size)
-            # Open until LMDB's own is closed: closing any of them gives up LMDB's locks on the file.
-            self._lock_file = open(self._lock_path, "r+b", buffering=0)  # noqa: SIM115
+            if readonly:
+                self._lock_file = self._join_to_read()
+            else:
+                self._join(map_size)
+                self._lock_file = self._open_lock_file()
             self._open_lmdb(map_size)
         except BaseException as error:
             self._lock.release()
@@ -75,10 +89,7 @@ class OpenFiles:
             if self._lock.acquire_exclusive():
                 self._prepare(map_size)
             # Only now: a compaction may come between, and it puts another file in the place of this one.
-            if not self._lock.acquire_shared(_WAIT):
-                raise IndexUnusable(
-                    f"The index in {self._directory} is being compacted, or looked through, by another process."
-                )
+            self._join_others()
             missing = [path for path in (self._data_path, self._lock_path) if not _is_filled(path)]
             if not missing:
                 return
@@ -86,6 +97,35 @@ class OpenFiles:
             f"The index in {self._directory} is open in another process, but {' and '.join(missing)} is not there or"
             " empty. End that process first: two that do not share their locks would damage the index."
         )
+
+    def _join_to_read(self) -> IO[bytes] | None:
+        """Lock the directory together with others and return LMDB's lock file.
+
+        Where that file is missing or may not be written, lock the directory for this process alone and return ``None``.
+        """
+        self._join_others()
+        if not _is_filled(self._data_path):
+            raise no_index_error(self._directory)
+        with suppress(OSError):  # it may not be written, or the file system may not
+            if _is_filled(self._lock_path):
+                return self._open_lock_file()
+        if not self._lock.acquire_exclusive():
+            raise IndexUnusable(
+                f"The index in {self._directory} is open in another process, and its lock file {self._lock_path} is missing"
+                f" or may not be written by this user. Read it after that process has ended, or as"
+                f" {owner_of(Path(self._data_path))}."
+            )
+        return None
+
+    def _join_others(self) -> None:
+        if not self._lock.acquire_shared(_WAIT):
+            raise IndexUnusable(
+                f"The index in {self._directory} is being compacted, or looked through, by another process."
+            )
+
+    def _open_lock_file(self) -> IO[bytes]:
+        """Open LMDB's lock file, until LMDB's own is closed: closing any of them gives up LMDB's locks on the file."""
+        return open(self._lock_path, "r+b", buffering=0)
 
     def _prepare(self, map_size: int) -> None:
         if Path(self._data_path).exists() and not _is_filled(self._data_path):
@@ -100,10 +140,13 @@ class OpenFiles:
 
     def _open_lmdb(self, map_size: int) -> None:
         try:
-            self._identity = _identity(os.stat(self._data_path)), _identity(os.stat(self._lock_path))
-            self.env = open_lmdb(self._directory, map_size)
+            data, lock = self._read_status()
+            self._identity = _identity(data), _identity(lock)
+            has_lock_file = self._lock_file is not None
+            self.env = open_lmdb(self._directory, map_size, readonly=self._readonly, lock=has_lock_file)
         except BaseException:
-            self._lock_file.close()
+            if self._lock_file is not None:
+                self._lock_file.close()
             raise
         try:
             self.require_intact()
@@ -133,7 +176,7 @@ class OpenFiles:
         """
         seen_data, seen_lock = self._seen  # before the look: another thread may see a longer file meanwhile
         try:
-            data, lock = os.stat(self._data_path), os.stat(self._lock_path)
+            data, lock = self._read_status()
         except OSError as error:
             raise IndexGone(f"The index in {self._directory} was deleted, or its lock file: {error}.") from error
         if (_identity(data), _identity(lock)) != self._identity:
@@ -146,6 +189,11 @@ class OpenFiles:
             raise IndexGone(f"The lock file of the index in {self._directory} was cut off.")
         if data.st_size > seen_data or lock.st_size > seen_lock:
             self._seen = data.st_size, lock.st_size
+
+    def _read_status(self) -> tuple[os.stat_result, os.stat_result]:
+        """Return the status of the data file and of the lock file; twice the first where no lock file is used."""
+        data = os.stat(self._data_path)
+        return data, data if self._lock_file is None else os.stat(self._lock_path)
 
     def make_extend_job(self) -> Callable[[lmdb.Transaction], None] | None:
         """Return a job that makes the data file as long as LMDB says, after a commit that has not written its last page.
@@ -167,23 +215,27 @@ class OpenFiles:
         self._lock.release()
 
     def _close_files(self) -> None:
-        self._lengthen_lock_file()
-        self.env.close()
-        self._lock_file.close()
+        if self._lock_file is None:
+            self.env.close()
+        else:
+            self._lengthen_lock_file(self._lock_file)
+            self.env.close()
+            self._lock_file.close()
 
-    def _lengthen_lock_file(self) -> None:
+    def _lengthen_lock_file(self, file: IO[bytes]) -> None:
         """Make the lock file as long as it was: LMDB writes into its map once more when it is closed."""
-        if self._lock_file.closed or os.fstat(self._lock_file.fileno()).st_size >= self._seen[1]:
+        if file.closed or os.fstat(file.fileno()).st_size >= self._seen[1]:
             return  # closed: in a child, whose parent sees to it
         with suppress(OSError):
             if _identity(os.stat(self._lock_path)) == self._identity[1]:
                 os.unlink(self._lock_path)  # nobody may take the zeros for locks
-        self._lock_file.truncate(self._seen[1])
+        file.truncate(self._seen[1])
 
     def close_in_child(self) -> None:
         """Close in a forked child what would stay locked there after the parent's death."""
         self._lock.release()
-        self._lock_file.close()
+        if self._lock_file is not None:
+            self._lock_file.close()
 
 
 @contextmanager

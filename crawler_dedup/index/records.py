@@ -61,7 +61,7 @@ def decode(content: bytes | memoryview) -> Record:
 class Records:
     """Records by number and by page key. Numbers are given in ascending order, so that the database grows at its end."""
 
-    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction) -> None:
+    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None) -> None:
         self._records = env.open_db(b"records", txn)
         self._numbers = env.open_db(b"numbers", txn)
 

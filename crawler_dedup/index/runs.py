@@ -8,7 +8,7 @@ be on disk, because feeds are buffered, and the links of its pages may not have 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from enum import Enum
 from functools import cache, partial
@@ -134,17 +134,24 @@ def _remove_if_dead(lock_file: Path) -> None:
 
 
 class Runs:
-    """The runs of one index, by number."""
+    """The runs of one index, by number.
 
-    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction, directory: Path) -> None:
+    Args:
+        readonly: remove no lock files of runs that are over.
+    """
+
+    def __init__(
+        self, env: lmdb.Environment, txn: lmdb.Transaction | None, directory: Path, *, readonly: bool = False
+    ) -> None:
         self._runs = env.open_db(b"runs", txn)
         self._directory = directory
+        self._readonly = readonly
 
     def touch(
         self, txn: lmdb.Transaction, number: int, grace: int, now: int, *, stored_until: int | None = None
     ) -> int:
         """Note that a run lives, and return the time that its records get. It never goes back, even if clocks do."""
-        run = self._find(txn, number)
+        run = self.find(txn, number)
         touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
         if touched != run:
             txn.put(_name(number), _encode(touched), db=self._runs)
@@ -168,13 +175,31 @@ class Runs:
             txn.put(_name(number), _encode(ended), db=self._runs)
 
     def states(self, txn: lmdb.Transaction) -> RunStates:
-        """Return what has become of the runs, as of now and for this transaction."""
-        return RunStates(self._find, self._lives, txn)
+        """Return what has become of the runs, as of now and for *txn*, a write transaction."""
+        return RunStates(self.find, self._lives, txn)
+
+    def states_in_reading(self, txn: lmdb.Transaction, dead: Container[int]) -> RunStates:
+        """Return what has become of the runs, for *txn*, a read transaction.
+
+        Args:
+            dead: the runs that had died before. What the transaction reads of another run is from while that lived.
+        """
+
+        def lives(number: int) -> bool | None:
+            return False if number in dead else None if self._lives(number) is None else True
+
+        return RunStates(self.find, lives, txn)
+
+    def find(self, txn: lmdb.Transaction, number: int) -> RunEntry | None:
+        """Return the entry of a run, or ``None``."""
+        content = txn.get(_name(number), db=self._runs)
+        return None if content is None else _decode(content)
 
     def find_dead(self, txn: lmdb.Transaction) -> dict[int, RunEntry]:
         """Find the runs that are over and did not finish, or left something behind.
 
-        In a write transaction: a run that ends at this moment is then either alive or has ended.
+        A run that ends at this moment seems dead too, unless *txn* is a write transaction. Its entry changes before it
+        releases its lock: that of a dead run is the same in the next transaction.
         """
         return {number: run for number, run in self._items(txn) if self._lives(number) is False}
 
@@ -196,12 +221,8 @@ class Runs:
             for name, content in cursor:
                 yield decode_number(name, _NAME_BYTES), _decode(content)
 
-    def _find(self, txn: lmdb.Transaction, number: int) -> RunEntry | None:
-        content = txn.get(_name(number), db=self._runs)
-        return None if content is None else _decode(content)
-
     def _lives(self, number: int) -> bool | None:
-        return is_held(_lock_file(self._directory, number))
+        return is_held(_lock_file(self._directory, number), readonly=self._readonly)
 
 
 class RunStates:

@@ -17,9 +17,9 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.catalogue import Catalogue, Filing
 from crawler_dedup.index.engine import KEEP_MAP_SIZE
 from crawler_dedup.index.environment import Environment
-from crawler_dedup.index.header import Header
+from crawler_dedup.index.header import FORMAT, Header, check_header
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import RunLock, wall_clock
+from crawler_dedup.index.runs import RunEntry, RunLock, wall_clock
 from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts, should_learn
 from crawler_dedup.index.verification import find_problems
 from crawler_dedup.signedpage import SignedPage
@@ -75,6 +75,30 @@ class Store:
             environment.close()
             raise
 
+    @classmethod
+    def open_to_read(cls, directory: Path, spec: Mapping[str, str] | None = None) -> Store:
+        """Open an existing index of pages to read it, also one that this user may not write; nothing in it is changed.
+
+        What writes raises :class:`IndexUnusable` then, unless this process has the index open to write it too.
+
+        Args:
+            spec: what signatures depend on; must equal the header's. ``None``: it may be anything.
+
+        Raises:
+            IndexMissing: there is no index.
+            IndexMismatch: the header has another *spec*, format or kind.
+            IndexUnusable: it cannot be opened.
+        """
+        environment = Environment.open(directory, map_size=KEEP_MAP_SIZE, readonly=True)
+        try:
+            header = environment.existing_header()
+            ours = Header(FORMAT, header.spec if spec is None else dict(spec), header.libraries, KIND)
+            check_header(environment.directory, header, ours)
+            return cls(environment, header)
+        except BaseException:
+            environment.close()
+            raise
+
     @property
     def directory(self) -> Path:
         """The directory of the index."""
@@ -126,7 +150,8 @@ class Store:
         def job(txn: lmdb.Transaction) -> list[Decision]:
             if self.environment.header_in(txn) != self.header:
                 raise IndexUnusable(f"The index in {self.directory} was emptied for another configuration meanwhile.")
-            verdicts = Verdicts(self._catalogue, txn, matcher, terms, self._touch_run(txn, terms))
+            now, runs = self._touch_run(txn, terms), self._catalogue.runs.states(txn)
+            verdicts = Verdicts(self._catalogue, txn, matcher, terms, now=now, runs=runs)
             decisions = []
             for at, page in enumerate(pages):
                 decisions.append(verdicts.decide(page))
@@ -139,6 +164,13 @@ class Store:
         if terms.makes_claims:
             future.add_done_callback(self._note_claims)
         return future
+
+    def look(self, page: SignedPage, matcher: Matcher, terms: OfferTerms = OfferTerms()) -> Decision:
+        """Return the decision that an offer of *page* would get now, as far as it is committed; change nothing."""
+        dead = self._find_dead()
+        with self.environment.read() as txn:
+            runs = self._catalogue.runs.states_in_reading(txn, dead)
+            return Verdicts(self._catalogue, txn, matcher, terms, now=terms.clock(), runs=runs).look(page)
 
     def end_claim(
         self, decision: Decision, filing: Filing, terms: OfferTerms, *, settled: bool, urgent: bool = False
@@ -222,12 +254,20 @@ class Store:
 
     def _make_handled_test(self) -> Callable[[Record], bool]:
         """Make a test of whether the page of a record was handled, and not by a run that died and may have lost it."""
-        dead = self.environment.write(self._catalogue.runs.find_dead)
+        dead = self._find_dead()
 
         def is_handled(record: Record) -> bool:
             return bool(record.settled) and not (record.run in dead and dead[record.run].may_have_lost(record))
 
         return is_handled
+
+    def _find_dead(self) -> dict[int, RunEntry]:
+        """Find the runs that have died, or ended and left something behind, without writing."""
+        runs = self._catalogue.runs
+        with self.environment.read() as txn:
+            dead = runs.find_dead(txn)
+        with self.environment.read() as txn:
+            return {number: run for number, run in dead.items() if runs.find(txn, number) == run}
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         """File *records* as they are, but for pages that are recorded already; returns how many are new.

@@ -1,4 +1,7 @@
-"""Decide about the pages that are offered and file those that pass, one after the other, within one write transaction."""
+"""Decide about the pages that are offered and file those that pass, one after the other, within one write transaction.
+
+A read transaction is enough to see what the decision about a page would be.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.catalogue import Catalogue, Filing
 from crawler_dedup.index.records import Record, hash_page_key
-from crawler_dedup.index.runs import Fate, wall_clock
+from crawler_dedup.index.runs import Fate, RunStates, wall_clock
 from crawler_dedup.signedpage import SignedPage
 
 MAX_COMPARED = 256
@@ -72,11 +75,20 @@ class OfferTerms:
 
 
 @dataclass
-class _NotStanding:
-    """Candidates that stand for no other page: those that are being handled, and those that no longer count."""
+class _Changes:
+    """What a decision changes in the index.
 
-    open: list[SignedPage] = field(default_factory=list)
-    gone: list[tuple[int, Record]] = field(default_factory=list)
+    Attributes:
+        gone: records that no longer count, or whose place the page takes, by number.
+        lost_aliases: pairs of the number of a record and a key that leads to it no more.
+        visited: number and record of the page itself, which is unchanged.
+        is_filed: whether the page is filed.
+    """
+
+    gone: dict[int, Record] = field(default_factory=dict)
+    lost_aliases: list[tuple[int, str]] = field(default_factory=list)
+    visited: tuple[int, Record] | None = None
+    is_filed: bool = False
 
 
 class Verdicts:
@@ -85,14 +97,22 @@ class Verdicts:
     Args:
         terms: of all these pages.
         now: time of the transaction, in seconds since 1970.
+        runs: what has become of the runs.
     """
 
     def __init__(
-        self, catalogue: Catalogue, txn: lmdb.Transaction, matcher: Matcher, terms: OfferTerms, now: int
+        self,
+        catalogue: Catalogue,
+        txn: lmdb.Transaction,
+        matcher: Matcher,
+        terms: OfferTerms,
+        *,
+        now: int,
+        runs: RunStates,
     ) -> None:
         self._catalogue = catalogue
         self._records = catalogue.records
-        self._runs = catalogue.runs.states(txn)
+        self._runs = runs
         self._txn = txn
         self._matcher = matcher
         self._terms = terms
@@ -105,77 +125,82 @@ class Verdicts:
         A page alike to one that is being handled gets :data:`~crawler_dedup.decision.BEING_HANDLED`, and is not filed; it
         can be offered again.
         """
-        if page.unsigned:
-            decision = _decision(page, Verdict.UNCHECKED, reason=page.unsigned)
-        else:
-            decision = self._compare_with_itself(page) or self._compare_with_others(page)
-        if decision.verdict in (Verdict.NEW, Verdict.CHANGED):
-            decision = replace(decision, claim=self._file(page))
-        return decision
+        changes = _Changes()
+        decision = self._judge(page, changes)
+        for number, record in changes.gone.items():
+            self._catalogue.remove(self._txn, number, record, self._matcher)
+        for number, key in changes.lost_aliases:
+            self._remove_alias(number, key)
+        if changes.visited is not None:
+            self._note_visit(page, *changes.visited)
+        return replace(decision, claim=self._file(page)) if changes.is_filed else decision
 
-    def _compare_with_itself(self, page: SignedPage) -> Decision | None:
+    def look(self, page: SignedPage) -> Decision:
+        """Return the decision about *page* and change nothing: a read transaction is enough for this."""
+        return self._judge(page, _Changes())
+
+    def _judge(self, page: SignedPage, changes: _Changes) -> Decision:
+        """Decide about *page*, and put into *changes* what follows from that for the index."""
+        if page.unsigned:
+            return _decision(page, Verdict.UNCHECKED, reason=page.unsigned)
+        return self._compare_with_itself(page, changes) or self._compare_with_others(page, changes)
+
+    def _compare_with_itself(self, page: SignedPage, changes: _Changes) -> Decision | None:
         """Decide about a page that is recorded, under its key or as what its first address led to; else ``None``."""
         for key in (page.key, page.alias) if page.alias else (page.key,):
-            own = self._find_own(page.scope, key)
+            own = self._records.find(self._txn, page.scope, key)
             if own is None:
                 continue
             number, record = own
+            if self._fate_of(record) is Fate.RELEASED:
+                changes.gone[number] = record
+                continue
             chosen = self._matcher.choose(page, [record.page])
             if chosen is not None:
-                return self._renew(page, number, record, chosen[1])
+                return self._renew(page, number, record, chosen[1], changes)
             if record.page.key == page.key:
-                self._catalogue.remove(self._txn, number, record, self._matcher)
+                changes.gone[number] = record
+                changes.is_filed = True
                 return _decision(page, Verdict.CHANGED)
             if record.page.key != key:
                 # The address led to another page once, which may still be there.
-                record = self._records.remove_alias(self._txn, record, key)
-                self._records.replace(self._txn, number, record)
+                changes.lost_aliases.append((number, key))
         return None
 
-    def _find_own(self, scope: str, key: str) -> tuple[int, Record] | None:
-        """Return what is recorded of a page, if it still counts."""
-        own = self._records.find(self._txn, scope, key)
-        if own is not None and self._fate_of(own[1]) is Fate.RELEASED:
-            self._catalogue.remove(self._txn, *own, self._matcher)
-            return None
-        return own
-
-    def _renew(self, page: SignedPage, number: int, record: Record, match: Match) -> Decision:
-        """Note a visit of an unchanged page. Its record stays, so that many small changes do not carry it away.
+    def _renew(self, page: SignedPage, number: int, record: Record, match: Match, changes: _Changes) -> Decision:
+        """Decide about an unchanged page. Its record stays, so that many small changes do not carry it away.
 
         A page that is being handled is not kept yet: what is handled now takes its place, whatever becomes of the other.
         """
         fate = self._fate_of(record)
         if fate is Fate.OPEN and self._terms.makes_claims:
-            self._catalogue.remove(self._txn, number, record, self._matcher)
-            return _decision(page, Verdict.UNCHANGED, match=match, claim=self._file(page))
+            changes.gone[number] = record
+            changes.is_filed = True
+            return _decision(page, Verdict.UNCHANGED, match=match)
         earlier = record.run != self._terms.run and fate is Fate.STANDS and self._runs.has_finished(record.run)
         if self._terms.run and not earlier and self._runs.is_over(record.run):
             # Its links may not have been followed. This run does so, and if it finishes too, they were.
             record = msgspec.structs.replace(record, run=self._terms.run, claim=0)
-        for key in (page.key, page.alias):
-            if key not in ("", record.page.key):
-                record = self._records.add_alias(self._txn, number, record, key)
-        self._records.replace(self._txn, number, msgspec.structs.replace(record, seen=self._now))
+        changes.visited = number, record
         return _decision(page, Verdict.UNCHANGED, match=match, from_earlier_run=earlier)
 
-    def _compare_with_others(self, page: SignedPage) -> Decision:
+    def _compare_with_others(self, page: SignedPage, changes: _Changes) -> Decision:
         """Decide about a page that is not recorded."""
-        others = _NotStanding()
-        chosen = self._matcher.choose(page, self._candidates(page, others))
-        for number, record in others.gone:
-            self._catalogue.remove(self._txn, number, record, self._matcher)
+        being_handled: list[SignedPage] = []
+        chosen = self._matcher.choose(page, self._candidates(page, being_handled, changes))
         if chosen is not None:
             kept, match = chosen
             return _decision(page, Verdict.DUPLICATE, duplicate_of=kept.url, match=match)
-        chosen = self._matcher.choose(page, others.open)
+        chosen = self._matcher.choose(page, being_handled)
         if chosen is not None:
             kept, match = chosen
             return _decision(page, Verdict.UNCHECKED, reason=BEING_HANDLED, duplicate_of=kept.url, match=match)
+        changes.is_filed = True
         return _decision(page, Verdict.NEW)
 
-    def _candidates(self, page: SignedPage, others: _NotStanding) -> Iterator[SignedPage]:
-        """Yield the pages near *page* that stand for others, nearest first; put those that do not into *others*."""
+    def _candidates(self, page: SignedPage, being_handled: list[SignedPage], changes: _Changes) -> Iterator[SignedPage]:
+        """Yield the pages near *page* that stand for others, nearest first; put those that do not stand yet into
+        *being_handled*, and those that no longer count into *changes*."""
         filed = self._catalogue.read_buckets(
             self._txn, page.scope, self._matcher.probes(page), self._matcher.bucket_limit
         )
@@ -187,11 +212,23 @@ class Verdicts:
                 left -= 1
                 fate = self._fate_of(record)
                 if fate is Fate.RELEASED:
-                    others.gone.append((number, record))
+                    changes.gone[number] = record
                 elif fate is Fate.OPEN:
-                    others.open.append(record.page)
+                    being_handled.append(record.page)
                 else:
                     yield record.page
+
+    def _remove_alias(self, number: int, key: str) -> None:
+        record = self._records.get(self._txn, number)
+        if record is not None:
+            self._records.replace(self._txn, number, self._records.remove_alias(self._txn, record, key))
+
+    def _note_visit(self, page: SignedPage, number: int, record: Record) -> None:
+        """Note that the page of *record* was visited as *page*, whose keys lead to it from now on."""
+        for key in (page.key, page.alias):
+            if key not in ("", record.page.key):
+                record = self._records.add_alias(self._txn, number, record, key)
+        self._records.replace(self._txn, number, msgspec.structs.replace(record, seen=self._now))
 
     def _fate_of(self, record: Record) -> Fate:
         return Fate.RELEASED if record.seen < self._oldest else self._runs.fate_of(record)

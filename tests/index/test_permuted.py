@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from crawler_dedup import IndexUnusable
 from crawler_dedup.hamming import DESIGNS
 from crawler_dedup.index import maintenance, permuted
+from crawler_dedup.index.committer import Committer
 from crawler_dedup.index.compaction import compact
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.permuted import PermutedIndex
@@ -349,11 +350,13 @@ def fail(txn: lmdb.Transaction) -> None:
 
 def test_a_failure_beside_it_does_not_change_what_is_removed(index: PermutedIndex) -> None:
     index.insert([1, 2, 3])
+    committer = index.environment._committer
+    assert isinstance(committer, Committer)
     with ThreadPoolExecutor(1) as thread:
         with busy(index):
             before = index.environment.submit(fail)
             removed = thread.submit(index.remove, iter([3, 2, 9]))
-            while len(index.environment._committer._waiting) < 2 and not removed.done():
+            while len(committer._waiting) < 2 and not removed.done():
                 time.sleep(0.001)
             after = index.environment.submit(fail)
         assert removed.result(10) == 2

@@ -175,6 +175,57 @@ def test_jiebas_dictionary_is_shared_too(shared: Path, monkeypatch: pytest.Monke
     assert modes(shared)["jieba.cache"] == 0o644
 
 
+# A look by a user who may only read
+
+LOOK = """
+import os, sys
+from pathlib import Path
+from crawler_dedup import Config, DedupError
+from crawler_dedup.deduplicator import look
+from crawler_dedup.signing.signer import Signer
+from tests.support.crawling import article
+
+signer = Signer(Config(tokenizer="bigrams"))
+page = signer.sign("http://copy/", article("a", frame="copy").encode(), encoding=None, key="http://copy/", scope="")[0]
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+try:
+    print(look(Path(sys.argv[1]), signer, page).verdict)
+except DedupError as error:
+    print(error)
+"""
+
+
+@as_root
+def test_an_index_that_a_user_may_only_read_can_be_looked_at_while_nobody_uses_it(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared.chmod(0o755)
+    monkeypatch.setenv("WAIT", "1")
+    with beside(USER, shared, 0, "0", "a") as process:
+        (status, output, errors) = run(LOOK, shared)
+        assert (status, errors) == (0, "")
+        assert (
+            f"{shared} is open in another process, and its lock file {shared / 'lock.mdb'} is missing or may" in output
+        )
+        assert output.endswith("Read it after that process has ended, or as the user root.\n")
+        assert process.communicate("go on\n") == ("new\n", "")
+    before = {path.name: path.read_bytes() for path in shared.iterdir()}
+    assert run(LOOK, shared) == (0, "duplicate\n", "")
+    assert {path.name: path.read_bytes() for path in shared.iterdir()} == before
+
+
+@as_root
+def test_an_index_that_a_user_may_not_read_is_a_sentence(shared: Path) -> None:
+    shared.chmod(0o700)
+    assert run(USER, shared, 0, "0", "a")[:2] == (0, "new\n")
+    shared.chmod(0o711)
+    status, output, errors = run(LOOK, shared)
+    assert (status, errors) == (0, "")
+    assert output.startswith(f"The index in {shared} cannot be opened: [Errno 13] Permission denied")
+
+
 # A run of another user
 
 

@@ -1,0 +1,247 @@
+"""A look at an index: what a page would be, from what is committed, without a change to any file of pages."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import lmdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler_dedup import Config, Decision, IndexMismatch, IndexUnusable, SignedPage, Verdict
+from crawler_dedup.decision import BEING_HANDLED
+from crawler_dedup.deduplicator import look
+from crawler_dedup.errors import IndexDamaged, IndexMissing
+from crawler_dedup.index import runs
+from crawler_dedup.index.locks import is_held
+from crawler_dedup.index.store import Store
+from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.signing.signer import Signer
+from tests.support.crawling import article
+from tests.support.examples import examples
+from tests.support.indexing import ByDistance, beside, clusters, flipped, open_store, page, release, settle
+
+MATCHER = ByDistance()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(open_store(tmp_path / "index")) as opened:
+        yield opened
+
+
+def read_look(directory: Path, signed: SignedPage) -> Decision:
+    with closing(Store.open_to_read(directory)) as opened:
+        return opened.look(signed, MATCHER)
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """The files of an index, but for what LMDB notes of its readers."""
+    return {path.name: path.read_bytes() for path in directory.iterdir() if path.name != "lock.mdb"}
+
+
+# The same decision
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_look_says_what_the_offer_after_it_says_and_changes_nothing(seed: int) -> None:
+    source, signatures = random.Random(seed), clusters(seed, 30)
+    with tempfile.TemporaryDirectory() as folder, closing(open_store(Path(folder))) as store:
+        terms = [OfferTerms(run=run, next_claim=iter(range(1, 100)).__next__) for run in (0, 1)]
+        for number, signature in enumerate(signatures):
+            offered = page(source.choice([number, source.randrange(number + 1)]), signature)
+            before = list(store.records(100))
+            seen = [store.look(offered, MATCHER) for _ in range(2)]
+            assert list(store.records(100)) == before
+            (decision,) = store.offer([offered], MATCHER, OfferTerms()).result()
+            assert seen == [decision, decision]
+            if source.random() < 0.2:
+                release(store, int(offered.key))
+            if source.random() < 0.2:
+                store.offer([page(1000 + number, flipped(source, signature, 20))], MATCHER, terms[1]).result()
+
+
+def test_a_page_without_a_signature_is_unchecked(store: Store) -> None:
+    unsigned = SignedPage(key="1", url="http://a/", scope="", unsigned="too little text")
+    decision = store.look(unsigned, MATCHER)
+    assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too little text")
+
+
+def test_pages_that_expired_stand_for_nothing(store: Store) -> None:
+    store.offer([page(1, 0)], MATCHER, OfferTerms(clock=lambda: 1000)).result()
+    for now, verdict in ((1100, Verdict.DUPLICATE), (1101, Verdict.NEW)):
+        terms = OfferTerms(max_age=100, clock=partial(int, now))
+        assert store.look(page(2, 0), MATCHER, terms).verdict is verdict
+
+
+# Nothing is written
+
+CRAWL = """
+import sys
+from pathlib import Path
+from crawler_dedup import Config, Deduplicator
+from tests.support.crawling import article
+
+with Deduplicator.open(Path(sys.argv[1]), Config(tokenizer="bigrams", grace=0)) as deduplicator:
+    deduplicator.check("http://a/settled", article("settled").encode())
+    page = deduplicator.sign("http://a/open", article("open").encode())
+    deduplicator.submit([page], claim=True).result()
+    print("claimed", flush=True)
+    sys.stdin.readline()
+"""
+SIGNER = Signer(Config(tokenizer="bigrams"))
+
+
+def looks(directory: Path) -> dict[str, Decision]:
+    """What copies of the two pages of ``CRAWL``, and another page, would be."""
+
+    def decide(seed: str) -> Decision:
+        url = f"http://a/copy-of-{seed}"
+        body = article(seed, frame="copy").encode()
+        return look(directory, SIGNER, SIGNER.sign(url, body, encoding=None, key=url, scope="")[0])
+
+    return {seed: decide(seed) for seed in ("settled", "open", "another")}
+
+
+def test_while_a_crawl_runs_its_settled_pages_stand_and_its_open_ones_are_being_handled(tmp_path: Path) -> None:
+    directory = tmp_path / "index"
+    with beside(CRAWL, directory) as crawl:
+        before = contents(directory)
+        seen = looks(directory)
+        assert contents(directory) == before
+        assert seen["settled"].duplicate_of == "http://a/settled"
+        assert (seen["open"].verdict, seen["open"].reason) == (Verdict.UNCHECKED, BEING_HANDLED)
+        assert seen["another"].verdict is Verdict.NEW
+        crawl.kill()
+        crawl.wait()
+        # Nobody holds its lock any more, and it has not ended. Its lock file is the next run's to remove.
+        seen = looks(directory)
+        assert contents(directory) == before
+        assert [decision.verdict for decision in seen.values()] == [Verdict.DUPLICATE, Verdict.NEW, Verdict.NEW]
+
+
+def test_the_crawl_goes_on_as_if_nobody_had_looked(tmp_path: Path) -> None:
+    with beside(CRAWL, tmp_path / "index") as crawl:
+        looks(tmp_path / "index")
+        assert crawl.communicate("go on\n") == ("", "")
+        assert crawl.returncode == 0
+    assert looks(tmp_path / "index")["settled"].verdict is Verdict.DUPLICATE
+
+
+def test_without_an_index_every_page_is_new_and_no_directory_is_made(tmp_path: Path) -> None:
+    assert {decision.verdict for decision in looks(tmp_path / "index").values()} == {Verdict.NEW}
+    assert not (tmp_path / "index").exists()
+    (tmp_path / "index").mkdir()
+    assert {decision.verdict for decision in looks(tmp_path / "index").values()} == {Verdict.NEW}
+    assert not list((tmp_path / "index").iterdir())
+    unsigned = SIGNER.sign("http://a/", b"<p>Short.</p>", encoding=None, key=None, scope="")[0]
+    assert look(tmp_path / "index", SIGNER, unsigned).reason == "too little text"
+
+
+@pytest.mark.parametrize("name", [None, b"meta"])
+def test_an_index_that_is_just_being_made_is_none_yet(tmp_path: Path, name: bytes | None) -> None:
+    with lmdb.open(str(tmp_path), max_dbs=8) as env:
+        if name:
+            env.open_db(name)
+    with pytest.raises(IndexMissing, match="There is no index in"):
+        Store.open_to_read(tmp_path)
+
+
+def test_an_index_without_its_databases_is_none_yet(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True) as txn:
+        txn.drop(env.open_db(b"runs", txn))
+    with pytest.raises(IndexMissing):
+        Store.open_to_read(tmp_path)
+
+
+def test_an_index_of_another_configuration_is_refused(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
+    with pytest.raises(IndexMismatch, match="scheme: index has 'test' / you have 'other'"):
+        Store.open_to_read(tmp_path, {"scheme": "other"})
+
+
+def test_what_was_opened_to_be_read_refuses_to_be_written(store: Store, tmp_path: Path) -> None:
+    store.offer([page(1, 5)], MATCHER).result()
+    store.close()
+    with closing(Store.open_to_read(tmp_path / "index")) as opened:
+        with pytest.raises(IndexUnusable, match="open to be read only"):
+            opened.offer([page(2, 5)], MATCHER)
+        with pytest.raises(IndexUnusable, match="open in this process to be read: close that first"):
+            open_store(tmp_path / "index")
+        assert len(opened) == 1
+    with closing(open_store(tmp_path / "index")) as again:
+        assert settle(again, 1)
+
+
+def test_a_process_that_writes_the_index_looks_through_the_same_opening(store: Store, tmp_path: Path) -> None:
+    store.offer([page(1, 5)], MATCHER).result()
+    assert read_look(tmp_path / "index", page(2, 5)).verdict is Verdict.DUPLICATE
+    assert store.offer([page(2, 5)], MATCHER).result()[0].verdict is Verdict.DUPLICATE
+
+
+def test_a_copy_of_the_data_file_alone_can_be_looked_at(store: Store, tmp_path: Path) -> None:
+    store.offer([page(1, 5)], MATCHER).result()
+    store.close()
+    (tmp_path / "copy").mkdir()
+    shutil.copy(tmp_path / "index" / "data.mdb", tmp_path / "copy")
+    assert read_look(tmp_path / "copy", page(2, 5)).verdict is Verdict.DUPLICATE
+    assert [path.name for path in (tmp_path / "copy").iterdir()] == ["data.mdb"]
+
+
+def test_a_data_file_that_was_cut_off_is_an_error(store: Store, tmp_path: Path) -> None:
+    store.offer([page(number, 1 << number) for number in range(64)], ByDistance(0)).result()
+    store.close()
+    data = tmp_path / "index" / "data.mdb"
+    with data.open("r+b") as file:
+        file.truncate(data.stat().st_size // 2)
+    with pytest.raises(IndexDamaged, match="was cut off"):
+        read_look(tmp_path / "index", page(2, 5))
+
+
+# Runs that end meanwhile
+
+
+def test_a_run_that_ends_while_the_look_begins_has_not_died(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = store.begin_run()
+    terms = OfferTerms(lock.number, grace=60, clock=lock.now)
+    store.offer([page(1, 5)], MATCHER, terms).result()
+
+    def end_first(path: Path, *, readonly: bool = False) -> bool | None:
+        if lock.is_held:
+            store.end_run(terms, finished=True)
+            lock.release()
+        return is_held(path, readonly=readonly)
+
+    monkeypatch.setattr(runs, "is_held", end_first)
+    assert store.look(page(2, 5), MATCHER).verdict is Verdict.DUPLICATE
+    assert not lock.is_held
+
+
+def test_a_run_of_which_nobody_knows_whether_it_lives_has_open_pages(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = store.begin_run()
+    store.offer([page(1, 5)], MATCHER, OfferTerms(lock.number, grace=60, clock=lock.now)).result()
+    monkeypatch.setattr(runs, "is_held", lambda path, *, readonly=False: None)
+    assert store.look(page(2, 5), MATCHER).reason == BEING_HANDLED
+    lock.release()
+
+
+def test_the_records_of_a_run_that_has_died_are_left_out_of_what_was_handled(tmp_path: Path) -> None:
+    with beside(CRAWL, tmp_path / "index") as crawl:
+        pass
+    assert crawl.returncode
+    with closing(Store.open_to_read(tmp_path / "index")) as opened:
+        handled = [record.page.url for batch in opened.records(10, handled_only=True) for record in batch]
+    assert handled == ["http://a/settled"]
