@@ -70,7 +70,7 @@ def forget(
         target = find_target(index, journal, settings)
         if export is not None:
             target.require_journal()
-        with closing(maintenance.open_pages(target.directory)) as pages:
+        with closing(Store.attach(target.directory)) as pages:
             duplicates = _find_duplicates(target, pages, is_selected, url, start) if url or export else []
             if export is not None:
                 # Before anything is forgotten: a full disk must not cost the list.

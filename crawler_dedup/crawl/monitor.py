@@ -23,7 +23,7 @@ from crawler_dedup.crawl.watchdog import UsedPage
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.engine import DATA_FILE
+from crawler_dedup.index.engine import disk_bytes
 from crawler_dedup.journal.entry import Event, entry_of, run_started
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
@@ -290,8 +290,6 @@ class LogThrottle:
 def _size(directory: Path, deduplicator: Deduplicator) -> str:
     """How large the index is. Takes microseconds."""
     try:
-        file = (directory / DATA_FILE).stat()
-        size = getattr(file, "st_blocks", 0) * 512 or file.st_size
-        return f"index of {len(deduplicator)} pages, {decimal(size)}"
+        return f"index of {len(deduplicator)} pages, {decimal(disk_bytes(directory))}"
     except (DedupError, OSError):
         return "the index cannot be read"

@@ -66,9 +66,8 @@ def open_index(directory: Path) -> Store | PermutedIndex:
 
 
 def open_pages(directory: Path) -> Store:
-    """Open the index of pages in *directory*; raises :class:`IndexUnusable` where there is none."""
-    require_index(directory)
-    return Store.attach(directory)
+    """Open the index of pages in *directory* to read it; raises :class:`IndexMissing` where there is none."""
+    return Store.open_to_read(directory)
 
 
 def has_index(directory: Path) -> bool:

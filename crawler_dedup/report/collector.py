@@ -7,7 +7,7 @@ from collections import Counter, deque
 from crawler_dedup.counting.heavyhitters import HeavyHitters
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import BITS
-from crawler_dedup.index.maintenance import measure
+from crawler_dedup.index.engine import disk_bytes
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.journal.entry import Entry, Event
@@ -58,7 +58,7 @@ def collect(
     Raises:
         DedupError: a journal cannot be read, or nothing is known of *run*.
     """
-    index = IndexInfo(store.directory, store.header.spec, store.header.libraries, measure(store).disk_bytes)
+    index = IndexInfo(store.directory, store.header.spec, store.header.libraries, disk_bytes(store.directory))
     collector = _Collector(index, run)
     for entry in journals.entries(read):
         collector.add_entry(entry)

@@ -26,6 +26,7 @@ from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.index.records import Record, decode, encode
 from crawler_dedup.index.runs import wall_clock
+from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.inspection.trace import Passage, Source, find_sources
 from crawler_dedup.signing import lexicon
@@ -362,7 +363,7 @@ def store_page(directory: Path, text: str, *, settled: int, url: str = "http://o
     """Record a page of a run that has died now."""
     with Deduplicator.open(directory, config("pinyin")) as deduplicator:
         page = deduplicator.sign(url, html(text), encoding="utf-8")
-    store = open_pages(directory)
+    store = Store.attach(directory)
     dead = OfferTerms(run=7, grace=60)
     store.merge([Record(page, dead.run, settled=settled)], Lookup(PINYIN))
     store.close()
