@@ -55,11 +55,19 @@ def find_target(
     from crawler_dedup.index.maintenance import require_index  # noqa: PLC0415  (loads numpy, which --help does not need)
 
     config = read_config(settings)
-    if index is None:
-        index = _project_index(config)
+    index = index or _project_index(config)
     require_index(index)
     journals = Journals(journal_files) if journal_files else Journals.beside(index, config.journal_file)
     return Target(index, config, journals)
+
+
+def find_index(index: Path | None) -> Path:
+    """Return the directory of the index that a command names; of none, that of the project.
+
+    Raises:
+        DedupError: none is named, and there is no project.
+    """
+    return index or _project_index(read_config(()))
 
 
 def config_or_exit(settings: Sequence[str] | None) -> Config:
@@ -101,5 +109,5 @@ def _project_index(config: Config) -> Path:
     from scrapy.utils.project import data_path, inside_project  # noqa: PLC0415  (slow to load)
 
     if not inside_project():
-        raise DedupError("Name the directory of the index: this is no Scrapy project.")
+        raise DedupError("There is no Scrapy project here: give the directory of the index.")
     return Path(data_path(config.dir))

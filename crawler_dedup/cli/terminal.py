@@ -40,6 +40,14 @@ def format_time(seconds: float) -> str:
         return f"{seconds} s after 1970"
 
 
+def iso_time(seconds: float) -> str | None:
+    """Return ``2026-11-21T23:10:02Z`` for seconds since 1970; ``None`` if there is no such time."""
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def print_error(error: object) -> None:
     """Print *error* on stderr."""
     lines = text_without_credentials(f"Error: {error}").split("\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from multiprocessing import get_context
@@ -20,6 +19,7 @@ from crawler_dedup.evaluation.labelled import Document, LabelledSet, read_body
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Advance
+from crawler_dedup.system.interrupts import interrupts_blocked
 
 _OPENING_CHARS = 100
 _CHUNK = 8  # documents that a process takes at a time: few, so that all processes end together
@@ -77,19 +77,22 @@ def map_in_processes(
         DedupError: a process died.
     """
     # `spawn`: a forked child of a process with threads can hang, and Windows and macOS know nothing else.
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) if jobs > 1 else nullcontext()
+    executor = ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) if jobs > 1 else None
     try:
-        with pool as executor:
-            results: Iterable[_Out] = map(function, arguments)
-            if executor is not None:
+        results: Iterable[_Out] = map(function, arguments)
+        if executor is not None:
+            with interrupts_blocked():
                 results = executor.map(function, arguments, chunksize=chunk_size)
-            for result in results:
-                yield result
-                advance(1)
+        for result in results:
+            yield result
+            advance(1)
     except BrokenProcessPool:
         raise DedupError(
             "A process that signed pages was ended from outside, perhaps for want of memory: use fewer of them (--jobs)."
         ) from None
+    finally:
+        if executor is not None:
+            executor.shutdown(cancel_futures=True)  # after an interrupt: what has begun ends, nothing else begins
 
 
 @lru_cache(maxsize=1)

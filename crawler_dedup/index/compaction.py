@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import lmdb
 
 from crawler_dedup.index.engine import COPY_DIRECTORY, DATA_FILE, unusable_error
 from crawler_dedup.index.environment import Environment
+from crawler_dedup.system.callbacks import Advance, ignore_progress
+
+_PIPED = 1 << 20
 
 
-def compact(directory: Path) -> tuple[int, int]:
+def compact(directory: Path, advance: Advance = ignore_progress) -> tuple[int, int]:
     """Compact the index in *directory*; returns its bytes before and after.
 
-    The new file takes the place of the old one when it is complete and on disk.
+    The new file takes the place of the old one when it is complete and on disk. Until then, and if the work is interrupted,
+    the index stays as it was.
+
+    Args:
+        advance: called with numbers of bytes that were written.
 
     Raises:
         IndexUnusable: it is open elsewhere, or cannot be read or written.
@@ -26,7 +34,7 @@ def compact(directory: Path) -> tuple[int, int]:
         try:
             shutil.rmtree(copy, ignore_errors=True)
             copy.mkdir(mode=0o700)
-            env.copy(str(copy), compact=True)
+            _copy(env, copy / DATA_FILE, advance)
             env.close()
             _keep_access(data, copy / DATA_FILE)
             _sync(copy / DATA_FILE, os.O_RDWR)
@@ -38,6 +46,29 @@ def compact(directory: Path) -> tuple[int, int]:
         finally:
             shutil.rmtree(copy, ignore_errors=True)
         return before, data.stat().st_size
+
+
+def _copy(env: lmdb.Environment, file: Path, advance: Advance) -> None:
+    """Write what an environment holds to *file*.
+
+    LMDB writes to a pipe, in a thread: a call that writes to a file could not be interrupted. When the pipe is closed, LMDB
+    ends with an error.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        read_end, write_end = os.pipe()
+        with open(read_end, "rb", buffering=0) as pipe, file.open("xb") as new:
+            copied = thread.submit(_copy_and_close, env, write_end)
+            while block := pipe.read(_PIPED):
+                new.write(block)
+                advance(len(block))
+        copied.result()
+
+
+def _copy_and_close(env: lmdb.Environment, write_end: int) -> None:
+    try:
+        env.copyfd(write_end, compact=True)
+    finally:
+        os.close(write_end)
 
 
 def _keep_access(old: Path, new: Path) -> None:

@@ -81,6 +81,11 @@ def require_index(directory: Path) -> None:
         raise no_index_error(directory)
 
 
+def file_size(directory: Path) -> int:
+    """Return the length of the file of the index in *directory*."""
+    return (directory / DATA_FILE).stat().st_size
+
+
 def read_header(index: Store | PermutedIndex) -> Header:
     """Read what *index* is, as of now."""
     return index.environment.existing_header()

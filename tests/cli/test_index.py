@@ -159,7 +159,7 @@ def test_the_run_stands_in_the_records_and_in_the_stats(tmp_path: Path) -> None:
     assert table[f"run {first.run:08x}"].startswith("1, ")
     assert table[f"run {second.run:08x}"].startswith("2, ")
     assert (table["scope a.org"], table["scope b.org"]) == ("1", "2")
-    assert said(cli("forget", tmp_path, "--run", f"{second.run:08x}")).startswith("2 pages forgotten")
+    assert said(invoke("forget", tmp_path, "--run", f"{second.run:08x}")).startswith("2 pages forgotten")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_stats_show_pages_of_every_time(pages: Path, filed: int) -> None:
     store.merge([Record(SignedPage("k", "u", "", signature=5), 0xFFFFFFFF, filed=filed, settled=1)], FILING)
     store.close()
     assert rows(cli("stats", pages))["run ffffffff"].startswith("1, the last ")
-    assert said(cli("forget", pages, "--run", "ffffffff")).startswith("1 page forgotten.")
+    assert said(invoke("forget", pages, "--run", "ffffffff")).startswith("1 page forgotten.")
 
 
 # verify
@@ -236,13 +236,13 @@ def test_a_repair_removes_records_that_cannot_be_read(pages: Path) -> None:
 
 def test_signatures_with_damaged_chunks_are_said_and_repaired(signatures: Path, tmp_path: Path) -> None:
     whole = cut_chunks(signatures, 0.8)
-    refused = said(cli("export", signatures, tmp_path / "file", status=2))
+    refused = said(cli("export", tmp_path / "file", signatures, status=2))
     assert refused.startswith("Error: ")
     assert "is damaged" in refused
     assert not (tmp_path / "file").exists()
     assert "is damaged" in said(cli("verify", signatures, status=1))
     assert said(cli("verify", signatures, "--repair")).endswith("Repaired.")
-    assert said(cli("export", signatures, tmp_path / "file")).startswith(f"{len(whole)} written, ")
+    assert said(cli("export", tmp_path / "file", signatures)).startswith(f"{len(whole)} written, ")
     with PermutedIndex.open(signatures) as opened:
         assert {one for block in opened.blocks(100) for one in block.tolist()} == whole
 
@@ -359,7 +359,7 @@ def test_compact_says_what_it_gave_back(index: Path) -> None:
         with PermutedIndex.open(index) as opened:
             opened.remove(array(clusters(2, 2000)))
     else:
-        cli("forget", index, "--host", "c.org")
+        invoke("forget", index, "--host", "c.org")
     before = (index / "data.mdb").stat().st_size
     assert " before, " in said(cli("compact", index))
     assert (index / "data.mdb").stat().st_size < before
@@ -405,11 +405,11 @@ def test_what_is_forgotten_is_new_again_and_the_rest_is_not(
     pages: Path, options: list[str], forgotten: set[str]
 ) -> None:
     unknown = 1 if "--url" in options else 0
-    first = cli("forget", pages, *options, status=0 if forgotten else unknown)
+    first = invoke("forget", pages, *options, status=0 if forgotten else unknown)
     assert said(first).startswith(f"{quantity(len(forgotten), 'page')} forgotten.")
     assert kept(pages) == set(PAGES) - forgotten
     assert is_sound(pages)
-    assert said(cli("forget", pages, *options, status=unknown)).startswith("0 pages forgotten.")
+    assert said(invoke("forget", pages, *options, status=unknown)).startswith("0 pages forgotten.")
 
 
 def test_a_host_can_be_forgotten_beside_addresses_that_are_none(pages: Path) -> None:
@@ -417,7 +417,7 @@ def test_a_host_can_be_forgotten_beside_addresses_that_are_none(pages: Path) -> 
     broken = [SignedPage(url, url, "", signature=number) for number, url in enumerate(["http://[broken", "", "x y"])]
     store.merge([Record(page, settled=1) for page in broken], FILING)
     store.close()
-    assert said(cli("forget", pages, "--host", "a.org")).startswith("2 pages forgotten.")
+    assert said(invoke("forget", pages, "--host", "a.org")).startswith("2 pages forgotten.")
 
 
 @pytest.mark.parametrize(
@@ -432,12 +432,12 @@ def test_a_host_can_be_forgotten_beside_addresses_that_are_none(pages: Path) -> 
     ],
 )
 def test_a_wrong_call_forgets_nothing(pages: Path, options: list[str], sentence: str) -> None:
-    assert sentence in said(cli("forget", pages, *options, status=2))
+    assert sentence in said(invoke("forget", pages, *options, status=2))
     assert kept(pages) == set(PAGES)
 
 
 def test_signatures_have_no_pages_to_forget(signatures: Path) -> None:
-    assert "kind: index has 'signatures'" in said(cli("forget", signatures, "--host", "a.org", status=2))
+    assert "kind: index has 'signatures'" in said(invoke("forget", signatures, "--host", "a.org", status=2))
 
 
 # export, import
@@ -445,9 +445,9 @@ def test_signatures_have_no_pages_to_forget(signatures: Path) -> None:
 
 def test_an_imported_index_decides_as_the_original(pages: Path, tmp_path: Path) -> None:
     file, copy = tmp_path / "file", tmp_path / "copy"
-    assert said(cli("export", pages, file)).startswith("4 written, ")
-    assert said(cli("import", copy, file)) == "4 read, 4 of them new."
-    assert said(cli("import", copy, file)) == "4 read, 0 of them new."
+    assert said(cli("export", file, pages)).startswith("4 written, ")
+    assert said(cli("import", file, copy)) == "4 read, 4 of them new."
+    assert said(cli("import", file, copy)) == "4 read, 0 of them new."
     assert is_sound(copy)
     answers = []
     for directory in (pages, copy):
@@ -470,9 +470,9 @@ def test_an_imported_index_decides_as_the_original(pages: Path, tmp_path: Path) 
 
 def test_signatures_are_exported_and_imported(signatures: Path, tmp_path: Path) -> None:
     file, copy = tmp_path / "file", tmp_path / "copy"
-    assert said(cli("export", signatures, file)).startswith("500 written, ")
-    assert said(cli("import", copy, file)) == "500 read, 500 of them new."
-    assert said(cli("import", copy, file)) == "500 read, 0 of them new."
+    assert said(cli("export", file, signatures)).startswith("500 written, ")
+    assert said(cli("import", file, copy)) == "500 read, 500 of them new."
+    assert said(cli("import", file, copy)) == "500 read, 0 of them new."
     with PermutedIndex.open(signatures) as one, PermutedIndex.open(copy) as other:
         assert one.tables == other.tables == 10
         asked = array(clusters(1, 200))
@@ -481,13 +481,13 @@ def test_signatures_are_exported_and_imported(signatures: Path, tmp_path: Path) 
 
 def test_a_damaged_export_is_one_sentence_and_changes_nothing(index: Path, tmp_path: Path) -> None:
     file, before = tmp_path / "file", (index / "data.mdb").read_bytes()
-    cli("export", index, file)
+    cli("export", file, index)
     whole = file.read_bytes()
     for content in (whole[:-5], whole[:100] + bytes([whole[100] ^ 1]) + whole[101:], b"garbage"):
         file.write_bytes(content)
         for directory in (index, tmp_path / "none"):
-            assert "cannot be imported: " in said(cli("import", directory, file, status=2))
-    completed = installed("import", index, file)
+            assert "cannot be imported: " in said(cli("import", file, directory, status=2))
+    completed = installed("import", file, index)
     assert completed.returncode == 2
     assert sentence_of(completed) == f"Error: {file} cannot be imported: it is no export of an index."
     assert (index / "data.mdb").read_bytes() == before
@@ -496,22 +496,22 @@ def test_a_damaged_export_is_one_sentence_and_changes_nothing(index: Path, tmp_p
 
 def test_an_export_whose_end_lies_is_one_sentence(signatures: Path, tmp_path: Path) -> None:
     file = tmp_path / "file"
-    cli("export", signatures, file)
+    cli("export", file, signatures)
     total = b"\xff" * 8
     end = struct.pack("<cIQ", b"E", 8, xxh3_64_intdigest(b"E" + total)) + total
     file.write_bytes(file.read_bytes()[: -len(end)] + end)
-    assert "its end does not fit" in said(cli("import", tmp_path / "none", file, status=2))
+    assert "its end does not fit" in said(cli("import", file, tmp_path / "none", status=2))
     assert not (tmp_path / "none").exists()
 
 
 def test_an_export_that_cannot_be_written_is_a_sentence(index: Path, tmp_path: Path) -> None:
-    assert "Error: " in said(cli("export", index, tmp_path / "no" / "folder", status=2))
+    assert "Error: " in said(cli("export", tmp_path / "no" / "folder", index, status=2))
 
 
 def test_pages_are_not_imported_into_signatures(pages: Path, signatures: Path, tmp_path: Path) -> None:
-    cli("export", pages, tmp_path / "file")
+    cli("export", tmp_path / "file", pages)
     assert "kind: index has 'signatures' / you have 'pages'" in said(
-        cli("import", signatures, tmp_path / "file", status=2)
+        cli("import", tmp_path / "file", signatures, status=2)
     )
 
 
@@ -521,19 +521,19 @@ def test_pages_are_not_imported_into_signatures(pages: Path, signatures: Path, t
 @pytest.fixture
 def calls(tmp_path: Path) -> Iterator[list[list[object]]]:
     yield [
-        ["stats"],
-        ["verify"],
-        ["verify", "--repair"],
-        ["compact"],
+        ["index", "stats"],
+        ["index", "verify"],
+        ["index", "verify", "--repair"],
+        ["index", "compact"],
         ["forget", "--host", "a.org"],
-        ["export", tmp_path / "file"],
+        ["index", "export", tmp_path / "file"],
     ]
     assert not (tmp_path / "file").exists()
 
 
 def test_an_index_that_is_not_there_is_not_made(tmp_path: Path, calls: list[list[object]]) -> None:
-    for name, *rest in calls:
-        assert f"There is no index in {tmp_path / 'none'}." in said(cli(name, tmp_path / "none", *rest, status=2))
+    for call in calls:
+        assert f"There is no index in {tmp_path / 'none'}." in said(invoke(*call, tmp_path / "none", status=2))
         assert list(tmp_path.iterdir()) == []
     completed = installed("stats", tmp_path / "none", fresh=True)
     assert sentence_of(completed) == f"Error: There is no index in {tmp_path / 'none'}."
@@ -542,15 +542,15 @@ def test_an_index_that_is_not_there_is_not_made(tmp_path: Path, calls: list[list
 def test_nor_in_a_folder_that_is_no_index(tmp_path: Path, calls: list[list[object]]) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
-    for name, *rest in calls:
-        assert f"There is no index in {folder}." in said(cli(name, folder, *rest, status=2))
+    for call in calls:
+        assert f"There is no index in {folder}." in said(invoke(*call, folder, status=2))
         assert list(folder.iterdir()) == []
 
 
 def test_an_environment_without_a_header_is_no_index(tmp_path: Path, calls: list[list[object]]) -> None:
     lmdb.open(str(tmp_path / "other"), max_dbs=8).close()
-    for name, *rest in calls:
-        assert "There is no index in" in said(cli(name, tmp_path / "other", *rest, status=2))
+    for call in calls:
+        assert "There is no index in" in said(invoke(*call, tmp_path / "other", status=2))
 
 
 def test_a_file_that_is_no_index_is_a_sentence(pages: Path, tmp_path: Path) -> None:

@@ -178,13 +178,13 @@ def test_a_file_of_kilobytes_that_asks_for_gigabytes_is_a_sentence_on_the_comman
 ) -> None:
     file = hostile["rows without end"]
     assert file.stat().st_size < 100_000
-    result = invoke("index", "import", tmp_path / "index", file, status=2)
+    result = invoke("index", "import", file, tmp_path / "index", status=2)
     assert result.output == f"Error: {file} cannot be imported: a block is too large.\n"
 
 
 LITTLE_MEMORY = """
 import resource, sys
-import crawler_dedup.cli.index  # else its modules are loaded within the limit
+import crawler_dedup.cli.index.transfer  # else its modules are loaded within the limit
 from crawler_dedup.cli import app
 
 (line,) = (line for line in open("/proc/self/status") if line.startswith("VmSize"))
@@ -197,7 +197,7 @@ app(sys.argv[1:])
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="what the process takes is read from /proc")
 def test_a_command_for_which_there_is_not_enough_memory_says_so(hostile: Mapping[str, Path], tmp_path: Path) -> None:
     # A block within the limits, which takes 60 megabytes.
-    arguments = ["index", "import", str(tmp_path / "index"), str(hostile["brackets in a row"])]
+    arguments = ["index", "import", str(hostile["brackets in a row"]), str(tmp_path / "index")]
     command = [sys.executable, "-c", LITTLE_MEMORY, *arguments]
     child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert (child.returncode, child.stdout) == (2, "")

@@ -370,7 +370,7 @@ def store_page(directory: Path, text: str, *, settled: int, url: str = "http://o
 
 
 def test_a_page_that_was_forgotten_is_not_traced(own_index: Path) -> None:
-    result = CliRunner().invoke(app, ["index", "forget", str(own_index), "--host", "one.org"])
+    result = CliRunner().invoke(app, ["forget", str(own_index), "--host", "one.org"])
     assert result.output.startswith("2 pages forgotten.")
     assert list(traced(own_index, COPY)) == ["http://a.org/story"]
 

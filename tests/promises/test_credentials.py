@@ -193,7 +193,7 @@ def test_the_index_holds_no_credentials(crawled: Crawled) -> None:
 
 
 def test_an_export_holds_no_credentials(crawled: Crawled, tmp_path: Path) -> None:
-    invoke("index", "export", crawled.index, tmp_path / "export")
+    invoke("index", "export", tmp_path / "export", crawled.index)
     assert_clean((tmp_path / "export").read_bytes())
     rows = [row for block in Export(tmp_path / "export").blocks() for row in block.rows]
     assert rows
@@ -263,7 +263,7 @@ def test_an_old_export_is_imported_without_credentials(tmp_path: Path) -> None:
             msgspec.structs.replace(own, key=f"http:/{LOGIN}h/2", url=f"http:/{LOGIN}h/2"),
         ]
         deduplicator.decide(pages)
-    for word in (("export", tmp_path / "old", tmp_path / "file"), ("import", tmp_path / "new", tmp_path / "file")):
+    for word in (("export", tmp_path / "file", tmp_path / "old"), ("import", tmp_path / "file", tmp_path / "new")):
         invoke("index", *word)
     assert PASSWORD.encode() in (tmp_path / "old/data.mdb").read_bytes()
     assert_clean((tmp_path / "new/data.mdb").read_bytes())

@@ -1,0 +1,33 @@
+"""``crawler-dedup index compact``: an index without its free space."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.filesize import decimal
+
+from crawler_dedup.cli.options import index_argument
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import find_index
+from crawler_dedup.index import compaction, maintenance
+
+
+@click.command
+@index_argument
+def compact(index: Path | None) -> None:
+    """Rewrite an index without its free space.
+
+    INDEX is the directory of the index; without it, the index of this Scrapy project is used. No other process may have the
+    index open. If the command is interrupted, the index stays as it was.
+
+    \b
+    Examples:
+      crawler-dedup index compact
+      crawler-dedup index compact .scrapy/dedup
+    """
+    directory = find_index(index)
+    maintenance.require_index(directory)
+    with progress_bars() as start:
+        before, after = compaction.compact(directory, start("compacting", maintenance.file_size(directory)))
+    click.echo(f"{decimal(before)} before, {decimal(after)} after.")

@@ -1,0 +1,131 @@
+"""``crawler-dedup index stats``: what an index is, and what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from crawler_dedup.cli import jsontypes
+from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.options import index_argument, json_option
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import find_index
+from crawler_dedup.cli.terminal import format_time, iso_time, make_console
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.engine import FileFigures
+from crawler_dedup.index.header import Header
+from crawler_dedup.index.maintenance import Contents
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.system.callbacks import Start
+
+_MAX_ROWS = 20
+
+
+@dataclass(frozen=True)
+class _Stats:
+    """What is known of an index.
+
+    Attributes:
+        contents: of an index of pages; ``None`` of bare signatures.
+    """
+
+    header: Header
+    figures: FileFigures
+    entries: int
+    contents: Contents | None
+
+
+@click.command
+@index_argument
+@json_option
+def stats(index: Path | None, json: bool) -> None:
+    """Print the configuration, size and contents of an index.
+
+    INDEX is the directory of the index; without it, the index of this Scrapy project is used. Of many scopes and runs, the
+    table has the largest scopes and the latest runs; --json prints all.
+
+    \b
+    Examples:
+      crawler-dedup index stats
+      crawler-dedup index stats .scrapy/dedup --json
+    """
+    with progress_bars() as start:
+        read = _read(find_index(index), start)
+    if json:
+        print_json(_lines(read))
+    else:
+        make_console().print(_table(read))
+
+
+def _read(directory: Path, start: Start) -> _Stats:
+    with closing(maintenance.open_index(directory)) as opened:
+        header, figures, entries = maintenance.read_header(opened), maintenance.measure(opened), len(opened)
+        contents = None
+        if not isinstance(opened, PermutedIndex):
+            contents = maintenance.count_contents(opened, start("reading", entries))
+        return _Stats(header, figures, entries, contents)
+
+
+def _lines(read: _Stats) -> Iterator[jsontypes.Line]:
+    header, figures = read.header, read.figures
+    yield jsontypes.Index(
+        kind=header.kind,
+        entries=read.entries,
+        format=header.format,
+        spec=dict(header.spec),
+        libraries=dict(header.libraries),
+        disk_bytes=figures.disk_bytes,
+        free_share=_free_share(figures),
+        readers=figures.readers,
+        open_claims=read.contents.open_claims if read.contents else None,
+    )
+    if read.contents is None:
+        return
+    for scope, pages in read.contents.scopes.items():
+        yield jsontypes.IndexScope(scope=scope, pages=pages)
+    for number, run in read.contents.runs.items():
+        yield jsontypes.IndexRun(run=f"{number:08x}", pages=run.pages, last_filed=iso_time(run.last_filed))
+
+
+def _table(read: _Stats) -> Table:
+    header, figures = read.header, read.figures
+    table = Table(show_header=False)
+    table.add_row("kind", header.kind)
+    table.add_row(header.kind, f"{read.entries:,}")
+    for name, value in {"format": str(header.format), **header.spec, **header.libraries}.items():
+        table.add_row(Text(name), Text(value))
+    table.add_section()
+    table.add_row("on disk", decimal(figures.disk_bytes))
+    if read.entries:
+        table.add_row(f"bytes a {header.kind[:-1]}", f"{figures.disk_bytes / read.entries:,.0f}")
+    table.add_row("free in the file", f"{_free_share(figures):.0%}")
+    table.add_row("readers", str(figures.readers))
+    if read.contents is not None:
+        _add_contents(table, read.contents)
+    return table
+
+
+def _free_share(figures: FileFigures) -> float:
+    return 1 - figures.used_pages / figures.pages
+
+
+def _add_contents(table: Table, contents: Contents) -> None:
+    table.add_row("claims not settled", f"{contents.open_claims:,}")
+    table.add_section()
+    for scope, count in list(contents.scopes.items())[:_MAX_ROWS]:
+        table.add_row(Text(f"scope {scope}"), f"{count:,}")
+    if len(contents.scopes) > _MAX_ROWS:
+        table.add_row("scopes", f"{len(contents.scopes):,} altogether")
+    table.add_section()
+    latest = sorted(contents.runs.items(), key=lambda run: run[1].last_filed, reverse=True)
+    for number, run in latest[:_MAX_ROWS]:
+        table.add_row(f"run {number:08x}", f"{run.pages:,}, the last {format_time(run.last_filed)}")
+    if len(latest) > _MAX_ROWS:
+        table.add_row("runs", f"{len(latest):,} altogether")

@@ -1,0 +1,60 @@
+"""``crawler-dedup index export`` and ``import``: an index as one portable file."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import click
+from rich.filesize import decimal
+
+from crawler_dedup.cli.options import index_argument
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import find_index
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.export import Export
+from crawler_dedup.signing.lookup import lookup_of
+
+
+@click.command("export")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@index_argument
+def export_(file: Path, index: Path | None) -> None:
+    """Write an index to one portable file.
+
+    FILE is the file to write; docs/export.md describes its format. INDEX is the directory of the index; without it, the
+    index of this Scrapy project is used. If the command is interrupted, no file is written.
+
+    \b
+    Examples:
+      crawler-dedup index export pages.dedup
+      crawler-dedup index export pages.dedup .scrapy/dedup
+    """
+    with closing(maintenance.open_index(find_index(index))) as opened, progress_bars() as start:
+        written = maintenance.export_index(opened, file, start("exporting", len(opened)))
+    click.echo(f"{written:,} written, {decimal(file.stat().st_size)}.")
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@index_argument
+def import_(file: Path, index: Path | None) -> None:
+    """Merge an exported index into an index.
+
+    FILE was written by `crawler-dedup index export`. INDEX is the directory of the index, which is created if it does not
+    exist; without it, the index of this Scrapy project is used. Pages that are in the index already stay as they are. A
+    damaged file changes nothing. If the command is interrupted, the pages that were imported by then stay in the index, and
+    a second call imports the rest.
+
+    \b
+    Examples:
+      crawler-dedup index import pages.dedup
+      crawler-dedup index import pages.dedup .scrapy/dedup
+    """
+    directory = find_index(index)
+    with progress_bars() as start:
+        export = Export(file)
+        total, new = maintenance.import_index(
+            export, directory, lookup_of, start("reading", len(export)), start("importing", len(export))
+        )
+    click.echo(f"{total:,} read, {new:,} of them new.")

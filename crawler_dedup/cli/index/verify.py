@@ -1,0 +1,111 @@
+"""``crawler-dedup index verify``: whether an index is sound, and its repair."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from contextlib import closing
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import click
+
+from crawler_dedup.cli import jsontypes
+from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.options import index_argument, json_option
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import find_index
+from crawler_dedup.cli.terminal import OUT_OF_MEMORY
+from crawler_dedup.errors import DedupError, IndexDamaged
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.store import Store
+from crawler_dedup.signing.lookup import lookup_of
+from crawler_dedup.system.interrupts import interrupts_blocked
+
+
+@click.command
+@index_argument
+@click.option("--repair", is_flag=True, help="Repair the index if it is damaged.")
+@json_option
+def verify(index: Path | None, repair: bool, json: bool) -> None:
+    """Check that the buckets of an index agree with its records.
+
+    INDEX is the directory of the index; without it, the index of this Scrapy project is used. A repair rebuilds everything
+    from the records, and removes records that cannot be read. In an index of bare signatures it keeps every signature that
+    is in any table. If it is interrupted, the index stays as it was.
+
+    Exit status 0: the index is sound, or was repaired. 1: it is damaged. 2: it cannot be read.
+
+    \b
+    Examples:
+      crawler-dedup index verify
+      crawler-dedup index verify .scrapy/dedup --repair
+    """
+    directory = find_index(index)
+    maintenance.require_index(directory)
+    problems = _verify_in_child(directory, repair=False)
+    remaining = _verify_in_child(directory, repair=True) if problems and repair else problems
+    if json:
+        print_json(jsontypes.IndexProblem(message=message, repaired=False) for message in remaining)
+        print_json(jsontypes.IndexProblem(message=message, repaired=True) for message in problems if not remaining)
+    else:
+        for message in problems:
+            click.echo(message)
+        if not problems:
+            click.echo("The index is sound.")
+        elif repair:
+            click.echo("; ".join(remaining) or "Repaired.")
+    raise click.exceptions.Exit(1 if remaining else 0)
+
+
+def _verify_in_child(directory: Path, *, repair: bool) -> list[str]:
+    """Return what is wrong with an index, after a repair if that is asked for, as messages.
+
+    A process of its own does it: LMDB can crash on a damaged file.
+    """
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_verify_and_send, args=(directory, repair, sender))
+    with interrupts_blocked():
+        child.start()
+    sender.close()
+    try:
+        problems: list[str] | DedupError | OSError = receiver.recv()
+    except EOFError:
+        child.join()
+        code = child.exitcode or 0
+        how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        problems = [f"The index is damaged: reading it crashed ({how})."]
+    except KeyboardInterrupt:
+        child.terminate()
+        raise
+    finally:
+        child.join()
+    if isinstance(problems, Exception):
+        raise problems
+    return problems
+
+
+def _verify_and_send(directory: Path, repair: bool, sender: Connection) -> None:
+    problems: list[str] | DedupError | OSError
+    try:
+        with closing(maintenance.open_index(directory)) as opened, progress_bars() as start:
+            if repair:
+                maintenance.repair(opened, lookup_of, start("repairing", _length(opened)))
+            problems = maintenance.verify(opened, lookup_of, start("verifying", _length(opened)))
+    except IndexDamaged as error:
+        problems = [str(error)]
+    except (DedupError, OSError) as error:
+        problems = error
+    except MemoryError:
+        problems = DedupError(OUT_OF_MEMORY)
+    sender.send(problems)
+
+
+def _length(index: Store | PermutedIndex) -> int | None:
+    """Return how many entries *index* has; ``None`` if its count is damaged, which a repair mends."""
+    try:
+        return len(index)
+    except IndexDamaged:
+        return None

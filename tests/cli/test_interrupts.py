@@ -1,0 +1,112 @@
+"""Ctrl-C ends long work with a line and exit status 130, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator, PermutedIndex
+from crawler_dedup.index import maintenance
+from crawler_dedup.signing.lookup import lookup_of
+from tests.support import processes
+from tests.support.crawling import article
+from tests.support.indexing import array, clusters
+from tests.support.labelled import write_set
+from tests.support.noting import invoke
+
+BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
+# Work stops when its progress is reported, until it is interrupted.
+HELD = """
+import sys, time
+from contextlib import contextmanager
+from crawler_dedup.cli import app, progress
+
+@contextmanager
+def progress_bars():
+    def advance(_):
+        print("working", flush=True)
+        time.sleep(60)
+    yield lambda label, total: advance
+
+progress.progress_bars = progress_bars
+app(sys.argv[1:])
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an index of pages, one of signatures, an export, a text, an index for traces, and labelled pages."""
+    folder = tmp_path_factory.mktemp("made")
+    for name, scheme in (("pages", "simhash"), ("traces", "pinyin")):
+        with Deduplicator.open(folder / name, Config(tokenizer="bigrams", scheme=scheme)) as deduplicator:
+            deduplicator.check("http://a.org/1", article("x", count=400).encode())
+    with PermutedIndex.open(folder / "signatures") as index:
+        index.insert(array(clusters(1, 3000)))
+    invoke("index", "export", folder / "export", folder / "signatures")
+    (folder / "x.html").write_text(article("x", count=400), encoding="utf-8")
+    pages = {str(number): article(str(number)) for number in range(1, 40)}
+    write_set(folder / "labelled", pages, [{"id_a": "1", "id_b": "2", "label": 0}])
+    return folder
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "index stats pages",
+        "index compact signatures",
+        "index export new signatures",
+        "index import export signatures",
+        "index import export new",
+        "forget pages --host a.org",
+        "lexicon build labelled/html",
+        "evaluate labelled --jobs 1",
+        "evaluate labelled --jobs 2",
+        "calibrate labelled --jobs 1",
+    ],
+)
+def test_interrupted_work_leaves_nothing_behind(made: Path, tmp_path: Path, call: str) -> None:
+    folder = shutil.copytree(made, tmp_path / "folder")
+    before = files(folder)
+    words = call.split()
+    arguments = [*words, *BIGRAMS] if words[0] in ("lexicon", "evaluate", "calibrate") else words
+    work = processes.start(["-c", HELD, *arguments], cwd=folder, start_new_session=True)
+    assert work.stdout is not None
+    assert work.stdout.readline() == "working\n"
+    os.killpg(work.pid, signal.SIGINT)  # as a terminal does: also to the processes that it has started
+    assert work.communicate(timeout=60)[1] == "\nInterrupted.\n"
+    assert work.returncode == 130
+    assert files(folder) - before <= {Path("new"), Path("new/data.mdb"), Path("new/lock.mdb"), Path("new/users.lock")}
+    for index in folder.glob("*/data.mdb"):
+        with closing(maintenance.open_index(index.parent)) as opened:
+            assert maintenance.verify(opened, lookup_of, lambda _: None) == []
+
+
+def test_an_interrupted_verification_ends_with_its_process(made: Path, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys, time\n"
+        "if '--multiprocessing-fork' in sys.argv:\n"
+        "    from crawler_dedup.index import maintenance\n"
+        "    maintenance.verify = lambda *_: print('working', flush=True) or time.sleep(60)\n",
+        encoding="utf-8",
+    )
+    path = os.pathsep.join([str(tmp_path), str(processes.ROOT)])
+    work = processes.start(
+        ["-m", "crawler_dedup", "index", "verify", str(made / "pages")],
+        env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True,
+    )
+    assert work.stdout is not None
+    assert work.stdout.readline() == "working\n"
+    os.killpg(work.pid, signal.SIGINT)
+    # Both outputs end when every process that has them open has ended.
+    assert work.communicate(timeout=30)[1] == "\nInterrupted.\n"
+    assert work.returncode == 130
+
+
+def files(folder: Path) -> set[Path]:
+    return {path.relative_to(folder) for path in folder.rglob("*")}
