@@ -329,11 +329,8 @@ def exported(index: Path, tmp_path: Path, *options: object) -> list[str]:
     return (tmp_path / "urls.txt").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.mark.parametrize("command", [("forget",), ("index", "forget")])
-def test_a_page_that_is_forgotten_is_new_again_and_what_it_swallowed_is_listed(
-    index: Path, command: tuple[str, ...]
-) -> None:
-    result = invoke(*command, index, "--url", KEPT)
+def test_a_page_that_is_forgotten_is_new_again_and_what_it_swallowed_is_listed(index: Path) -> None:
+    result = invoke("forget", index, "--url", KEPT)
     assert "1 page forgotten" in result.stdout
     assert [line.strip() for line in result.stdout.splitlines() if line.startswith("  ")] == COPIES
     with Deduplicator.open(index, Config(tokenizer="bigrams")) as deduplicator:

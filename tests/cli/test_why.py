@@ -420,7 +420,7 @@ def test_inside_a_project_index_and_journal_are_those_of_its_settings(crawled: P
 def test_outside_of_a_project_the_index_must_be_named(crawled: Project, tmp_path: Path) -> None:
     done = command(tmp_path, "why", f"{crawled.url}/copy")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "Error: Name the directory of the index: this is no Scrapy project.\n"
+    assert done.stderr == "Error: There is no Scrapy project here: give the directory of the index.\n"
     index = crawled.directory / ".scrapy" / "my-index"
     named = command(tmp_path, "why", f"{crawled.url}/page", index, fresh=True)
     assert named.returncode == 0

@@ -227,5 +227,5 @@ def test_the_document_names_the_format_and_the_limits() -> None:
     assert f"at most {MAX_BLOCK_ROWS:,} rows" in document
     assert f"{_MAX_UNPACKED:,} bytes" in document
     fields = ", ".join("0" if name == "signature" else name for name in SignedPage.__struct_fields__)
-    assert f"`[{fields}]`" in document
+    assert f"[{fields}]" in document
     assert f"`[{', '.join(Record.__struct_fields__)}]`" in document
