@@ -285,10 +285,26 @@ class Config:
         """
         known = {setting_name(setting.name): setting.name for setting in fields(cls)}
         given = [name for name in settings if isinstance(name, str) and name.startswith(PREFIX)]
-        unknown = sorted(set(given) - set(known))
-        if unknown:
-            raise ConfigError(f"Unknown setting {', '.join(unknown)}; there are {', '.join(known)}.")
+        if unknown := sorted(set(given) - set(known)):
+            raise ConfigError(" ".join(map(_unknown, unknown)))
         return cls(**{known[name]: settings[name] for name in given})
+
+
+def _unknown(name: str) -> str:
+    """Return the sentence about a name that no setting has."""
+    nearest = nearest_settings(name)
+    hint = f"did you mean {' or '.join(nearest)}?" if nearest else "`crawler-dedup settings` lists all."
+    return f"Unknown setting {name}; {hint}"
+
+
+def nearest_settings(name: str) -> list[str]:
+    """Return the names of settings that are most like *name*, the nearest first; few or none."""
+    from difflib import get_close_matches  # noqa: PLC0415  (only for an error)
+
+    fields_by_likeness = get_close_matches(
+        name.upper().removeprefix(PREFIX), [setting.name.upper() for setting in fields(Config)], 3
+    )
+    return [setting_name(field_name) for field_name in fields_by_likeness]
 
 
 def setting_name(field_name: str) -> str:
@@ -330,7 +346,8 @@ def settings_reference() -> str:
     """Write the text of ``docs/settings.md``."""
     parts = [
         "# Settings\n",
-        "All are read once when the crawl starts; a wrong value or an unknown `DEDUP_*` name stops it with a sentence.",
+        "All settings are read once when the crawl starts. If a value is not allowed or a `DEDUP_*` name is unknown, the",
+        "crawl does not start: one line of the log says why, and the exit status is 1.",
         "In Python they are keyword arguments of `crawler_dedup.Config` (`DEDUP_MAX_DISTANCE` is `max_distance`).",
         "\nThis page is printed by `crawler-dedup settings`.",
     ]

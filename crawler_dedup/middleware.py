@@ -13,7 +13,7 @@ from crawler_dedup.crawl.decider import Decider
 from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.signals import META_DECISION, NearDuplicate, near_duplicate_dropped
-from crawler_dedup.crawl.startup import config_of, require_companion
+from crawler_dedup.crawl.startup import config_of, refusal_logged, require_companion
 from crawler_dedup.errors import DedupError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class DedupMiddleware:
         self._decider = Decider(self.session, self._gate, config)
 
     @classmethod
+    @refusal_logged()
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Open the index. What is wrong with it or with a setting stops the crawl here, before the first page."""
         config = config_of(crawler)

@@ -18,7 +18,7 @@ from crawler_dedup.crawl.claims import Claim
 from crawler_dedup.crawl.gate import note_inherited_redirections
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.signals import META_DECISION, page_handled
-from crawler_dedup.crawl.startup import config_of, require_companion
+from crawler_dedup.crawl.startup import config_of, refusal_logged, require_companion
 from crawler_dedup.decision import Decision
 from crawler_dedup.middleware import DedupMiddleware
 
@@ -83,6 +83,7 @@ class SettlingMiddleware:
         self._handlings: WeakKeyDictionary[Response, _Handling] = WeakKeyDictionary()
 
     @classmethod
+    @refusal_logged()
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Connect the signals of items. Raises :class:`ConfigError` when the downloader middleware is not installed."""
         middleware = cls(crawler)

@@ -60,9 +60,20 @@ def test_a_range_is_written_for_people() -> None:
         assert str(caught.value).endswith(f" is not allowed; it takes {allowed}")
 
 
-def test_an_unknown_setting_is_a_typing_error() -> None:
-    with pytest.raises(ConfigError, match=r"Unknown setting DEDUP_DISTANCE; there are .*DEDUP_MAX_DISTANCE"):
-        Config.from_settings({"DEDUP_DISTANCE": 3, "DOWNLOAD_DELAY": 1})
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("DEDUP_ACTON", "Unknown setting DEDUP_ACTON; did you mean DEDUP_ACTION?"),
+        ("DEDUP_DISTANCE", "Unknown setting DEDUP_DISTANCE; did you mean DEDUP_MAX_DISTANCE"),
+        ("DEDUP_MAX_BYTE", "Unknown setting DEDUP_MAX_BYTE; did you mean DEDUP_MAX_BYTES or "),
+        ("DEDUP_XQZ", "Unknown setting DEDUP_XQZ; `crawler-dedup settings` lists all."),
+    ],
+)
+def test_an_unknown_setting_is_a_typing_error(name: str, sentence: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Config.from_settings({name: 3, "DOWNLOAD_DELAY": 1})
+    assert str(caught.value).startswith(sentence)
+    assert str(caught.value).count("DEDUP_") <= 4
 
 
 def test_strings_of_the_command_line_are_read() -> None:

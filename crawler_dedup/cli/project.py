@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from crawler_dedup.cli.terminal import errors_as_messages
-from crawler_dedup.config import PREFIX, Config
+from crawler_dedup.config import PREFIX, Config, nearest_settings
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.urls import text_without_credentials
@@ -86,9 +86,9 @@ def read_config(settings: Sequence[str] | None) -> Config:
     for word in settings or []:
         name, equals, value = word.partition("=")
         if not name.startswith(PREFIX) or not equals:
-            raise click.BadParameter(
-                f"{text_without_credentials(word)!r} is no setting; write {PREFIX}MIN_FEATURES=30."
-            )
+            nearest = nearest_settings(name)
+            hint = f"did you mean {nearest[0]}={value or 'VALUE'}?" if nearest else f"write {PREFIX}MIN_FEATURES=30."
+            raise click.BadParameter(text_without_credentials(f"{word!r} is no setting; {hint}"))
         given[name] = value
     return Config.from_settings({**_project_settings(), **given})
 

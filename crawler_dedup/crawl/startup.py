@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +16,36 @@ from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 
 from crawler_dedup.config import Config
-from crawler_dedup.errors import ConfigError
+from crawler_dedup.errors import ConfigError, DedupError
+from crawler_dedup.system.logs import logger_without_credentials
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+
+_LOGGER = logger_without_credentials("crawler_dedup.middleware")
+
+
+@contextmanager
+def refusal_logged() -> Iterator[None]:
+    """Log what keeps a crawl from starting as one line; the error itself goes on to Scrapy.
+
+    Scrapy has no way to refuse a crawl but an exception, which ends it with exit status 1. asyncio or Twisted then log the
+    exception with the traceback: of this one error they do not, because it says nothing that the line does not.
+    """
+    try:
+        yield
+    except DedupError as error:
+        _LOGGER.critical("The crawl does not start: %s", error)
+        for name in ("asyncio", "twisted"):
+            logging.getLogger(name).addFilter(partial(_is_of_another_error, error))
+        raise
+
+
+def _is_of_another_error(error: DedupError, record: logging.LogRecord) -> bool:
+    # Twisted announces an exception with a line of its own.
+    announces = record.name == "twisted" and record.getMessage() == "Unhandled error in Deferred:"
+    return not announces and not (record.exc_info and record.exc_info[1] is error)
 
 
 def config_of(crawler: Crawler) -> Config:

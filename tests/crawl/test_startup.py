@@ -39,7 +39,7 @@ WRONG = {
     ),
     "an unknown name": (
         ADDON + "DEDUP_MAX_DISTANCES = 3",
-        "Unknown setting DEDUP_MAX_DISTANCES; there are DEDUP_ENABLED,",
+        "Unknown setting DEDUP_MAX_DISTANCES; did you mean DEDUP_MAX_DISTANCE",
     ),
     "only the downloader middleware": (
         f"DOWNLOADER_MIDDLEWARES = {{{DOWNLOADER!r}: 40}}",
@@ -75,9 +75,29 @@ def test_what_is_wrong_stops_the_crawl_with_a_sentence_before_the_first_page(tmp
     with Site(PAGES) as site:
         done = run_scrapy(project(tmp_path, site, settings), "crawl", "project")
         assert site.asked == []
-    assert sentence in done.stdout
-    assert done.returncode != 0
+    (line,) = (line for line in done.stdout.splitlines() if sentence in line)
+    assert "[crawler_dedup.middleware] CRITICAL: The crawl does not start: " in line
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout
     assert "Near-duplicate filter" not in done.stdout
+
+
+def test_a_wrong_setting_of_the_command_line_stops_the_crawl_with_a_sentence(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        done = run_scrapy(project(tmp_path, site, ADDON), "crawl", "project", "-s", "DEDUP_ACTON=mark")
+        assert site.asked == []
+    (line,) = (line for line in done.stdout.splitlines() if "DEDUP_ACTON" in line and "[crawler_dedup" in line)
+    assert line.endswith("The crawl does not start: Unknown setting DEDUP_ACTON; did you mean DEDUP_ACTION?")
+    assert (done.returncode, done.stdout.count("Traceback")) == (1, 0)
+
+
+def test_an_error_of_another_middleware_keeps_its_traceback(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        settings = ADDON + "DOWNLOADER_MIDDLEWARES = {'project_settings.Failing': 1}\n"
+        failing = "class Failing:\n    def __init__(self):\n        raise KeyError('not ours')\n"
+        done = run_scrapy(project(tmp_path, site, settings + failing), "crawl", "project")
+    assert "Traceback" in done.stdout
+    assert "KeyError: 'not ours'" in done.stdout
 
 
 def test_an_index_of_another_tokenizer_stops_the_crawl_and_keeps_its_pages(tmp_path: Path) -> None:
