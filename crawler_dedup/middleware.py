@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy import signals
+from scrapy.exceptions import NotConfigured
 from scrapy.http import Request, Response
 from scrapy.utils.asyncio import is_asyncio_available
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.decider import Decider
 from crawler_dedup.crawl.gate import Gate
+from crawler_dedup.crawl.look import Look
 from crawler_dedup.crawl.session import Session
 from crawler_dedup.crawl.signals import META_DECISION, NearDuplicate, near_duplicate_dropped
-from crawler_dedup.crawl.startup import config_of, refusal_logged, require_companion
+from crawler_dedup.crawl.startup import config_of, only_looks, refusal_logged, require_companion
 from crawler_dedup.errors import DedupError
 
 if TYPE_CHECKING:
@@ -21,38 +23,13 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class DedupMiddleware:
-    """Drops near-duplicate pages and with them their outlinks.
-
-    Stands at order 40, so that it is the last to see a response before the spider: what users' own middlewares turn
-    into a retry (bans, captchas) is never judged.
-    """
+class _Marking:
+    """Keeps the marks in the ``meta`` of requests: which were scheduled, and the decision of which page stands there."""
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self.crawler = crawler
         self._gate = Gate(crawler, config)
-        self.session = Session(crawler, config)
-        self._decider = Decider(self.session, self._gate, config)
-
-    @classmethod
-    @refusal_logged()
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Open the index. What is wrong with it or with a setting stops the crawl here, before the first page."""
-        config = config_of(crawler)
-        require_companion(crawler.settings, "SPIDER_MIDDLEWARES", "crawler_dedup.settling.SettlingMiddleware")
-        if not is_asyncio_available():
-            raise DedupError(
-                "crawler-dedup needs the asyncio reactor, Scrapy's default, or TWISTED_REACTOR_ENABLED = False;"
-                f" TWISTED_REACTOR is {crawler.settings['TWISTED_REACTOR']!r}."
-            )
-        middleware = cls(crawler, config)
-        crawler.signals.connect(middleware.request_scheduled, signal=signals.request_scheduled)
-        return middleware
-
-    @property
-    def waiting(self) -> int:
-        """Pages that wait for the answer of the index, or for the end of the claim of an alike page."""
-        return self.session.monitor.waiting
+        crawler.signals.connect(self.request_scheduled, signal=signals.request_scheduled)
 
     def request_scheduled(self, request: Request) -> None:
         """Remove what ``meta=response.meta`` has copied: queues on disk may take less than pickle does."""
@@ -63,6 +40,65 @@ class DedupMiddleware:
         """Remove the decision that ``meta=response.meta`` has copied from the parent page."""
         request.meta.pop(META_DECISION, None)
         self._gate.take_scheduled_mark(request)
+
+
+class LookMiddleware(_Marking):
+    """Shows what a crawl would decide about the pages that a Scrapy command fetches. Every page passes, none is filed."""
+
+    def __init__(self, crawler: Crawler, config: Config) -> None:
+        super().__init__(crawler, config)
+        self._look = Look(crawler, config, self._gate)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Read the settings. Where they are wrong, the command goes on without the filter."""
+        try:
+            config = config_of(crawler)
+            _require_asyncio(crawler)
+            return cls(crawler, config)
+        except DedupError as error:
+            raise NotConfigured(str(error)) from error
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Pass *response*, with the decision in its ``meta``."""
+        decision = await self._look.decide(request, response)
+        if decision is None:
+            request.meta.pop(META_DECISION, None)
+        else:
+            request.meta[META_DECISION] = decision
+        return response
+
+
+class DedupMiddleware(_Marking):
+    """Drops near-duplicate pages and with them their outlinks.
+
+    Stands at order 40, so that it is the last to see a response before the spider: what users' own middlewares turn
+    into a retry (bans, captchas) is never judged.
+    """
+
+    def __init__(self, crawler: Crawler, config: Config) -> None:
+        super().__init__(crawler, config)
+        self.session = Session(crawler, config)
+        self._decider = Decider(self.session, self._gate, config)
+
+    @classmethod
+    @refusal_logged()
+    def from_crawler(cls, crawler: Crawler) -> Self | LookMiddleware:
+        """Open the index. What is wrong with it or with a setting stops the crawl here, before the first page.
+
+        A Scrapy command that shows single pages gets a :class:`LookMiddleware`.
+        """
+        if only_looks(crawler):
+            return LookMiddleware.from_crawler(crawler)
+        config = config_of(crawler)
+        require_companion(crawler.settings, "SPIDER_MIDDLEWARES", "crawler_dedup.settling.SettlingMiddleware")
+        _require_asyncio(crawler)
+        return cls(crawler, config)
+
+    @property
+    def waiting(self) -> int:
+        """Pages that wait for the answer of the index, or for the end of the claim of an alike page."""
+        return self.session.monitor.waiting
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Pass *response*, or raise :class:`~crawler_dedup.NearDuplicate`."""
@@ -82,3 +118,12 @@ class DedupMiddleware:
             spider=self.crawler.spider,
         )
         raise NearDuplicate(checked.decision)
+
+
+def _require_asyncio(crawler: Crawler) -> None:
+    """Raise :class:`DedupError` where no event loop of asyncio runs the crawl."""
+    if not is_asyncio_available():
+        raise DedupError(
+            "crawler-dedup needs the asyncio reactor, Scrapy's default, or TWISTED_REACTOR_ENABLED = False;"
+            f" TWISTED_REACTOR is {crawler.settings['TWISTED_REACTOR']!r}."
+        )

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
+from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from crawler_dedup.crawl.claims import Claim
 from crawler_dedup.crawl.gate import note_inherited_redirections
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.crawl.signals import META_DECISION, page_handled
-from crawler_dedup.crawl.startup import config_of, refusal_logged, require_companion
+from crawler_dedup.crawl.startup import config_of, only_looks, refusal_logged, require_companion
 from crawler_dedup.decision import Decision
 from crawler_dedup.middleware import DedupMiddleware
 
@@ -85,7 +86,14 @@ class SettlingMiddleware:
     @classmethod
     @refusal_logged()
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Connect the signals of items. Raises :class:`ConfigError` when the downloader middleware is not installed."""
+        """Connect the signals of items.
+
+        Raises:
+            ConfigError: the downloader middleware is not installed.
+            NotConfigured: no page is claimed, because a Scrapy command only shows pages.
+        """
+        if only_looks(crawler):
+            raise NotConfigured
         middleware = cls(crawler)
         require_companion(crawler.settings, "DOWNLOADER_MIDDLEWARES", "crawler_dedup.middleware.DedupMiddleware")
         crawler.signals.connect(middleware.item_scraped, signal=signals.item_scraped)

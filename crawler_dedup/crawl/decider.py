@@ -72,7 +72,7 @@ class Decider:
                 # The thread may still read the tree: the spider, which may change it, gets a tree of its own.
                 response = response.copy()
         decision = self._watch(decision)
-        drops = action == "drop" and self._is_unwanted(decision, response)
+        drops = action == "drop" and is_unwanted(decision, response, self._config)
         if drops and self._watchdog.dropped_too_often(decision):
             drops, decision = False, replace(decision, verdict=Verdict.UNCHECKED, reason=_DROPPED_TOO_OFTEN)
         return CheckedResponse(response, page, decision, drops)
@@ -134,8 +134,10 @@ class Decider:
             self._monitor.report_overused_page(decision, usage.warning)
         return watched
 
-    def _is_unwanted(self, decision: Decision, response: Response) -> bool:
-        if decision.verdict is Verdict.UNCHANGED and self._config.revisit == "drop":
-            # What a callback asks for a second time in one run, or a cache replays, is no visit.
-            return decision.from_earlier_run and "cached" not in response.flags
-        return not decision.passes
+
+def is_unwanted(decision: Decision, response: Response, config: Config) -> bool:
+    """Return whether the page of *decision* is dropped where duplicates are dropped."""
+    if decision.verdict is Verdict.UNCHANGED and config.revisit == "drop":
+        # What a callback asks for a second time in one run, or a cache replays, is no visit.
+        return decision.from_earlier_run and "cached" not in response.flags
+    return not decision.passes

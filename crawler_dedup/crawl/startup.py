@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
@@ -48,16 +46,18 @@ def _is_of_another_error(error: DedupError, record: logging.LogRecord) -> bool:
     return not announces and not (record.exc_info and record.exc_info[1] is error)
 
 
+_SHOWING_COMMANDS = ("scrapy.commands.fetch", "scrapy.commands.parse")  # view is a fetch, too
+
+
 def config_of(crawler: Crawler) -> Config:
     """Read the configuration of a crawl, for both middlewares.
 
     Raises:
-        NotConfigured: the filter is off, or this is no crawl (``scrapy shell``, ``fetch``, ``view``, ``parse``,
-            ``check``).
+        NotConfigured: the filter is off, or ``scrapy check`` or ``scrapy bench`` runs.
         ConfigError: a setting has a value that is not allowed.
     """
     config = Config.from_settings({name: crawler.settings[name] for name in crawler.settings})
-    if not config.enabled or _is_inspection():
+    if not config.enabled or _is_measured(crawler):
         raise NotConfigured
     return config
 
@@ -73,15 +73,16 @@ def require_companion(settings: BaseSettings, component_list: str, companion: st
         )
 
 
-def _is_inspection() -> bool:
-    """Whether a Scrapy command runs that looks at single pages: it must neither file them nor drop any."""
-    if os.environ.get("SCRAPY_CHECK") == "true":
-        return True
-    program = Path(sys.argv[0])
-    if program.stem != "scrapy" and program.parts[-2:] != ("scrapy", "__main__.py"):
-        return False
-    # Scrapy takes the command out of sys.argv.
-    words = iter(sys.orig_argv)
-    _ = next((word for word in words if Path(word).stem == "scrapy"), "")
-    command = next((word for word in words if not word.startswith("-")), "")
-    return command in {"bench", "check", "fetch", "parse", "shell", "view"}
+def only_looks(crawler: Crawler) -> bool:
+    """Return whether a Scrapy command shows single pages instead of crawling: ``shell``, ``fetch``, ``view`` or ``parse``.
+
+    The shell uses an engine without a crawl; the others put a function of their own in the place of the spider's
+    ``start``. The arguments of the process do not tell: Scrapy changes them, and programs call commands by themselves.
+    """
+    start = getattr(crawler.spidercls, "start", None)
+    return not crawler.crawling or getattr(start, "__module__", "") in _SHOWING_COMMANDS
+
+
+def _is_measured(crawler: Crawler) -> bool:
+    """Return whether ``scrapy check`` or ``scrapy bench`` runs, of which no page is of interest."""
+    return os.environ.get("SCRAPY_CHECK") == "true" or crawler.spidercls.__module__ == "scrapy.commands.bench"

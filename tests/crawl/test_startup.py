@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Spider
-from scrapy.crawler import Crawler
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.crawl.startup import config_of
 from tests.support import processes
 from tests.support.crawling import (
     WALK,
@@ -180,22 +176,13 @@ def test_two_lines_of_settings_do_what_the_add_on_does(tmp_path: Path) -> None:
 
 # Scrapy's commands
 
-INSPECTIONS = {
-    "shell": (["shell", "{url}", "-c", "response.css('h1::text').get()"], "Article page"),
-    "fetch": (["fetch", "--nolog", "{url}"], "Article page"),
-    "parse": (["parse", "--spider", "project", "-c", "parse", "{url}"], "'title': 'Article page'"),
-    "check": (["check", "project"], "Ran 2 contracts"),
-}
 
-
-@pytest.mark.parametrize("command", list(INSPECTIONS))
-def test_a_command_that_looks_at_single_pages_works_and_files_nothing(tmp_path: Path, command: str) -> None:
-    arguments, expected = INSPECTIONS[command]
+def test_a_check_of_contracts_works_and_files_nothing(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         directory = project(tmp_path, site, ADDON)
-        done = run_scrapy(directory, *(one.format(url=f"{site.url}/page") for one in arguments))
+        done = run_scrapy(directory, "check", "project")
         assert "GET /page" in site.asked
-    assert expected in done.stdout
+    assert "Ran 2 contracts" in done.stdout
     assert done.returncode == 0
     assert not index_of(directory).exists()
     assert "Near-duplicate filter" not in done.stdout
@@ -338,12 +325,3 @@ def test_a_crawl_that_cannot_start_leaves_the_index_to_the_next_one(tmp_path: Pa
         program = ["-c", FAILING_START.replace('"index"', repr(str(directory))), f"{site.url}/a"]
         done = processes.run(program, cwd=tmp_path, fresh=True)
     assert done.stdout.split("\n") == ["no database", "new", "0", ""], done.stderr
-
-
-def test_a_program_that_only_calls_itself_scrapy_is_no_inspection(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["/opt/bin/scrapy"])
-    monkeypatch.setattr(sys, "orig_argv", ["python", "-c", "import main; main.run()"])
-    crawler = Crawler(Spider, {"DEDUP_DIR": str(tmp_path)})
-    assert config_of(crawler).dir == str(tmp_path)

@@ -1,0 +1,105 @@
+"""What a crawl would decide about the page of ``scrapy shell``, ``fetch``, ``view`` or ``parse``: shown, and not filed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.http import Request, Response
+from scrapy.utils.project import data_path
+from scrapy.utils.spider import DefaultSpider
+
+from crawler_dedup.config import Config
+from crawler_dedup.crawl.background import signing_thread
+from crawler_dedup.crawl.decider import is_unwanted
+from crawler_dedup.crawl.gate import Gate, Identity, action_of
+from crawler_dedup.crawl.text import tree_of
+from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
+from crawler_dedup.deduplicator import look
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.system.logs import logger_without_credentials
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = logger_without_credentials("crawler_dedup.middleware")
+
+_OWN_REQUESTS = ("inline", "no_callback")
+"""Why a response is not checked that Scrapy, a middleware or a callback has asked for, such as ``robots.txt``."""
+
+
+class Look:
+    """Looks at single pages for a Scrapy command that shows them. Whatever goes wrong, the page passes."""
+
+    def __init__(self, crawler: Crawler, config: Config, gate: Gate) -> None:
+        self._crawler = crawler
+        self._config = config
+        self._gate = gate
+        self._directory = Path(data_path(config.dir)).resolve()
+        self._signer = Signer(config)
+
+    async def decide(self, request: Request, response: Response) -> Decision | None:
+        """Return the decision that a crawl would make now, and log it; ``None`` if it would not check *response*."""
+        try:
+            self._gate.take_scheduled_mark(request)
+            reason = self._gate.skip_reason(request, response)
+            if reason:
+                if reason not in _OWN_REQUESTS:
+                    self._log(logging.INFO, "Near-duplicate filter: a crawl would not check %s (%s)", response, reason)
+                return None
+            action = action_of(request, self._config.action)
+            identity = self._gate.identity_of(request, response)
+            decision = await asyncio.wait_for(
+                signing_thread.run(self._look_now, response, identity), self._config.timeout
+            )
+        except Exception as error:
+            name = type(error).__name__
+            self._log(logging.WARNING, "Near-duplicate filter: no decision about %s: %s: %s", response, name, error)
+            return Decision(Verdict.UNCHECKED, response.url, "", "", reason="error")
+        self._report(decision, drops=action == "drop" and is_unwanted(decision, response, self._config))
+        return decision
+
+    def _look_now(self, response: Any, identity: Identity) -> Decision:
+        # The spider may change the tree of the response while a page is signed that has taken too long.
+        page, _ = self._signer.sign(
+            response.url,
+            response.body,
+            tree_of(response.copy(), self._config),
+            encoding=None,
+            key=identity.key,
+            scope=identity.scope,
+            alias=identity.alias,
+        )
+        return look(self._directory, self._signer, page)
+
+    def _report(self, decision: Decision, *, drops: bool) -> None:
+        self._log(
+            logging.INFO,
+            "Near-duplicate filter: %s: a crawl would %s. Nothing was filed; it was compared with pages of scope %r%s",
+            decision,
+            _outcome(decision, drops=drops),
+            decision.scope,
+            self._advice(),
+        )
+
+    def _advice(self) -> str:
+        """Say how to compare with the pages of a spider, where a command has chosen none."""
+        if self._config.scope != "spider" or not isinstance(self._crawler.spider, DefaultSpider):
+            return ""
+        return ". --spider NAME compares with the pages of that spider"
+
+    def _log(self, level: int, message: str, *args: object) -> None:
+        logger.log(level, message, *args, extra={"spider": self._crawler.spider})
+
+
+def _outcome(decision: Decision, *, drops: bool) -> str:
+    """Say what a crawl would do with the page of *decision*."""
+    if drops:
+        return "drop it"
+    if decision.verdict is Verdict.DUPLICATE:
+        return "mark it"
+    if decision.reason == BEING_HANDLED:
+        return "wait until that page was handled"
+    return "let it pass"
