@@ -18,6 +18,10 @@ class ConfigError(DedupError, ValueError):
     """A setting has a value that is not allowed; the message names setting, value and what is allowed."""
 
 
+class ExtraMissing(ConfigError):
+    """A feature was asked for whose packages are not installed; the message has the command that installs them."""
+
+
 class IndexUnusable(DedupError):
     """The index directory cannot be opened, read or written; the message says why."""
 

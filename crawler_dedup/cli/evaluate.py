@@ -21,6 +21,7 @@ from crawler_dedup.evaluation.labelled import read_folder
 from crawler_dedup.evaluation.pairs import PairResult, evaluate_pairs
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.system.callbacks import Start
+from crawler_dedup.system.extras import require_extra
 
 folder_argument = click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 jobs_option = click.option(
@@ -92,6 +93,8 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if (plot or leave_one_out) and config.scheme != "simhash":
         raise click.BadParameter("--plot and --leave-one-out are about the distances of simhash.")
     with errors_as_messages():
+        if plot is not None:
+            require_extra("report", "--plot")
         with progress_bars() as start:
             results = evaluate_folder(folder, config, jobs, start)
             left_out = calibration.leave_one_out(grid_of(results, config, start), precision) if leave_one_out else None

@@ -15,6 +15,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_target
 from crawler_dedup.cli.terminal import errors_as_messages
 from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.system.extras import require_extra
 
 
 @click.command()
@@ -35,10 +36,12 @@ def report(index: Path | None, journal: Sequence[Path], run: str, output: Path, 
 
     The report has totals, hosts, rules, the largest groups of duplicates, and how near decisions came to the thresholds. It
     needs no network and no other file. Its figures come from the index and its journal (docs/journal.md). INDEX is the
-    directory of the index; without it, the index of this Scrapy project is used.
+    directory of the index; without it, the index of this Scrapy project is used. The command needs matplotlib and Jinja:
+    pip install 'crawler-dedup[report]'.
     """
     run = parse_run(run) if run else ""
     with errors_as_messages(), progress_bars() as start:
+        require_extra("report", "crawler-dedup report")
         from crawler_dedup import report  # noqa: PLC0415  (loading what draws charts takes a second)
 
         target = find_target(index, journal, settings)

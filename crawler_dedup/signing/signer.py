@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import unidata_version
@@ -52,6 +51,7 @@ from crawler_dedup.signing.summary import sketch_numbers, with_shown, with_signa
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import split_title
+from crawler_dedup.system.extras import require_extra
 
 BEHAVIOUR = 3
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
@@ -83,15 +83,12 @@ class Signer:
         cache_dir: where jieba may keep its compiled dictionary.
 
     Raises:
-        ConfigError: the tokenizer is not installed.
+        ExtraMissing: the tokenizer is not installed.
     """
 
     def __init__(self, config: Config, cache_dir: Path | None = None) -> None:
-        if config.tokenizer == "rjieba" and find_spec("rjieba") is None:
-            raise ConfigError(
-                "DEDUP_TOKENIZER = 'rjieba' needs the package rjieba, which is not installed: pip install"
-                " 'crawler-dedup[fast]', or take \"jieba\"."
-            )
+        if config.tokenizer == "rjieba":
+            require_extra("fast", "DEDUP_TOKENIZER = 'rjieba'")
         self.config = config
         self.scheme = scheme_of(config.scheme, config)
         self._extractor = find_extractor(config.extractor)

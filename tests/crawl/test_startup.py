@@ -58,6 +58,10 @@ WRONG = {
         "crawler-dedup needs the asyncio reactor, Scrapy's default, or TWISTED_REACTOR_ENABLED = False;"
         " TWISTED_REACTOR is 'twisted.internet.selectreactor.SelectReactor'.",
     ),
+    "a tokenizer that is not installed": (
+        ADDON + "import sys\nsys.modules['rjieba'] = None\nDEDUP_TOKENIZER = 'rjieba'",
+        "DEDUP_TOKENIZER = 'rjieba' needs rjieba, not installed here: pip install 'crawler-dedup[fast]'",
+    ),
     "a scope that cannot be imported": (
         ADDON + "DEDUP_SCOPE = 'project_settings.no_such_scope'",
         "DEDUP_SCOPE = 'project_settings.no_such_scope' cannot be imported",

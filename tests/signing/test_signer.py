@@ -165,7 +165,7 @@ def test_jieba_and_rjieba_sign_alike(signer: Signer) -> None:
 
 def test_a_missing_tokenizer_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "crawler_dedup.signing.signer.find_spec", lambda name: None if name == "rjieba" else find_spec(name)
+        "crawler_dedup.system.extras.find_spec", lambda name: None if name == "rjieba" else find_spec(name)
     )
     with pytest.raises(ConfigError, match=r"crawler-dedup\[fast\]"):
         Signer(Config(tokenizer="rjieba"))

@@ -1,0 +1,26 @@
+"""Packages that only some features need: each stands in an extra of this package, ``pip install 'crawler-dedup[EXTRA]'``."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from crawler_dedup.errors import ExtraMissing
+
+EXTRAS = {
+    "report": ("jinja2", "markupsafe", "matplotlib"),
+    "fast": ("rjieba",),
+}
+"""The packages of each extra, as they are imported."""
+
+
+def require_extra(extra: str, feature: str) -> None:
+    """Raise :class:`ExtraMissing` unless all packages of *extra* are installed, without loading them.
+
+    Args:
+        feature: what needs them, as the subject of the message.
+    """
+    missing = [name for name in EXTRAS[extra] if find_spec(name) is None]
+    if missing:
+        raise ExtraMissing(
+            f"{feature} needs {', '.join(missing)}, not installed here: pip install 'crawler-dedup[{extra}]'"
+        )

@@ -1,0 +1,171 @@
+"""What has to be installed: every package that is imported is declared, and what stands in an extra can be missing."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator
+from crawler_dedup.system.extras import EXTRAS
+from tests.support.crawling import article
+from tests.support.indexing import run
+from tests.support.labelled import write_set
+
+tomllib = pytest.importorskip("tomllib", reason="a module of Python 3.11")
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+PROJECT: dict[str, Any] = tomllib.loads(TEXT)["project"]
+MODULES = sorted((ROOT / "crawler_dedup").rglob("*.py"))
+OF_AN_EXTRA = {"report/charts.py": "report", "report/rendering.py": "report"}
+"""Modules that need an extra as soon as they are imported. The package ``report`` is imported by its command only."""
+NOT_IMPORTED = {"lxml-html-clean"}
+"""What is declared for another package, as its comment says."""
+
+
+def normalised(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def names(requirements: list[str]) -> set[str]:
+    """The packages that *requirements* name."""
+    return {normalised(re.split(r"[^\w.-]", requirement)[0]) for requirement in requirements}
+
+
+CORE = names(PROJECT["dependencies"])
+
+
+def imports(tree: ast.AST, inside: bool = False) -> Iterator[tuple[str, bool]]:
+    """Yield each module that is imported at run time, and whether that happens inside of a function only."""
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                continue
+            case ast.Import(names=aliases):
+                yield from ((alias.name, inside) for alias in aliases)
+            case ast.ImportFrom(module=str(module), names=aliases):
+                # A package of several distributions is known by the module below it.
+                yield from ((f"{module}.{alias.name}" if "." not in module else module, inside) for alias in aliases)
+        yield from imports(node, inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+DISTRIBUTIONS = packages_distributions()
+
+
+def distribution(module: str) -> str | None:
+    """The package that brings *module*; ``None`` if Python or this package does."""
+    first, *rest = module.split(".")
+    if first in {*sys.stdlib_module_names, "compression", "crawler_dedup"}:  # "compression" is new in Python 3.14
+        return None
+    if first == "backports":
+        return f"backports-{rest[0]}"
+    return normalised(DISTRIBUTIONS[first][0])
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_module_imports_only_what_is_declared(path: Path) -> None:
+    extra = OF_AN_EXTRA.get(path.relative_to(ROOT / "crawler_dedup").as_posix())
+    at_once = CORE | (names(PROJECT["optional-dependencies"][extra]) if extra else set())
+    later = CORE.union(*(names(PROJECT["optional-dependencies"][name]) for name in EXTRAS))
+    for module, inside in imports(ast.parse(path.read_text(encoding="utf-8"))):
+        assert distribution(module) in {*(later if inside else at_once), None}, module
+
+
+def test_every_package_that_is_declared_is_imported_somewhere() -> None:
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in MODULES]
+    used = {distribution(module) for tree in trees for module, _ in imports(tree)}
+    assert used - {None} >= CORE - NOT_IMPORTED
+    assert used.isdisjoint(NOT_IMPORTED)
+
+
+def test_the_modules_of_an_extra_are_imported_by_its_package_only() -> None:
+    others = [path for path in MODULES if path.parent.name != "report"]
+    for path in others:
+        for module, inside in imports(ast.parse(path.read_text(encoding="utf-8"))):
+            assert inside or not module.startswith("crawler_dedup.report"), path
+
+
+def test_the_extras_are_those_that_messages_name() -> None:
+    for extra, packages in EXTRAS.items():
+        assert names(PROJECT["optional-dependencies"][extra]) == set(packages)
+        assert f"crawler-dedup[{','.join(sorted(EXTRAS))}]" in PROJECT["optional-dependencies"]["test"]
+
+
+def test_each_dependency_is_declared_with_its_reason() -> None:
+    lists = re.findall(r"^(?:dependencies|fast|report) = \[\n(.*?)^\]", TEXT, re.MULTILINE | re.DOTALL)
+    assert len(lists) == 1 + len(EXTRAS)
+    for line in "".join(lists).splitlines():
+        assert re.search(r'",\s+# \w.{10,}$', line), line
+
+
+BLOCKED = [name for packages in EXTRAS.values() for name in packages]
+WITHOUT_EXTRAS = f"""
+    import sys
+    for name in {BLOCKED}:
+        sys.modules[name] = None
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an index of one page, and with labelled pages."""
+    folder = tmp_path_factory.mktemp("extras")
+    with Deduplicator.open(folder / "index", Config(tokenizer="bigrams")) as deduplicator:
+        deduplicator.check("http://a.org/1", article("x").encode())
+    write_set(folder / "labelled", {"1": article("x"), "2": article("y")}, [{"id_a": "1", "id_b": "2", "label": 0}])
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["report", "index", "-o", "report.html"],
+            "crawler-dedup report needs jinja2, markupsafe, matplotlib, not installed here: pip install"
+            " 'crawler-dedup[report]'",
+        ),
+        (
+            ["evaluate", "labelled", "--plot", "curves.svg", "-s", "DEDUP_TOKENIZER=bigrams"],
+            "--plot needs jinja2, markupsafe, matplotlib, not installed here: pip install 'crawler-dedup[report]'",
+        ),
+        (
+            ["compare", "labelled/html/1.html", "labelled/html/2.html", "-s", "DEDUP_TOKENIZER=rjieba"],
+            "DEDUP_TOKENIZER = 'rjieba' needs rjieba, not installed here: pip install 'crawler-dedup[fast]'",
+        ),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_missing_extra_is_one_sentence(folder: Path, arguments: list[str], sentence: str) -> None:
+    code = f"""{WITHOUT_EXTRAS}
+    import os
+    os.chdir({str(folder)!r})
+    from crawler_dedup.cli import app
+    app({arguments!r})
+    """
+    assert run(code) == (2, "", f"Error: {sentence}\n")
+    assert not [*folder.glob("*.html"), *folder.glob("*.svg")]
+
+
+def test_without_extras_everything_else_can_be_imported_and_pages_are_checked(tmp_path: Path) -> None:
+    modules = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in MODULES
+        if path.parent.name != "report" and path.name != "__main__.py"
+    ]
+    code = f"""{WITHOUT_EXTRAS}
+    from importlib import import_module
+    for name in {modules}:
+        import_module(name)
+    from crawler_dedup import Config, Deduplicator
+    for scheme in ("simhash", "pinyin"):
+        with Deduplicator.open({str(tmp_path)!r} + "/" + scheme, Config(tokenizer="bigrams", scheme=scheme)) as deduplicator:
+            print(deduplicator.check("http://a.org/", {article("x")!r}.encode()).verdict.value)
+    """
+    assert run(code) == (0, "new\nnew\n", "")
