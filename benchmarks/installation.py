@@ -1,0 +1,102 @@
+"""What an installation takes: ``python -m benchmarks.installation [CHECKOUT ...]`` installs into new environments.
+
+First what nobody could leave out (Scrapy, trafilatura, jieba, LMDB, NumPy), then this package, then this package with all
+extras; a checkout of another version can be named to compare with. Sizes are those of ``site-packages`` on disk, with the
+compiled modules that pip makes; times are those of ``pip install``, which depend on the network and on pip's cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+ROOT = Path(__file__).parents[1]
+BASE = ("scrapy", "trafilatura", "jieba", "lmdb", "numpy")
+_INSTALLERS = {"pip", "setuptools", "wheel"}
+
+
+@dataclass(frozen=True)
+class Installation:
+    """What ``pip install`` has brought into an empty environment.
+
+    Attributes:
+        seconds: how long it took.
+        megabytes: the size of each package on disk, by its name.
+    """
+
+    seconds: float
+    megabytes: Mapping[str, float]
+
+    @property
+    def total(self) -> float:
+        """The size of all packages."""
+        return sum(self.megabytes.values())
+
+
+def install(requirements: Sequence[str | Path], folder: Path) -> Installation:
+    """Install *requirements* into a new environment in *folder*."""
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    began = time.monotonic()
+    subprocess.run([folder / "bin" / "pip", "install", "-q", *requirements], check=True)
+    seconds = time.monotonic() - began
+    (packages,) = folder.glob("lib/python*/site-packages")
+    sizes = {each.name: _size(each) for each in distributions(path=[str(packages)]) if each.name not in _INSTALLERS}
+    return Installation(seconds, sizes)
+
+
+def _size(package: Distribution) -> float:
+    paths = (Path(str(file.locate())) for file in package.files or ())
+    return sum(path.stat().st_blocks for path in paths if path.exists()) * 512 / 1e6
+
+
+def print_installations(installations: Mapping[str, Installation], base: Installation) -> None:
+    """Print each installation, and what stands in it beside *base*."""
+    console = Console()
+    table = Table("installed", "packages", "MB", "seconds", "packages more", "MB more")
+    for name, made in installations.items():
+        more = set(made.megabytes) - set(base.megabytes)
+        table.add_row(
+            escape(name),
+            f"{len(made.megabytes)}",
+            f"{made.total:.1f}",
+            f"{made.seconds:.0f}",
+            f"{len(more)}",
+            f"{made.total - base.total:.1f}",
+        )
+    console.print(table)
+    for name, made in installations.items():
+        sizes = {package: size for package, size in made.megabytes.items() if package not in base.megabytes}
+        listed = sorted(sizes.items(), key=lambda each: -each[1])
+        print(f"{name}:", ", ".join(f"{package} {size:.1f}" for package, size in listed))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkouts", type=Path, nargs="*", metavar="CHECKOUT", help="Other versions to compare with.")
+    wanted: dict[str, Sequence[str | Path]] = {
+        "base": BASE,
+        "crawler-dedup": [ROOT],
+        "crawler-dedup[fast,report]": [f"{ROOT}[fast,report]"],
+        **{str(path): [path.resolve()] for path in parser.parse_args().checkouts},
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        installations = {
+            name: install(requirements, Path(folder) / str(number))
+            for number, (name, requirements) in enumerate(wanted.items())
+        }
+        print_installations(installations, installations["base"])
+
+
+if __name__ == "__main__":
+    main()
