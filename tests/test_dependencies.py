@@ -128,16 +128,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         (
             ["report", "index", "-o", "report.html"],
-            "crawler-dedup report needs jinja2, markupsafe, matplotlib, not installed here: pip install"
-            " 'crawler-dedup[report]'",
+            "crawler-dedup report needs packages that are not installed (jinja2, markupsafe, matplotlib):"
+            " pip install 'crawler-dedup[report]'",
         ),
         (
             ["evaluate", "labelled", "--plot", "curves.svg", "-s", "DEDUP_TOKENIZER=bigrams"],
-            "--plot needs jinja2, markupsafe, matplotlib, not installed here: pip install 'crawler-dedup[report]'",
+            "--plot needs packages that are not installed (jinja2, markupsafe, matplotlib):"
+            " pip install 'crawler-dedup[report]'",
         ),
         (
             ["compare", "labelled/html/1.html", "labelled/html/2.html", "-s", "DEDUP_TOKENIZER=rjieba"],
-            "DEDUP_TOKENIZER = 'rjieba' needs rjieba, not installed here: pip install 'crawler-dedup[fast]'",
+            "DEDUP_TOKENIZER = 'rjieba' needs packages that are not installed (rjieba): pip install 'crawler-dedup[fast]'",
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

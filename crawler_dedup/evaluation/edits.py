@@ -12,7 +12,7 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signing.features import HAN, normalise, replace_units, simplify_han, split_units
-from crawler_dedup.signing.tables import READ_CODES, readings
+from crawler_dedup.signing.tables import READ_CODES, read_readings
 from crawler_dedup.signing.text import Text
 
 MAX_TEXTS = 200
@@ -128,7 +128,8 @@ def _exchange_homophones(texts: Sequence[str]) -> Edit:
     characters = sorted(
         {character for text in texts[:MAX_TEXTS] for character in text if "\u4e00" <= character <= "\u9fff"}
     )
-    sounds = {character: readings()[ord(character) - READ_CODES.start] or character for character in characters}
+    readings = read_readings()
+    sounds = {character: readings[ord(character) - READ_CODES.start] or character for character in characters}
     homophones = defaultdict(list)
     for character, sound in sounds.items():
         homophones[sound].append(character)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.signing.features import find_unit_positions, split_units
-from crawler_dedup.signing.tables import READ_CODES, readings
+from crawler_dedup.signing.tables import READ_CODES, read_readings
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 NO_INITIAL = 255
@@ -44,6 +44,6 @@ def _table() -> NDArray[np.uint8]:
     """By code point. A character that is read in several ways has its first reading."""
     positions = {letter: position for position, letter in enumerate(LETTERS)}
     table = np.full(READ_CODES.stop + 1, NO_INITIAL, dtype=np.uint8)
-    table[READ_CODES] = [positions.get(reading[:1], NO_INITIAL) for reading in readings()]
+    table[READ_CODES] = [positions.get(reading[:1], NO_INITIAL) for reading in read_readings()]
     table[[ord(letter) for letter in LETTERS]] = range(len(LETTERS))
     return table

@@ -32,10 +32,9 @@ def simplified_forms() -> NDArray[np.uint32]:
     return table
 
 
-@cache
-def readings() -> tuple[str, ...]:
-    """Return the first reading (pinyin without tones) of each of :data:`READ_CODES`; ``""`` where it has none."""
-    return tuple(_lines("readings.txt.zst"))
+def read_readings() -> list[str]:
+    """Read the first reading (pinyin without tones) of each of :data:`READ_CODES`; ``""`` where it has none."""
+    return _lines("readings.txt.zst")
 
 
 def _lines(name: str) -> list[str]:

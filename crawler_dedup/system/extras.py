@@ -22,5 +22,6 @@ def require_extra(extra: str, feature: str) -> None:
     missing = [name for name in EXTRAS[extra] if find_spec(name) is None]
     if missing:
         raise ExtraMissing(
-            f"{feature} needs {', '.join(missing)}, not installed here: pip install 'crawler-dedup[{extra}]'"
+            f"{feature} needs packages that are not installed ({', '.join(missing)}):"
+            f" pip install 'crawler-dedup[{extra}]'"
         )

@@ -60,7 +60,7 @@ WRONG = {
     ),
     "a tokenizer that is not installed": (
         ADDON + "import sys\nsys.modules['rjieba'] = None\nDEDUP_TOKENIZER = 'rjieba'",
-        "DEDUP_TOKENIZER = 'rjieba' needs rjieba, not installed here: pip install 'crawler-dedup[fast]'",
+        "DEDUP_TOKENIZER = 'rjieba' needs packages that are not installed (rjieba): pip install 'crawler-dedup[fast]'",
     ),
     "a scope that cannot be imported": (
         ADDON + "DEDUP_SCOPE = 'project_settings.no_such_scope'",
