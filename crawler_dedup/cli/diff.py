@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.box import MINIMAL
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
@@ -30,19 +31,39 @@ class _ReadableTable(Table):
         return super().__rich_console__(console, options.update(max_width=min(options.max_width, _MAX_WIDTH)))
 
 
-def side_by_side(new: str, kept: str, *, folded: bool) -> Table:
+def print_side_by_side(
+    console: Console, new: str, kept: str, *, folded: bool, titles: tuple[str, str] = ("new", "kept"), context: int = 1
+) -> None:
+    """Print two texts as :func:`side_by_side` lays them out, in colour where *console* has colours."""
+    in_colour = console.color_system is not None and not console.no_color
+    console.print(side_by_side(new, kept, folded=folded, in_colour=in_colour, titles=titles, context=context))
+
+
+def side_by_side(
+    new: str,
+    kept: str,
+    *,
+    folded: bool,
+    in_colour: bool = True,
+    titles: tuple[str, str] = ("new", "kept"),
+    context: int = 1,
+) -> Table:
     """Lay out two texts, *new* on the left, *kept* on the right.
 
     Args:
-        folded: leave out lines that are equal on both sides, except for those next to others.
+        folded: leave out lines that are equal on both sides.
+        in_colour: show words that differ in colour; else between ``{+`` and ``+}`` on the left, ``[-`` and ``-]`` on the
+            right.
+        titles: the headings of the two columns.
+        context: how many equal lines next to a line that differs are not left out.
     """
-    table = _ReadableTable(expand=True, show_lines=False)
+    table = _ReadableTable(box=MINIMAL, expand=True, show_edge=False, pad_edge=False)
     table.add_column("", width=1)
-    table.add_column("new", ratio=1, overflow="fold")
-    table.add_column("kept", ratio=1, overflow="fold")
+    for title in titles:
+        table.add_column(Text(printable(title)), ratio=1, overflow="fold")
     lines = list(compare_lines(_printable_lines(new), _printable_lines(kept)))
-    for line in omit_equal(lines) if folded else lines:
-        table.add_row(*(_omission(line) if isinstance(line, Omission) else _row(line)))
+    for line in omit_equal(lines, context) if folded else lines:
+        table.add_row(*(_omission(line) if isinstance(line, Omission) else _row(line, in_colour)))
     return table
 
 
@@ -50,19 +71,34 @@ def _printable_lines(text: str) -> list[str]:
     return [shown for line in split_lines(text) if (shown := printable(line))]
 
 
-def _row(line: LinePair) -> tuple[Text, Text, Text]:
+def _row(line: LinePair, in_colour: bool) -> tuple[Text, Text, Text]:
     style = _STYLES[line.change]
-    new, kept = _changed(line) if line.change is Change.CHANGED else (Text(line.new, style), Text(line.kept, style))
+    if line.change is Change.CHANGED:
+        new, kept = _changed(line, in_colour)
+    else:
+        new, kept = Text(line.new, style), Text(line.kept, style)
     return Text(_SIGNS[line.change]), new, kept
 
 
-def _changed(line: LinePair) -> tuple[Text, Text]:
-    """Return the two lines with the words that differ in colour."""
+def _changed(line: LinePair, in_colour: bool) -> tuple[Text, Text]:
+    """Return the two lines with the words that differ in colour, or between brackets."""
     new, kept = Text(), Text()
     for words in compare_words(line.new, line.kept):
-        new.append(words.new, "" if words.is_equal else "bold green")
-        kept.append(words.kept, "" if words.is_equal else "bold red")
+        if words.is_equal:
+            new.append(words.new)
+            kept.append(words.kept)
+        elif in_colour:
+            new.append(words.new, "bold green")
+            kept.append(words.kept, "bold red")
+        else:
+            new.append(_enclose("{+", words.new, "+}"))
+            kept.append(_enclose("[-", words.kept, "-]"))
     return new, kept
+
+
+def _enclose(opening: str, words: str, closing: str) -> str:
+    inner = words.rstrip()
+    return f"{opening}{inner}{closing}{words[len(inner) :]}" if inner else words
 
 
 def _omission(omission: Omission) -> tuple[Text, Text, Text]:

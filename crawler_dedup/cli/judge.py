@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.prompt import Prompt
 
-from crawler_dedup.cli.diff import side_by_side
+from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.entries import describe_duplicate, print_damage
 from crawler_dedup.cli.evaluation_output import format_share
 from crawler_dedup.cli.options import (
@@ -152,7 +152,7 @@ class _DropViewer:
         if record is not None and record.filed > entry.seconds:
             click.echo("  It has changed since; this is how it is now.")
         if new and kept:
-            self.console.print(side_by_side(self._text_of(new), self._text_of(kept), folded=True))
+            print_side_by_side(self.console, self._text_of(new), self._text_of(kept), folded=True)
         else:
             click.echo(
                 "  No texts to show (a list has none; else DEDUP_STORE_TEXT = True, or --fetch): open both pages."

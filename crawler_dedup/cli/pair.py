@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli.diff import side_by_side
+from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.inspection.compare import InspectedPage, RuleResult, apply_rules
 from crawler_dedup.rules.pair import Pair, is_list
@@ -25,7 +25,7 @@ def print_pair(console: Console, new: InspectedPage, kept: InspectedPage, pair: 
 
 def print_texts(console: Console, new: InspectedPage, kept: InspectedPage) -> None:
     """Print both main texts side by side, and what was cut away of each page."""
-    console.print(side_by_side(new.text, kept.text, folded=False))
+    print_side_by_side(console, new.text, kept.text, folded=False)
     for name, page in (("new", new), ("kept", kept)):
         boilerplate = printable(" ⏐ ".join(page.boilerplate)) or "nothing"
         console.print(Text.assemble((f"cut away of the {name} page: ", "bold"), (boilerplate, "dim")))

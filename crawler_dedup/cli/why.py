@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from crawler_dedup.cli.diff import side_by_side
+from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.entries import describe_crawl, describe_decision, describe_time, print_damage
 from crawler_dedup.cli.options import index_argument, journal_option, settings_option
 from crawler_dedup.cli.pair import print_pair
@@ -177,7 +177,7 @@ def _print_difference(page: PageHistory, history: AddressHistory, config: Config
         return
     if record is not None and record.filed > last.seconds:
         click.echo("The kept page has changed since; this is how it is now.")
-    make_console().print(side_by_side(new, kept, folded=True))
+    print_side_by_side(make_console(), new, kept, folded=True)
 
 
 def _print_fetched(history: AddressHistory, last: Entry, config: Config) -> None:
@@ -185,7 +185,7 @@ def _print_fetched(history: AddressHistory, last: Entry, config: Config) -> None
     signer = Signer(config)
     new, kept = (_fetch(signer, url, last.scope) for url in (last.url, last.duplicate_of))
     console = make_console()
-    console.print(side_by_side(new.text, kept.text, folded=True))
+    print_side_by_side(console, new.text, kept.text, folded=True)
     new_site, kept_site = (history.sites.profile_of(inspected.page) for inspected in (new, kept))
     print_pair(console, new, kept, Pair(new.page, kept.page, config, signer.scheme, new_site, kept_site))
     click.echo("The pages as they are now, with the settings of the index, and what its pages show of their sites.")

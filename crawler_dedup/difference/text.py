@@ -12,7 +12,6 @@ from enum import Enum
 from itertools import zip_longest
 from typing import NamedTuple
 
-_CONTEXT = 1
 _MAX_COMPARISONS = 1_000_000
 """Lines times lines, or words times words: beyond, difflib takes seconds."""
 _WORDS = re.compile(r"[a-zA-Z0-9À-ɏ]+\s*|.\s*")
@@ -76,13 +75,13 @@ def compare_words(new: str, kept: str) -> Iterator[Words]:
         yield Words(is_equal, "".join(new_words[new_part]), "".join(kept_words[kept_part]))
 
 
-def omit_equal(lines: Sequence[LinePair]) -> Iterator[LinePair | Omission]:
-    """Leave out the equal lines of a difference, except for those next to a line that differs."""
+def omit_equal(lines: Sequence[LinePair], context: int = 1) -> Iterator[LinePair | Omission]:
+    """Leave out the equal lines of a difference, except for *context* lines on each side of a line that differs."""
     kept = {
         near
         for number, line in enumerate(lines)
         if line.change is not Change.EQUAL
-        for near in range(number - _CONTEXT, number + _CONTEXT + 1)
+        for near in range(number - context, number + context + 1)
     }
     omitted = 0
     for number, line in enumerate(lines):
