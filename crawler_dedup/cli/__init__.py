@@ -12,6 +12,8 @@ from crawler_dedup.cli.lazy import LazyCommand, LazyGroup
 from crawler_dedup.cli.terminal import errors_as_messages
 
 _COMMANDS = {
+    "demo": LazyCommand("crawler_dedup.cli.demo:demo", "Show what the filter drops on two small sites."),
+    "crawl": LazyCommand("crawler_dedup.cli.crawl:crawl", "Crawl sites politely, and write the pages that are kept."),
     "settings": LazyCommand(
         "crawler_dedup.cli.settings:settings", "Print all settings with their defaults and explanations."
     ),

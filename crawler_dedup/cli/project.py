@@ -108,6 +108,7 @@ def _project_settings() -> dict[str, Any]:
 def _project_index(config: Config) -> Path:
     from scrapy.utils.project import data_path, inside_project  # noqa: PLC0415  (slow to load)
 
-    if not inside_project():
+    directory = Path(data_path(config.dir))  # outside of a project too: `crawler-dedup crawl` makes one there
+    if not inside_project() and not directory.exists():
         raise DedupError("There is no Scrapy project here: give the directory of the index.")
-    return Path(data_path(config.dir))
+    return directory

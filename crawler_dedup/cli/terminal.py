@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _UNLIMITED_WIDTH = 100_000
+
+INTERRUPTED = 130
+"""Exit status of a command that was ended by Ctrl-C, as shells have it."""
 
 OUT_OF_MEMORY = "There is not enough memory for this."
 
@@ -46,6 +52,29 @@ def iso_time(seconds: float) -> str | None:
         return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def program_name() -> str:
+    """Return how this program is called on a command line, so that a command that is shown can be pasted."""
+    script = Path(sys.executable).with_name("crawler-dedup.exe" if os.name == "nt" else "crawler-dedup")
+    if not script.exists():
+        return f"{shlex.quote(sys.executable)} -m crawler_dedup"
+    on_path = shutil.which(script.name)
+    if on_path is not None and Path(on_path).resolve() == script.resolve():
+        return "crawler-dedup"
+    shown = script.relative_to(Path.cwd()) if script.is_relative_to(Path.cwd()) else script
+    return shlex.quote(str(shown))
+
+
+def print_commands(console: Console, commands: Mapping[str, Sequence[str]]) -> None:
+    """Print commands of this program, each with what it is for, on lines that are not folded."""
+    from rich.text import Text  # noqa: PLC0415  (slow to load)
+
+    program = program_name()
+    width = max(map(len, commands)) + 1
+    for purpose, arguments in commands.items():
+        line = Text.assemble(f"{purpose + ':':{width}}  ", (f"{program} {shlex.join(arguments)}", "bold"))
+        console.print(line, soft_wrap=True)
 
 
 def print_error(error: object) -> None:
@@ -88,7 +117,7 @@ def errors_as_messages() -> Iterator[None]:
         raise click.exceptions.Exit(2) from None
     except KeyboardInterrupt:
         click.echo("\nInterrupted.", err=True)
-        raise click.exceptions.Exit(130) from None
+        raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 def _message_of(error: Exception) -> str:

@@ -1,20 +1,24 @@
-"""Crawl two bundled sites on this machine and show what the filter does."""
+"""Crawl two small sites on this machine and show what the filter does."""
 
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import scrapy
-from rich.console import Console
-from rich.table import Table
+from scrapy import signals
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
-from crawler_dedup import Decision, near_duplicate_dropped
+from crawler_dedup import Config, Decision, near_duplicate_dropped
+from crawler_dedup.index.locks import ProcessLock, is_held
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.spiders.demo_output import Comparison, DemoResult, print_result
 from crawler_dedup.spiders.demo_site import DemoSites
 from crawler_dedup.spiders.site import SiteSpider
 
@@ -22,23 +26,25 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _DAY = 86_400
+_LOCK = "demo.lock"
 
 
 class DemoSpider(SiteSpider):
-    """``scrapy crawl demo``: needs no network, and gives the same result every time, however slow the machine is."""
+    """``crawler-dedup demo``: needs no network, and gives the same result every time, however slow the machine is."""
 
     name = "demo"
-    index: str
+    directory: ClassVar[DemoDirectory]
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
-        """Take one page after the other and give up on none; the index is the demo's own, and thrown away."""
+        """Take one page after the other and give up on none; the index is the demo's own."""
         super().update_settings(settings)
         own = {
             "AUTOTHROTTLE_ENABLED": False,
             "CONCURRENT_REQUESTS": 1,
             "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1,  # the next request waits until the callback and its items are done
             "DEDUP_CLAIM_TIMEOUT": _DAY,
+            "DEDUP_STORE_TEXT": True,  # the sites are gone when somebody looks at the drops
             "DEDUP_TIMEOUT": _DAY,
             "DOWNLOAD_DELAY": 0,
             "DOWNLOAD_TIMEOUT": _DAY,
@@ -46,78 +52,81 @@ class DemoSpider(SiteSpider):
         }
         for name, value in own.items():
             settings.set(name, value, priority="spider")
-        cls.index = tempfile.mkdtemp(prefix="crawler-dedup-demo-")
-        settings.set("DEDUP_DIR", cls.index, priority="cmdline")
+        cls.directory = DemoDirectory()
+        settings.set("DEDUP_DIR", str(cls.directory.path), priority="cmdline")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Listen to what is dropped."""
+        """Connect the signals of dropped pages and of the end."""
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider.dropped, signal=near_duplicate_dropped)
+        crawler.signals.connect(
+            spider.print_result, signal=signals.engine_stopped
+        )  # the progress line has ended by then
         return spider
 
     def __init__(self) -> None:
         self.sites = DemoSites()
         self.drops: list[Decision] = []
+        self.edited = f"{self.sites.mirror}/night-train", f"{self.sites.newspaper}/night-train"
+        self.texts: dict[str, str] = {}
+        self.is_complete = False
         hosts = (origin.removeprefix("http://") for origin in (self.sites.newspaper, self.sites.mirror))
         super().__init__(url=f"{self.sites.newspaper}/", allow=",".join(hosts))
 
     async def start(self) -> AsyncIterator[Any]:
+        """Request the front page, and two pages again when all others are done: one has changed meanwhile, one has not."""
         async for request in super().start():
             yield request
-        # Two pages once more, when all others are done: one has changed meanwhile, one has not.
-        for path in ("/notice.html", "/articles/lighthouse.html"):
+        for path in ("/notice", "/lighthouse"):
             yield scrapy.Request(self.sites.newspaper + path, dont_filter=True, priority=-100)
 
-    def dropped(self, decision: Decision) -> None:
-        """Note a drop for the table."""
+    async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:
+        """Yield the page and its links."""
+        self._note_text(response)
+        async for result in super().parse(response, is_start):
+            yield result
+
+    def dropped(self, decision: Decision, response: Response) -> None:
+        """Note a dropped page."""
+        self._note_text(response)
         self.drops.append(decision)
 
-    def closed(self, reason: str) -> None:  # noqa: ARG002
-        """Show what was fetched, kept and dropped."""
+    def _note_text(self, response: Response) -> None:
+        if response.url in self.edited:
+            self.texts[response.url] = Signer(Config(tokenizer="bigrams")).main_text(response.body)
+
+    def closed(self, reason: str) -> None:
+        """Stop the sites."""
         self.sites.close()
-        shutil.rmtree(self.index, ignore_errors=True)
-        console = Console(width=None if sys.stdout.isatty() else 120)
-        console.print(self._drop_table())
-        console.print(self._count_table())
+        self.is_complete = reason == "finished"
 
-    def _drop_table(self) -> Table:
-        table = Table(title="Dropped pages", title_justify="left")
-        table.add_column("dropped", overflow="fold")
-        table.add_column("because this page is kept", overflow="fold")
-        table.add_column("distance", justify="right")
-        table.add_column("why")
-        for decision in self.drops:
-            match = decision.match
-            assert match is not None
-            table.add_row(
-                self.sites.name(decision.url),
-                self.sites.name(decision.duplicate_of),
-                str(match.distance),
-                f"{match.rule}: {match.coverage:.0%} covered",
-            )
-        return table
+    def print_result(self) -> None:
+        """Print what was fetched, kept and dropped, unless the crawl was interrupted."""
+        if not self.is_complete:
+            return
+        stats = self.crawler.stats.get_stats()
+        counts = {name.removeprefix("dedup/"): count for name, count in stats.items() if name.startswith("dedup/")}
+        new, kept = self.edited
+        is_dropped = any(drop.url == new for drop in self.drops) and self.texts.keys() >= {new, kept}
+        pair = Comparison(new, self.texts[new], kept, self.texts[kept]) if is_dropped else None
+        print_result(DemoResult(self.drops, counts, pair, self.directory.path, self.sites.name))
 
-    def _count_table(self) -> Table:
-        short, late = self._count("unchecked/too_little_text"), self._count("error/TimeoutError")
-        other = self._count("unchecked") - short - late
-        rows = {
-            "pages fetched and checked": self._count("checked"),
-            "kept": self._count("kept"),
-            "dropped as near-duplicates": self._count("dropped"),
-            "seen again, changed: passed": self._count("changed"),
-            "seen again, unchanged: passed": self._count("unchanged"),
-            "too little text to judge: passed": short,
-            **({"no decision in time: passed": late} if late else {}),
-            **({"not judged for another reason: passed": other} if other else {}),
-            "links on dropped pages, not followed from there": self._count("links_dropped"),
-            "bytes not stored": self._count("bytes_dropped"),
-        }
-        table = Table(show_header=False)
-        for label, count in rows.items():
-            table.add_row(label, str(count))
-        return table
 
-    def _count(self, name: str) -> int:
-        count: int = self.crawler.stats.get_value(f"dedup/{name}", 0)
-        return count
+class DemoDirectory:
+    """The directory of a demo's index, in the system's directory for temporary files. The next demo replaces it.
+
+    It has another name while the process of an earlier demo lives, or where somebody else has a directory of this name.
+
+    Attributes:
+        path: the directory, which exists and is empty but for the file of its lock.
+    """
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="crawler-dedup-demo-"))
+        self._lock = ProcessLock(self.path / _LOCK)
+        usual = self.path.with_name("crawler-dedup-demo")
+        if is_held(usual / _LOCK) is False:
+            shutil.rmtree(usual, ignore_errors=True)
+            with suppress(OSError):
+                self.path = self.path.rename(usual)

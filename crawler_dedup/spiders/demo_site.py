@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from urllib.parse import urlsplit
 
-from crawler_dedup.spiders.demo_texts import CHANGING, CHINESE, ENGLISH, MIRROR_ONLY, Article
+from crawler_dedup.spiders.demo_texts import CHANGING, CHINESE, ENGLISH, MIRROR_EDITS, MIRROR_ONLY, Article
 
 Page = tuple[str, str]
 """HTML and the charset in which it is sent."""
@@ -37,22 +37,22 @@ class DemoSites:
             server.close()
 
     def name(self, url: str) -> str:
-        """*url* with the site's name instead of its random port."""
-        return url.replace(self.newspaper, "newspaper").replace(self.mirror, "mirror")
+        """Return *url* without the host of the newspaper, and with a name for that of the mirror."""
+        return url.replace(self.newspaper, "").replace(self.mirror, "mirror")
 
     # The newspaper
 
     def _newspaper(self, path: str) -> Page | None:
         pages: dict[str, Callable[[], Page]] = {
             "/": self._front,
-            "/notice.html": self._notice,
+            "/notice": self._notice,
             "/robots.txt": lambda: ("User-agent: *\nDisallow: /private/\n", "utf-8"),
-            "/zh/gbk/tea-house.html": partial(self._article, CHINESE[0], lang="zh", charset="gbk"),
+            "/gbk/tea-house": partial(self._article, CHINESE[0], lang="zh", charset="gbk"),
             "/app/map": lambda: (_SHELL, "utf-8"),
             "/app/weather": lambda: (_SHELL, "utf-8"),
-            **{f"/articles/{article.slug}.html": partial(self._article, article) for article in ENGLISH},
-            **{f"/print/{article.slug}.html": partial(_print, article) for article in ENGLISH},
-            **{f"/zh/{article.slug}.html": partial(self._article, article, lang="zh") for article in CHINESE},
+            **{f"/{article.slug}": partial(self._article, article) for article in ENGLISH},
+            **{f"/print/{article.slug}": partial(_print, article) for article in ENGLISH},
+            **{f"/zh/{article.slug}": partial(self._article, article, lang="zh") for article in CHINESE},
             **{f"/archive/{page}": partial(self._archive, page) for page in (1, 2, 3)},
         }
         if path in pages:
@@ -63,25 +63,25 @@ class DemoSites:
         return self._paper("Sorry", "<p>We could not find this page.</p>"), "utf-8"
 
     def _front(self) -> Page:
-        items = [f'<a href="/articles/{one.slug}.html">{one.title}</a>' for one in ENGLISH]
-        items += [f'<a href="/zh/{one.slug}.html">{one.title}</a>' for one in CHINESE]
-        items += ['<a href="/zh/gbk/tea-house.html">GBK</a>', '<a href="/notice.html">Harbour office</a>']
+        items = [f'<a href="/{one.slug}">{one.title}</a>' for one in ENGLISH]
+        items += [f'<a href="/zh/{one.slug}">{one.title}</a>' for one in CHINESE]
+        items += ['<a href="/gbk/tea-house">GBK</a>', '<a href="/notice">Harbour office</a>']
         items += [
             '<a href="/app/map">Map</a>',
             '<a href="/app/weather">Weather</a>',
             '<a href="/archive/1">Archive</a>',
         ]
-        items += [f'<a href="/articles/{ENGLISH[0].slug}.html?sid={next(self._visits)}">Most read</a>']
+        items += [f'<a href="/{ENGLISH[0].slug}?sid={next(self._visits)}">Most read</a>']
         items += [f'<a href="{self.mirror}/">Our partner</a>']
         return self._paper("The Harbour Gazette", _list(items)), "utf-8"
 
     def _article(self, article: Article, lang: str = "en", charset: str = "utf-8") -> Page:
         slug = article.slug
         extras = [
-            f'<a href="/print/{slug}.html">Print</a>' if lang == "en" else "",
-            '<a href="?utm_source=share">Share</a>' if slug == "sourdough" else "",
+            f'<a href="/print/{slug}">Print</a>' if lang == "en" else "",
+            '<a href="?ref=share">Share</a>' if slug == "sourdough" else "",
             f'<a href="/login?next={slug}">Comment</a>' if slug in ("lighthouse", "night-train") else "",
-            f'<a href="/gone/{slug}.html">Related</a>' if slug in ("urban-bees", "tide-mill") else "",
+            f'<a href="/gone/{slug}">Related</a>' if slug in ("urban-bees", "tide-mill") else "",
         ]
         body = f"<h1>{article.title}</h1><article>{_paragraphs(article)}</article><div>{' '.join(extras)}</div>"
         return self._paper(article.title, body, lang, charset), charset
@@ -92,7 +92,7 @@ class DemoSites:
 
     def _archive(self, page: int) -> Page:
         shown = ENGLISH[2 * page - 2 : 2 * page]
-        items = [f'<a href="/articles/{one.slug}.html">{one.title}</a>' for one in shown]
+        items = [f'<a href="/{one.slug}">{one.title}</a>' for one in shown]
         items += [f'<a href="/archive/{other}">Page {other}</a>' for other in (1, 2, 3) if other != page]
         return self._paper(f"Archive, page {page}", _list(items)), "utf-8"
 
@@ -108,14 +108,18 @@ class DemoSites:
     # The mirror
 
     def _mirror(self, path: str) -> Page | None:
-        articles = {f"/read/{article.slug}": article for article in (*ENGLISH[:4], MIRROR_ONLY)}
+        articles = {f"/{article.slug}": article for article in (*ENGLISH[:4], MIRROR_ONLY)}
         if path == "/":
             return self._portal(
                 "Daily Reader", _list([f'<a href="{to}">{one.title}</a>' for to, one in articles.items()])
             )
         if path in articles:
-            source = "" if path == "/read/salt-road" else "<p>From the Gazette.</p>"
-            return self._portal(articles[path].title, _paragraphs(articles[path]) + source)
+            article = articles[path]
+            text = _paragraphs(article)
+            for theirs, ours in MIRROR_EDITS.get(article.slug, ()):
+                text = text.replace(theirs, ours)
+            source = "" if article is MIRROR_ONLY else "<p>From the Gazette.</p>"
+            return self._portal(article.title, text + source)
         return None
 
     def _portal(self, title: str, body: str) -> Page:
@@ -129,7 +133,7 @@ class DemoSites:
 
 
 def _paragraphs(article: Article) -> str:
-    return "".join(f"<p>{html.escape(one)}</p>" for one in article.paragraphs)
+    return "".join(f"<p>{html.escape(paragraph)}</p>" for paragraph in article.paragraphs)
 
 
 def _list(items: Sequence[str]) -> str:

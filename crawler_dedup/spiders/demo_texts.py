@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Article:
-    """One text with its heading."""
+    """A text with its heading."""
 
     slug: str
     title: str
@@ -101,6 +101,15 @@ ENGLISH = (
         ),
     ),
 )
+
+MIRROR_EDITS = {
+    "night-train": (
+        ("What pays for the venture", "What keeps the trains running"),
+        ("from the valley farms", "from the farms in the valley"),
+        ("cheese does not mind", "the cheese does not mind"),
+    )
+}
+"""What the mirror has changed in an article: the words of the newspaper, and its own."""
 
 MIRROR_ONLY = Article(
     "salt-road",

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import scrapy
-from scrapy.exceptions import CloseSpider
+from scrapy.exceptions import CloseSpider, IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.linkextractors import LinkExtractor
 from scrapy.settings import BaseSettings
+from scrapy.spidermiddlewares.httperror import HttpError
+from twisted.python.failure import Failure
 
-from crawler_dedup import Decision, main_text
+from crawler_dedup import Decision, NearDuplicate, Verdict, main_text
 from crawler_dedup.progress import ProgressLine
-from crawler_dedup.urls import without_credentials
+from crawler_dedup.urls import text_without_credentials, without_credentials
 
 
 class SiteSpider(scrapy.Spider):
@@ -37,34 +40,41 @@ class SiteSpider(scrapy.Spider):
         # Scrapy's commands write the project's value over it once more, unless ours has a higher priority.
         settings.set("EXTENSIONS", settings.getdict("EXTENSIONS"), "spider")
 
-    def __init__(self, url: str = "", urls: str = "", allow: str = "", max_pages: str = "0", **kwargs: Any) -> None:
+    def __init__(
+        self, url: str | Sequence[str] = "", urls: str = "", allow: str = "", max_pages: str = "0", **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
-        self.start_urls = [one.strip() for one in url.split(",") if one.strip()]
+        addresses = url.split(",") if isinstance(url, str) else url
+        self.start_urls = [address.strip() for address in addresses if address.strip()]
         self.listed_urls = _lines(urls) if urls else []
         if not self.start_urls and not self.listed_urls:
             raise ValueError("Say where to start: scrapy crawl site -a url=https://example.com/ (or -a urls=FILE)")
-        wrong = [one for one in (*self.start_urls, *self.listed_urls) if urlsplit(one).scheme not in ("http", "https")]
-        if wrong:
-            raise ValueError(f"Not an http(s) URL: {', '.join(map(without_credentials, wrong))}")
+        check_urls([*self.start_urls, *self.listed_urls])
         if not max_pages.isdecimal():
             raise ValueError(f"max_pages = {max_pages!r} is not allowed; it takes a whole number, 0 for no limit.")
         self.max_pages = int(max_pages)
-        self.hosts = {one.strip().lower() for one in allow.split(",") if one.strip()}
+        self.hosts = {host.strip().lower() for host in allow.split(",") if host.strip()}
         self.follow_redirects_of_start = not self.hosts
-        self.hosts = self.hosts or {urlsplit(one).netloc.lower() for one in (*self.start_urls, *self.listed_urls)}
+        self.hosts = self.hosts or {urlsplit(start).netloc.lower() for start in (*self.start_urls, *self.listed_urls)}
         self.yielded = 0
+        self.failed_starts = 0
+        self.failed_pages = 0
         self.links = LinkExtractor(canonicalize=False)
 
     async def start(self) -> AsyncIterator[Any]:
-        for one in self.start_urls:
+        for start in self.start_urls:
             # Who names an address wants what stands behind it, even where the page itself is a duplicate.
-            yield scrapy.Request(one, meta={"dedup_action": "mark"}, cb_kwargs={"is_start": True})
-        for one in self.listed_urls:
-            yield scrapy.Request(one)
+            yield scrapy.Request(
+                start, errback=self.failed, meta={"dedup_action": "mark"}, cb_kwargs={"is_start": True}
+            )
+        for listed in self.listed_urls:
+            yield scrapy.Request(listed, errback=self.failed)
 
     async def parse(self, response: Response, is_start: bool = False) -> AsyncIterator[Any]:
         """Yield the page and its links."""
         if not isinstance(response, HtmlResponse):
+            if is_start:
+                self._note_failed_start(response.url, f"it is no HTML page ({_header(response, 'Content-Type')})")
             return
         if is_start and self.follow_redirects_of_start:
             self.hosts.add(urlsplit(response.url).netloc.lower())
@@ -77,6 +87,21 @@ class SiteSpider(scrapy.Spider):
         for request in self._follow(response):
             yield request
 
+    def failed(self, failure: Failure) -> Failure | None:
+        """Log why a page could not be fetched; leave to Scrapy what a middleware holds back or refuses."""
+        request, error = cast("Any", failure).request, failure.value
+        is_held_back = isinstance(error, IgnoreRequest) and not isinstance(error, HttpError)
+        self.failed_pages += not is_held_back
+        if request.cb_kwargs.get("is_start") and not isinstance(error, NearDuplicate):
+            self._note_failed_start(request.url, _reason(error))
+        elif not isinstance(error, IgnoreRequest):
+            self.logger.warning("%s could not be fetched: %s", without_credentials(request.url), _reason(error))
+        return failure if isinstance(error, IgnoreRequest) else None
+
+    def _note_failed_start(self, url: str, reason: str) -> None:
+        self.failed_starts += 1
+        self.logger.error("%s could not be crawled: %s", without_credentials(url), reason)
+
     async def _item(self, response: HtmlResponse) -> dict[str, Any]:
         return {
             "url": response.url,
@@ -88,21 +113,41 @@ class SiteSpider(scrapy.Spider):
         }
 
     def _would_be_dropped(self, response: HtmlResponse) -> bool:
-        """Whether a start page is a duplicate that passed only because it is one. In a dry run everything passes."""
+        """Return whether a page passed only because it is a start page. In a dry run everything passes."""
         decision: Decision | None = response.meta.get("dedup")
-        is_dry_run = self.settings.get("DEDUP_ACTION") == "mark"
-        return decision is not None and not decision.passes and not is_dry_run
+        if decision is None or self.settings.get("DEDUP_ACTION") == "mark":
+            return False
+        is_old = decision.verdict is Verdict.UNCHANGED and decision.from_earlier_run
+        return not decision.passes or (is_old and self.settings.get("DEDUP_REVISIT") == "drop")
 
     def _follow(self, response: HtmlResponse) -> Iterator[scrapy.Request]:
         for link in self.links.extract_links(response):
             if urlsplit(link.url).netloc.lower() in self.hosts:
-                yield response.follow(link)
+                yield response.follow(link, errback=self.failed)
 
     @staticmethod
     def _language(response: HtmlResponse) -> str:
         """What the page declares, ``""`` if nothing: nothing is guessed."""
         declared = response.xpath("//html/@lang").get() or response.xpath("//html/@*[name()='xml:lang']").get()
         return (declared or _header(response, "Content-Language")).strip()
+
+
+def check_urls(urls: Sequence[str]) -> None:
+    """Raise :class:`ValueError` if one of *urls* is no address of a web page."""
+    for url in urls:
+        if urlsplit(url).scheme not in ("http", "https"):
+            raise ValueError(
+                f"Not an http(s) URL: {without_credentials(url)} (https:// or http:// must stand before it)"
+            )
+
+
+def _reason(error: BaseException | None) -> str:
+    """Return in a few words why a page could not be fetched."""
+    if isinstance(error, HttpError):
+        status = error.response.status
+        phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
+        return f"its server answers {status} {phrase}".rstrip()
+    return text_without_credentials(str(error) or type(error).__name__)
 
 
 def _header(message: scrapy.Request | Response | None, name: str) -> str:

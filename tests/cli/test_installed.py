@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from tests.support.crawling import article
+from tests.support.crawling import Site, article, html
 from tests.support.labelled import write_set
 from tests.support.noting import command
 
@@ -35,9 +36,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    """A site of two pages."""
+    with Site({"/": html(article("front", links=["/x"])), "/x": html(article("x"))}) as opened:
+        yield opened
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "output"),
     [
+        (("demo",), 0, "13 dropped, 16 kept"),
+        (("crawl", "SITE/", "--dry-run", *BIGRAMS, "-s", "AUTOTHROTTLE_ENABLED=False"), 0, "2 kept"),
         (("settings",), 0, "## DEDUP_MAX_DISTANCE"),
         (("compare", "x.html", "y.html", *BIGRAMS), 1, "signatures far apart"),
         (("why", URL, "index", *BIGRAMS), 0, f"{URL} is kept"),
@@ -54,8 +64,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_a_command_runs_as_it_is_installed(folder: Path, arguments: tuple[str, ...], status: int, output: str) -> None:
-    done = command(folder, *arguments, fresh=True)
+def test_a_command_runs_as_it_is_installed(
+    folder: Path, site: Site, arguments: tuple[str, ...], status: int, output: str
+) -> None:
+    given = [argument.replace("SITE", site.url) for argument in arguments]
+    done = command(folder, *given, fresh=True, TMPDIR=str(folder))
     assert done.returncode == status, done.stderr
     assert output in " ".join(done.stdout.split()), (done.stdout, done.stderr)
     assert "Traceback" not in done.stderr

@@ -12,7 +12,9 @@ from crawler_dedup.cli import Application, app
 from crawler_dedup.cli.lazy import LazyCommand
 from tests.support.noting import invoke, said
 
-NAMES = """settings compare why drops judge forget report plan evaluate calibrate trace index lexicon""".split()
+NAMES = (
+    """demo crawl settings compare why drops judge forget report plan evaluate calibrate trace index lexicon""".split()
+)
 
 
 def test_help_lists_every_command_in_order() -> None:
@@ -41,7 +43,9 @@ finally:
     return set(done.stdout.splitlines())
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("settings",), ("drops", "--help")], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("settings",), ("drops", "--help"), ("crawl", "--help")], ids=" ".join
+)
 def test_what_needs_no_index_loads_none_of_the_large_packages(arguments: tuple[str, ...]) -> None:
     loaded = modules_of(*arguments)
     assert "crawler_dedup.cli" in loaded

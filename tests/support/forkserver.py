@@ -12,6 +12,7 @@ import selectors
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import types
 import warnings
@@ -121,6 +122,7 @@ def _program(order: Mapping[str, Any], files: Sequence[int], base: Sequence[str]
         os.setsid()
     os.environ.clear()
     os.environ.update(order["env"])
+    tempfile.tempdir = None  # TMPDIR may be another one
     sys.stdin, sys.stdout, sys.stderr = map(_stream, range(3))
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     os.chdir(order["cwd"])

@@ -1,0 +1,146 @@
+"""Run one spider in this process, as a command does."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from scrapy import Spider
+from scrapy.crawler import Crawler, CrawlerProcess
+from scrapy.extensions.feedexport import FeedExporter
+from scrapy.settings import SETTINGS_PRIORITIES, Settings
+from scrapy.utils.misc import load_object
+from scrapy.utils.project import get_project_settings
+from twisted.python.failure import Failure
+
+from crawler_dedup.addon import Addon
+from crawler_dedup.crawl.feeds import FeedWatch
+from crawler_dedup.errors import DedupError
+from crawler_dedup.spiders import polite
+
+_LOG = {"LOG_LEVEL": "WARNING", "LOG_FORMAT": "%(levelname)s: %(message)s"}
+_REPEATING = ("scrapy.downloadermiddlewares.retry", "scrapy.downloadermiddlewares.robotstxt")
+"""Loggers that say with a traceback what the spider says in a sentence."""
+
+
+def polite_settings() -> Settings:
+    """Return polite settings, with a log of nothing but warnings and errors."""
+    settings = Settings()
+    _add_defaults(settings)
+    return settings
+
+
+def project_settings() -> Settings:
+    """Return the settings of the Scrapy project around the working directory; what it does not set is polite.
+
+    The filter is on, also where the project does not install it.
+
+    Raises:
+        DedupError: the settings of the project cannot be read.
+    """
+    with _errors_as_sentences("The settings of this Scrapy project cannot be read"):
+        settings = get_project_settings()
+        _add_defaults(settings)
+        addons = settings.getdict("ADDONS")
+        if not any(load_object(addon) is Addon for addon in addons):
+            settings.set("ADDONS", {**addons, Addon: 500}, priority="project")
+    return settings
+
+
+def _add_defaults(settings: Settings) -> None:
+    settings.setmodule(polite, priority="command")
+    settings.setdict(_LOG, priority="command")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A crawl that has ended.
+
+    Attributes:
+        crawler: what has crawled, with its spider and its statistics.
+        interrupts: how many times the user has asked for the end (Ctrl-C).
+        feed_error: why a feed could not be written, which has ended the crawl.
+    """
+
+    crawler: Crawler
+    interrupts: int
+    feed_error: OSError | None
+
+
+def run_spider(spider: type[Spider], settings: Settings, **arguments: Any) -> Run:
+    """Crawl to the end.
+
+    Raises:
+        DedupError: the crawl could not start: a setting is wrong, or the index cannot be opened.
+    """
+    failures: list[Failure] = []
+    with _errors_as_sentences("The crawl cannot start"):
+        process = CrawlerProcess(settings)
+        interrupts, feed_errors = _Interrupts(), _FeedErrors(process)
+        logging.getLogger("scrapy.crawler").addHandler(interrupts)
+        logging.getLogger("scrapy.utils.signal").addFilter(feed_errors)
+        logging.getLogger("crawler_dedup.middleware").addFilter(_is_not_critical)  # it would be said twice
+        if settings.getpriority("LOG_LEVEL") == SETTINGS_PRIORITIES["command"]:
+            for name in _REPEATING:
+                logging.getLogger(name).setLevel(logging.CRITICAL)
+        crawler = process.create_crawler(spider)
+        process.crawl(crawler, **arguments).addErrback(failures.append)
+        process.start()
+        for failure in failures:
+            failure.raiseException()
+    return Run(crawler, interrupts.count, feed_errors.first)
+
+
+class _Interrupts(logging.Handler):
+    """Counts the signals that end a crawl, which Scrapy logs below WARNING, and says what each does."""
+
+    count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Look at a record of the process that crawls."""
+        if isinstance(record.args, Mapping) and "signame" in record.args:
+            self.count += 1
+            print(_ENDING if self.count == 1 else "Stopped.", file=sys.stderr)
+
+
+_ENDING = "Ending: the pages that were requested are still handled. Press Ctrl-C again to stop at once."
+
+
+class _FeedErrors(logging.Filter):
+    """Ends the crawl when a feed cannot be written; Scrapy would log a traceback for each further page."""
+
+    def __init__(self, process: CrawlerProcess) -> None:
+        super().__init__()
+        self.first: OSError | None = None
+        self._process = process
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether *record*, an error of a signal handler, is logged."""
+        error = record.exc_info[1] if record.exc_info else None
+        receiver = record.args.get("receiver") if isinstance(record.args, Mapping) else None
+        is_feed = isinstance(getattr(receiver, "__self__", None), (FeedExporter, FeedWatch))
+        if not (is_feed and isinstance(error, OSError)):
+            return True
+        if self.first is None:
+            self.first = error
+            self._process.stop()
+        return False
+
+
+def _is_not_critical(record: logging.LogRecord) -> bool:
+    return record.levelno < logging.CRITICAL
+
+
+@contextmanager
+def _errors_as_sentences(what: str) -> Iterator[None]:
+    """Raise :class:`DedupError`, beginning with *what*, for errors that the settings of a user can cause."""
+    try:
+        yield
+    except DedupError:
+        raise
+    except Exception as error:
+        raise DedupError(f"{what}: {str(error) or type(error).__name__}") from error
