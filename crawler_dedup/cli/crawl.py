@@ -1,0 +1,153 @@
+"""``crawler-dedup crawl``: the pages of sites, without a project."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import click
+
+from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.options import json_option, settings_option
+from crawler_dedup.cli.terminal import INTERRUPTED
+from crawler_dedup.config import PREFIX, Config
+from crawler_dedup.urls import text_without_credentials
+
+if TYPE_CHECKING:
+    from scrapy.settings import Settings
+
+_Files = click.Path(exists=True, dir_okay=False)
+
+
+@click.command()
+@click.argument("urls", metavar="[URL]...", nargs=-1)
+@click.option(
+    "-o",
+    "--output",
+    multiple=True,
+    metavar="FILE",
+    help="Append the kept pages to FILE (.jsonl, .csv, …; - for stdout).",
+)
+@click.option("-O", "--overwrite-output", "replaced", multiple=True, metavar="FILE", help="Replace FILE instead.")
+@click.option("--dry-run", is_flag=True, help="Drop nothing; record what would be dropped.")
+@click.option("--max-pages", type=click.IntRange(min=1), metavar="N", help="Stop after N kept pages.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="HOST",
+    help="Stay within this host. Can be repeated.  [default: the hosts of the URLs]",
+)
+@click.option("--urls", "listed", type=_Files, metavar="FILE", help="Crawl the addresses in FILE, too, one a line.")
+@click.option(
+    "--index",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIRECTORY",
+    help="Directory of the index.  [default: .scrapy/dedup]",
+)
+@settings_option
+@json_option
+def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
+    urls: Sequence[str],
+    output: Sequence[str],
+    replaced: Sequence[str],
+    dry_run: bool,
+    max_pages: int | None,
+    allow: Sequence[str],
+    listed: str | None,
+    index: Path | None,
+    settings: Sequence[str],
+    json: bool,
+) -> None:
+    """Crawl sites politely, and write the pages that are kept.
+
+    The crawl follows links within the hosts of the given URLs, obeys robots.txt, and waits a second between two requests to
+    a host. For each kept page, FILE gets its url, title, text, language, depth and referer. In a Scrapy project, the
+    settings and the index of the project are used; -s sets any setting of Scrapy or of the filter.
+
+    Ctrl-C ends the crawl when the requested pages are handled; a second Ctrl-C stops it at once.
+
+    Exit status 0: the crawl has ended. 2: an error, as a URL that could not be crawled. 130: the crawl was interrupted.
+
+    \b
+    Examples:
+      crawler-dedup crawl https://example.com/ --dry-run
+      crawler-dedup crawl https://example.com/ -o pages.jsonl --max-pages 500
+      crawler-dedup crawl https://example.com/ -o pages.jsonl -s DOWNLOAD_DELAY=0.2
+    """
+    if not urls and not listed:
+        raise click.UsageError("Say where to start: crawler-dedup crawl https://example.com/ (or --urls FILE)")
+    if json and "-" in (*output, *replaced):
+        raise click.UsageError("Pages and --json cannot both go to stdout.")
+    from crawler_dedup.cli.crawl_output import print_summary, result_of  # noqa: PLC0415  (slow to load)
+    from crawler_dedup.spiders.running import run_spider  # noqa: PLC0415
+    from crawler_dedup.spiders.site import SiteSpider, check_urls  # noqa: PLC0415
+
+    try:
+        check_urls(urls)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    given = _parse_settings(settings)
+    if index is not None:
+        given["DEDUP_DIR"] = str(index.absolute())
+    if dry_run:
+        given["DEDUP_ACTION"] = "mark"
+    crawl_settings, config = _read_settings(given, output, replaced)
+    arguments = {"urls": listed or "", "allow": ",".join(allow), "max_pages": str(max_pages or 0)}
+    run = run_spider(SiteSpider, crawl_settings, url=urls, **arguments)
+    result = result_of(run.crawler, config)
+    if json:
+        print_json([result])
+    else:
+        print_summary(result, is_usual_index="DEDUP_DIR" not in given)
+    if isinstance(run.feed_error, BrokenPipeError):
+        return
+    if run.interrupts:
+        raise click.exceptions.Exit(INTERRUPTED)
+    if result.failed_starts or result.failed_feeds:
+        raise click.exceptions.Exit(2)
+
+
+def _read_settings(given: Mapping[str, str], output: Sequence[str], replaced: Sequence[str]) -> tuple[Settings, Config]:
+    """Return the settings of the crawl, those that are *given* before others, and what they mean to the filter."""
+    from crawler_dedup.spiders.running import project_settings  # noqa: PLC0415  (slow to load)
+
+    settings = project_settings()
+    settings.setdict(dict(given), priority="cmdline")
+    settings.set("FEEDS", _feeds(settings, output, replaced), priority="cmdline")
+    return settings, Config.from_settings({name: settings[name] for name in settings if name.startswith(PREFIX)})
+
+
+def _parse_settings(words: Sequence[str]) -> dict[str, str]:
+    given = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{text_without_credentials(word)!r} is no setting; write DOWNLOAD_DELAY=0.2.")
+        given[name] = value
+    return given
+
+
+def _feeds(settings: Settings, output: Sequence[str], replaced: Sequence[str]) -> dict[str, dict[str, object]]:
+    """Return the feeds that the options name, as Scrapy's own commands read them, and those of the project."""
+    from scrapy.exceptions import UsageError  # noqa: PLC0415  (slow to load)
+    from scrapy.utils.conf import feed_process_params_from_cli  # noqa: PLC0415
+
+    try:
+        feeds = feed_process_params_from_cli(settings, _with_format(output), overwrite_output=_with_format(replaced))
+    except UsageError as error:
+        raise click.UsageError(str(error)) from None
+    for feed in feeds:
+        if not urlsplit(feed).scheme and "%" not in feed:  # the path of a file, and no template
+            path = Path(feed)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.open(
+                "ab"
+            ).close()  # a file that cannot be written is an error now, and not when the first page is kept
+    return feeds
+
+
+def _with_format(files: Sequence[str]) -> list[str]:
+    """Return *files* with the format of ``-``, which stands for stdout."""
+    return ["-:jsonlines" if file == "-" else file for file in files]

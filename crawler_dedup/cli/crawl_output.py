@@ -1,0 +1,106 @@
+"""What ``crawler-dedup crawl`` prints at its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from scrapy.utils.project import data_path
+
+from crawler_dedup.cli.jsontypes import Crawl
+from crawler_dedup.cli.terminal import make_console, print_commands, quantity
+from crawler_dedup.config import Config
+from crawler_dedup.spiders.site import SiteSpider
+from crawler_dedup.urls import without_credentials
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+
+def result_of(crawler: Crawler, config: Config) -> Crawl:
+    """Return what came of a crawl with the spider ``site``."""
+    stats, spider = crawler.stats.get_stats(), crawler.spider
+    assert isinstance(spider, SiteSpider)
+
+    def count(name: str) -> int:
+        return int(stats.get(f"dedup/{name}", 0))
+
+    return Crawl(
+        checked=count("checked"),
+        kept=count("kept"),
+        dropped=count("dropped"),
+        marked=count("marked"),
+        unchanged=count("unchanged"),
+        changed=count("changed"),
+        unchecked=count("unchecked"),
+        failed=spider.failed_pages,
+        failed_starts=spider.failed_starts,
+        items=int(stats.get("item_scraped_count", 0)),
+        feeds=[without_credentials(feed) for feed in crawler.settings.getdict("FEEDS")],
+        failed_feeds="dedup/not_stored" in stats,
+        index=str(Path(data_path(config.dir)).absolute()),
+    )
+
+
+def print_summary(result: Crawl, *, is_usual_index: bool) -> None:
+    """Print *result*: on stdout, unless the pages are written there.
+
+    Args:
+        is_usual_index: whether other commands find the index without its name.
+    """
+    console = make_console(stderr=any(map(_is_stdout, result.feeds)))
+    if not result.checked:
+        console.print("No pages were checked.")
+        return
+    console.print(_counts(result))
+    console.print()
+    console.print(_places(result), soft_wrap=True, highlight=False)
+    console.print()
+    index = [] if is_usual_index else [_shown(result.index)]
+    commands = {"Report for the browser": ["report", *index]}
+    if result.dropped or result.marked:
+        commands = {"Which pages, and why": ["drops", *index], **commands}
+    print_commands(console, commands)
+
+
+def _counts(result: Crawl) -> Table:
+    rows = {
+        "pages checked" if result.checked != 1 else "page checked": result.checked,
+        "kept": result.kept,
+        "dropped as near-duplicates of kept pages": result.dropped,
+        "near-duplicates of kept pages, which would be dropped": result.marked,
+        "seen before, unchanged": result.unchanged,
+        "seen before, changed": result.changed,
+        "could not be judged, and passed": result.unchecked,
+        "could not be fetched": result.failed,
+    }
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column(justify="right", style="bold")
+    table.add_column()
+    for label, count in rows.items():
+        if count:
+            table.add_row(f"{count:,}", label)
+    return table
+
+
+def _places(result: Crawl) -> str:
+    """Say where the pages, the index and the journal are."""
+    files = [feed for feed in result.feeds if not _is_stdout(feed)]
+    if result.failed_feeds:
+        pages = "Not all pages were written."
+    elif result.feeds:
+        pages = f"{quantity(result.items, 'page')} written{' to ' * bool(files)}{', '.join(files)}."
+    else:
+        pages = "No page was written: name a file with -o pages.jsonl."
+    return f"{pages} Index and journal: {_shown(result.index)}"
+
+
+def _is_stdout(feed: str) -> bool:
+    return feed.startswith("stdout:")
+
+
+def _shown(path: str) -> str:
+    """Return *path* relative to the working directory, if it is below it."""
+    directory = Path.cwd()
+    return str(Path(path).relative_to(directory) if Path(path).is_relative_to(directory) else path)

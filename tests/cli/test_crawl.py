@@ -1,0 +1,337 @@
+"""``crawler-dedup crawl`` on sites of this machine, in directories without a project and with one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator
+from tests.support import processes
+from tests.support.crawling import Answer, Page, Site, article, html
+from tests.support.noting import command
+from tests.support.projects import index_of, project
+
+pty = pytest.importorskip("pty")
+
+SETTINGS = {
+    "AUTOTHROTTLE_ENABLED": False,
+    "CONCURRENT_REQUESTS": 1,
+    "DEDUP_TOKENIZER": "bigrams",
+    "DOWNLOAD_DELAY": 0,
+    "RETRY_ENABLED": False,
+    "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1,  # one page after the other, so that the same one of two copies is kept each time
+}
+QUICK = [word for name, value in SETTINGS.items() for word in ("-s", f"{name}={value}")]
+DRY_RUN = "near-duplicates of kept pages, which would be dropped"
+PATHS = ["/", "/one", "/copy", "/two"]
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A front page that links to three articles, of which two are alike."""
+    pages: dict[str, Page] = {
+        "/": html(article("front", links=["/one", "/copy", "/two"])),
+        "/one": html(article("one")),
+        "/copy": html(article("one", frame="copy")),
+        "/two": html(article("two")),
+    }
+    with Site(pages) as opened:
+        yield opened
+
+
+def crawl(directory: Path, *arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run ``crawler-dedup crawl``, without waiting between requests."""
+    done = command(directory, "crawl", *QUICK, *arguments, COLUMNS="80")
+    assert done.returncode == status, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def paths(file: Path) -> list[str]:
+    """The paths of the pages in a file of JSON lines."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return [re.sub("^http://[^/]*", "", json.loads(line)["url"]) for line in lines]
+
+
+def counts(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
+    """The figures that a crawl prints, by what they count."""
+    rows = re.findall(r"^ *([\d,]+) (.*?) *$", done.stdout.split("\n\n")[0], re.MULTILINE)
+    return {label: int(number) for number, label in rows}
+
+
+def proposed(done: subprocess.CompletedProcess[str]) -> list[list[str]]:
+    """The arguments of the commands that a crawl proposes at its end."""
+    return [line.split("crawler-dedup ", 1)[1].split() for line in done.stdout.split("\n\n")[-1].splitlines()]
+
+
+# From the first look to the next crawl
+
+
+def test_a_dry_run_drops_nothing_and_the_proposed_commands_show_what_would_be_dropped(
+    tmp_path: Path, site: Site
+) -> None:
+    done = crawl(tmp_path, f"{site.url}/", "--dry-run", "-o", "pages.jsonl")
+    assert sorted(paths(tmp_path / "pages.jsonl")) == sorted(PATHS)
+    assert counts(done) == {"pages checked": 4, "kept": 3, DRY_RUN: 1}
+    assert "4 pages written to pages.jsonl. Index and journal: .scrapy/dedup" in done.stdout
+    assert proposed(done) == [["drops"], ["report"]]
+    assert f"{site.url}/copy" in command(tmp_path, "drops").stdout
+
+
+def test_the_crawl_after_it_drops_what_it_marked_and_writes_the_rest(tmp_path: Path, site: Site) -> None:
+    crawl(tmp_path, f"{site.url}/", "--dry-run")
+    done = crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
+    assert sorted(paths(tmp_path / "pages.jsonl")) == ["/", "/one", "/two"]
+    assert counts(done) == {
+        "pages checked": 4,
+        "dropped as near-duplicates of kept pages": 1,
+        "seen before, unchanged": 3,
+    }
+
+
+def test_an_incremental_crawl_appends_only_what_is_new_or_has_changed(tmp_path: Path, site: Site) -> None:
+    crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
+    site.pages["/"] = html(article("new front", links=["/one", "/copy", "/two", "/three"]))
+    site.pages["/two"] = html(article("another two"))
+    site.pages["/three"] = html(article("three"))
+    before = len(paths(tmp_path / "pages.jsonl"))
+    crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl", "-s", "DEDUP_REVISIT=drop")
+    assert sorted(paths(tmp_path / "pages.jsonl")[before:]) == ["/", "/three", "/two"]
+    before += 3
+    site.pages["/three"] = html(article("another three"))
+    crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl", "-s", "DEDUP_REVISIT=drop")
+    assert paths(tmp_path / "pages.jsonl")[before:] == ["/three"]
+
+
+def test_a_page_is_written_with_what_the_documents_say(tmp_path: Path, site: Site) -> None:
+    crawl(tmp_path, f"{site.url}/", "-O", "pages.jsonl")
+    items = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text(encoding="utf-8").splitlines()]
+    (item,) = (item for item in items if item["url"] == f"{site.url}/one")
+    assert list(item) == ["url", "title", "text", "language", "depth", "referer"]
+    assert (item["title"], item["language"], item["depth"]) == ("Article one", "en", 1)
+    assert item["referer"] == f"{site.url}/"
+
+
+def test_a_file_can_be_replaced_and_pages_can_be_limited(tmp_path: Path, site: Site) -> None:
+    (tmp_path / "pages.jsonl").write_text("old\n")
+    crawl(tmp_path, f"{site.url}/", "-O", "pages.jsonl", "--max-pages", "2")
+    assert len(paths(tmp_path / "pages.jsonl")) == 2
+
+
+def test_pages_go_to_stdout_alone_if_that_is_asked_for(tmp_path: Path, site: Site) -> None:
+    done = crawl(tmp_path, f"{site.url}/", "-o", "-")
+    assert len([json.loads(line) for line in done.stdout.splitlines()]) == 3
+    assert "3 pages written. Index and journal" in done.stderr
+
+
+def test_the_figures_can_be_had_as_json(tmp_path: Path, site: Site) -> None:
+    (line,) = crawl(tmp_path, f"{site.url}/", "--json", "-o", "pages.jsonl").stdout.splitlines()
+    result = json.loads(line)
+    assert (result["type"], result["checked"], result["kept"], result["dropped"], result["items"]) == (
+        "crawl",
+        4,
+        3,
+        1,
+        3,
+    )
+    assert (result["feeds"], result["index"]) == (["pages.jsonl"], str(tmp_path / ".scrapy" / "dedup"))
+    crawl(tmp_path, f"{site.url}/", "--json", "-o", "-", status=2)
+
+
+def test_an_address_may_have_a_comma(tmp_path: Path, site: Site) -> None:
+    site.pages["/a,b"] = html(article("a comma"))
+    crawl(tmp_path, f"{site.url}/a,b", f"{site.url}/two", "-o", "pages.jsonl")
+    assert sorted(paths(tmp_path / "pages.jsonl")) == ["/a,b", "/two"]
+
+
+def test_addresses_of_a_list_and_other_hosts_can_be_added(tmp_path: Path, site: Site) -> None:
+    (tmp_path / "urls.txt").write_text(f"{site.url}/one\n")
+    with Site({"/far": html(article("far"))}) as other:
+        site.pages["/two"] = html(article("two", links=[f"{other.url}/far"]))
+        options = ("--urls", "urls.txt", "--allow", site.host, "--allow", other.host, "-o", "pages.jsonl")
+        crawl(tmp_path, f"{site.url}/two", *options)
+    assert sorted(paths(tmp_path / "pages.jsonl")) == ["/far", "/one", "/two"]
+
+
+def test_a_reader_of_stdout_that_ends_is_no_error(tmp_path: Path, site: Site) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = processes.run(*program(f"{site.url}/", "-o", "-"), cwd=tmp_path, stdout=writing)
+    os.close(writing)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# Where the index stands
+
+
+def test_an_index_elsewhere_is_named_in_the_commands(tmp_path: Path, site: Site) -> None:
+    done = crawl(tmp_path, f"{site.url}/", "--index", "elsewhere/here")
+    assert proposed(done) == [["drops", "elsewhere/here"], ["report", "elsewhere/here"]]
+    assert (tmp_path / "elsewhere" / "here" / "data.mdb").exists()
+    assert not (tmp_path / ".scrapy").exists()
+    assert f"{site.url}/copy" in command(tmp_path, *proposed(done)[0]).stdout
+
+
+def test_in_a_project_its_index_and_settings_are_used_with_the_filter(tmp_path: Path, site: Site) -> None:
+    project(tmp_path, site, "USER_AGENT = 'project of ours'\nDEDUP_JOURNAL = ''\nROBOTSTXT_OBEY = False\n")
+    (tmp_path / "folder").mkdir()
+    done = crawl(tmp_path / "folder", f"{site.url}/")
+    assert counts(done)["dropped as near-duplicates of kept pages"] == 1
+    assert (index_of(tmp_path) / "data.mdb").exists()
+    assert not list(index_of(tmp_path).glob("journal*"))
+    assert list((tmp_path / "folder").iterdir()) == []
+    assert "GET /robots.txt" not in site.asked
+
+
+def test_without_a_project_it_is_polite(tmp_path: Path, site: Site) -> None:
+    site.pages["/robots.txt"] = Answer(b"User-agent: *\nDisallow: /two\n", headers=(("Content-Type", "text/plain"),))
+    crawl(tmp_path, f"{site.url}/")
+    assert site.asked[0] == "GET /robots.txt"
+    assert "/two" not in site.paths()
+    code = (
+        "from crawler_dedup.spiders.running import project_settings as s\n"
+        "print(s().getfloat('DOWNLOAD_DELAY'), s().getint('CONCURRENT_REQUESTS_PER_DOMAIN'))"
+    )
+    assert processes.run(["-c", code], cwd=tmp_path, env={**os.environ}).stdout == "1.0 1\n"
+
+
+# Errors
+
+
+def test_only_the_start_that_fails_is_an_error(tmp_path: Path, site: Site) -> None:
+    site.pages["/"] = html(article("front", links=["/one", "/missing"]))
+    done = crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
+    assert counts(done) == {"pages checked": 2, "kept": 2, "could not be fetched": 1}
+    done = crawl(tmp_path, f"{site.url}/missing", f"{site.url}/two", "-o", "pages.jsonl", status=2)
+    assert f"ERROR: {site.url}/missing could not be crawled: its server answers 404 Not Found\n" in done.stderr
+    assert paths(tmp_path / "pages.jsonl")[-1] == "/two"
+
+
+START = {
+    "nothing listens": (["http://127.0.0.1:9/"], "http://127.0.0.1:9/ could not be crawled: Connection was refused"),
+    "robots.txt": (["{site}/private"], "{site}/private could not be crawled: Forbidden by robots.txt"),
+    "no HTML": (["{site}/robots.txt"], "{site}/robots.txt could not be crawled: it is no HTML page (text/plain)"),
+    "nothing": ([], "Say where to start"),
+    "no scheme": (["example.com"], "Not an http(s) URL: example.com"),
+    "format": (["{site}/", "-o", "pages.doc"], "Unrecognized output format 'doc'"),
+    "file": (["{site}/", "-o", "/proc/none/pages.jsonl"], "Error: /proc/none: No such file or directory."),
+    "value": (["{site}/", "-s", "DEDUP_MAX_DISTANCE=far"], "Error: DEDUP_MAX_DISTANCE = 'far' is not allowed"),
+    "name": (["{site}/", "-s", "DEDUP_MAX_DISTANZ=3"], "DEDUP_MAX_DISTANZ"),
+    "value of Scrapy's": (["{site}/", "-s", "DOWNLOAD_DELAY=long"], "Error: The crawl cannot start: could not convert"),
+    "log level": (["{site}/", "-s", "LOG_LEVEL=LOUD"], "Error: The crawl cannot start: Unknown level: 'LOUD'"),
+    "no setting": (["{site}/", "-s", "DOWNLOAD_DELAY"], "'DOWNLOAD_DELAY' is no setting; write DOWNLOAD_DELAY=0.2."),
+    "another index": (["{site}/", "--index", "filled"], "was made with another configuration"),
+}
+
+
+@pytest.mark.parametrize("case", list(START))
+def test_what_keeps_a_crawl_from_its_start_is_said_in_a_sentence(tmp_path: Path, site: Site, case: str) -> None:
+    with Deduplicator.open(tmp_path / "filled", Config(tokenizer="bigrams", scheme="exact")):
+        pass
+    plain = (("Content-Type", "text/plain"),)
+    site.pages["/robots.txt"] = Answer(b"User-agent: *\nDisallow: /private\n", headers=plain)
+    arguments, sentence = START[case]
+    done = crawl(tmp_path, *(word.format(site=site.url) for word in arguments), status=2)
+    assert " ".join(done.stderr.split()).count(sentence.format(site=site.url)) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_file_that_cannot_be_written_to_ends_the_crawl(tmp_path: Path) -> None:
+    text = [f"/{number}" for number in range(40)]
+    pages: dict[str, Page] = {path: html(article(path, count=2000)) for path in text}
+    with Site({"/": html(article("front", links=text)), **pages}) as site:
+        done = command(tmp_path, "crawl", f"{site.url}/", "-o", "/dev/full:jsonlines", *QUICK)
+        assert len(site.paths()) < 40
+    assert done.returncode == 2
+    assert "Not all feeds were stored: /dev/full: OSError: [Errno 28] No space left on device." in done.stderr
+    assert "Not all pages were written." in done.stdout
+
+
+# Interrupted
+
+
+def program(*arguments: str) -> list[list[str]]:
+    return [[str(Path(sys.executable).with_name("crawler-dedup")), "crawl", *QUICK, *arguments]]
+
+
+class Gate:
+    """A page that is asked for, and answered when the test opens the gate."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.asked, self.is_open = threading.Event(), threading.Event()
+        self._answer = answer
+
+    def __call__(self) -> Answer:
+        self.asked.set()
+        assert self.is_open.wait(120)
+        return self._answer
+
+
+def interrupt(directory: Path, site: Site, gate: Gate, *, times: int, opens: bool) -> tuple[int, str]:
+    """Crawl, and interrupt when the page behind *gate* was asked for; return exit status and stderr."""
+    process = processes.start(*program(f"{site.url}/", "-o", "pages.jsonl"), cwd=directory, env={**os.environ})
+    try:
+        assert gate.asked.wait(60)
+        said = ""
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            assert process.stderr is not None
+            said += process.stderr.readline()
+        if opens:
+            gate.is_open.set()
+        _, rest = process.communicate(timeout=60)
+    finally:
+        gate.is_open.set()
+        process.kill()
+    assert process.returncode is not None
+    return process.returncode, said + rest
+
+
+def gated() -> tuple[Gate, dict[str, Page]]:
+    gate = Gate(html(article("one", links=["/two"])))
+    return gate, {"/": html(article("front", links=["/one"])), "/one": gate, "/two": html(article("two"))}
+
+
+def test_ctrl_c_lets_what_was_requested_be_handled_and_the_next_crawl_does_the_rest(tmp_path: Path) -> None:
+    gate, pages = gated()
+    with Site(pages) as site:
+        status, said = interrupt(tmp_path, site, gate, times=1, opens=True)
+        assert (status, "Traceback" in said) == (130, False), said
+        assert said.startswith("Ending: the pages that were requested are still handled. Press Ctrl-C again")
+        assert paths(tmp_path / "pages.jsonl") == ["/", "/one"]
+        crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
+    assert set(paths(tmp_path / "pages.jsonl")) == {"/", "/one", "/two"}
+
+
+def test_a_second_ctrl_c_stops_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
+    gate, pages = gated()
+    with Site(pages) as site:
+        status, said = interrupt(tmp_path, site, gate, times=2, opens=False)
+        assert (status, "Traceback" in said) == (130, False), said
+        assert "Stopped.\n" in said
+        crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
+    assert set(paths(tmp_path / "pages.jsonl")) == {"/", "/one", "/two"}
+
+
+# In a terminal
+
+
+def test_a_line_says_how_far_it_is(tmp_path: Path, site: Site) -> None:
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm"}
+    done = processes.run(*program(f"{site.url}/"), cwd=tmp_path, env=environment, stderr=theirs)
+    os.close(theirs)
+    written = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert re.search(r"4 pages  3 kept  1 dropped \(25\.0%\)", written)
