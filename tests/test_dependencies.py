@@ -169,4 +169,5 @@ def test_without_extras_everything_else_can_be_imported_and_pages_are_checked(tm
         with Deduplicator.open({str(tmp_path)!r} + "/" + scheme, Config(tokenizer="bigrams", scheme=scheme)) as deduplicator:
             print(deduplicator.check("http://a.org/", {article("x")!r}.encode()).verdict.value)
     """
-    assert run(code) == (0, "new\nnew\n", "")
+    status, output, errors = run(code)
+    assert (status, output) == (0, "new\nnew\n"), errors
