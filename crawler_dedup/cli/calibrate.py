@@ -9,11 +9,13 @@ from typing import Any
 import click
 
 from crawler_dedup.cli.evaluate import evaluate_folder, folder_argument, grid_of, jobs_option
-from crawler_dedup.cli.evaluation_output import format_figure, format_share, thresholds_of
-from crawler_dedup.cli.options import settings_option
+from crawler_dedup.cli.evaluation_json import counts_part
+from crawler_dedup.cli.evaluation_output import format_figure, format_share, threshold_settings
+from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.jsontypes.evaluation import Calibration
+from crawler_dedup.cli.options import json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import config_or_exit
-from crawler_dedup.cli.terminal import errors_as_messages
+from crawler_dedup.cli.project import read_config
 from crawler_dedup.config import PREFIX, setting_name
 from crawler_dedup.evaluation.calibration import THRESHOLD_NAMES, Grid
 from crawler_dedup.urls import text_without_credentials
@@ -33,40 +35,60 @@ _WIDE_INTERVAL = 0.2
 )
 @settings_option
 @jobs_option
-def calibrate(folder: Path, precision: float, settings: Sequence[str], jobs: int) -> None:
+@json_option
+def calibrate(folder: Path, precision: float, settings: Sequence[str], jobs: int, json: bool) -> None:
     """Choose the thresholds that suit labelled pairs of pages.
 
     FOLDER holds labelled pages (docs/evaluation.md). Of all thresholds that reach the wanted precision, those that find
     most duplicates are printed, as lines for a settings module.
 
-    Exit status 0: thresholds were found. 1: no thresholds reach the precision. 2: the folder cannot be used, or the call is
-    wrong.
+    Exit status 0: done. 1: no thresholds reach the precision. 2: the folder cannot be used.
+
+    \b
+    Examples:
+      crawler-dedup calibrate labelled
+      crawler-dedup calibrate labelled --precision 0.95 >> settings.py
     """
-    config = config_or_exit(settings)
-    given = {name: getattr(config, name) for name in map(_field_of, settings)}
-    if chosen := sorted(setting_name(name) for name in given.keys() & set(THRESHOLD_NAMES)):
+    config = read_config(settings)
+    given = {name: getattr(config, _field_of(name)) for name in (word.partition("=")[0] for word in settings)}
+    if chosen := sorted(given.keys() & set(map(setting_name, THRESHOLD_NAMES))):
         raise click.BadParameter(f"{', '.join(chosen)}: this is what `calibrate` chooses.")
     if config.scheme != "simhash":
         raise click.BadParameter("calibrate chooses the thresholds of simhash.")
-    with errors_as_messages(), progress_bars() as start:
+    with progress_bars() as start:
         grid = grid_of(evaluate_folder(folder, config, jobs, start), config, start)
     point = grid.best(precision)
-    if point is None:
+    if json:
+        print_json([_line(grid, point, precision, given)])
+    elif point is None:
         _print_nearest(grid, precision)
+    else:
+        _print_settings(grid, point, precision, given)
+    if point is None:
         raise click.exceptions.Exit(1)
-    _print_settings(grid, point, precision, given)
 
 
 def _field_of(setting: str) -> str:
-    """Return the name of the field that a setting is for: ``max_distance`` of ``DEDUP_MAX_DISTANCE=3``."""
-    return setting.split("=", 1)[0].removeprefix(PREFIX).lower()
+    """Return the name of the field that a setting is for: ``max_distance`` of ``DEDUP_MAX_DISTANCE``."""
+    return setting.removeprefix(PREFIX).lower()
+
+
+def _line(grid: Grid, point: int | None, precision: float, given: Mapping[str, Any]) -> Calibration:
+    """Return what was chosen; if no thresholds reach the precision, those that come nearest."""
+    shown = grid.most_precise() if point is None else point
+    return Calibration(
+        wanted_precision=precision,
+        reached=point is not None,
+        settings={} if shown is None else {**given, **threshold_settings(grid.points[shown])},
+        counts=None if shown is None else counts_part(grid.counts(shown)),
+    )
 
 
 def _print_settings(grid: Grid, point: int, precision: float, given: Mapping[str, Any]) -> None:
     """Print calibrated settings as lines of a settings module, with what to expect of them.
 
     Args:
-        given: settings of the command line, by the names of their fields: the figures hold with them only.
+        given: settings of the command line: the figures hold with them only.
     """
     counts = grid.counts(point)
     lines = [
@@ -86,8 +108,8 @@ def _print_settings(grid: Grid, point: int, precision: float, given: Mapping[str
             "# There are too few labelled duplicates to know the recall:"
             f" it may be {format_figure(low)} or {format_figure(high)}."
         )
-    settings = {**given, **thresholds_of(grid.points[point])}
-    lines += [f"{setting_name(name)} = {value!r}" for name, value in settings.items()]
+    settings = {**given, **threshold_settings(grid.points[point])}
+    lines += [f"{name} = {value!r}" for name, value in settings.items()]
     click.echo(text_without_credentials("\n".join(lines)))
 
 
@@ -98,9 +120,7 @@ def _print_nearest(grid: Grid, precision: float) -> None:
         click.echo("With no thresholds a labelled duplicate is found; `crawler-dedup evaluate --errors 20` says why.")
         return
     counts = grid.counts(point)
-    thresholds = ", ".join(
-        f"{setting_name(name)} = {value!r}" for name, value in thresholds_of(grid.points[point]).items()
-    )
+    thresholds = ", ".join(f"{name} = {value!r}" for name, value in threshold_settings(grid.points[point]).items())
     click.echo(
         f"No thresholds reach a precision of {precision}. The greatest is {format_share(counts.precision)}, with a recall"
         f" of {format_share(counts.recall)}, at {thresholds}. `crawler-dedup evaluate --errors 20` shows the wrong pairs."

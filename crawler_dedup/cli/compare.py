@@ -6,14 +6,16 @@ from collections.abc import Sequence
 
 import click
 
-from crawler_dedup.cli.options import settings_option
+from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.jsontypes.comparison import ComparedPage, Comparison, RuleResult
+from crawler_dedup.cli.options import json_option, settings_option
 from crawler_dedup.cli.pair import print_pair, print_texts
-from crawler_dedup.cli.project import config_or_exit
-from crawler_dedup.cli.terminal import errors_as_messages, make_console
-from crawler_dedup.inspection.compare import inspect_page
+from crawler_dedup.cli.project import read_config
+from crawler_dedup.cli.terminal import make_console, print_error
+from crawler_dedup.inspection.compare import InspectedPage, apply_rules, inspect_page
 from crawler_dedup.inspection.fetching import load_page
 from crawler_dedup.rules import table
-from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.pair import Pair, is_list
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.urls import without_credentials
 
@@ -25,33 +27,79 @@ from crawler_dedup.urls import without_credentials
 @click.option("--kept-url", default="", help="Address of the file KEPT.")
 @settings_option
 @click.option("--brief", is_flag=True, help="Do not print the texts.")
-def compare(new: str, kept: str, new_url: str, kept_url: str, settings: Sequence[str], brief: bool) -> None:
+@json_option
+def compare(new: str, kept: str, new_url: str, kept_url: str, settings: Sequence[str], brief: bool, json: bool) -> None:
     """Compare two pages by the rules of the crawl.
 
     The command tells whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page is
     an HTML file or an address. Both main texts are printed side by side, with what was cut away, the tokens that differ,
     and the result of each rule. Nothing is known of the sites, as in the first pages of a crawl.
 
-    Exit status 0: dropped. 1: not dropped. 2: one of the pages cannot be judged, or the call is wrong.
+    Exit status 0: dropped. 1: not dropped. 2: a page cannot be read or compared.
+
+    \b
+    Examples:
+      crawler-dedup compare new.html kept.html
+      crawler-dedup compare https://example.com/a https://example.com/b --brief
     """
-    config = config_or_exit(settings)
-    with errors_as_messages():
-        signer = Signer(config)
-        # Without addresses the two stand on two hosts: nothing is known of their sites.
-        addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
-        loaded = [load_page(where, url, config.max_bytes) for where, url in zip((new, kept), addresses, strict=True)]
-        new_page, kept_page = (inspect_page(signer, page.url, page.body, page.encoding) for page in loaded)
+    config = read_config(settings)
+    signer = Signer(config)
+    # Without addresses the two stand on two hosts: nothing is known of their sites.
+    addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
+    loaded = [load_page(where, url, config.max_bytes) for where, url in zip((new, kept), addresses, strict=True)]
+    new_page, kept_page = (inspect_page(signer, page.url, page.body, page.encoding) for page in loaded)
     both = (without_credentials(new), new_page.page), (without_credentials(kept), kept_page.page)
     unsigned = [f"{where}: {page.unsigned}" for where, page in both if page.unsigned]
     if unsigned:
-        click.echo(f"Error: {'; '.join(unsigned)}", err=True)
-    console = make_console()
-    if not brief:
-        print_texts(console, new_page, kept_page)
+        print_error("; ".join(unsigned))
     pair = Pair(new_page.page, kept_page.page, config, signer.scheme)
-    print_pair(console, new_page, kept_page, pair)
-    if unsigned:
-        raise click.exceptions.Exit(2)
-    rule, duplicate = table.decide(pair)
-    click.echo(f"{'duplicate' if duplicate else 'different'}: {rule}")
-    raise click.exceptions.Exit(0 if duplicate else 1)
+    rule, duplicate = ("", None) if unsigned else table.decide(pair)
+    if json:
+        print_json([_line(new_page, kept_page, pair, brief=brief)])
+    else:
+        console = make_console()
+        if not brief:
+            print_texts(console, new_page, kept_page)
+        print_pair(console, new_page, kept_page, pair)
+        if duplicate is not None:
+            click.echo(f"{'duplicate' if duplicate else 'different'}: {rule}")
+    raise click.exceptions.Exit({True: 0, False: 1, None: 2}[duplicate])
+
+
+def _line(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -> Comparison:
+    """Return a comparison as an object; of pages that could not be signed nothing was measured."""
+    signed = not (pair.new.unsigned or pair.kept.unsigned)
+    rules = [
+        RuleResult(rule=rule.name, duplicate=rule.duplicate, decides=rule.decides, measured=rule.measured)
+        for rule in apply_rules(pair)
+    ]
+    deciding = next((rule for rule in rules if signed and rule.decides), None)
+    return Comparison(
+        new=_page_of(new, kept, brief=brief),
+        kept=_page_of(kept, new, brief=brief),
+        duplicate=deciding.duplicate if deciding else None,
+        rule=deciding.rule if deciding else None,
+        distance=pair.distance if signed else None,
+        resemblance=pair.resemblance if signed else None,
+        coverage=pair.coverage if signed else None,
+        same_links=pair.same_links if signed else None,
+        rules=rules,
+    )
+
+
+def _page_of(inspected: InspectedPage, other: InspectedPage, *, brief: bool) -> ComparedPage:
+    page = inspected.page
+    return ComparedPage(
+        url=page.url,
+        title=page.title,
+        kind=page.kind.name.lower(),
+        unsigned=page.unsigned,
+        chars=page.chars,
+        features=page.features,
+        links=page.link_count,
+        is_list=is_list(page),
+        signature=f"{page.signature:016x}",
+        text=None if brief else inspected.text,
+        cut_away=None if brief else list(inspected.boilerplate),
+        only_here=dict(inspected.tokens_missing_in(other)),
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from scrapy.utils.project import data_path
 
-from crawler_dedup.cli.jsontypes import Crawl
+from crawler_dedup.cli.jsontypes.crawl import Crawl
 from crawler_dedup.cli.terminal import make_console, print_commands, quantity
 from crawler_dedup.config import Config
 from crawler_dedup.spiders.site import SiteSpider

@@ -9,10 +9,11 @@ from pathlib import Path
 import click
 
 from crawler_dedup.cli import evaluation_output
-from crawler_dedup.cli.options import settings_option
+from crawler_dedup.cli.evaluation_json import evaluation_lines, scheme_lines
+from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.options import json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import config_or_exit
-from crawler_dedup.cli.terminal import errors_as_messages
+from crawler_dedup.cli.project import read_config
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation import calibration, curves, scheme_comparison
 from crawler_dedup.evaluation.calibration import Grid
@@ -54,7 +55,7 @@ jobs_option = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="Draw precision and recall by distance into this SVG file.",
 )
-@click.option("--json", is_flag=True, help="Print JSON instead of tables.")
+@json_option
 @click.option(
     "--scheme",
     multiple=True,
@@ -83,28 +84,33 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 
     FOLDER holds labelled pages (docs/evaluation.md). A pair counts as a duplicate if one of its pages would be dropped while
     the other is kept.
+
+    \b
+    Examples:
+      crawler-dedup evaluate labelled
+      crawler-dedup evaluate labelled -s DEDUP_MAX_DISTANCE=4 --errors 20
+      crawler-dedup evaluate labelled --scheme simhash --scheme minhash
     """
-    config = config_or_exit(settings)
+    config = read_config(settings)
     if scheme and (errors or leave_one_out or plot):
         raise click.BadParameter("--errors, --leave-one-out and --plot do not go with --scheme.")
+    if (plot or leave_one_out) and config.scheme != "simhash":
+        raise click.BadParameter("--plot and --leave-one-out are about the distances of simhash.")
     if scheme:
         _compare_schemes(folder, scheme, config, jobs, lookups, json)
         return
-    if (plot or leave_one_out) and config.scheme != "simhash":
-        raise click.BadParameter("--plot and --leave-one-out are about the distances of simhash.")
-    with errors_as_messages():
-        if plot is not None:
-            require_extra("report", "--plot")
-        with progress_bars() as start:
-            results = evaluate_folder(folder, config, jobs, start)
-            left_out = calibration.leave_one_out(grid_of(results, config, start), precision) if leave_one_out else None
-        evaluation = evaluation_output.Evaluation(results, config, errors, left_out, precision)
-        if json:
-            evaluation_output.print_json(evaluation)
-        else:
-            evaluation_output.print_tables(evaluation)
-        if plot is not None:
-            curves.draw_curves(results, config, plot)
+    if plot is not None:
+        require_extra("report", "--plot")
+    with progress_bars() as start:
+        results = evaluate_folder(folder, config, jobs, start)
+        left_out = calibration.leave_one_out(grid_of(results, config, start), precision) if leave_one_out else None
+    evaluation = evaluation_output.Evaluation(results, config, errors, left_out, precision)
+    if json:
+        print_json(evaluation_lines(evaluation))
+    else:
+        evaluation_output.print_tables(evaluation)
+    if plot is not None:
+        curves.draw_curves(results, config, plot)
 
 
 def evaluate_folder(folder: Path, config: Config, jobs: int, start: Start) -> list[PairResult]:
@@ -122,12 +128,12 @@ def grid_of(results: Sequence[PairResult], config: Config, start: Start) -> Grid
 
 def _compare_schemes(folder: Path, schemes: Sequence[str], config: Config, jobs: int, lookups: int, json: bool) -> None:
     names = list(dict.fromkeys(name for word in schemes for name in (NAMES if word == "all" else [word])))
-    with errors_as_messages(), progress_bars() as start:
-        for name in names:  # a wrong name is refused before the work begins
-            _ = scheme_of(name, config).depends_on
+    for name in names:  # a wrong name is refused before the work begins
+        _ = scheme_of(name, config).depends_on
+    with progress_bars() as start:
         sets = read_folder(folder)
         results = list(scheme_comparison.compare_schemes(folder, sets, names, config, jobs, lookups, start))
     if json:
-        evaluation_output.print_schemes_json(results)
+        print_json(scheme_lines(results))
     else:
         evaluation_output.print_schemes(results)

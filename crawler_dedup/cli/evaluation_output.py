@@ -1,25 +1,23 @@
-"""What ``crawler-dedup evaluate`` prints: tables for people, JSON for programs."""
+"""What ``crawler-dedup evaluate`` prints for people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import click
-import msgspec
 from rich.table import Table
 from rich.text import Text
 
 from crawler_dedup.cli.terminal import make_console, printable
-from crawler_dedup.config import Config
+from crawler_dedup.config import Config, setting_name
 from crawler_dedup.evaluation import pairs
 from crawler_dedup.evaluation.calibration import MIN_PAIRS_PER_LABEL, THRESHOLD_NAMES, LeftOutSite
 from crawler_dedup.evaluation.counts import Counts, Share
 from crawler_dedup.evaluation.documents import SignedDocument
 from crawler_dedup.evaluation.pairs import PairResult, SiteMean
 from crawler_dedup.evaluation.scheme_comparison import SchemeResult
-from crawler_dedup.urls import without_credentials
 
 _TABLE_WIDTH = 1000  # a table takes the width it needs, whatever the width of the terminal
 _COUNT_COLUMNS = ("found", "missed", "false", "apart", "precision (95 %)", "recall (95 %)")
@@ -67,35 +65,6 @@ def print_tables(evaluation: Evaluation) -> None:
         click.echo(_error_lines(result))
 
 
-def print_json(evaluation: Evaluation) -> None:
-    """Print an evaluation for programs."""
-    results, config = evaluation.results, evaluation.config
-    means = dict(zip(("precision", "recall"), pairs.average_over_sites(results), strict=True))
-    report: dict[str, Any] = {
-        "settings": asdict(replace(config, journal=without_credentials(config.journal))),
-        "sets": [
-            {"set": name, "part": part, **_counts_json(counts)} for name, part, counts in pairs.count_by_part(results)
-        ],
-        "mean_over_sites": {name: mean._asdict() for name, mean in means.items()},
-        "grey": [{"j_sub": name, **_share_json(share)} for name, share in pairs.grey_shares(results)],
-        "errors": [_error_json(result) for result in evaluation.wrong[: evaluation.max_errors]],
-    }
-    if evaluation.left_out is not None:
-        report["leave_one_out"] = {
-            "wanted_precision": evaluation.precision,
-            "sites": [
-                {
-                    "site": site.source,
-                    "thresholds": site.config and thresholds_of(site.config),
-                    **_counts_json(site.counts),
-                }
-                for site in evaluation.left_out
-            ],
-            "all": _counts_json(_sum_counts(evaluation.left_out)),
-        }
-    click.echo(msgspec.json.format(msgspec.json.encode(report)))
-
-
 def print_schemes(results: Sequence[SchemeResult]) -> None:
     """Print schemes side by side for people."""
     table = Table(title="precision, recall and F1 of the scheme alone, and with the rules of the crawl")
@@ -118,28 +87,6 @@ def print_schemes(results: Sequence[SchemeResult]) -> None:
     make_console().print(table, width=_TABLE_WIDTH, crop=False)
 
 
-def print_schemes_json(results: Sequence[SchemeResult]) -> None:
-    """Print schemes side by side for programs."""
-    report = [
-        {
-            "scheme": result.name,
-            "sign_micros": result.sign_micros,
-            "bytes": result.signature_bytes,
-            "lookup_micros": result.lookup_micros,
-            "sets": [
-                {
-                    "set": row.name,
-                    "alone": _counts_json(row.alone),
-                    "with_rules": None if row.with_rules is None else _counts_json(row.with_rules),
-                }
-                for row in result.sets
-            ],
-        }
-        for result in results
-    ]
-    click.echo(msgspec.json.format(msgspec.json.encode(report)))
-
-
 def format_share(share: Share) -> str:
     """Return a share with its interval, ``0.950 (0.764–0.991)``."""
     low, high = share.interval
@@ -151,9 +98,9 @@ def format_figure(value: float | None) -> str:
     return _or_dash(value, ".3f")
 
 
-def thresholds_of(config: Config) -> dict[str, Any]:
-    """Return the settings that ``calibrate`` chooses, by the names of their fields."""
-    return {name: getattr(config, name) for name in THRESHOLD_NAMES}
+def threshold_settings(config: Config) -> dict[str, Any]:
+    """Return the settings that ``calibrate`` chooses."""
+    return {setting_name(name): getattr(config, name) for name in THRESHOLD_NAMES}
 
 
 def _or_dash(figure: float | None, form: str) -> str:
@@ -198,10 +145,10 @@ def _left_out_table(left_out: Sequence[LeftOutSite], precision: float) -> Table:
         if site.config is None:
             table.add_row(Text(site.source), "none found")
         else:
-            thresholds = " / ".join(str(value) for value in thresholds_of(site.config).values())
+            thresholds = " / ".join(str(value) for value in threshold_settings(site.config).values())
             table.add_row(Text(site.source), thresholds, *_count_cells(site.counts))
     table.add_section()
-    table.add_row("all of these", "", *_count_cells(_sum_counts(left_out)))
+    table.add_row("all of these", "", *_count_cells(sum_counts(left_out)))
     return table
 
 
@@ -218,7 +165,8 @@ def _count_cells(counts: Counts) -> list[str]:
     return [*numbers, format_share(counts.precision), format_share(counts.recall)]
 
 
-def _sum_counts(left_out: Iterable[LeftOutSite]) -> Counts:
+def sum_counts(left_out: Iterable[LeftOutSite]) -> Counts:
+    """Add up what became of the pairs of several sites."""
     return sum((site.counts for site in left_out), Counts())
 
 
@@ -233,26 +181,3 @@ def _error_lines(result: PairResult) -> str:
 
 def _page_line(document: SignedDocument) -> str:
     return printable(f"  {document.page.url}  {document.first_line}")
-
-
-def _counts_json(counts: Counts) -> dict[str, Any]:
-    return {**asdict(counts), "precision": _share_json(counts.precision), "recall": _share_json(counts.recall)}
-
-
-def _share_json(share: Share) -> dict[str, Any]:
-    low, high = share.interval
-    return {**asdict(share), "value": share.value, "low": low, "high": high}
-
-
-def _error_json(result: PairResult) -> dict[str, Any]:
-    pair, rule, _ = result.deciding_direction
-    return {
-        "set": result.set_name,
-        "label": result.labelled.label,
-        "rule": rule,
-        "distance": pair.distance if result.is_signed else None,
-        "resemblance": pair.resemblance if result.is_signed else None,
-        "coverage": pair.coverage if result.is_signed else None,
-        "a": {"id": result.labelled.id_a, "url": result.a.page.url, "opening": result.a.first_line},
-        "b": {"id": result.labelled.id_b, "url": result.b.page.url, "opening": result.b.first_line},
-    }

@@ -10,7 +10,8 @@ import click
 import msgspec
 from msgspec import Meta
 
-from crawler_dedup.cli.jsontypes import LINES, Line, Part
+from crawler_dedup.cli.jsontypes import LINES
+from crawler_dedup.cli.jsontypes.base import Line, Part
 
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null", Any: "any value"}
 

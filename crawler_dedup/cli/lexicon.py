@@ -9,8 +9,7 @@ import click
 
 from crawler_dedup.cli.options import settings_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import config_or_exit
-from crawler_dedup.cli.terminal import errors_as_messages
+from crawler_dedup.cli.project import read_config
 from crawler_dedup.inspection.corpus import read_texts
 from crawler_dedup.signing.lexicon import build as build_lexicon
 from crawler_dedup.signing.signer import Signer
@@ -38,9 +37,14 @@ def build(source: Path, output: Path, settings: Sequence[str]) -> None:
 
     SOURCE is a folder of HTML or text files, or an index that was made with DEDUP_STORE_TEXT = True. The counts are written
     to a file for DEDUP_LEXICON.
+
+    \b
+    Examples:
+      crawler-dedup lexicon build pages/
+      crawler-dedup lexicon build .scrapy/dedup --output words.lexicon
     """
-    with errors_as_messages(), progress_bars() as start:
-        signer = Signer(config_or_exit(settings))
+    with progress_bars() as start:
+        signer = Signer(read_config(settings))
         advance = start("reading", None)
 
         def texts() -> Iterator[Text]:

@@ -55,19 +55,23 @@ def find_target(
     from crawler_dedup.index.maintenance import require_index  # noqa: PLC0415  (loads numpy, which --help does not need)
 
     config = read_config(settings)
-    index = index or _project_index(config)
+    index = find_index(index, config)
     require_index(index)
     journals = Journals(journal_files) if journal_files else Journals.beside(index, config.journal_file)
     return Target(index, config, journals)
 
 
-def find_index(index: Path | None) -> Path:
-    """Return the directory of the index that a command names; of none, that of the project.
+def find_index(index: Path | None, config: Config | None = None) -> Path:
+    """Return the directory of the index that a command names, or that of the project.
+
+    Args:
+        index: the directory; ``None``: that of the project.
+        config: the settings, if they are read already.
 
     Raises:
-        DedupError: none is named, and there is no project.
+        DedupError: no index is named, and there is no project; a setting is not allowed.
     """
-    return index or _project_index(read_config(()))
+    return index or _project_index(config or read_config(()))
 
 
 def config_or_exit(settings: Sequence[str] | None) -> Config:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from crawler_dedup.cli import jsontypes
 from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.jsontypes.settings import Setting
 from crawler_dedup.cli.options import json_option
 from crawler_dedup.config import describe_settings, settings_reference
 
@@ -26,7 +26,7 @@ def settings(json: bool) -> None:
         click.echo(settings_reference(), nl=False)
         return
     print_json(
-        jsontypes.Setting(
+        Setting(
             name=setting.name,
             default=setting.default,
             allowed=setting.allowed,

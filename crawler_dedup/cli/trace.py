@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 
 import click
-import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli.options import settings_option
-from crawler_dedup.cli.project import config_or_exit
-from crawler_dedup.cli.terminal import errors_as_messages, make_console, printable
+from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.jsontypes.comparison import Passage
+from crawler_dedup.cli.jsontypes.comparison import Source as SourceLine
+from crawler_dedup.cli.options import index_argument, json_option, settings_option
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import find_index, read_config
+from crawler_dedup.cli.terminal import make_console, printable
 from crawler_dedup.config import Config
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.maintenance import open_pages
@@ -34,7 +36,7 @@ _LETTERS_SHOWN = 20
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("index", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@index_argument
 @click.option(
     "--least",
     type=click.FloatRange(0, 1),
@@ -44,27 +46,34 @@ _LETTERS_SHOWN = 20
 )
 @click.option("--windows", is_flag=True, help="List the passages that each page shares with the text.")
 @settings_option
-@click.option("--json", is_flag=True, help="Print JSON instead of tables.")
-def trace(file: Path, index: Path, least: float, windows: bool, settings: Sequence[str], json: bool) -> None:
+@json_option
+def trace(file: Path, index: Path | None, least: float, windows: bool, settings: Sequence[str], json: bool) -> None:
     """Find the kept pages from which a text was copied.
 
-    FILE is a text in UTF-8 (.txt) or HTML. INDEX is an index that was made with DEDUP_SCHEME = "pinyin". The command lists
-    which kept pages share passages with the text, and which share of the text each has.
+    FILE is a text in UTF-8 (.txt) or HTML. INDEX is the directory of an index that was made with DEDUP_SCHEME = "pinyin";
+    without it, the index of this Scrapy project is used. The command lists the kept pages that share passages with the text,
+    and which share of the text each has.
 
-    Exit status 0: there are such pages. 1: there are none. 2: the index cannot be used, or the call is wrong.
+    Exit status 0: done, also if there are no such pages. 2: the index or the text cannot be used.
+
+    \b
+    Examples:
+      crawler-dedup trace article.txt
+      crawler-dedup trace article.html .scrapy/dedup --least 0.1 --windows
     """
-    config = config_or_exit(settings)
-    with errors_as_messages(), closing(open_pages(index)) as pages:
-        scheme, fold_han = _scheme_of(pages, index, config)
+    config = read_config(settings)
+    directory = find_index(index, config)
+    with closing(open_pages(directory)) as pages, progress_bars() as start:
+        scheme, fold_han = _scheme_of(pages, directory, config)
         plain = normalise(_text_of(file, config), fold_han=fold_han)
         if len(find_initial_positions(plain)) < scheme.window:
             raise DedupError(f"{file} has fewer than {scheme.window} letters, which is one window.")
-        found_sources = [source for source in find_sources(plain, scheme, pages) if source.share_of_text >= least]
+        start("looking up", None)
+        sources = [source for source in find_sources(plain, scheme, pages) if source.share_of_text >= least]
     if json:
-        click.echo(msgspec.json.format(msgspec.json.encode([_as_json(source) for source in found_sources])))
+        print_json(_line(source) for source in sources)
     else:
-        _print_sources(found_sources, plain if windows else None)
-    raise click.exceptions.Exit(0 if found_sources else 1)
+        _print_sources(sources, plain if windows else None)
 
 
 def _text_of(file: Path, config: Config) -> str:
@@ -88,15 +97,15 @@ def _scheme_of(pages: Store, index: Path, config: Config) -> tuple[Pinyin, bool]
     return scheme, spec.get("fold han") == "yes"
 
 
-def _print_sources(found_sources: list[Source], plain: str | None) -> None:
-    if not found_sources:
+def _print_sources(sources: list[Source], plain: str | None) -> None:
+    if not sources:
         click.echo("No kept page shares a passage with it.")
         return
     table = Table()
     for column in ("of the text", "of the page", "passages"):
         table.add_column(column, justify="right")
     table.add_column("page", overflow="fold")
-    for source in found_sources:
+    for source in sources:
         table.add_row(
             f"{source.share_of_text:.1%}",
             f"{source.share_of_page:.1%}",
@@ -107,7 +116,7 @@ def _print_sources(found_sources: list[Source], plain: str | None) -> None:
     if plain is None:
         return
     places = find_initial_positions(plain)
-    for source in found_sources:
+    for source in sources:
         click.echo(f"\n{printable(source.page.url)}")
         for passage in source.passages:
             begins = printable(" ".join(plain[places[passage.start] :][:_LETTERS_SHOWN].split()))
@@ -116,11 +125,11 @@ def _print_sources(found_sources: list[Source], plain: str | None) -> None:
             )
 
 
-def _as_json(source: Source) -> dict[str, object]:
-    return {
-        "url": source.page.url,
-        "scope": source.page.scope,
-        "of_text": source.share_of_text,
-        "of_page": source.share_of_page,
-        "passages": [asdict(passage) for passage in source.passages],
-    }
+def _line(source: Source) -> SourceLine:
+    return SourceLine(
+        url=source.page.url,
+        scope=source.page.scope,
+        share_of_text=source.share_of_text,
+        share_of_page=source.share_of_page,
+        passages=[Passage(start=found.start, end=found.end, at=found.at) for found in source.passages],
+    )

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
 from msgspec import Meta
 
-from crawler_dedup import Config
+from crawler_dedup import Config, Deduplicator, PermutedIndex
 from crawler_dedup.cli import jsonlines
-from crawler_dedup.cli.jsontypes import LINES, Line, Part
+from crawler_dedup.cli.jsontypes import LINES
+from crawler_dedup.cli.jsontypes.base import Line, Part
+from crawler_dedup.rules.table import TABLE
+from tests.support.crawling import article
+from tests.support.indexing import array, clusters, cut_chunks
+from tests.support.labelled import write_set
 from tests.support.noting import json_lines
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -55,3 +61,67 @@ def test_settings_are_printed_as_json_lines() -> None:
     names = [f"DEDUP_{name.upper()}" for name in Config.__dataclass_fields__]
     assert [(line["type"], line["name"]) for line in settings] == [("setting", name) for name in names]
     assert settings[1]["default"] == Config().action
+
+
+def test_a_plan_is_printed_as_json_lines() -> None:
+    *_, widest = json_lines("plan", "--pages", "1e9", "--distance", 3, "--json")
+    assert (widest["type"], widest["tables"], widest["prefix_bits"], widest["probes"]) == (
+        "design",
+        20,
+        [31, 32, 33],
+        20,
+    )
+    first, *_ = json_lines("plan", "--distance", 6, "--json")
+    assert (first["max_distance"], first["probes"], first["disk_bytes"]) == (3, None, None)
+
+
+@pytest.mark.parametrize(("seed", "status", "rule"), [("x", 0, "alike"), ("y", 1, "signatures far apart")])
+def test_a_comparison_is_printed_as_json_lines(tmp_path: Path, seed: str, status: int, rule: str) -> None:
+    (tmp_path / "new.html").write_text(article(seed, frame="Menu"), encoding="utf-8")
+    (tmp_path / "kept.html").write_text(article("x"), encoding="utf-8")
+    call = ("compare", tmp_path / "new.html", tmp_path / "kept.html", "-s", "DEDUP_TOKENIZER=bigrams", "--json")
+    (line,) = json_lines(*call, status=status)
+    assert (line["type"], line["duplicate"], line["rule"]) == ("comparison", not status, rule)
+    assert [result["rule"] for result in line["rules"]] == [row.name for row in TABLE]
+    assert [result["rule"] for result in line["rules"] if result["decides"]] == [rule]
+    assert line["new"]["cut_away"] == ["Menu"]
+    assert bool(line["new"]["only_here"]) == (seed == "y")
+    (brief,) = json_lines(*call, "--brief", status=status)
+    assert (brief["new"]["text"], brief["new"]["cut_away"], brief["distance"]) == (None, None, line["distance"])
+
+
+def test_pages_that_cannot_be_compared_are_printed_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "short.html").write_text("<p>short</p>", encoding="utf-8")
+    (line,) = json_lines("compare", tmp_path / "short.html", tmp_path / "short.html", "--json", status=2)
+    assert (line["duplicate"], line["rule"], line["resemblance"]) == (None, None, None)
+    assert line["new"]["unsigned"] == "too little text"
+
+
+def test_a_calibration_is_printed_as_json_lines(tmp_path: Path) -> None:
+    pages = {"1": article("x"), "2": article("x", frame="copy"), "3": article("y")}
+    pairs = [{"id_a": "1", "id_b": "2", "label": 1}, {"id_a": "1", "id_b": "3", "label": 0}]
+    call = ("calibrate", write_set(tmp_path, pages, pairs), "--jobs", 1, "-s", "DEDUP_TOKENIZER=bigrams", "--json")
+    (line,) = json_lines(*call)
+    assert (line["reached"], line["counts"]["found"]) == (True, 1)
+    assert {"DEDUP_TOKENIZER", "DEDUP_MAX_DISTANCE"} <= set(line["settings"])
+
+
+def test_an_index_is_printed_as_json_lines(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
+        deduplicator.check("http://a.org/1", article("x").encode(), scope="a.org")
+    index, scope, run = json_lines("index", "stats", tmp_path, "--json")
+    assert (index["type"], index["kind"], index["entries"], index["open_claims"]) == ("index", "pages", 1, 0)
+    assert index["spec"]["tokenizer"] == "bigrams"
+    assert (scope["scope"], scope["pages"]) == ("a.org", 1)
+    assert (run["run"], run["pages"]) == (f"{deduplicator.run:08x}", 1)
+    assert datetime.fromisoformat(run["last_filed"].replace("Z", "+00:00")).tzinfo
+    assert json_lines("index", "verify", tmp_path, "--json") == []
+
+
+def test_damage_of_an_index_is_printed_as_json_lines(tmp_path: Path) -> None:
+    with PermutedIndex.open(tmp_path) as index:
+        index.insert(array(clusters(1, 1000)))
+    cut_chunks(tmp_path, 0.8)
+    for options, status, repaired in (((), 1, False), (("--repair",), 0, True)):
+        problems = json_lines("index", "verify", tmp_path, *options, "--json", status=status)
+        assert {(line["type"], line["repaired"]) for line in problems} == {("index_problem", repaired)}

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, SignedPage
 from crawler_dedup.cli import app
+from crawler_dedup.config import setting_name
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation import calibration, curves
 from crawler_dedup.evaluation.calibration import Grid, build_grid, leave_one_out
@@ -38,6 +38,7 @@ from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.sketch import sketch
 from tests.support.crawling import article, paragraphs, words
 from tests.support.labelled import pair, write_lines, write_set
+from tests.support.noting import lines_by_type
 
 CONFIG = Config(tokenizer="bigrams")
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
@@ -94,8 +95,9 @@ def evaluated(folder: Path, *options: object) -> Result:
     return cli("evaluate", folder, "--jobs", 1, *BIGRAMS, *options)
 
 
-def report(folder: Path, *options: object) -> Any:
-    return json.loads(evaluated(folder, "--json", *options).stdout)
+def report(folder: Path, *options: object) -> dict[str, list[Any]]:
+    """What ``--json`` prints, by type."""
+    return lines_by_type(evaluated(folder, "--json", *options))
 
 
 def calibrated(folder: Path, *options: object, status: int = 0) -> str:
@@ -489,8 +491,8 @@ def test_a_folder_with_grey_pairs_only_is_no_error(tmp_path: Path) -> None:
 
 def test_settings_decide(four_outcomes: Path) -> None:
     strict = report(four_outcomes, "--set", "DEDUP_MIN_FEATURES=1000")
-    assert strict["settings"]["min_features"] == 1000
-    assert strict["sets"][-1]["found"] == 0
+    assert strict["evaluation"][0]["settings"]["DEDUP_MIN_FEATURES"] == 1000
+    assert strict["evaluation_counts"][-1]["counts"]["found"] == 0
 
 
 @pytest.mark.parametrize(
@@ -524,7 +526,7 @@ def test_a_wrong_pair_with_a_page_beyond_limits_says_why(tmp_path: Path) -> None
     pages = {"deep": "<div>" * 1000, "page": article("x")}
     write_set(tmp_path, pages, [pair("deep", "page", 1)])
     assert "missed, label 1: nested too deep\n" in evaluated(tmp_path, "--errors", 1).stdout
-    (error,) = report(tmp_path, "--errors", 1)["errors"]
+    (error,) = report(tmp_path, "--errors", 1)["wrong_pair"]
     assert (error["rule"], error["distance"], error["coverage"]) == ("nested too deep", None, None)
 
 
@@ -538,17 +540,20 @@ def test_pages_cannot_steer_the_terminal(tmp_path: Path) -> None:
 
 def test_json_says_what_the_tables_say(four_outcomes: Path) -> None:
     said_json = report(four_outcomes, "--errors", 10, "--leave-one-out")
-    assert [(one["set"], one["part"]) for one in said_json["sets"]] == [(four_outcomes.name, ""), ("", "")]
-    whole = said_json["sets"][-1]
+    rows = said_json["evaluation_counts"]
+    assert [(one["set"], one["part"]) for one in rows] == [(four_outcomes.name, ""), ("", "")]
+    whole = rows[-1]["counts"]
     assert [whole[name] for name in ("found", "missed", "false", "apart")] == [3, 2, 1, 4]
     assert whole["precision"]["value"] == 0.75
     assert (whole["recall"]["low"], whole["recall"]["high"]) == Share(3, 5).interval
-    assert said_json["mean_over_sites"]["recall"] == {"value": 0.6, "sites": 1}
-    assert [(one["j_sub"], one["hits"], one["of"]) for one in said_json["grey"]] == [(".3–.4", 0, 1), (".7–.8", 1, 1)]
-    assert [one["label"] for one in said_json["errors"]] == [0, 1, 1]
-    assert said_json["errors"][0]["a"]["id"] == "3"
-    assert [one["thresholds"] for one in said_json["leave_one_out"]["sites"]] == [None]  # there is no other site
-    assert "leave_one_out" not in report(four_outcomes)
+    assert said_json["evaluation"][0]["site_recall"] == {"value": 0.6, "sites": 1}
+    grey = [(one["j_sub"], one["dropped"]["hits"], one["dropped"]["of"]) for one in said_json["grey_pairs"]]
+    assert grey == [(".3–.4", 0, 1), (".7–.8", 1, 1)]
+    assert [one["label"] for one in said_json["wrong_pair"]] == [0, 1, 1]
+    assert said_json["wrong_pair"][0]["a"]["id"] == "3"
+    site, _ = said_json["left_out_site"]
+    assert site["settings"] is None  # there is no other site
+    assert "left_out_site" not in report(four_outcomes)
 
 
 # Curves
@@ -662,7 +667,7 @@ def settings_in(output: str) -> dict[str, Any]:
 
 
 def test_calibrate_reaches_a_precision_that_the_defaults_do_not(alike_others: Path) -> None:
-    before = report(alike_others)["sets"][-1]
+    before = report(alike_others)["evaluation_counts"][-1]["counts"]
     assert before["false"] > 0
     output = calibrated(alike_others, "--precision", 1)
     settings = settings_in(output)
@@ -674,7 +679,7 @@ def test_calibrate_reaches_a_precision_that_the_defaults_do_not(alike_others: Pa
     }
     assert "precision 1.000 (0.758–1.000), recall 1.000 (0.758–1.000)" in output
     chosen = [option for name, value in settings.items() for option in ("-s", f"{name}={value}")]
-    after = report(alike_others, *chosen)["sets"][-1]
+    after = report(alike_others, *chosen)["evaluation_counts"][-1]["counts"]
     assert (after["found"], after["false"]) == (12, 0)
 
 
@@ -749,10 +754,10 @@ def test_leave_one_out_says_where_the_others_do_not_reach_the_precision(tmp_path
     assert table["good"] == ["none found", "", "", "", "", "", ""]
     assert table["bad"][1:5] == ["5", "0", "5", "0"]
     assert table["all of these"][1:5] == ["5", "0", "5", "0"]
-    said_json = report(tmp_path, "--leave-one-out", "--precision", 0.9)["leave_one_out"]
-    assert [(one["site"], one["thresholds"] is None) for one in said_json["sites"]] == [("good", True), ("bad", False)]
-    assert set(said_json["sites"][1]["thresholds"]) == set(calibration.THRESHOLD_NAMES)
-    assert said_json["all"]["false"] == 5
+    *sites, all_sites = report(tmp_path, "--leave-one-out", "--precision", 0.9)["left_out_site"]
+    assert [(one["site"], one["settings"] is None) for one in sites] == [("good", True), ("bad", False)]
+    assert set(sites[1]["settings"]) == {setting_name(name) for name in calibration.THRESHOLD_NAMES}
+    assert (all_sites["site"], all_sites["counts"]["false"]) == ("", 5)
 
 
 # The document

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from crawler_dedup.signing.schemes.shingling import SUPERSHINGLES, Shingling
 from crawler_dedup.signing.text import Text
 from tests.support.crawling import article
 from tests.support.labelled import pair, write_lines, write_set
+from tests.support.noting import lines_by_type
 from tests.support.prose import html, prose, sentences, text_of
 
 CONFIG = Config(tokenizer="bigrams")
@@ -204,8 +204,8 @@ def test_some_schemes_are_right_where_others_are_not(results: Mapping[str, Schem
 def test_with_the_rules_it_is_right_as_often_as_evaluate_says(folder: Path, result: SchemeResult, spec: str) -> None:
     printed = cli("evaluate", folder, "--jobs", 1, *BIGRAMS, "-s", f"DEDUP_SCHEME={spec}", "--json")
     said = {
-        one["part"] or one["set"] or "all": Counts(*(one[name] for name in ("found", "missed", "false", "apart")))
-        for one in json.loads(printed.stdout)["sets"]
+        one["part"] or one["set"] or "all": counts_in(one["counts"])
+        for one in lines_by_type(printed)["evaluation_counts"]
     }
     ruled = {row.name: row.with_rules for row in result.sets if row.with_rules is not None and row.name != "Chinese"}
     assert ruled == said
@@ -367,11 +367,12 @@ def nearly_alike(tmp_path: Path) -> Path:
 
 def test_what_a_crawl_would_not_meet_is_missed_and_says_so(nearly_alike: Path) -> None:
     judge = ("evaluate", nearly_alike, "--jobs", 1, *BIGRAMS, "--json", "--errors", 5, "-s")
-    report = json.loads(cli(*judge, f"DEDUP_SCHEME={MET}").stdout)
-    assert (report["sets"][-1]["found"], report["sets"][-1]["missed"]) == (0, 1)
-    assert [one["rule"] for one in report["errors"]] == ["not met in the index"]
-    report = json.loads(cli(*judge, "DEDUP_SCHEME=minhash").stdout)
-    assert (report["sets"][-1]["found"], report["errors"]) == (1, [])
+    report = lines_by_type(cli(*judge, f"DEDUP_SCHEME={MET}"))
+    assert counts_in(report["evaluation_counts"][-1]["counts"]) == Counts(missed=1)
+    assert [one["rule"] for one in report["wrong_pair"]] == ["not met in the index"]
+    report = lines_by_type(cli(*judge, "DEDUP_SCHEME=minhash"))
+    assert counts_in(report["evaluation_counts"][-1]["counts"]) == Counts(found=1)
+    assert "wrong_pair" not in report
     (result,) = compare(nearly_alike, [MET])
     assert [(row.alone, row.with_rules) for row in result.sets if row.name == "all"] == [(Counts(missed=1),) * 2]
 
@@ -435,19 +436,17 @@ def shown(figure: float | None) -> str:
 
 def test_json_says_the_same(folder: Path, results: Mapping[str, SchemeResult]) -> None:
     given = [word for name in COMPARED[:3] for word in ("--scheme", name)]
-    report = json.loads(side_by_side(folder, "--json", *given).stdout)
-    assert [one["scheme"] for one in report] == [*COMPARED[:3]]
-    for one in report:
-        expected = results[one["scheme"]]
-        assert one["bytes"] == expected.signature_bytes
-        assert one["sign_micros"] > 0
-        assert one["lookup_micros"] is None
-        for printed, row in zip(one["sets"], expected.sets, strict=True):
-            assert printed["set"] == row.name
-            assert counts_in(printed["alone"]) == row.alone
-            assert (printed["with_rules"] is None) == (row.with_rules is None)
-            assert row.with_rules is None or counts_in(printed["with_rules"]) == row.with_rules
-            assert printed["alone"]["precision"]["value"] == figures(row.alone)[0]
+    lines = lines_by_type(side_by_side(folder, "--json", *given))["scheme_evaluation"]
+    expected = [(name, row) for name in COMPARED[:3] for row in results[name].sets]
+    for printed, (name, row) in zip(lines, expected, strict=True):
+        assert (printed["scheme"], printed["set"]) == (name, row.name)
+        assert printed["signature_bytes"] == results[name].signature_bytes
+        assert printed["sign_micros"] > 0
+        assert printed["lookup_micros"] is None
+        assert counts_in(printed["alone"]) == row.alone
+        assert (printed["with_rules"] is None) == (row.with_rules is None)
+        assert row.with_rules is None or counts_in(printed["with_rules"]) == row.with_rules
+        assert printed["alone"]["precision"]["value"] == figures(row.alone)[0]
 
 
 def counts_in(printed: Mapping[str, Any]) -> Counts:
@@ -456,8 +455,11 @@ def counts_in(printed: Mapping[str, Any]) -> Counts:
 
 def test_a_scheme_that_is_named_twice_is_measured_once(folder: Path) -> None:
     given = ("--scheme", "minhash", "--scheme", "exact", "--scheme", "minhash")
-    report = json.loads(side_by_side(folder, "--json", *given).stdout)
-    assert [one["scheme"] for one in report] == ["minhash", "exact"]
+    lines = lines_by_type(side_by_side(folder, "--json", *given))["scheme_evaluation"]
+    assert list(dict.fromkeys((one["scheme"], one["set"]) for one in lines)) == [
+        (one["scheme"], one["set"]) for one in lines
+    ]
+    assert {one["scheme"] for one in lines} == {"minhash", "exact"}
 
 
 def test_look_ups_of_the_command_are_shown(folder: Path) -> None:
@@ -521,9 +523,9 @@ def test_without_side_by_side_pages_are_judged_by_the_scheme_that_is_set(tmp_pat
 
     def found(scheme: str) -> int:
         result = cli("evaluate", tmp_path, "--jobs", 1, *BIGRAMS, "--json", "-s", f"DEDUP_SCHEME={scheme}")
-        report = json.loads(result.stdout)
-        assert report["settings"]["scheme"] == scheme
-        return int(report["sets"][-1]["found"])
+        report = lines_by_type(result)
+        assert report["evaluation"][0]["settings"]["DEDUP_SCHEME"] == scheme
+        return int(report["evaluation_counts"][-1]["counts"]["found"])
 
     assert found("minhash") == 2
     assert found("simhash") == 1  # 8 bits

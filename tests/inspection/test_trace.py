@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import random
 import shutil
 import tempfile
@@ -35,6 +34,7 @@ from crawler_dedup.signing.initials import find_initial_positions, find_initials
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes.pinyin import Pinyin
 from tests.support.chinese import alike, chinese, letters, with_homophones
+from tests.support.noting import lines_by_type
 from tests.support.prose import config, html, prose, sentences, text_of
 
 PINYIN = Pinyin()
@@ -169,9 +169,7 @@ def said(result: Result) -> str:
 
 
 def told(result: Result) -> list[Any]:
-    found = json.loads(result.stdout)
-    assert isinstance(found, list)
-    return found
+    return lines_by_type(result).get("source", [])
 
 
 def cells(result: Result) -> list[list[str]]:
@@ -315,8 +313,8 @@ def test_a_copy_in_traditional_characters_is_traced_as_the_index_folds_them(tmp_
         index = fill(tmp_path / f"{fold}", {"http://one.org/": ("", page)}, fold_han=fold)
         options = ("--json", "-s", f"DEDUP_FOLD_HAN={not fold}")
         (one,) = told(trace(text_file(tmp_path, page), index, *options))
-        assert one["of_text"] == 1
-        other = told(trace(text_file(tmp_path, copy), index, *options, status=0 if fold else 1))
+        assert one["share_of_text"] == 1
+        other = told(trace(text_file(tmp_path, copy), index, *options))
         assert other == ([one] if fold else [])  # not a window is left without one
 
 
@@ -399,10 +397,11 @@ def test_json_says_the_same(index: Path, tmp_path: Path) -> None:
     found = traced(index, COPY)
     assert told(trace(text_file(tmp_path), index, "--json")) == [
         {
+            "type": "source",
             "url": url,
             "scope": one.page.scope,
-            "of_text": one.share_of_text,
-            "of_page": one.share_of_page,
+            "share_of_text": one.share_of_text,
+            "share_of_page": one.share_of_page,
             "passages": [{"start": each.start, "end": each.end, "at": each.at} for each in one.passages],
         }
         for url, one in found.items()
@@ -424,11 +423,11 @@ def test_passages_are_listed_with_how_they_begin(index: Path, tmp_path: Path) ->
     assert "letters " not in trace(text_file(tmp_path), index).stdout
 
 
-def test_a_text_that_shares_nothing_is_exit_status_1(index: Path, tmp_path: Path) -> None:
+def test_a_text_that_shares_nothing_is_no_error(index: Path, tmp_path: Path) -> None:
     file = text_file(tmp_path, chinese(7))
-    assert said(trace(file, index, status=1)) == NOTHING
-    assert said(trace(file, index, "--windows", status=1)) == NOTHING
-    assert told(trace(file, index, "--json", status=1)) == []
+    assert said(trace(file, index)) == NOTHING
+    assert said(trace(file, index, "--windows")) == NOTHING
+    assert told(trace(file, index, "--json")) == []
 
 
 def test_pages_of_which_the_text_has_less_are_left_out(index: Path, tmp_path: Path) -> None:
@@ -436,8 +435,8 @@ def test_pages_of_which_the_text_has_less_are_left_out(index: Path, tmp_path: Pa
     assert novel.share_of_text > story.share_of_text > 0
     file = text_file(tmp_path)
 
-    def number(least: float, status: int = 0) -> int:
-        return len(told(trace(file, index, "--json", "--least", least, status=status)))
+    def number(least: float) -> int:
+        return len(told(trace(file, index, "--json", "--least", least)))
 
     assert [
         number(0),
@@ -445,7 +444,7 @@ def test_pages_of_which_the_text_has_less_are_left_out(index: Path, tmp_path: Pa
         number(story.share_of_text + 1e-6),
         number(novel.share_of_text),
     ] == [2, 2, 1, 1]
-    assert number(1, status=1) == 0
+    assert number(1) == 0
     for least in (-0.1, 1.1):
         assert "--least" in said(trace(file, index, "--least", least, status=2))
 
@@ -454,8 +453,8 @@ def test_a_passage_that_is_less_than_a_hundredth_is_not_named_unless_asked_for(i
     passage = "".join(sentences(2, 3, chinese=True))[:60]
     file = text_file(tmp_path, "".join(chinese(seed, 300) for seed in (5, 6)) + passage)
     (found,) = told(trace(file, index, "--json", "--least", 0))
-    assert 0 < found["of_text"] < 0.01
-    assert said(trace(file, index, status=1)) == NOTHING
+    assert 0 < found["share_of_text"] < 0.01
+    assert said(trace(file, index)) == NOTHING
 
 
 @pytest.mark.parametrize("part", ["[/b]", "[red]x[/red]", "[1]", "[link=http://c.org]", ":smile:"], ids=ascii)
@@ -481,7 +480,7 @@ def test_the_main_text_of_an_html_file_is_traced(index: Path, tmp_path: Path, na
     body = html(NOVEL, "".join(sentences(7, 1, chinese=True)))
     (tmp_path / name).write_bytes(gzip.compress(body) if name.lower().endswith("gz") else body)
     (found,) = told(trace(tmp_path / name, index, "--json", *BIGRAMS))
-    assert (found["url"], found["of_text"], found["of_page"]) == ("http://one.org/novel", 1, 1)
+    assert (found["url"], found["share_of_text"], found["share_of_page"]) == ("http://one.org/novel", 1, 1)
 
 
 def test_an_html_file_in_another_encoding_is_traced(index: Path, tmp_path: Path) -> None:
@@ -489,7 +488,7 @@ def test_an_html_file_in_another_encoding_is_traced(index: Path, tmp_path: Path)
     assert b"gbk" in body
     (tmp_path / "page.html").write_bytes(body)
     (found,) = told(trace(tmp_path / "page.html", index, "--json", *BIGRAMS))
-    assert (found["url"], found["of_text"]) == ("http://one.org/novel", 1)
+    assert (found["url"], found["share_of_text"]) == ("http://one.org/novel", 1)
 
 
 @pytest.mark.parametrize("name", ["copy.txt", "COPY.TXT", "copy.txt.gz", "COPY.TXT.GZ"])
@@ -502,7 +501,7 @@ def test_markup_in_a_text_file_is_text(index: Path, tmp_path: Path, name: str) -
 def test_a_byte_order_mark_is_no_part_of_a_text(index: Path, tmp_path: Path) -> None:
     text_file(tmp_path, "\ufeff" + NOVEL)
     (found,) = told(trace(tmp_path / "copy.txt", index, "--json"))
-    assert found["of_text"] == 1
+    assert found["share_of_text"] == 1
 
 
 @pytest.mark.parametrize(
@@ -584,7 +583,7 @@ def test_a_file_that_is_not_there_is_a_sentence(index: Path, tmp_path: Path) -> 
 
 def test_an_index_that_is_not_there_is_a_sentence_and_is_not_made(tmp_path: Path) -> None:
     file = text_file(tmp_path)
-    assert "does not exist" in said(trace(file, tmp_path / "none", status=2))
+    assert said(trace(file, tmp_path / "none", status=2)) == f"Error: There is no index in {tmp_path / 'none'}."
     assert not (tmp_path / "none").exists()
     (tmp_path / "folder").mkdir()
     assert said(trace(file, tmp_path / "folder", status=2)) == f"Error: There is no index in {tmp_path / 'folder'}."

@@ -41,8 +41,21 @@ def invoke(*arguments: object, status: int = 0, typed: str | None = None) -> Res
 
 
 def json_lines(*arguments: object, status: int = 0) -> list[dict[str, Any]]:
-    """The objects that a command prints with ``--json``; each is one of the documented types, and begins with its type."""
-    output = invoke(*arguments, status=status).stdout.splitlines()
+    """The objects that a command prints with ``--json``."""
+    return lines_in(invoke(*arguments, status=status))
+
+
+def lines_by_type(result: Result) -> dict[str, list[dict[str, Any]]]:
+    """The objects that were printed, by their type."""
+    lines: dict[str, list[dict[str, Any]]] = {}
+    for line in lines_in(result):
+        lines.setdefault(line["type"], []).append(line)
+    return lines
+
+
+def lines_in(result: Result) -> list[dict[str, Any]]:
+    """The objects that were printed; each is one of the documented types, and begins with its type."""
+    output = result.stdout.splitlines()
     for line in output:
         assert line.startswith('{"type":')
         msgspec.json.decode(line, type=Union[LINES])  # noqa: UP007  (made of a tuple)

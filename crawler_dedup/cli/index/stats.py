@@ -12,8 +12,9 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli import jsontypes
 from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.jsontypes import index as types
+from crawler_dedup.cli.jsontypes.base import Line
 from crawler_dedup.cli.options import index_argument, json_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_index
@@ -73,9 +74,9 @@ def _read(directory: Path, start: Start) -> _Stats:
         return _Stats(header, figures, entries, contents)
 
 
-def _lines(read: _Stats) -> Iterator[jsontypes.Line]:
+def _lines(read: _Stats) -> Iterator[Line]:
     header, figures = read.header, read.figures
-    yield jsontypes.Index(
+    yield types.Index(
         kind=header.kind,
         entries=read.entries,
         format=header.format,
@@ -89,9 +90,9 @@ def _lines(read: _Stats) -> Iterator[jsontypes.Line]:
     if read.contents is None:
         return
     for scope, pages in read.contents.scopes.items():
-        yield jsontypes.IndexScope(scope=scope, pages=pages)
+        yield types.IndexScope(scope=scope, pages=pages)
     for number, run in read.contents.runs.items():
-        yield jsontypes.IndexRun(run=f"{number:08x}", pages=run.pages, last_filed=iso_time(run.last_filed))
+        yield types.IndexRun(run=f"{number:08x}", pages=run.pages, last_filed=iso_time(run.last_filed))
 
 
 def _table(read: _Stats) -> Table:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from crawler_dedup.cli import jsontypes
 from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.jsontypes.index import IndexProblem
 from crawler_dedup.cli.options import index_argument, json_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_index
@@ -47,8 +47,8 @@ def verify(index: Path | None, repair: bool, json: bool) -> None:
     problems = _verify_in_child(directory, repair=False)
     remaining = _verify_in_child(directory, repair=True) if problems and repair else problems
     if json:
-        print_json(jsontypes.IndexProblem(message=message, repaired=False) for message in remaining)
-        print_json(jsontypes.IndexProblem(message=message, repaired=True) for message in problems if not remaining)
+        print_json(IndexProblem(message=message, repaired=False) for message in remaining)
+        print_json(IndexProblem(message=message, repaired=True) for message in problems if not remaining)
     else:
         for message in problems:
             click.echo(message)

@@ -1,0 +1,94 @@
+"""What ``crawler-dedup evaluate --json`` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+
+from crawler_dedup.cli.evaluation_output import Evaluation, sum_counts, threshold_settings
+from crawler_dedup.cli.jsontypes import evaluation as types
+from crawler_dedup.cli.jsontypes.base import Line
+from crawler_dedup.config import setting_name
+from crawler_dedup.evaluation import pairs
+from crawler_dedup.evaluation.counts import Counts, Share
+from crawler_dedup.evaluation.documents import SignedDocument
+from crawler_dedup.evaluation.pairs import PairResult
+from crawler_dedup.evaluation.scheme_comparison import SchemeResult
+from crawler_dedup.urls import without_credentials
+
+
+def evaluation_lines(evaluation: Evaluation) -> Iterator[Line]:
+    """Yield an evaluation: its settings, a line for each row of its tables, and the wrong pairs that are asked for."""
+    results, config = evaluation.results, evaluation.config
+    precision, recall = pairs.average_over_sites(results)
+    settings = asdict(replace(config, journal=without_credentials(config.journal)))
+    yield types.Evaluation(
+        settings={setting_name(name): value for name, value in settings.items()},
+        site_precision=types.SiteMean(value=precision.value, sites=precision.sites),
+        site_recall=types.SiteMean(value=recall.value, sites=recall.sites),
+    )
+    for name, part, counts in pairs.count_by_part(results):
+        yield types.EvaluationCounts(set=name, part=part, counts=counts_part(counts))
+    for name, share in pairs.grey_shares(results):
+        yield types.GreyPairs(j_sub=name, dropped=_share_part(share))
+    for result in evaluation.wrong[: evaluation.max_errors]:
+        yield _wrong_pair(result)
+    if evaluation.left_out is None:
+        return
+    for site in evaluation.left_out:
+        yield types.LeftOutSite(
+            site=site.source,
+            wanted_precision=evaluation.precision,
+            settings=threshold_settings(site.config) if site.config else None,
+            counts=counts_part(site.counts),
+        )
+    yield types.LeftOutSite(
+        site="",
+        wanted_precision=evaluation.precision,
+        settings=None,
+        counts=counts_part(sum_counts(evaluation.left_out)),
+    )
+
+
+def scheme_lines(results: Sequence[SchemeResult]) -> Iterator[types.SchemeEvaluation]:
+    """Yield schemes side by side, a line for each scheme and set of pairs."""
+    for result in results:
+        for row in result.sets:
+            yield types.SchemeEvaluation(
+                scheme=result.name,
+                set=row.name,
+                alone=counts_part(row.alone),
+                with_rules=None if row.with_rules is None else counts_part(row.with_rules),
+                sign_micros=result.sign_micros,
+                signature_bytes=result.signature_bytes,
+                lookup_micros=result.lookup_micros,
+            )
+
+
+def counts_part(counts: Counts) -> types.Counts:
+    """Return counts with the shares that they make."""
+    return types.Counts(**asdict(counts), precision=_share_part(counts.precision), recall=_share_part(counts.recall))
+
+
+def _share_part(share: Share) -> types.Share:
+    low, high = share.interval
+    return types.Share(hits=share.hits, of=share.of, value=share.value, low=low, high=high)
+
+
+def _wrong_pair(result: PairResult) -> types.WrongPair:
+    pair, rule, _ = result.deciding_direction
+    assert result.labelled.label != "grey"
+    return types.WrongPair(
+        set=result.set_name,
+        label=result.labelled.label,
+        rule=rule,
+        distance=pair.distance if result.is_signed else None,
+        resemblance=pair.resemblance if result.is_signed else None,
+        coverage=pair.coverage if result.is_signed else None,
+        a=_page_part(result.labelled.id_a, result.a),
+        b=_page_part(result.labelled.id_b, result.b),
+    )
+
+
+def _page_part(identifier: str, document: SignedDocument) -> types.LabelledPage:
+    return types.LabelledPage(id=identifier, url=document.page.url, opening=document.first_line)

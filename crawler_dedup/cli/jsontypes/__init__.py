@@ -1,0 +1,30 @@
+"""The objects that commands print with ``--json``, one a line.
+
+``docs/json.md`` is generated from these types: a docstring is the explanation of a type, the description of a field that of
+the field. Fields have the names of the Python API and of the journal.
+"""
+
+from __future__ import annotations
+
+from crawler_dedup.cli.jsontypes import comparison, crawl, evaluation, index, settings
+from crawler_dedup.cli.jsontypes.base import Line
+
+LINES: tuple[type[Line], ...] = (
+    settings.Setting,
+    crawl.Crawl,
+    index.Index,
+    index.IndexScope,
+    index.IndexRun,
+    index.IndexProblem,
+    comparison.Comparison,
+    comparison.Source,
+    evaluation.Evaluation,
+    evaluation.EvaluationCounts,
+    evaluation.GreyPairs,
+    evaluation.WrongPair,
+    evaluation.LeftOutSite,
+    evaluation.SchemeEvaluation,
+    evaluation.Calibration,
+    evaluation.Design,
+)
+"""All types of lines, in the order of ``docs/json.md``."""

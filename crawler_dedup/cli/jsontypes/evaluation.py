@@ -1,0 +1,130 @@
+"""The JSON Lines of ``evaluate``, ``calibrate`` and ``plan``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from crawler_dedup.cli.jsontypes.base import Line, Part
+
+
+class Share(Part, frozen=True, kw_only=True):
+    """A share with its interval."""
+
+    hits: Annotated[int, Meta(description="How many it is about.")]
+    of: Annotated[int, Meta(description="Of how many.")]
+    value: Annotated[float | None, Meta(description="The share; null: of none.")]
+    low: Annotated[float, Meta(description="Lower end of the interval that holds the true share with 95 % confidence.")]
+    high: Annotated[float, Meta(description="Upper end of the interval.")]
+
+
+class Counts(Part, frozen=True, kw_only=True):
+    """What became of labelled pairs."""
+
+    found: Annotated[int, Meta(description="Duplicates that are called duplicates.")]
+    missed: Annotated[int, Meta(description="Duplicates that are not.")]
+    false: Annotated[int, Meta(description="Other pairs that are called duplicates.")]
+    apart: Annotated[int, Meta(description="Other pairs that are not.")]
+    precision: Annotated[Share, Meta(description="Share of duplicates among the pairs that are called duplicates.")]
+    recall: Annotated[Share, Meta(description="Share of the duplicates that are found.")]
+
+
+class SiteMean(Part, frozen=True, kw_only=True):
+    """A mean over sites, each of which counts the same."""
+
+    value: Annotated[float | None, Meta(description="The mean; null: of no site.")]
+    sites: Annotated[int, Meta(description="Number of sites.")]
+
+
+class Evaluation(Line, frozen=True, kw_only=True, tag="evaluation"):
+    """What was evaluated: the first line of `crawler-dedup evaluate --json`."""
+
+    settings: Annotated[dict[str, Any], Meta(description="All settings.")]
+    site_precision: Annotated[SiteMean, Meta(description="Mean precision of the sites.")]
+    site_recall: Annotated[SiteMean, Meta(description="Mean recall of the sites.")]
+
+
+class EvaluationCounts(Line, frozen=True, kw_only=True, tag="evaluation_counts"):
+    """A row of the table of `crawler-dedup evaluate`; the row without set and part counts all pairs."""
+
+    set: Annotated[str, Meta(description="Name of the set of pairs; empty: all sets together.")]
+    part: Annotated[str, Meta(description="A part of it: a category of pairs; empty: all of it.")]
+    counts: Annotated[Counts, Meta(description="What became of the pairs.")]
+
+
+class GreyPairs(Line, frozen=True, kw_only=True, tag="grey_pairs"):
+    """Pairs that are labelled as neither duplicates nor different, from `crawler-dedup evaluate --json`."""
+
+    j_sub: Annotated[str, Meta(description="Their labelled resemblance.")]
+    dropped: Annotated[Share, Meta(description="How many of them are called duplicates.")]
+
+
+class LabelledPage(Part, frozen=True, kw_only=True):
+    """A page of a labelled pair."""
+
+    id: Annotated[str, Meta(description="Its identifier in the labelled set.")]
+    url: Annotated[str, Meta(description="Its address.")]
+    opening: Annotated[str, Meta(description="The beginning of its main text.")]
+
+
+class WrongPair(Line, frozen=True, kw_only=True, tag="wrong_pair"):
+    """A pair that is judged wrongly, as `crawler-dedup evaluate --errors N --json` prints it."""
+
+    set: Annotated[str, Meta(description="Name of its set.")]
+    label: Annotated[int, Meta(description="1: a duplicate; 0: none.")]
+    rule: Annotated[str, Meta(description="The rule that decided.")]
+    distance: Annotated[int | None, Meta(description="Distance of the signatures, in bits.")]
+    resemblance: Annotated[float | None, Meta(description="Estimated resemblance.")]
+    coverage: Annotated[float | None, Meta(description="Estimated coverage.")]
+    a: Annotated[LabelledPage, Meta(description="The first page.")]
+    b: Annotated[LabelledPage, Meta(description="The second page.")]
+
+
+class LeftOutSite(Line, frozen=True, kw_only=True, tag="left_out_site"):
+    """A site evaluated with thresholds chosen on the others, by `crawler-dedup evaluate --leave-one-out --json`."""
+
+    site: Annotated[str, Meta(description="Name of the site; empty: all sites together.")]
+    wanted_precision: Annotated[float, Meta(description="The precision for which the thresholds were chosen.")]
+    settings: Annotated[dict[str, Any] | None, Meta(description="The chosen thresholds; null: there are none.")]
+    counts: Annotated[Counts, Meta(description="What became of the pairs of the site.")]
+
+
+class SchemeEvaluation(Line, frozen=True, kw_only=True, tag="scheme_evaluation"):
+    """A scheme on one set of pairs, as `crawler-dedup evaluate --scheme NAME --json` prints it."""
+
+    scheme: Annotated[str, Meta(description="The scheme, as it was given.")]
+    set: Annotated[str, Meta(description="Name of the set of pairs.")]
+    alone: Annotated[Counts, Meta(description="Where the scheme alone decides.")]
+    with_rules: Annotated[Counts | None, Meta(description="Where the rules of the crawl decide; null: they cannot.")]
+    sign_micros: Annotated[float, Meta(description="Mean microseconds from a main text to its signature.")]
+    signature_bytes: Annotated[float, Meta(description="Mean size of a signature.")]
+    lookup_micros: Annotated[float | None, Meta(description="Median microseconds of a look-up; null: not measured.")]
+
+
+class Calibration(Line, frozen=True, kw_only=True, tag="calibration"):
+    """The thresholds that `crawler-dedup calibrate --json` has chosen; if none reach the precision, the nearest."""
+
+    wanted_precision: Annotated[float, Meta(description="The precision that was asked for.")]
+    reached: Annotated[bool, Meta(description="Whether the thresholds reach it.")]
+    settings: Annotated[
+        dict[str, Any],
+        Meta(description="The thresholds, with the settings that were given; empty: no duplicate is found."),
+    ]
+    counts: Annotated[Counts | None, Meta(description="What became of the pairs; null: no duplicate is found.")]
+
+
+class Design(Line, frozen=True, kw_only=True, tag="design"):
+    """A design of permuted tables, as `crawler-dedup plan --json` prints it."""
+
+    tables: Annotated[int, Meta(description="Number of tables.")]
+    prefix_bits: Annotated[list[int], Meta(description="Prefix bits of its tables, each number once.")]
+    signatures: Annotated[float, Meta(description="Number of signatures that was given.")]
+    distance: Annotated[int, Meta(description="The Hamming distance that was given, in bits.")]
+    max_distance: Annotated[int, Meta(description="The greatest distance that the design finds.")]
+    probes: Annotated[
+        int | None, Meta(description="Buckets that a look-up reads; null: the distance is too great.")
+    ] = None
+    candidates: Annotated[float | None, Meta(description="Signatures that a look-up compares, expected.")] = None
+    payload_bytes: Annotated[int | None, Meta(description="What the signatures take in all tables.")] = None
+    disk_bytes: Annotated[int | None, Meta(description="Estimated size on disk.")] = None
