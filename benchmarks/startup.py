@@ -1,0 +1,192 @@
+"""What the filter adds to the start and the memory of a small crawl: ``python -m benchmarks.startup [--before CHECKOUT]``.
+
+An English site and a Chinese one on this machine, each a front page and twenty articles, crawled by ``scrapy crawl`` with
+Scrapy's default settings in a new process: without the filter, with it, and with that of another checkout of this
+repository. The kinds alternate. Shown are the processor time (user and system) until the first page reaches its callback
+and of the whole crawl, the largest resident memory (VmHWM), and at the end of the crawl the proportional (PSS) and the
+private memory: medians, and beside them what the filter adds, the median of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.support.crawling import Answer, Site
+from tests.support.crawling import html as answer
+from tests.support.processes import ROOT
+from tests.support.prose import html, prose
+
+_ARTICLES = 20
+
+_SPIDER = """
+import json, os, sys, time
+from pathlib import Path
+import scrapy
+
+class Spider(scrapy.Spider):
+    name = "startup"
+    figures = {}
+
+    async def start(self):
+        yield scrapy.Request(os.environ["STARTUP_SITE"])
+
+    def parse(self, response):
+        self.figures.setdefault("first", time.process_time())
+        yield {"url": response.url, "title": response.css("title::text").get()}
+        yield from response.follow_all(css="a")
+
+    def closed(self, reason):
+        status = Path("/proc/self/status").read_text() + Path("/proc/self/smaps_rollup").read_text()
+        kilobytes = dict.fromkeys(["VmHWM", "Pss", "Private_Clean", "Private_Dirty"], 0)
+        for line in status.splitlines():
+            name, _, value = line.partition(":")
+            if name in kilobytes:
+                kilobytes[name] = int(value.split()[0])
+        self.figures["pages"] = self.crawler.stats.get_value("item_scraped_count")
+        self.figures["peak"] = kilobytes["VmHWM"] / 1000
+        self.figures["shared"] = kilobytes["Pss"] / 1000
+        self.figures["own"] = (kilobytes["Private_Clean"] + kilobytes["Private_Dirty"]) / 1000
+        self.figures["whole"] = time.process_time()
+        Path("figures.json").write_text(json.dumps(self.figures))
+"""
+
+
+class Kind(NamedTuple):
+    """One kind of crawl.
+
+    Attributes:
+        name: as the table names it.
+        checkout: the repository whose filter is used; ``None``: without the filter.
+        tokenizer: of the filter; ``""``: its default.
+    """
+
+    name: str
+    checkout: Path | None
+    tokenizer: str = ""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a crawl took: seconds of a processor, megabytes.
+
+    Attributes:
+        first: until the first page reached its callback.
+        whole: until the end.
+        peak: largest resident memory.
+        shared: proportional memory at the end.
+        own: private memory at the end.
+        pages: how many pages were scraped.
+    """
+
+    first: float
+    whole: float
+    peak: float
+    shared: float
+    own: float
+    pages: int
+
+
+def main() -> None:
+    """Crawl both sites in rounds, and print a table for each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--before", type=Path, metavar="CHECKOUT", help="another checkout, for its filter")
+    given = parser.parse_args()
+    console = Console(width=150)
+    load = os.getloadavg()[0]
+    tokenizers = ["jieba", *(["rjieba"] if find_spec("rjieba") else [])]
+    for name, words in (("English", [""]), ("Chinese", tokenizers)):
+        kinds = [Kind("without", None)]
+        for word in words:
+            kinds += [Kind(f"before {word}", given.before.resolve(), word)] if given.before else []
+            kinds.append(Kind(f"now {word}", ROOT, word))
+        with Site(_site(chinese=name == "Chinese")) as site:
+            crawled = _crawl_in_turns(site, kinds, given.rounds)
+        title = (
+            f"{name} site, {_ARTICLES + 1} pages, {given.rounds} rounds, Python {sys.version.split()[0]}, Scrapy"
+            f" {version('scrapy')}, {os.cpu_count()} cores, load {load:.1f} … {os.getloadavg()[0]:.1f}"
+        )
+        console.print(_table(title, crawled))
+
+
+def _site(*, chinese: bool) -> dict[str, Answer]:
+    paths = [f"/{number}" for number in range(_ARTICLES)]
+    links = " ".join(f'<a href="{path}">{path}</a>' for path in paths)
+    front = html(prose(_ARTICLES, 20, chinese=chinese)).decode() + f"<footer>{links}</footer>"
+    pages = {path: html(prose(at, chinese=chinese)).decode() for at, path in enumerate(paths)}
+    return {path: answer(page) for path, page in {"/": front, **pages}.items()}
+
+
+def _crawl_in_turns(site: Site, kinds: Sequence[Kind], rounds: int) -> dict[Kind, list[Figures]]:
+    crawled: dict[Kind, list[Figures]] = {kind: [] for kind in kinds}
+    with tempfile.TemporaryDirectory() as compiled:
+        for number in range(-1, rounds):  # the first round compiles what is imported, and is not counted
+            for kind in kinds if number % 2 else reversed(kinds):
+                figures = _crawl(site, kind, Path(compiled))
+                if number >= 0:
+                    crawled[kind].append(figures)
+    return crawled
+
+
+def _crawl(site: Site, kind: Kind, compiled: Path) -> Figures:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "scrapy.cfg").write_text("[settings]\ndefault = startup_settings\n")
+        settings = {"SPIDER_MODULES": ["startup_spider"], "LOG_LEVEL": "WARNING", "ROBOTSTXT_OBEY": True}
+        if kind.checkout is not None:
+            settings["ADDONS"] = {"crawler_dedup.Addon": 500}
+        if kind.tokenizer:
+            settings["DEDUP_TOKENIZER"] = kind.tokenizer
+        (folder / "startup_settings.py").write_text("".join(f"{key} = {value!r}\n" for key, value in settings.items()))
+        (folder / "startup_spider.py").write_text(_SPIDER)
+        environment = {
+            **os.environ,
+            "PYTHONDONTWRITEBYTECODE": "",
+            "PYTHONPATH": str(kind.checkout or ROOT),
+            "PYTHONPYCACHEPREFIX": str(compiled),
+            "STARTUP_SITE": site.url,
+        }
+        command = [sys.executable, "-m", "scrapy", "crawl", "startup", "-O", "items.jsonl"]
+        subprocess.run(command, cwd=folder, env=environment, check=True)
+        figures = Figures(**json.loads((folder / "figures.json").read_text()))
+    assert figures.pages == _ARTICLES + 1
+    return figures
+
+
+def _table(title: str, crawled: dict[Kind, list[Figures]]) -> Table:
+    table = Table(title=title)
+    for column in ("filter", "CPU to the first page", "CPU, whole crawl", "peak MB", "PSS MB", "private MB"):
+        table.add_column(column, justify="left" if column == "filter" else "right")
+    (_, plain), *_ = crawled.items()
+    for kind, rounds in crawled.items():
+        is_plain = kind.checkout is None
+        cells = []
+        for field in ("first", "whole"):
+            seconds, others = ([getattr(figures, field) for figures in some] for some in (rounds, plain))
+            ratio = statistics.median(own / other for own, other in zip(seconds, others, strict=True))
+            cells.append(f"{statistics.median(seconds):.2f} s" + ("" if is_plain else f" ({ratio:.2f}-fold)"))
+        for field in ("peak", "shared", "own"):
+            sizes, others = ([getattr(figures, field) for figures in some] for some in (rounds, plain))
+            more = statistics.median(own - other for own, other in zip(sizes, others, strict=True))
+            cells.append(f"{statistics.median(sizes):.1f}" + ("" if is_plain else f" ({more:+.1f})"))
+        table.add_row(kind.name, *cells)
+    return table
+
+
+if __name__ == "__main__":
+    main()
