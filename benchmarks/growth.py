@@ -30,12 +30,13 @@ import crawler_dedup
 from crawler_dedup import Config
 from crawler_dedup.signing import parsing, titles
 from crawler_dedup.signing.embedded import find_embedded_content
-from crawler_dedup.signing.features import load_han_cutter, simplify_han, weigh_tokens
+from crawler_dedup.signing.features import simplify_han, weigh_tokens
 from crawler_dedup.signing.hidden import hidden_elements, without_hidden
 from crawler_dedup.signing.maintext import find_main_blocks
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.schemes.simhash import simhash
+from crawler_dedup.signing.segmentation import han_cutter
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text
 from crawler_dedup.urls import text_without_credentials, without_credentials
@@ -157,8 +158,8 @@ def _filled(piece: str, size: int) -> bytes:
 
 def text_steps(tokenizer: str) -> Mapping[str, Step]:
     """What happens to a text."""
-    segment = load_han_cutter(tokenizer, None)
-    bigrams = load_han_cutter("bigrams", None)
+    segment = han_cutter(tokenizer).load()
+    bigrams = han_cutter("bigrams").load()
     return {
         "normalise": lambda text: Text(text, bigrams).plain,
         "simplified": simplify_han,

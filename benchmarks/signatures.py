@@ -17,8 +17,8 @@ import simhash
 from rich.console import Console
 from rich.table import Table
 
-from crawler_dedup.signing.features import load_han_cutter
 from crawler_dedup.signing.schemes import SimHash
+from crawler_dedup.signing.segmentation import han_cutter
 from crawler_dedup.signing.sketch import sketch
 from crawler_dedup.signing.text import Text
 
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
     texts = [_text(seed, given.words) for seed in range(_TEXTS)]
-    scheme, cut_han = SimHash(), load_han_cutter("bigrams", None)
+    scheme, cut_han = SimHash(), han_cutter("bigrams").load()
 
     def ours(text: str) -> object:
         return scheme.sign(Text(text, cut_han))

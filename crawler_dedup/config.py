@@ -25,6 +25,8 @@ from crawler_dedup.errors import ConfigError
 from crawler_dedup.urls import text_without_credentials
 
 PREFIX = "DEDUP_"
+AUTO = "auto"
+"""Value of ``DEDUP_TOKENIZER``: the tokenizer that the index was made with, in a new index the best that is installed."""
 
 _GIB = 1 << 30
 MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB if sys.maxsize > 1 << 32 else _GIB
@@ -113,10 +115,12 @@ class Config:
         "What takes the text that pages are compared by. `paragraphs` is ten times as fast as `trafilatura`, and stays "
         "the same in another template. Part of the index header. `main_text()` is always trafilatura's.",
     )
-    tokenizer: Literal["jieba", "rjieba", "bigrams"] = _setting(
-        "jieba",
-        "How runs of Chinese characters become tokens. `rjieba` (extra `fast`) has jieba's dictionary and is about "
-        "20 times faster. Part of the index header: another tokenizer needs another index.",
+    tokenizer: Literal["auto", "jieba", "rjieba", "bigrams"] = _setting(
+        AUTO,
+        "How runs of Chinese characters become tokens. `jieba` and `rjieba` (extra `fast`) have the same dictionary, and "
+        "`rjieba` is about 20 times faster; `bigrams` needs none. `auto` is the tokenizer of the index; a new index gets "
+        "`rjieba` where it is installed, else `jieba`. Name one for an index that several environments share, so that "
+        "all of them can open it. Part of the index header: another tokenizer needs another index.",
     )
     scheme: Annotated[str, Meta(min_length=1, title='a name, or "NAME option=value …"')] = _setting(
         "simhash",
@@ -219,8 +223,8 @@ class Config:
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
         "Seconds that a page waits for its decision; then it passes as `unchecked`. For the answer of the index it waits "
-        "for a fifth of them, at least 6. (Small pages are signed on the event loop, which takes milliseconds and is not "
-        "interrupted.)",
+        "for a fifth of them, at least 6. The time in which a dictionary is loaded is not counted. (Small pages are signed "
+        "on the event loop, which takes milliseconds and is not interrupted.)",
     )
     journal: Annotated[str, read_journal, Meta(title=_JOURNAL_TITLE)] = _setting(
         _JOURNAL,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -10,13 +10,14 @@ from itertools import count
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 import msgspec
 from lxml.html import HtmlElement
 
-from crawler_dedup.config import Config
+from crawler_dedup.config import AUTO, Config
 from crawler_dedup.decision import Decision, Match, Verdict
-from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
+from crawler_dedup.errors import IndexGone, IndexMismatch, IndexMissing, IndexUnusable
 from crawler_dedup.index.runs import RunLock
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
@@ -25,11 +26,14 @@ from crawler_dedup.rules.pair import Pair, needs_links
 from crawler_dedup.rules.sites import SiteProfiles
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
+from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
+
+_T = TypeVar("_T")
 
 
 class _Matcher(Lookup):
@@ -51,13 +55,31 @@ class _Matcher(Lookup):
         return table.first_match(Pair(new, page, self._config, self._scheme, site, profile_of(page)) for page in kept)
 
 
+def with_tokenizer_of_index(config: Config, use: Callable[[Config], _T]) -> _T:
+    """Call *use*, which opens an index, with the configuration in which a tokenizer stands in the place of ``auto``.
+
+    That is the one that a new index would get. If the index turns out to be made with another one (perhaps by another
+    process at this moment), *use* is called again, with that.
+
+    Raises:
+        ConfigError: the tokenizer is not installed.
+    """
+    try:
+        return use(resolve_tokenizer(config))
+    except IndexMismatch as mismatch:
+        recorded = mismatch.differences.get("tokenizer", ("", ""))[0]
+        if config.tokenizer != AUTO or not recorded:
+            raise
+    return use(resolve_tokenizer(config, str(recorded)))
+
+
 def look(directory: Path, signer: Signer, page: SignedPage) -> Decision:
     """Return the decision that a crawl which begins now would make about *page*, and change nothing.
 
     Works while a crawl uses the index. Where there is no index, the page is new, and no directory is made.
 
     Args:
-        signer: has signed the page.
+        signer: has signed the page. Use :func:`with_tokenizer_of_index` to make it and to look.
 
     Raises:
         IndexMismatch: the index was made with another configuration.
@@ -106,14 +128,24 @@ class Deduplicator:
         self._opened = self._open(fresh=signer.config.fresh)
 
     @classmethod
-    def open(cls, directory: str | PathLike[str], config: Config | None = None) -> Deduplicator:
+    def open(
+        cls, directory: str | PathLike[str], config: Config | None = None, *, load_on_demand: bool = True
+    ) -> Deduplicator:
         """Open or create the index in *directory*.
 
+        Args:
+            load_on_demand: whether :meth:`sign` waits until a dictionary is loaded that the page needs. Without, it raises
+                :class:`~crawler_dedup.signing.loading.NotLoaded`, so that the dictionary can be loaded in a thread.
+
         Raises:
+            ConfigError: the tokenizer of the index is not installed.
             IndexMismatch: it was made with another configuration.
             IndexUnusable: it cannot be opened.
         """
-        return cls(Path(directory), Signer(config or Config(), cache_dir=Path(directory)))
+        path = Path(directory)
+        return with_tokenizer_of_index(
+            config or Config(), lambda resolved: cls(path, Signer(resolved, load_on_demand=load_on_demand))
+        )
 
     def _open(self, *, fresh: bool, lock: RunLock | None = None) -> _Opened:
         signer, config = self._signer, self._signer.config
@@ -159,12 +191,17 @@ class Deduplicator:
         return f"simhash, distance {config.max_distance}" if config.scheme == "simhash" else config.scheme
 
     @property
+    def tokenizer(self) -> str:
+        """What cuts Chinese into words, as the header of the index names it."""
+        return self._signer.config.tokenizer
+
+    @property
     def quick_bytes(self) -> int:
-        """Pages up to this size are signed in a few milliseconds once the dictionaries are loaded."""
+        """Pages up to this size are signed in a few milliseconds once dictionaries are loaded."""
         return self._signer.quick_bytes
 
     def load(self) -> None:
-        """Load dictionaries now instead of with the first page. Takes up to a second."""
+        """Load all dictionaries now, instead of with the first page that needs them. Takes up to a second."""
         self._signer.load()
 
     def sign(
@@ -177,6 +214,9 @@ class Deduplicator:
             encoding: what the transport says; ``None``: byte-order mark, ``<meta>``, then detection.
             key: identity of the page; ``None``: its URL.
             scope: pages are compared with those of the same scope.
+
+        Raises:
+            NotLoaded: the page needs a dictionary that is not loaded, and none is loaded on demand.
         """
         return self.sign_with_text(url, body, encoding=encoding, key=key, scope=scope)[0]
 

@@ -21,6 +21,7 @@ from crawler_dedup.crawl.watchdog import Watchdog
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.loading import NotLoaded
 
 _TOO_MANY_DUPLICATES = "too many duplicates"
 _DROPPED_TOO_OFTEN = "asked for again and again"
@@ -78,9 +79,15 @@ class Decider:
         return CheckedResponse(response, page, decision, drops)
 
     async def _sign(self, response: Response, identity: Identity) -> SignedPage:
-        deduplicator = self._session.deduplicator
+        while True:
+            try:
+                return await self._sign_with_loaded(response, identity)
+            except NotLoaded as missing:  # noqa: PERF203  (twice at most)
+                await self._session.loading.wait_for(missing.resource)
+
+    async def _sign_with_loaded(self, response: Response, identity: Identity) -> SignedPage:
         # Signing takes a few milliseconds at most then, and the event loop can do it itself.
-        if self._session.is_loaded and len(response.body) <= deduplicator.quick_bytes:
+        if len(response.body) <= self._session.deduplicator.quick_bytes:
             return self._sign_now(response, identity)
         return await asyncio.wait_for(signing_thread.run(self._sign_now, response, identity), self._config.timeout)
 

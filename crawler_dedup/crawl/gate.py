@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
-import tldextract
 from scrapy.http import HtmlResponse, Request, Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import load_object
@@ -139,6 +138,8 @@ def configured_scope(config: Config, crawler: Crawler) -> Scope:
 
 
 def _domain_scope() -> Scope:
+    import tldextract  # noqa: PLC0415  (slow; not needed by the other scopes)
+
     # Only the list of public suffixes that comes with the package: nothing is fetched.
     split = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 

@@ -17,7 +17,7 @@ from crawler_dedup.crawl.decider import is_unwanted
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.text import tree_of
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
-from crawler_dedup.deduplicator import look
+from crawler_dedup.deduplicator import look, with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -62,8 +62,12 @@ class Look:
         return decision
 
     def _look_now(self, response: Any, identity: Identity) -> Decision:
+        return with_tokenizer_of_index(self._config, lambda config: self._look_with(config, response, identity))
+
+    def _look_with(self, config: Config, response: Any, identity: Identity) -> Decision:
+        signer = self._signer if config == self._signer.config else Signer(config)
         # The spider may change the tree of the response while a page is signed that has taken too long.
-        page, _ = self._signer.sign(
+        page, _ = signer.sign(
             response.url,
             response.body,
             tree_of(response.copy(), self._config),
@@ -72,7 +76,7 @@ class Look:
             scope=identity.scope,
             alias=identity.alias,
         )
-        return look(self._directory, self._signer, page)
+        return look(self._directory, signer, page)
 
     def _report(self, decision: Decision, *, drops: bool) -> None:
         self._log(

@@ -88,11 +88,12 @@ class Monitor:
         self._directory, self._deduplicator = directory, deduplicator
         self.log(
             logging.INFO,
-            "Near-duplicate filter: index %s holds %d pages; run %08x, scheme %s, scope %s, action %s",
+            "Near-duplicate filter: index %s holds %d pages; run %08x, scheme %s, tokenizer %s, scope %s, action %s",
             directory,
             len(deduplicator),
             deduplicator.run,
             deduplicator.scheme,
+            deduplicator.tokenizer,
             self._config.scope,
             self._config.action,
         )

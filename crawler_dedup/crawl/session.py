@@ -15,12 +15,13 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.project import data_path
 
 from crawler_dedup.config import Config
-from crawler_dedup.crawl.background import run_in_own_thread, signing_thread
+from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.claims import Claims, release_claimed
 from crawler_dedup.crawl.feeds import FeedWatch
+from crawler_dedup.crawl.loading import Loading
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.deduplicator import Deduplicator
-from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable, ThreadsBusy
+from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -36,8 +37,8 @@ class Session:
     Attributes:
         deduplicator: the open index.
         claims: asks the index about pages, and ends their claims.
+        loading: loads dictionaries when a page needs one.
         monitor: reports what happens.
-        is_loaded: whether the dictionaries are in memory, so that signing a small page takes milliseconds.
 
     Raises:
         ConfigError: a setting has a value that is not allowed.
@@ -50,19 +51,19 @@ class Session:
         self._config = config
         self.monitor = Monitor(crawler, config)
         self._directory = Path(data_path(config.dir)).resolve()
-        self.deduplicator = Deduplicator.open(self._directory, config)
+        self.deduplicator = Deduplicator.open(self._directory, config, load_on_demand=False)
         # Where no signal ever comes, because another component fails before the crawl begins.
         finalize(self, self.deduplicator.close, all_stored=False).atexit = False
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
         self.claims = Claims(
             self.deduplicator, self.monitor, limit, patience=config.claim_timeout, timeout=config.timeout
         )
+        self.loading = Loading()
         self._feeds = FeedWatch(crawler, self.monitor, self.deduplicator.note_stored, release_claimed)
         self._summary = create_looping_call(self.monitor.log_summary)
         self._flushing = create_looping_call(self._feeds.flush_feeds)
         self._tasks: set[asyncio.Future[None]] = set()
         self._tidied = 0
-        self.is_loaded = False
         self._is_unusable = False
         self._is_reopening = False
         self._is_closing = False
@@ -76,10 +77,8 @@ class Session:
     # From the first signal to the last
 
     def spider_opened(self) -> None:
-        """Log what is at work; load the dictionaries and tidy the index up beside the event loop."""
+        """Log what is at work; tidy the index up beside the event loop."""
         self.monitor.open(self._directory, self.deduplicator)
-        # The end of the crawl does not wait for it.
-        self._loading = asyncio.ensure_future(self._load())
         self._start(self._tidy())
         self._summary.start(self._config.summary_interval, now=False)
         self._flushing.start(min(_MAX_FLUSH_INTERVAL, max(1, self._config.grace / 4)), now=False)
@@ -123,18 +122,6 @@ class Session:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    async def _load(self) -> None:
-        try:
-            # In the signing thread, so that pages wait for the dictionaries instead of loading them a second time.
-            try:
-                await signing_thread.run(self.deduplicator.load)
-            except ThreadsBusy:  # with pages of an earlier crawl in this process
-                await run_in_own_thread(self.deduplicator.load)
-        except Exception as error:
-            self.monitor.log(logging.ERROR, "A dictionary cannot be loaded; Chinese pages pass unchecked: %s", error)
-        else:
-            self.is_loaded = True
 
     async def _tidy(self) -> None:
         try:

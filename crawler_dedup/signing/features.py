@@ -6,26 +6,20 @@ languages is thus treated alike whatever its majority is, and one changed senten
 
 from __future__ import annotations
 
-import logging
 import re
-import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.signing.segmentation import CutHan, character_bigrams
 from crawler_dedup.signing.tables import simplified_forms, stop_words
-from crawler_dedup.system.access import inherit_access
-
-CutHan = Callable[[list[str]], Iterable[str]]
-"""Cuts runs of Chinese characters into tokens, all runs of a text at once."""
 
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003347f"
 # Kana, Thai, Lao, Tibetan, Myanmar, Khmer: written without spaces between words.
@@ -91,11 +85,6 @@ class Features:
     def content(self) -> NDArray[np.uint64]:
         """The hashes that are no stop words', ascending."""
         return self.hashes[self.telling]
-
-
-def character_bigrams(run: str) -> list[str]:
-    """Return the pairs of neighbouring characters of *run*; a run of one character is its own token."""
-    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
 @cache
@@ -207,45 +196,3 @@ def weigh_tokens(tokens: Iterable[str]) -> Features:
     weights = np.rint(np.sqrt(tf * np.sqrt(tf)) * np.where(telling, _WEIGHT_UNIT, _STOP_WORD_UNIT))
     order = np.argsort(hashes)
     return Features(hashes[order], weights[order], telling[order], tf[order])
-
-
-def load_han_cutter(name: str, cache_dir: Path | None) -> CutHan:
-    """Load what cuts Chinese: ``jieba``, ``rjieba`` or ``bigrams``. Takes up to a second; never on the event loop.
-
-    jieba's guesses at words that its dictionary lacks (a hidden Markov model) are left out: they take half of its time
-    and find no more duplicates.
-
-    Args:
-        cache_dir: where jieba keeps its compiled dictionary; ``None`` keeps none.
-    """
-    if name == "bigrams":
-        return lambda runs: [pair for run in runs for pair in character_bigrams(run)]
-    if name == "rjieba":
-        import rjieba  # noqa: PLC0415  (optional)
-
-        return lambda runs: _words(rjieba.cut("\n".join(runs), False))
-    return _jieba(cache_dir)
-
-
-def _jieba(cache_dir: Path | None) -> CutHan:
-    import jieba  # noqa: PLC0415  (slow; not needed by the other tokenizers)
-
-    jieba.setLogLevel(logging.WARNING)
-    # Our own tokenizer: words that other code adds to jieba's global one do not change signatures. (What it deletes
-    # with jieba.del_word does: jieba keeps that list for all tokenizers.)
-    tokenizer = jieba.Tokenizer()
-    if cache_dir is None:
-        with tempfile.TemporaryDirectory() as scratch:
-            tokenizer.tmp_dir = scratch
-            tokenizer.initialize()
-    else:
-        tokenizer.tmp_dir = str(cache_dir)
-        is_new = not (cache_dir / "jieba.cache").exists()
-        tokenizer.initialize()
-        if is_new:
-            inherit_access(cache_dir / "jieba.cache", cache_dir)
-    return lambda runs: _words(tokenizer.cut("\n".join(runs), HMM=False))
-
-
-def _words(tokens: Iterable[str]) -> list[str]:
-    return [word for word in tokens if word != "\n"]

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import unidata_version
 
@@ -23,15 +21,14 @@ from crawler_dedup.signedpage import PageKind, Signature, SignedPage, identify_p
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import (
-    CutHan,
     Features,
-    load_han_cutter,
     simplify_han,
     size_in_letters,
     weigh_tokens,
 )
 from crawler_dedup.signing.hidden import hidden_elements
 from crawler_dedup.signing.links import Links
+from crawler_dedup.signing.loading import Resource
 from crawler_dedup.signing.maintext import (
     MainBlocks,
     find_extractor,
@@ -45,13 +42,13 @@ from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.schemes import scheme_of
+from crawler_dedup.signing.segmentation import han_cutter, resolve_tokenizer
 from crawler_dedup.signing.sketch import digest, set_hash
 from crawler_dedup.signing.storedtext import pack_text
 from crawler_dedup.signing.summary import sketch_numbers, with_shown, with_signature
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import split_title
-from crawler_dedup.system.extras import require_extra
 
 BEHAVIOUR = 3
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
@@ -79,47 +76,49 @@ class _Content(NamedTuple):
 class Signer:
     """Signs pages as one configuration says.
 
+    Attributes:
+        config: the configuration, with a tokenizer in the place of ``auto``.
+
     Args:
-        cache_dir: where jieba may keep its compiled dictionary.
+        load_on_demand: whether a page that needs a dictionary that is not loaded waits until it is. Without, signing it
+            raises :class:`~crawler_dedup.signing.loading.NotLoaded`.
 
     Raises:
         ExtraMissing: the tokenizer is not installed.
     """
 
-    def __init__(self, config: Config, cache_dir: Path | None = None) -> None:
-        if config.tokenizer == "rjieba":
-            require_extra("fast", "DEDUP_TOKENIZER = 'rjieba'")
-        self.config = config
+    def __init__(self, config: Config, *, load_on_demand: bool = True) -> None:
+        self.config = resolve_tokenizer(config)
         self.scheme = scheme_of(config.scheme, config)
         self._extractor = find_extractor(config.extractor)
-        self._cache_dir = cache_dir
-
-    @cached_property
-    def _cut_han(self) -> CutHan:
-        return load_han_cutter(self.config.tokenizer, self._cache_dir)
+        self._load_on_demand = load_on_demand
+        self._han_cutter = han_cutter(self.config.tokenizer)
+        self._of_scheme = Resource(f"What the scheme {self.scheme.name} needs", self.scheme.load)
+        if not self.scheme.has_to_load():
+            self._of_scheme.load()
 
     @property
     def quick_bytes(self) -> int:
-        """Pages up to this size are signed in a few milliseconds once :meth:`load` was called; 0: any may take longer."""
+        """Pages up to this size are signed in a few milliseconds once dictionaries are loaded; 0: any may take longer."""
         if self.config.extractor != "paragraphs":
             return 0
         limit = _QUICK_BYTES_JIEBA if self.config.tokenizer == "jieba" else _QUICK_BYTES
         return limit // self.scheme.effort
 
     def load(self) -> None:
-        """Load dictionaries and the extractor now instead of with the first page. Takes up to a second."""
+        """Load all dictionaries and the extractor now, instead of with the first page that needs them."""
         if self.config.extractor == "trafilatura":
             load_trafilatura()
         stop_words()
-        _ = self._cut_han
-        self.scheme.load()
+        self._han_cutter.load()
+        self._of_scheme.load()
 
     def text_of(self, text: str) -> Text:
         """Return *text* as schemes look at it: normalised, cut into tokens and weighted when it is asked for."""
-        return Text(text, self._cut_han_later, self.config.fold_han)
+        return Text(text, self._cut_han, self.config.fold_han)
 
-    def _cut_han_later(self, runs: list[str]) -> Iterable[str]:
-        return self._cut_han(runs)
+    def _cut_han(self, runs: list[str]) -> Iterable[str]:
+        return self._han_cutter.get(load=self._load_on_demand)(runs)
 
     @property
     def spec(self) -> dict[str, str]:
@@ -162,6 +161,9 @@ class Signer:
 
         Args:
             tree: the body as :func:`parsing.parse` would parse it, where somebody has it already.
+
+        Raises:
+            NotLoaded: the page needs a dictionary that is not loaded, and none is loaded on demand.
         """
         page = identify_page(url, key=key, scope=scope, alias=alias, size=len(body))
         try:
@@ -218,6 +220,7 @@ class Signer:
         # What is shown may be less than the page is about: a frame that waits for a script, or one of many tabs.
         if size_in_letters(shown) < _LEAST_SHOWN * size_in_letters(content.text):
             return _unsigned(page, _MOSTLY_HIDDEN)
+        self._of_scheme.get(load=self._load_on_demand)
         page = with_signature(page, PageKind.TEXT, self.scheme.sign(main_text), main_text.features)
         if shown == content.text:
             return page

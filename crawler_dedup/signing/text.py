@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.hamming import mix_bits
-from crawler_dedup.signing.features import CutHan, Features, normalise, split_units, tokenise, weigh_tokens
+from crawler_dedup.signing.features import Features, normalise, split_units, tokenise, weigh_tokens
+from crawler_dedup.signing.segmentation import CutHan
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing
 

@@ -13,15 +13,24 @@ EXTRAS = {
 """The packages of each extra, as they are imported."""
 
 
+def has_extra(extra: str) -> bool:
+    """Tell whether all packages of *extra* are installed, without loading them."""
+    return not _missing(extra)
+
+
 def require_extra(extra: str, feature: str) -> None:
     """Raise :class:`ExtraMissing` unless all packages of *extra* are installed, without loading them.
 
     Args:
         feature: what needs them, as the subject of the message.
     """
-    missing = [name for name in EXTRAS[extra] if find_spec(name) is None]
+    missing = _missing(extra)
     if missing:
         raise ExtraMissing(
             f"{feature} needs packages that are not installed ({', '.join(missing)}):"
             f" pip install 'crawler-dedup[{extra}]'"
         )
+
+
+def _missing(extra: str) -> list[str]:
+    return [name for name in EXTRAS[extra] if find_spec(name) is None]

@@ -14,6 +14,7 @@ from crawler_dedup import Config, main_text
 from crawler_dedup.crawl import session
 from crawler_dedup.crawl.background import MAX_LEFT_BEHIND, signing_thread
 from crawler_dedup.errors import ThreadsBusy
+from crawler_dedup.signing.loading import Resource
 from tests.support.crawling import Site, article, html, run_script
 
 HANGING = """
@@ -120,16 +121,17 @@ def test_the_end_of_a_crawl_does_not_wait_for_dictionaries(
     tmp_path: Path, hanging: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "_END_TIMEOUT", 600)
+    dictionary = Resource("A dictionary", hanging.wait)
 
     async def crawl() -> None:
-        held = await start(hanging)
         crawler = get_crawler()
         crawler.spider = crawler._create_spider("empty")
         opened = session.Session(crawler, Config(dir=str(tmp_path / "index"), tokenizer="bigrams", journal=""))
         opened.spider_opened()
+        page = asyncio.ensure_future(opened.loading.wait_for(dictionary))
         await asyncio.sleep(0)
         await asyncio.wait_for(opened.spider_closed("finished"), 60)
-        assert not opened.is_loaded
-        await give_up(held)
+        assert not dictionary.is_loaded
+        page.cancel()
 
     asyncio.run(crawl())

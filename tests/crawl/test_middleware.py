@@ -268,7 +268,7 @@ def test_the_start_of_a_crawl_says_what_is_at_work(dropping: Crawl) -> None:
     assert index.is_absolute()
     assert (index / "data.mdb").exists()
     assert "holds 1 pages" in line
-    assert "scheme simhash, distance 4, scope spider, action drop" in line
+    assert "scheme simhash, distance 4, tokenizer bigrams, scope spider, action drop" in line
     assert dropping.log.index(line) < dropping.log.index("Crawled (200)")
 
 

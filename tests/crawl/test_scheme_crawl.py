@@ -113,7 +113,7 @@ def test_the_log_names_the_scheme(runs: Runs, scheme: str) -> None:
     for crawl, pages in zip(runs[scheme], (0, len(SITE) - len(DROPPED[scheme])), strict=True):
         (line,) = crawl.lines("INFO", "Near-duplicate filter: index ")
         assert f" holds {pages} pages; " in line
-        assert f", scheme {SCHEMES[scheme]}, scope spider, action drop" in line
+        assert f", scheme {SCHEMES[scheme]}, tokenizer bigrams, scope spider, action drop" in line
         assert crawl.lines("WARNING", "") == crawl.lines("ERROR", "") == []
 
 

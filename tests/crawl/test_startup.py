@@ -104,7 +104,7 @@ def test_an_index_of_another_tokenizer_stops_the_crawl_and_keeps_its_pages(tmp_p
     with Deduplicator.open(index_of(tmp_path), Config(tokenizer="bigrams")) as deduplicator:
         deduplicator.check("http://earlier/", article("earlier").encode())
     with Site(PAGES) as site:
-        done = run_scrapy(project(tmp_path, site, ADDON), "crawl", "project")
+        done = run_scrapy(project(tmp_path, site, ADDON + "DEDUP_TOKENIZER = 'jieba'\n"), "crawl", "project")
         assert site.asked == []
     assert done.returncode != 0
     assert "was made with another configuration" in done.stdout

@@ -4,7 +4,7 @@ import random
 import sys
 import unicodedata
 from collections import Counter
-from pathlib import Path
+from importlib.resources import files
 from unicodedata import combining, normalize
 
 import jieba
@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signing.features import CutHan, load_han_cutter, normalise, weigh_tokens
+from crawler_dedup.signing.features import normalise, weigh_tokens
+from crawler_dedup.signing.segmentation import CutHan, han_cutter, read_dictionary
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 
-bigrams = load_han_cutter("bigrams", None)
+bigrams = han_cutter("bigrams").load()
 CHINESE = "停业两年之后，渡口旁边的老茶馆在立春那天重新开门。"
 
 
@@ -64,8 +65,8 @@ def test_full_width_characters_are_cut_as_the_narrow_ones(mark: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def jieba_cut(tmp_path_factory: pytest.TempPathFactory) -> CutHan:
-    return load_han_cutter("jieba", tmp_path_factory.mktemp("jieba"))
+def jieba_cut() -> CutHan:
+    return han_cutter("jieba").load()
 
 
 RARE = "\u3005\u3007\u3400\u9fff\uf900\ufaff\U00020000\U0003347f"
@@ -73,13 +74,13 @@ RARE = "\u3005\u3007\u3400\u9fff\uf900\ufaff\U00020000\U0003347f"
 
 @given(st.text(st.sampled_from(CHINESE + RARE + "教程版本 \nab3かな")))
 def test_rjieba_cuts_as_jieba_does(jieba_cut: CutHan, text: str) -> None:
-    assert tokenize(text, jieba_cut) == tokenize(text, load_han_cutter("rjieba", None))
+    assert tokenize(text, jieba_cut) == tokenize(text, han_cutter("rjieba").load())
 
 
 @pytest.mark.parametrize("name", ["jieba", "rjieba", "bigrams"])
 @given(runs=st.lists(st.text(st.sampled_from(CHINESE + RARE), min_size=1)))
 def test_no_token_reaches_over_the_end_of_a_run(jieba_cut: CutHan, name: str, runs: list[str]) -> None:
-    cut = jieba_cut if name == "jieba" else load_han_cutter(name, None)
+    cut = jieba_cut if name == "jieba" else han_cutter(name).load()
     one_by_one = [token for run in runs for token in cut([run])]
     assert list(cut(runs)) == one_by_one
     if name != "bigrams":
@@ -91,16 +92,21 @@ def test_words_that_no_dictionary_has_are_not_guessed(jieba_cut: CutHan) -> None
     assert "杭研" in jieba.lcut("他来到了网易杭研大厦")
 
 
-def test_words_added_to_the_global_jieba_change_nothing(tmp_path: Path) -> None:
-    before = tokenize(CHINESE, load_han_cutter("jieba", tmp_path))
+def test_words_added_to_the_global_jieba_change_nothing(jieba_cut: CutHan) -> None:
+    before = tokenize(CHINESE, jieba_cut)
     jieba.add_word("老茶馆在立春", freq=10_000_000)
     assert "老茶馆在立春" in jieba.lcut(CHINESE)
-    assert tokenize(CHINESE, load_han_cutter("jieba", tmp_path)) == before
+    assert tokenize(CHINESE, jieba_cut) == before
+    loaded_later = han_cutter.__wrapped__("jieba").load()
+    assert tokenize(CHINESE, loaded_later) == before
 
 
-def test_the_compiled_dictionary_stays_in_the_data_directory(tmp_path: Path) -> None:
-    load_han_cutter("jieba", tmp_path)
-    assert [file.name for file in tmp_path.iterdir()] == ["jieba.cache"]
+def test_the_dictionary_is_what_jieba_makes_of_its_file() -> None:
+    tokenizer = jieba.Tokenizer()
+    with (files("jieba") / "dict.txt").open(encoding="utf-8") as lines:
+        read = read_dictionary(lines)
+    assert read == tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    assert read[0]["中华人民共"] == 0
 
 
 def test_weights_are_the_three_quarter_powers_of_counts_in_whole_64ths() -> None:

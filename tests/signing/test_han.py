@@ -11,8 +11,9 @@ from crawler_dedup import Config, Decision, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.hamming import distance
 from crawler_dedup.index.store import Store
 from crawler_dedup.signedpage import PageKind
-from crawler_dedup.signing.features import CutHan, load_han_cutter, normalise, simplify_han
+from crawler_dedup.signing.features import normalise, simplify_han
 from crawler_dedup.signing.schemes import SimHash
+from crawler_dedup.signing.segmentation import CutHan, han_cutter
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_texts import CHINESE, Article
@@ -91,7 +92,7 @@ def test_each_character_is_folded_by_itself(text: str) -> None:
 
 @pytest.fixture(scope="module", params=["rjieba", "bigrams"])
 def cut_han(request: pytest.FixtureRequest) -> CutHan:
-    return load_han_cutter(request.param, None)
+    return han_cutter(request.param).load()
 
 
 def differing(one: Text, other: Text) -> float:
@@ -114,7 +115,7 @@ def test_real_texts_are_signed_alike_in_both_writings(data: Path, writing: str) 
     gold = documents(data, "gold/gold.jsonl")
     texts = [one["text"] for one in gold if one["lang"].startswith("zh") and len(one["text"]) >= 200]
     assert len(texts) > 20
-    cut_han, scheme = load_han_cutter("rjieba", None), SimHash()
+    cut_han, scheme = han_cutter("rjieba").load(), SimHash()
     for raw in texts:
         new, kept = (scheme.sign(Text(one, cut_han)) for one in (in_other_writing(raw, writing), raw))
         assert distance(new.number, kept.number) <= Config.max_distance
@@ -128,7 +129,7 @@ def test_folding_is_all_that_the_setting_changes(raw: str) -> None:
 def test_nothing_is_folded_where_that_is_turned_off() -> None:
     chinese = "".join(map(chr, range(0x4E00, 0xA000)))
     assert normalise(chinese, fold_han=False) == chinese
-    text = Text("茶館 TEA ＡＢ", load_han_cutter("bigrams", None), fold_han=False)
+    text = Text("茶館 TEA ＡＢ", han_cutter("bigrams").load(), fold_han=False)
     assert (text.plain, text.units) == ("茶館 tea ab", ["茶", "館", "tea", "ab"])
     assert sorted(text.tokens) == ["ab", "tea", "茶館"]
 

@@ -12,6 +12,7 @@ from crawler_dedup import Config, ConfigError, SignedPage
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
 from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH, Article
+from crawler_dedup.system import extras
 from tests.support.crawling import article
 from tests.support.indexing import run
 
@@ -66,8 +67,8 @@ GOLDEN = {
 
 
 @pytest.fixture(scope="module")
-def signer(tmp_path_factory: pytest.TempPathFactory) -> Signer:
-    return Signer(Config(), tmp_path_factory.mktemp("jieba"))
+def signer() -> Signer:
+    return Signer(Config(tokenizer="jieba"))
 
 
 def page(article: Article) -> bytes:
@@ -163,12 +164,25 @@ def test_jieba_and_rjieba_sign_alike(signer: Signer) -> None:
         assert sign(rust, page(one)) == sign(signer, page(one))
 
 
-def test_a_missing_tokenizer_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "crawler_dedup.system.extras.find_spec", lambda name: None if name == "rjieba" else find_spec(name)
-    )
-    with pytest.raises(ConfigError, match=r"crawler-dedup\[fast\]"):
+@pytest.fixture
+def without_rjieba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "rjieba" else find_spec(name))
+
+
+@pytest.mark.usefixtures("without_rjieba")
+def test_a_missing_tokenizer_is_said_at_once() -> None:
+    with pytest.raises(ConfigError, match=r"DEDUP_TOKENIZER = 'rjieba' needs .*: pip install 'crawler-dedup\[fast\]'"):
         Signer(Config(tokenizer="rjieba"))
+
+
+def test_auto_is_rjieba_where_it_is_installed() -> None:
+    assert Signer(Config()).spec["tokenizer"] == "rjieba"
+
+
+@pytest.mark.usefixtures("without_rjieba")
+def test_auto_is_jieba_where_rjieba_is_not_installed() -> None:
+    signer = Signer(Config())
+    assert signer.config.tokenizer == signer.spec["tokenizer"] == "jieba"
 
 
 @pytest.mark.parametrize(

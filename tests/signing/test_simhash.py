@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from crawler_dedup.hamming import distance
 from crawler_dedup.signedpage import Signature
-from crawler_dedup.signing.features import load_han_cutter, weigh_tokens
+from crawler_dedup.signing.features import weigh_tokens
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.schemes.simhash import simhash
+from crawler_dedup.signing.segmentation import han_cutter
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 
@@ -40,7 +41,7 @@ def reference(tokens: list[str]) -> int:
 
 
 def sign(text: str) -> int:
-    signature = SimHash().sign(Text(text, load_han_cutter("bigrams", None)))
+    signature = SimHash().sign(Text(text, han_cutter("bigrams").load()))
     assert signature == Signature(signature.number)
     return signature.number
 

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.hamming import mix_bits
-from crawler_dedup.signing.features import load_han_cutter
+from crawler_dedup.signing.segmentation import han_cutter
 from crawler_dedup.signing.text import Text
 from tests.support.reference import slow_mixed
 
 SCRIPTS = "abé Ünıñ_3٣ б кот مُحَمَّ हिन्दी 한국 茶馆館々〇 かなー ｶﾞ ไทย့က ភា བོད …，！-?😀\n\u0301\u200d"
 SAMPLES = st.text(st.sampled_from(SCRIPTS), max_size=60)
 WIDTHS = st.integers(1, 9)
-bigrams = load_han_cutter("bigrams", None)
+bigrams = han_cutter("bigrams").load()
 
 
 def text_of(raw: str, *, fold_han: bool = True) -> Text:

@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.signing.features import load_han_cutter
 from crawler_dedup.signing.schemes import scheme_of
+from crawler_dedup.signing.segmentation import han_cutter
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH
@@ -27,7 +27,7 @@ from crawler_dedup.system.compression import decompress
 _OF_A_TEXT = 360
 """Words from which one text is made."""
 
-BIGRAMS = load_han_cutter("bigrams", None)
+BIGRAMS = han_cutter("bigrams").load()
 
 ODD = {
     "empty": "",

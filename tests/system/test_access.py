@@ -29,7 +29,7 @@ from crawler_dedup import Config, Deduplicator
 from tests.support.crawling import article
 
 directory, user, umask, *seeds = sys.argv[1:]
-config = Config(tokenizer=os.environ.get("TOKENIZER", "bigrams"))
+config = Config(tokenizer="bigrams")
 with tempfile.TemporaryDirectory() as scratch, Deduplicator.open(Path(scratch), config) as deduplicator:
     deduplicator.check("http://a.org/", article("before").encode())  # loads what another user may not be able to
 if int(user):
@@ -164,15 +164,6 @@ def test_several_users_share_an_index_in_a_directory_that_is_theirs(
             assert (output, errors) == ("new\n", "")
     assert run(USER, shared, first, umask, "b", "later")[:2] == (0, "duplicate\nunchanged\n")
     assert set(modes(shared).values()) == {0o660}
-
-
-@as_root
-def test_jiebas_dictionary_is_shared_too(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOKENIZER", "jieba")
-    code = USER.replace("for seed in seeds:", "deduplicator.load()\n    for seed in seeds:")
-    shared.chmod(0o755)
-    assert run(code, shared, 0, "077", "a")[:2] == (0, "new\n")
-    assert modes(shared)["jieba.cache"] == 0o644
 
 
 # A look by a user who may only read

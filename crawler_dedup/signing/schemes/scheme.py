@@ -101,8 +101,13 @@ class Scheme(ABC):
         return {}
 
     def load(self) -> None:
-        """Load what signing needs now, instead of with the first page."""
+        """Load what signing needs. Called before the first text is signed."""
         return
+
+    @classmethod
+    def has_to_load(cls) -> bool:
+        """Tell whether there is anything to load."""
+        return cls.load is not Scheme.load
 
     @abstractmethod
     def sign(self, text: Text) -> Signature:

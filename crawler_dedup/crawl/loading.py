@@ -1,0 +1,56 @@
+"""Loading beside the event loop what pages need: those wait for it, the others do not."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from crawler_dedup.crawl.background import run_in_own_thread
+from crawler_dedup.errors import DedupError
+from crawler_dedup.signing.loading import Resource
+
+_PATIENCE = 60.0
+"""Seconds for which pages wait, from when loading began."""
+_PAUSE = 60.0
+"""Seconds after which loading that has failed is tried again."""
+
+
+class LoadingFailed(DedupError):
+    """A page needs something that cannot be loaded."""
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    began: float
+    task: asyncio.Future[Any]
+
+
+class Loading:
+    """Loads each resource once, however many pages wait for it. Belongs to the event loop of a crawl."""
+
+    def __init__(self) -> None:
+        self._attempts: dict[Resource[Any], _Attempt] = {}
+
+    async def wait_for(self, resource: Resource[Any]) -> None:
+        """Wait until *resource* is loaded, at most for a minute after its loading has begun.
+
+        Raises:
+            LoadingFailed: it is not loaded by then, or could not be loaded within the last minute.
+        """
+        attempt = self._attempts.get(resource)
+        if attempt is None or (attempt.task.done() and time.monotonic() > attempt.began + _PAUSE):
+            task = asyncio.ensure_future(run_in_own_thread(resource.load))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may wait for it any more
+            attempt = self._attempts[resource] = _Attempt(time.monotonic(), task)
+        left = attempt.began + _PATIENCE - time.monotonic()
+        done, _ = await asyncio.wait([attempt.task], timeout=max(0.0, left))  # which leaves the task alone
+        if not done:
+            raise LoadingFailed(f"{resource.name} is not loaded after {_PATIENCE:.0f} seconds.")
+        try:
+            attempt.task.result()
+        except Exception as error:
+            raise LoadingFailed(
+                f"{resource.name} cannot be loaded ({type(error).__name__}: {error}); this is tried again after a minute."
+            ) from error

@@ -1,0 +1,98 @@
+"""Runs of Chinese characters → tokens: the words of a dictionary (``jieba``, ``rjieba``), or pairs of characters.
+
+A dictionary takes tens of megabytes, and up to a second to load. A process has one of each kind, from the first Chinese
+text on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+
+from crawler_dedup.config import AUTO, Config
+from crawler_dedup.signing.loading import Resource
+from crawler_dedup.system.extras import has_extra, require_extra
+
+CutHan = Callable[[list[str]], Iterable[str]]
+"""Cuts runs of Chinese characters into tokens, all runs of a text at once."""
+
+
+def resolve_tokenizer(config: Config, recorded: str = AUTO) -> Config:
+    """Return *config* with a tokenizer in the place of ``auto``.
+
+    It is the one that an index has *recorded*; where there is none, rjieba if that is installed, else jieba.
+
+    Raises:
+        ConfigError: it is not installed, or unknown to this version.
+    """
+    is_auto = config.tokenizer == AUTO
+    tokenizer = recorded if is_auto else config.tokenizer
+    if tokenizer == AUTO:
+        tokenizer = "rjieba" if has_extra("fast") else "jieba"
+    if tokenizer == "rjieba":
+        setting = "DEDUP_TOKENIZER = 'rjieba'"
+        require_extra("fast", f"The index was made with {setting}, which" if is_auto else setting)
+    return replace(config, tokenizer=tokenizer)  # type: ignore[arg-type]
+
+
+@cache
+def han_cutter(name: str) -> Resource[CutHan]:
+    """Return what cuts Chinese in this process: ``jieba``, ``rjieba`` or ``bigrams``, which has no dictionary to load."""
+    cutter = Resource(f"The dictionary of {name}", {"jieba": _jieba, "rjieba": _rjieba, "bigrams": _bigrams}[name])
+    if name == "bigrams":
+        cutter.load()
+    return cutter
+
+
+def character_bigrams(run: str) -> list[str]:
+    """Return the pairs of neighbouring characters of *run*; a run of one character is its own token."""
+    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+
+
+def _bigrams() -> CutHan:
+    return lambda runs: [pair for run in runs for pair in character_bigrams(run)]
+
+
+def _rjieba() -> CutHan:
+    import rjieba  # noqa: PLC0415  (optional; loads its dictionary)
+
+    return lambda runs: _words(rjieba.cut("\n".join(runs), False))
+
+
+def _jieba() -> CutHan:
+    """Load jieba with a tokenizer of our own: words that other code adds to the global one do not change signatures.
+
+    (What it deletes with ``jieba.del_word`` does: jieba keeps that list for all tokenizers.) jieba's guesses at words that
+    its dictionary lacks (a hidden Markov model) are left out: they take half of its time and find no more duplicates.
+    """
+    import jieba  # noqa: PLC0415  (slow; not needed by the other tokenizers)
+
+    tokenizer = jieba.Tokenizer()
+    with (files("jieba") / "dict.txt").open(encoding="utf-8") as lines:
+        tokenizer.FREQ, tokenizer.total = read_dictionary(lines)
+    tokenizer.initialized = True
+    return lambda runs: _words(tokenizer.cut("\n".join(runs), HMM=False))
+
+
+def read_dictionary(lines: Iterable[str]) -> tuple[dict[str, int], int]:
+    """Read jieba's dictionary as jieba does: how often each word occurs, 0 for what only begins words; and the sum.
+
+    This takes less time and memory than to read what jieba compiles of it and keeps in a file.
+    """
+    counts: dict[str, int] = {}
+    total = 0
+    for line in lines:
+        word, count = line.split(" ", 2)[:2]
+        counts[word] = times = int(count)
+        total += times
+        beginning = word[:-1]
+        while beginning and beginning not in counts:
+            counts[beginning] = 0
+            beginning = beginning[:-1]
+    return counts, total
+
+
+def _words(tokens: Iterable[str]) -> list[str]:
+    return [word for word in tokens if word != "\n"]

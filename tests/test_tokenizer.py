@@ -1,0 +1,131 @@
+"""``DEDUP_TOKENIZER = "auto"``: the tokenizer of the index, in a new one the best that is installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch
+from crawler_dedup.deduplicator import look, with_tokenizer_of_index
+from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.header import Header
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.system import extras
+from tests.support import processes
+from tests.support.crawling import WALK, Site, article, run_script
+from tests.support.projects import PAGES
+
+
+def tokenizer_of(directory: Path, config: Config | None = None) -> str:
+    """Open the index and close it; its tokenizer."""
+    with Deduplicator.open(directory, config) as opened:
+        return opened.tokenizer
+
+
+@pytest.fixture
+def without_rjieba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "rjieba" else find_spec(name))
+
+
+def test_a_new_index_takes_rjieba_where_it_is_installed(tmp_path: Path) -> None:
+    assert tokenizer_of(tmp_path) == "rjieba"
+    assert tokenizer_of(tmp_path, Config(tokenizer="rjieba")) == "rjieba"
+
+
+@pytest.mark.usefixtures("without_rjieba")
+def test_a_new_index_takes_jieba_where_rjieba_is_not_installed(tmp_path: Path) -> None:
+    assert tokenizer_of(tmp_path) == "jieba"
+    assert tokenizer_of(tmp_path, Config(tokenizer="jieba")) == "jieba"
+
+
+@pytest.mark.parametrize("recorded", ["jieba", "rjieba", "bigrams"])
+def test_an_index_is_opened_with_the_tokenizer_that_it_was_made_with(
+    tmp_path: Path, recorded: Literal["jieba", "rjieba", "bigrams"]
+) -> None:
+    assert tokenizer_of(tmp_path, Config(tokenizer=recorded)) == recorded
+    assert tokenizer_of(tmp_path) == recorded
+
+
+def test_another_tokenizer_that_is_named_is_refused(tmp_path: Path) -> None:
+    assert tokenizer_of(tmp_path, Config(tokenizer="rjieba")) == "rjieba"
+    with pytest.raises(IndexMismatch, match="tokenizer: index has 'rjieba' / you have 'jieba'"):
+        Deduplicator.open(tmp_path, Config(tokenizer="jieba"))
+
+
+def test_what_else_differs_is_refused_alone(tmp_path: Path) -> None:
+    assert tokenizer_of(tmp_path, Config(tokenizer="jieba")) == "jieba"
+    with pytest.raises(IndexMismatch) as raised:
+        Deduplicator.open(tmp_path, Config(min_features=5))
+    assert raised.value.differences.keys() == {"min features"}
+
+
+def test_an_index_made_with_rjieba_is_refused_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tokenizer_of(tmp_path) == "rjieba"
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    with pytest.raises(ConfigError) as raised:
+        Deduplicator.open(tmp_path)
+    assert str(raised.value) == (
+        "The index was made with DEDUP_TOKENIZER = 'rjieba', which needs packages that are not installed (rjieba):"
+        " pip install 'crawler-dedup[fast]'"
+    )
+
+
+def test_an_index_that_is_emptied_gets_the_tokenizer_of_a_new_one(tmp_path: Path) -> None:
+    assert tokenizer_of(tmp_path, Config(tokenizer="bigrams")) == "bigrams"
+    assert tokenizer_of(tmp_path, Config(fresh=True)) == "rjieba"
+    assert tokenizer_of(tmp_path) == "rjieba"
+
+
+def test_an_index_that_is_not_emptied_because_it_is_open_keeps_its_tokenizer(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as first:
+        first.check("http://a/", article("a").encode())
+        with Deduplicator.open(tmp_path, Config(fresh=True)) as second:
+            assert second.tokenizer == "bigrams"
+            assert len(second) == 1
+
+
+OTHER_PROCESS = """
+import sys
+from crawler_dedup import Config, Deduplicator
+
+Deduplicator.open(sys.argv[1], Config(tokenizer="jieba")).close()
+"""
+
+
+def test_of_two_processes_that_make_an_index_the_second_takes_the_tokenizer_of_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored_header = Environment.stored_header
+
+    def find_no_header(environment: Environment) -> Header | None:
+        """Look for a header; another process makes the index after this look."""
+        monkeypatch.setattr(Environment, "stored_header", stored_header)
+        found = stored_header(environment)
+        done = processes.run(["-c", OTHER_PROCESS, str(tmp_path)])
+        assert done.returncode == 0, done.stderr
+        return found
+
+    monkeypatch.setattr(Environment, "stored_header", find_no_header)
+    assert tokenizer_of(tmp_path) == "jieba"
+
+
+def test_a_look_uses_the_tokenizer_of_the_index(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as opened:
+        opened.check("http://a/", article("a").encode())
+
+    def look_with(config: Config) -> str:
+        signer = Signer(config)
+        page, _ = signer.sign("http://b/", article("a", frame="b").encode(), encoding=None, key="http://b/", scope="")
+        return f"{look(tmp_path, signer, page).verdict} {config.tokenizer}"
+
+    assert with_tokenizer_of_index(Config(), look_with) == "duplicate bigrams"
+
+
+def test_the_log_of_a_crawl_names_the_tokenizer(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        crawl = run_script(tmp_path, WALK, {"DEDUP_TOKENIZER": "auto"}, site=site.url, paths=list(PAGES))
+    (line,) = crawl.lines("INFO", "Near-duplicate filter: index")
+    assert ", tokenizer rjieba, " in line
