@@ -116,7 +116,7 @@ def test_the_index_of_the_demo_answers_for_each_drop_with_its_text(
 ) -> None:
     index = temporary / "crawler-dedup-demo"
     listed = command(tmp_path, "drops", index).stdout
-    (url,) = re.findall(r"^(http://[^/]+/night-train)\b", listed, re.MULTILINE)
+    (url,) = re.findall(r"\tdrop\t(http://[^/]+/night-train)\t", listed)
     assert "From the Gazette." in command(tmp_path, "why", url, index).stdout
 
 

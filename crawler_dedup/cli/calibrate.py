@@ -15,7 +15,7 @@ from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.evaluation import Calibration
 from crawler_dedup.cli.options import json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import read_config
+from crawler_dedup.cli.project import find_labelled_pages, read_config
 from crawler_dedup.config import PREFIX, setting_name
 from crawler_dedup.evaluation.calibration import THRESHOLD_NAMES, Grid
 from crawler_dedup.urls import text_without_credentials
@@ -36,11 +36,12 @@ _WIDE_INTERVAL = 0.2
 @settings_option
 @jobs_option
 @json_option
-def calibrate(folder: Path, precision: float, settings: Sequence[str], jobs: int, json: bool) -> None:
+def calibrate(folder: Path | None, precision: float, settings: Sequence[str], jobs: int, json: bool) -> None:
     """Choose the thresholds that suit labelled pairs of pages.
 
-    FOLDER holds labelled pages (docs/evaluation.md). Of all thresholds that reach the wanted precision, those that find
-    most duplicates are printed, as lines for a settings module.
+    FOLDER holds labelled pages (docs/evaluation.md); without it, the answers of `crawler-dedup judge` about this Scrapy
+    project are used. Of all thresholds that reach the wanted precision, those that find most duplicates are printed, as
+    lines for a settings module.
 
     Exit status 0: done. 1: no thresholds reach the precision. 2: the folder cannot be used.
 
@@ -50,6 +51,7 @@ def calibrate(folder: Path, precision: float, settings: Sequence[str], jobs: int
       crawler-dedup calibrate labelled --precision 0.95 >> settings.py
     """
     config = read_config(settings)
+    folder = find_labelled_pages(folder, config)
     given = {name: getattr(config, _field_of(name)) for name in (word.partition("=")[0] for word in settings)}
     if chosen := sorted(given.keys() & set(map(setting_name, THRESHOLD_NAMES))):
         raise click.BadParameter(f"{', '.join(chosen)}: this is what `calibrate` chooses.")

@@ -3,70 +3,183 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+import shutil
+import sys
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import click
 import msgspec
 
+from crawler_dedup.cli.drop_summary import print_summary, summary_lines
 from crawler_dedup.cli.entries import describe_duplicate, print_damage
+from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.jsontypes.journal import Drop
 from crawler_dedup.cli.options import (
     host_option,
     index_argument,
     journal_option,
+    json_option,
+    last_option,
     rule_option,
     run_option,
     select_duplicates,
     settings_option,
     since_option,
 )
+from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_target
-from crawler_dedup.cli.terminal import errors_as_messages, quantity
-from crawler_dedup.journal.reader import sample
+from crawler_dedup.cli.runs import choose_run, describe_coverage
+from crawler_dedup.cli.terminal import printable, quantity
+from crawler_dedup.inspection.drops import DropCounter
+from crawler_dedup.journal.entry import Entry
+from crawler_dedup.journal.reader import Journals, Selection, sample
+
+_MIN_ADDRESS = 20  # characters of an address on a narrow terminal
 
 
 @click.command()
 @index_argument
-@journal_option
+@click.option("--summary", is_flag=True, help="Count the drops by rule, host, representative and run.")
+@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Rows of a table of --summary.")
+@last_option
+@run_option
+@since_option
 @host_option
 @rule_option
-@since_option
-@run_option
-@click.option(
-    "--sample", "size", type=click.IntRange(0), default=0, metavar="N", help="Draw N pages at random; 0: print all."
-)
+@click.option("--sample", "size", type=click.IntRange(1), metavar="N", help="Draw N pages at random.")
 @click.option("--seed", type=int, help="Draw the same pages again.")
+@click.option("--explain", is_flag=True, help="Print titles and all measures, on three lines a page.")
+@json_option
+@journal_option
 @settings_option
-@click.option("--json", is_flag=True, help="Print lines of the journal.")
 def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     index: Path | None,
-    journal: Sequence[Path],
+    summary: bool,
+    top: int,
+    last: bool,
+    run: str,
+    since: str,
     host: str,
     rule: str,
-    since: str,
-    run: str,
-    size: int,
+    size: int | None,
     seed: int | None,
-    settings: Sequence[str],
+    explain: bool,
     json: bool,
+    journal: Sequence[Path],
+    settings: Sequence[str],
 ) -> None:
     """List dropped pages, with the page that stands for each.
 
-    Pages that were marked as duplicates and passed are listed, too. INDEX is the directory of the index; without it, the
-    index of this Scrapy project is used.
+    Each line has the time, the event ("drop", or "mark": the page was marked as a duplicate and passed), the address, the
+    address of the page that stands for it, the rule that decided and the coverage. On a terminal, long addresses are
+    shortened; in a file or a pipe they are complete, and the columns are separated by tabs. INDEX is the directory of the
+    index; without it, the index of this Scrapy project is used.
 
-    Exit status 0: there are such pages. 1: there are none. 2: index or journal cannot be read.
+    \b
+    Examples:
+      crawler-dedup drops --last
+      crawler-dedup drops --summary
+      crawler-dedup drops --host example.org --sample 20 --explain
+      crawler-dedup drops --json | jq -r .duplicate_of
     """
-    with errors_as_messages():
-        target = find_target(index, journal, settings)
-        target.require_journal()
-        selection = select_duplicates(host, rule, since, run)
-        selected = (entry for entry in target.journals.entries() if entry in selection)
-        count = 0
-        for entry in sample(selected, size, random.Random(seed)) if size else selected:  # noqa: S311  (no secret)
-            click.echo(msgspec.json.encode(entry).decode() if json else describe_duplicate(entry))
-            count += 1
+    if summary and (size or explain):
+        raise click.UsageError("--summary cannot be combined with --sample or --explain.")
+    target = find_target(index, journal, settings)
+    target.require_journal()
+    # Wrong options are refused before the journal is read.
+    selection = select_duplicates(host, rule, since, run=choose_run(run, last, target.journals))
+    counter = DropCounter(selection)
+    if summary:
+        _print_summary(counter, selection, target.journals, top, json=json)
+        return
+    entries = _draw(counter, target.journals, size, seed) if size else counter.select(target.journals.entries())
+    if json:
+        print_json(map(drop_line, entries))
+    else:
+        _print_entries(entries, explain=explain)
     print_damage(target.journals)
-    if not json:
-        click.echo(f"{quantity(count, 'page')}." if count else "No page was dropped, or none that is asked for.")
-    raise click.exceptions.Exit(0 if count else 1)
+    click.echo(_describe_count(counter, selection, size), err=True)
+
+
+def drop_line(entry: Entry) -> Drop:
+    """Return the JSON Line of a drop, which has the fields of the journal."""
+    fields = msgspec.structs.asdict(entry)
+    return Drop(**{**fields, "text": b64encode(entry.text).decode()})
+
+
+def _print_summary(counter: DropCounter, selection: Selection, journals: Journals, top: int, *, json: bool) -> None:
+    with progress_bars() as start:
+        for _ in counter.select(journals.entries(start("reading the journal", journals.size))):
+            pass
+    print_damage(journals)
+    click.echo(_describe_count(counter, selection, None), err=json)
+    summary = counter.summary(top)
+    if json:
+        print_json(summary_lines(summary))
+    elif summary.runs:
+        print_summary(summary, top)
+
+
+def _draw(counter: DropCounter, journals: Journals, size: int, seed: int | None) -> list[Entry]:
+    source = random.Random(seed)  # noqa: S311  (no secret)
+    with progress_bars() as start:
+        return sample(counter.select(journals.entries(start("reading the journal", journals.size))), size, source)
+
+
+def _print_entries(entries: Iterable[Entry], *, explain: bool) -> None:
+    describe: Callable[[Entry], str]
+    if explain:
+        describe = describe_duplicate
+    elif sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        describe = lambda entry: _terminal_line(entry, width)  # noqa: E731
+    else:
+        describe = _tabbed_line
+    for entry in entries:
+        click.echo(describe(entry))
+
+
+def _tabbed_line(entry: Entry) -> str:
+    return "\t".join((printable(entry.time), *_columns(entry)))
+
+
+def _terminal_line(entry: Entry, width: int) -> str:
+    """Return a line that a terminal need not fold, unless it is very narrow."""
+    event, url, duplicate_of, rule, coverage = _columns(entry)
+    begin = f"{printable(entry.time[5:16].replace('T', ' '))}  {event}  "
+    end = f"  {rule}  {coverage}"
+    room = max(2 * _MIN_ADDRESS, width - len(begin) - len(end) - len(" ← "))
+    # What one address does not need, the other one gets.
+    of_url = max(room // 2, room - len(duplicate_of))
+    of_duplicate = room - min(of_url, len(url))
+    addresses = f"{_shorten(url, of_url)} ← {_shorten(duplicate_of, of_duplicate)}"
+    return f"{click.style(begin, dim=True)}{addresses}{click.style(end, dim=True)}"
+
+
+def _columns(entry: Entry) -> tuple[str, str, str, str, str]:
+    coverage = "" if entry.coverage is None else f"{entry.coverage:.2f}"
+    return entry.event, printable(entry.url), printable(entry.duplicate_of), printable(entry.rule), coverage
+
+
+def _shorten(address: str, length: int) -> str:
+    """Return an address without its middle if it is longer than *length*: its host and its end tell most."""
+    if len(address) <= length:
+        return address
+    begin = (length - 1) // 2
+    return f"{address[:begin]}…{address[begin + 1 - length :]}"
+
+
+def _describe_count(counter: DropCounter, selection: Selection, size: int | None) -> str:
+    """Say how many drops there are, and which runs they come from."""
+    runs = describe_coverage(counter.runs)
+    if not len(counter.runs):
+        asked = selection.run or selection.since
+        return "No run is known that was asked for." if asked else "The journal is empty."
+    if not counter.drops:
+        which = " that was asked for" if selection.host or selection.rule else ""
+        return f"No page was dropped{which}: {runs}."
+    count = quantity(counter.drops, "drop")
+    drawn = f"{min(size, counter.drops):,} of {count}" if size else count
+    return f"{drawn} in {runs}."

@@ -13,7 +13,7 @@ from crawler_dedup.cli.evaluation_json import evaluation_lines, scheme_lines
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.options import json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import read_config
+from crawler_dedup.cli.project import find_labelled_pages, read_config
 from crawler_dedup.config import Config
 from crawler_dedup.evaluation import calibration, curves, scheme_comparison
 from crawler_dedup.evaluation.calibration import Grid
@@ -24,7 +24,7 @@ from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.extras import require_extra
 
-folder_argument = click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+folder_argument = click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
 jobs_option = click.option(
     "--jobs",
     "-j",
@@ -69,7 +69,7 @@ jobs_option = click.option(
     help="Number of pages in the index in which --scheme times look-ups; 0: do not time them.",
 )
 def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
-    folder: Path,
+    folder: Path | None,
     settings: Sequence[str],
     jobs: int,
     errors: int,
@@ -82,8 +82,8 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 ) -> None:
     """Measure precision and recall on labelled pairs of pages.
 
-    FOLDER holds labelled pages (docs/evaluation.md). A pair counts as a duplicate if one of its pages would be dropped while
-    the other is kept.
+    FOLDER holds labelled pages (docs/evaluation.md); without it, the answers of `crawler-dedup judge` about this Scrapy
+    project are used. A pair counts as a duplicate if one of its pages would be dropped while the other is kept.
 
     \b
     Examples:
@@ -92,6 +92,7 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
       crawler-dedup evaluate labelled --scheme simhash --scheme minhash
     """
     config = read_config(settings)
+    folder = find_labelled_pages(folder, config)
     if scheme and (errors or leave_one_out or plot):
         raise click.BadParameter("--errors, --leave-one-out and --plot do not go with --scheme.")
     if (plot or leave_one_out) and config.scheme != "simhash":

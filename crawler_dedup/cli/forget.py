@@ -10,16 +10,20 @@ from pathlib import Path
 import click
 
 from crawler_dedup.cli.entries import print_damage
-from crawler_dedup.cli.options import index_argument, journal_option, parse_duration, parse_run, settings_option
+from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.jsontypes.journal import Forgotten
+from crawler_dedup.cli.options import index_argument, journal_option, json_option, parse_duration, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
-from crawler_dedup.cli.terminal import errors_as_messages, printable, quantity
+from crawler_dedup.cli.runs import choose_run
+from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.journal.reader import ScopedUrl, find_duplicates
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.callbacks import Start
+from crawler_dedup.system.files import open_replacement
 from crawler_dedup.urls import is_of_host, without_credentials
 
 _MAX_LISTED = 20
@@ -29,24 +33,28 @@ RecordTest = Callable[[Record], bool]
 
 @click.command()
 @index_argument
-@click.option("--older-than", default="", help="Pages filed longer ago than this: 90d, 12h, 2w.")
 @click.option("--url", default="", help="The page with this address.")
 @click.option("--host", default="", help="Pages of this host.")
-@click.option("--run", default="", help="Pages filed by this run, as `index stats` lists it.")
+@click.option("--older-than", default="", help="Pages filed longer ago than this: 90d, 12h, 2w.")
+@click.option("--last", is_flag=True, help="Pages filed by the latest run: the one that began last.")
+@click.option("--run", default="", help="Pages filed by this run, as `drops --summary` and `index stats` list it.")
 @click.option(
     "--export",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the addresses of the duplicates of these pages to a file, one a line.",
 )
+@json_option
 @journal_option
 @settings_option
-def forget(
+def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     index: Path | None,
-    older_than: str,
     url: str,
     host: str,
+    older_than: str,
+    last: bool,
     run: str,
     export: Path | None,
+    json: bool,
     journal: Sequence[Path],
     settings: Sequence[str],
 ) -> None:
@@ -57,37 +65,46 @@ def forget(
     listed, to be crawled again. INDEX is the directory of the index; without it, the index of this Scrapy project is used.
 
     Exit status 1: no page has the address that was given with --url.
+
+    \b
+    Examples:
+      crawler-dedup forget --url https://example.org/captcha --export urls.txt
+      crawler-dedup forget --last
+      crawler-dedup forget --host example.org --older-than 90d
     """
     url = without_credentials(url)
-    tests = _record_tests(older_than, url, host, run)
-    if not tests:
-        raise click.BadParameter("Say what to forget: --older-than, --url, --host or --run.")
-
-    def is_selected(record: Record) -> bool:
-        return all(test(record) for test in tests)
-
-    with errors_as_messages(), progress_bars() as start:
-        target = find_target(index, journal, settings)
-        if export is not None:
-            target.require_journal()
-        with closing(Store.attach(target.directory)) as pages:
-            duplicates = _find_duplicates(target, pages, is_selected, url, start) if url or export else []
-            if export is not None:
+    if not (older_than or url or host or run or last):
+        raise click.BadParameter("Say what to forget: --url, --host, --older-than, --last or --run.")
+    target = find_target(index, journal, settings)
+    if export is not None:
+        target.require_journal()
+    with closing(Store.attach(target.directory)) as pages:
+        chosen = choose_run(run, last, target.journals, pages)
+        is_selected = _record_test(older_than, url, host, chosen)
+        with progress_bars() as start:
+            duplicates = _find_duplicates(target, pages, is_selected, url, start) if url or export else None
+            if export is not None and duplicates is not None:
                 # Before anything is forgotten: a full disk must not cost the list.
-                export.write_text("".join(f"{address}\n" for address in duplicates), encoding="utf-8")
-            filing = lookup_of(pages.header.spec)
-            forgotten = pages.forget(is_selected, filing, start("forgetting", len(pages)))
-    click.echo(
-        f"{quantity(forgotten, 'page')} forgotten. `crawler-dedup index compact` gives their room back to the disk."
-    )
-    if url or export:
-        _print_duplicates(target, duplicates, export)
+                with open_replacement(export) as file:
+                    file.writelines(f"{address}\n".encode() for address in duplicates)
+            forgotten = pages.forget(is_selected, lookup_of(pages.header.spec), start("forgetting", len(pages)))
+    if json:
+        print_json([Forgotten(pages=forgotten, duplicates=duplicates)])
+    else:
+        of_run = f" of run {chosen}" if last else ""
+        click.echo(
+            f"{quantity(forgotten, 'page')}{of_run} forgotten. `crawler-dedup index compact` gives their room back to the"
+            " disk."
+        )
+    if duplicates is not None:
+        _print_duplicates(target, duplicates, export, json=json)
     if url and not forgotten and not duplicates:
         click.echo(f"No kept page has the address {printable(url)}.", err=True)
         raise click.exceptions.Exit(1)
 
 
-def _record_tests(older_than: str, url: str, host: str, run: str) -> list[RecordTest]:
+def _record_test(older_than: str, url: str, host: str, run: str) -> RecordTest:
+    """Return a test that is true of the records to which all that is given applies."""
     tests: list[RecordTest] = []
     if older_than:
         time_limit = _time_before(older_than)
@@ -97,9 +114,9 @@ def _record_tests(older_than: str, url: str, host: str, run: str) -> list[Record
     if host:
         tests.append(lambda record: is_of_host(record.page.url, host))
     if run:
-        number = int(parse_run(run), 16)
+        number = int(run, 16)
         tests.append(lambda record: record.run == number)
-    return tests
+    return lambda record: all(test(record) for test in tests)
 
 
 def _time_before(older_than: str) -> float:
@@ -114,7 +131,7 @@ def _find_duplicates(target: Target, pages: Store, is_selected: RecordTest, url:
     total = len(pages)
     selected: set[ScopedUrl] = set()
     not_selected: set[ScopedUrl] = set()  # pages with the address *url* only
-    for record in maintenance.read_records(pages, start("reading", total)):
+    for record in maintenance.read_records(pages, start("reading the index", total)):
         if is_selected(record):
             selected.add(_address_of(record))
         elif record.page.url == url:
@@ -123,10 +140,11 @@ def _find_duplicates(target: Target, pages: Store, is_selected: RecordTest, url:
     duplicates = find_duplicates(
         target.journals,
         lambda address: address in selected or (address[1] == url and address not in not_selected),
+        start("reading the journal", 2 * target.journals.size),
     )
     kept = {
         _address_of(record)
-        for record in maintenance.read_records(pages, start("reading", total))
+        for record in maintenance.read_records(pages, start("reading the index", total))
         if _address_of(record) in duplicates and not is_selected(record)
     }
     return list(dict.fromkeys(address[1] for address in duplicates if address not in kept))
@@ -136,11 +154,13 @@ def _address_of(record: Record) -> ScopedUrl:
     return record.page.scope, record.page.url
 
 
-def _print_duplicates(target: Target, duplicates: Collection[str], export: Path | None) -> None:
+def _print_duplicates(target: Target, duplicates: Collection[str], export: Path | None, *, json: bool) -> None:
     print_damage(target.journals)
     were_dropped = f"{quantity(len(duplicates), 'page')} {'was' if len(duplicates) == 1 else 'were'} dropped or marked"
     if not target.journals.files:
         click.echo("There is no journal: what was dropped because of them is not known.", err=True)
+    elif json:
+        return
     elif not duplicates:
         click.echo("No page was dropped because of them.")
     elif export is not None:

@@ -19,6 +19,7 @@ from crawler_dedup.cli.options import (
     host_option,
     index_argument,
     journal_option,
+    last_option,
     rule_option,
     run_option,
     select_duplicates,
@@ -26,28 +27,29 @@ from crawler_dedup.cli.options import (
     since_option,
 )
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import Target, find_target
-from crawler_dedup.cli.terminal import errors_as_messages, make_console, printable
+from crawler_dedup.cli.project import JUDGED, Target, find_target
+from crawler_dedup.cli.runs import choose_run, describe_coverage
+from crawler_dedup.cli.terminal import make_console, printable, quantity
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers, PageContent
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
+from crawler_dedup.inspection.drops import DropCounter
 from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.journal.entry import Entry
-from crawler_dedup.journal.reader import ScopedUrl, sample
+from crawler_dedup.journal.reader import ScopedUrl, Selection, sample
 from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.storedtext import unpack_text
-from crawler_dedup.system.callbacks import Start
 
 
 @click.command()
 @index_argument
-@journal_option
+@last_option
+@run_option
+@since_option
 @host_option
 @rule_option
-@since_option
-@run_option
 @click.option(
     "--sample",
     "size",
@@ -58,7 +60,7 @@ from crawler_dedup.system.callbacks import Start
     help="Draw N pages at random.",
 )
 @click.option("--seed", type=int, help="Draw the same pages again.")
-@click.option("--fetch", is_flag=True, help="Fetch both pages again, to show where they differ.")
+@click.option("--fetch", is_flag=True, help="Fetch both pages again, show where they differ, and save them.")
 @click.option(
     "--output",
     "-o",
@@ -66,18 +68,20 @@ from crawler_dedup.system.callbacks import Start
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the answers.  [default: INDEX/judged]",
 )
+@journal_option
 @settings_option
 def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     index: Path | None,
-    journal: Sequence[Path],
+    last: bool,
+    run: str,
+    since: str,
     host: str,
     rule: str,
-    since: str,
-    run: str,
     size: int,
     seed: int | None,
     fetch: bool,
     folder: Path | None,
+    journal: Sequence[Path],
     settings: Sequence[str],
 ) -> None:
     """Review drops one by one, and estimate their precision.
@@ -86,35 +90,68 @@ def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     is printed with its interval. A drop that was judged once is not asked again. INDEX is the directory of the index;
     without it, the index of this Scrapy project is used.
 
-    The folder of the answers can be given to `crawler-dedup calibrate`, as far as the texts of the pages are there: fetched
-    again, or stored by DEDUP_STORE_TEXT.
+    The answers are saved with both pages, so that `crawler-dedup evaluate` and `crawler-dedup calibrate` can use them. The
+    pages come from --fetch, which also fetches those of earlier answers, or from DEDUP_STORE_TEXT = True, which stores main
+    texts in the crawl. Without either, an answer counts for the precision only.
+
+    \b
+    Examples:
+      crawler-dedup judge --last --fetch
+      crawler-dedup judge --host example.org --sample 50
+      crawler-dedup evaluate
     """
-    with errors_as_messages(), progress_bars() as start:
-        target = find_target(index, journal, settings)
-        target.require_journal()
-        selection = select_duplicates(host, rule, since, run)
-        answers = Answers(folder or target.directory / "judged")
-        unanswered = (entry for entry in target.journals.entries() if entry in selection and entry not in answers)
+    target = find_target(index, journal, settings)
+    target.require_journal()
+    selection = select_duplicates(host, rule, since, run=choose_run(run, last, target.journals))
+    answers = Answers(folder or target.directory / JUDGED)
+    counter = DropCounter(selection)
+    with progress_bars() as start:
+        drops = counter.select(target.journals.entries(start("reading the journal", target.journals.size)))
+        unanswered = (entry for entry in drops if entry not in answers)
         entries = _without_repetitions(sample(unanswered, size, random.Random(seed)))  # noqa: S311  (no secret)
-        viewer = _make_viewer(target, entries, start, fetches=fetch)
     print_damage(target.journals)
-    with errors_as_messages():
-        for number, entry in enumerate(entries, 1):
-            click.echo(f"\n{number} of {len(entries)}")
-            new, kept = viewer.show(entry)
-            answer = _ask()
-            if answer == "q":
-                break
-            if answer != "s":
-                answers.add(entry, new, kept, right=answer == "y")
-                precision = answers.precision(selection)
-                click.echo(f"Precision so far: {format_share(precision)}, of {precision.of}.")
+    click.echo(f"{quantity(counter.drops, 'drop')} in {describe_coverage(counter.runs)}.", err=True)
+    viewer = _make_viewer(target, entries, fetches=fetch)
+    if fetch:
+        _fetch_missing(answers, viewer)
+    _ask_about(entries, answers, viewer, selection)
     if not entries:
         click.echo("No drop is left to judge, or none that is asked for.")
-    if answers.folder.exists():
+    if len(answers):
+        _print_answers(answers)
+
+
+def _ask_about(entries: Sequence[Entry], answers: Answers, viewer: _DropViewer, selection: Selection) -> None:
+    """Show one drop after the other, and write down what is answered."""
+    for number, entry in enumerate(entries, 1):
+        click.echo(f"\n{number} of {len(entries)}")
+        new, kept = viewer.show(entry)
+        answer = _ask()
+        if answer == "q":
+            return
+        if answer != "s":
+            answers.add(entry, new, kept, 1 if answer == "y" else 0)
+            precision = answers.precision(selection)
+            click.echo(f"Precision so far: {format_share(precision)}, of {precision.of}.")
+
+
+def _fetch_missing(answers: Answers, viewer: _DropViewer) -> None:
+    """Fetch the pages of earlier answers that were given without them."""
+    for answer in answers.without_pages:
+        click.echo(f"Fetching the pages of an earlier answer: {printable(answer.entry.url)}", err=True)
+        answers.add_pages(answer, *viewer.fetch_pages(answer.entry))
+
+
+def _print_answers(answers: Answers) -> None:
+    """Say where the answers are, and what can be done with them."""
+    missing = len(answers.without_pages)
+    click.echo(f"{quantity(len(answers), 'answer')} in {answers.folder}, {len(answers) - missing:,} with both pages.")
+    if missing < len(answers):
         click.echo(
-            f"Answers: {answers.folder}. `crawler-dedup calibrate {answers.folder}` finds thresholds that suit them."
+            f"`crawler-dedup evaluate {answers.folder}` and `crawler-dedup calibrate` use those with both pages."
         )
+    if missing:
+        click.echo("`crawler-dedup judge --fetch` fetches the pages that are missing.")
 
 
 def _without_repetitions(entries: Iterable[Entry]) -> list[Entry]:
@@ -143,12 +180,10 @@ class _DropViewer:
             f"  “{printable(record.page.title)}” is what it duplicates." if record else "  (which is kept no more)"
         )
         if self.fetches:
-            new, kept = self._fetch(entry.url), self._fetch(entry.duplicate_of)
+            new, kept = self.fetch_pages(entry)
         else:
-            new, kept = (
-                PageContent(text=unpack_text(entry.text)),
-                PageContent(text=unpack_text(record.page.text) if record else ""),
-            )
+            new = PageContent(text=unpack_text(entry.text), title=entry.title)
+            kept = PageContent(text=unpack_text(record.page.text), title=record.page.title) if record else PageContent()
         if record is not None and record.filed > entry.seconds:
             click.echo("  It has changed since; this is how it is now.")
         if new and kept:
@@ -158,6 +193,10 @@ class _DropViewer:
                 "  No texts to show (a list has none; else DEDUP_STORE_TEXT = True, or --fetch): open both pages."
             )
         return new, kept
+
+    def fetch_pages(self, entry: Entry) -> tuple[PageContent, PageContent]:
+        """Fetch a dropped page and its representative; what cannot be fetched is reported."""
+        return self._fetch(entry.url), self._fetch(entry.duplicate_of)
 
     def _fetch(self, url: str) -> PageContent:
         try:
@@ -173,11 +212,11 @@ class _DropViewer:
             return f"({limit})"
 
 
-def _make_viewer(target: Target, entries: list[Entry], start: Start, *, fetches: bool) -> _DropViewer:
+def _make_viewer(target: Target, entries: Sequence[Entry], *, fetches: bool) -> _DropViewer:
     wanted = {(entry.scope, entry.duplicate_of) for entry in entries}
     kept: dict[ScopedUrl, Record] = {}
-    with closing(maintenance.open_pages(target.directory)) as pages:
-        for record in maintenance.read_records(pages, start("reading", len(pages))):
+    with closing(maintenance.open_pages(target.directory)) as pages, progress_bars() as start:
+        for record in maintenance.read_records(pages, start("reading the index", len(pages))):
             address = record.page.scope, record.page.url
             if address in wanted:
                 kept[address] = record

@@ -28,13 +28,17 @@ rule_option = click.option("--rule", default="", help="Only pages that this rule
 since_option = click.option(
     "--since", default="", help="Only since this time (2026-11-21T18:00, in UTC) or for this long (2h, 3d, 1w)."
 )
-run_option = click.option("--run", default="", help="Only of this run, as `index stats` lists it.")
+run_option = click.option("--run", default="", help="Only this run, as `drops --summary` and `index stats` list it.")
+last_option = click.option("--last", is_flag=True, help="Only the latest run: the one that began last.")
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def select_duplicates(host: str, rule: str, since: str, run: str) -> Selection:
     """Select the duplicates in a journal that options ask for; ``""`` asks for all.
+
+    Args:
+        run: the number of a run as the journal writes it.
 
     Raises:
         click.BadParameter: an option has a wrong value.
@@ -48,7 +52,7 @@ def select_duplicates(host: str, rule: str, since: str, run: str) -> Selection:
         host_of(host) if "//" in host else host,
         rule,
         parse_since(since) if since else "",
-        parse_run(run) if run else "",
+        run,
     )
 
 

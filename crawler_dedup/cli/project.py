@@ -15,6 +15,9 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.urls import text_without_credentials
 
+JUDGED = "judged"
+"""Folder in the directory of an index: the answers of ``crawler-dedup judge``."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -72,6 +75,21 @@ def find_index(index: Path | None, config: Config | None = None) -> Path:
         DedupError: no index is named, and there is no project; a setting is not allowed.
     """
     return index or _project_index(config or read_config(()))
+
+
+def find_labelled_pages(folder: Path | None, config: Config) -> Path:
+    """Return *folder*, or without it the folder of the answers about this project's crawls.
+
+    Raises:
+        DedupError: there is no such folder.
+    """
+    found = folder or _project_index(config) / JUDGED
+    if not found.is_dir():
+        raise DedupError(
+            f"There is no folder {found}. `crawler-dedup judge` makes one of labelled pages, and docs/evaluation.md says how"
+            " to make one by hand."
+        )
+    return found
 
 
 def config_or_exit(settings: Sequence[str] | None) -> Config:

@@ -6,22 +6,36 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.filesize import decimal
 
-from crawler_dedup.cli.options import index_argument, journal_option, parse_run, settings_option
+from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.jsontypes.journal import Report
+from crawler_dedup.cli.options import (
+    index_argument,
+    journal_option,
+    json_option,
+    last_option,
+    run_option,
+    settings_option,
+)
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_target
-from crawler_dedup.cli.terminal import errors_as_messages
+from crawler_dedup.cli.runs import choose_run
+from crawler_dedup.cli.terminal import iso_time
 from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.journal.runs import describe_runs
 from crawler_dedup.system.extras import require_extra
+from crawler_dedup.system.files import open_replacement
+
+if TYPE_CHECKING:
+    from crawler_dedup.report.data import ReportData
 
 
 @click.command()
 @index_argument
-@journal_option
-@click.option("--run", default="", help="Only this run: 8 hexadecimal digits, as `index stats` lists it.")
 @click.option(
     "--output",
     "-o",
@@ -30,24 +44,62 @@ from crawler_dedup.system.extras import require_extra
     show_default=True,
     help="HTML file to write.",
 )
+@last_option
+@run_option
+@json_option
+@journal_option
 @settings_option
-def report(index: Path | None, journal: Sequence[Path], run: str, output: Path, settings: Sequence[str]) -> None:
+def report(
+    index: Path | None,
+    output: Path,
+    last: bool,
+    run: str,
+    json: bool,
+    journal: Sequence[Path],
+    settings: Sequence[str],
+) -> None:
     """Write a report of what the filter did, as one HTML file.
 
     The report has totals, hosts, rules, the largest groups of duplicates, and how near decisions came to the thresholds. It
-    needs no network and no other file. Its figures come from the index and its journal (docs/journal.md). INDEX is the
-    directory of the index; without it, the index of this Scrapy project is used. The command needs matplotlib and Jinja:
-    pip install 'crawler-dedup[report]'.
-    """
-    run = parse_run(run) if run else ""
-    with errors_as_messages(), progress_bars() as start:
-        require_extra("report", "crawler-dedup report")
-        from crawler_dedup import report  # noqa: PLC0415  (loading what draws charts takes a second)
+    adds up all runs, and names each, unless --last or --run chooses one. It needs no network and no other file. Its figures
+    come from the index and its journal (docs/journal.md). INDEX is the directory of the index; without it, the index of
+    this Scrapy project is used. The command needs matplotlib and Jinja: pip install 'crawler-dedup[report]'.
 
-        target = find_target(index, journal, settings)
-        with closing(open_pages(target.directory)) as pages:
-            read_records, read_journals = start("index", len(pages)), start("journal", target.journals.size)
-            figures = report.collect(pages, target.journals, run, read_records, read_journals)
+    \b
+    Examples:
+      crawler-dedup report
+      crawler-dedup report --last -o last-run.html
+    """
+    require_extra("report", "crawler-dedup report")
+    from crawler_dedup import report  # noqa: PLC0415  (loading what draws charts takes a second)
+
+    target = find_target(index, journal, settings)
+    run = choose_run(run, last, target.journals)
+    with progress_bars() as start, closing(open_pages(target.directory)) as pages:
+        read_records, read_journals = start("index", len(pages)), start("journal", target.journals.size)
+        figures = report.collect(pages, target.journals, run, read_records, read_journals)
         content = report.render(figures, target.config, datetime.now(timezone.utc)).encode()
-        output.write_bytes(content)
-    click.echo(f"{output}: {decimal(len(content))}.")
+        with open_replacement(output) as file:
+            file.write(content)
+    if json:
+        print_json([_report_line(output, len(content), figures)])
+        return
+    hint = "; --last shows the latest run only" if figures.run_count > 1 else ""
+    runs = describe_runs(figures.run_count, *figures.span)
+    click.echo(f"{output}: {decimal(len(content))}, {runs}{hint}.")
+
+
+def _report_line(output: Path, size: int, figures: ReportData) -> Report:
+    first, last = figures.span
+    return Report(
+        file=str(output),
+        bytes=size,
+        runs=figures.run_count,
+        first=iso_time(first),
+        last=iso_time(last),
+        kept=figures.total.kept,
+        dropped=figures.total.dropped,
+        marked=figures.total.marked,
+        unchanged=figures.total.unchanged,
+        unchecked=figures.total.unchecked,
+    )

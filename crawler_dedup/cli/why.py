@@ -10,17 +10,19 @@ import click
 
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.entries import describe_crawl, describe_decision, describe_time, print_damage
-from crawler_dedup.cli.options import index_argument, journal_option, settings_option
+from crawler_dedup.cli.jsonlines import print_json
+from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
+from crawler_dedup.cli.page_json import page_line
 from crawler_dedup.cli.pair import print_pair
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import Target, find_target
-from crawler_dedup.cli.terminal import errors_as_messages, format_time, make_console, printable, quantity
+from crawler_dedup.cli.terminal import format_time, make_console, printable, quantity
 from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.fetching import fetch_page
-from crawler_dedup.inspection.why import AddressHistory, PageHistory, find_history
+from crawler_dedup.inspection.why import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer, config_from_spec
@@ -32,55 +34,77 @@ _LISTED = 10
 @click.command()
 @click.argument("url")
 @index_argument
-@journal_option
 @click.option("--fetch", is_flag=True, help="Fetch the page and the page that stands for it again, and compare them.")
 @click.option("--all", "everything", is_flag=True, help=f"List more than {_LISTED} duplicates.")
+@json_option
+@journal_option
 @settings_option
 def why(
-    url: str, index: Path | None, journal: Sequence[Path], fetch: bool, everything: bool, settings: Sequence[str]
+    url: str,
+    index: Path | None,
+    fetch: bool,
+    everything: bool,
+    json: bool,
+    journal: Sequence[Path],
+    settings: Sequence[str],
 ) -> None:
     """Explain why a page was kept, dropped or not checked.
 
     URL is the address of the page as the crawl knew it (after redirections). The command tells when the decision was made,
-    by which rule, and because of which other page. INDEX is the directory of the index; without it, the index of this
-    Scrapy project is used.
+    in which run, by which rule, and because of which other page; below it, what earlier runs have decided. INDEX is the
+    directory of the index; without it, the index of this Scrapy project is used.
 
     Exit status 0: the page is known. 1: it is not. 2: index, journal or, with --fetch, a page cannot be read.
+
+    \b
+    Examples:
+      crawler-dedup why https://example.org/print/1
+      crawler-dedup why https://example.org/print/1 --fetch
     """
-    with errors_as_messages():
-        target = find_target(index, journal, settings)
-        history, config = _find_history(url, target)
-        if len(history.similar) == 1:
-            click.echo(f"Known is {printable(history.similar[0])}:")
-            history, config = _find_history(history.similar[0], target)
+    if json and fetch:
+        raise click.UsageError("--json and --fetch cannot be combined.")
+    target = find_target(index, journal, settings)
+    history, config = _find_history(url, target)
+    if len(history.similar) == 1:
+        click.echo(f"Known is {printable(history.similar[0])}:", err=json)
+        history, config = _find_history(history.similar[0], target)
     print_damage(target.journals)
     if not target.journals.files:
         click.echo(
             f"There is no journal beside the index in {target.directory}: what was dropped is not known.", err=True
         )
     if not history.scopes:
-        _print_unknown(history)
+        _print_unknown(history, json=json)
         raise click.exceptions.Exit(1)
-    with errors_as_messages():
-        for scope, page in history.scopes.items():
-            _print_history(page, history.url, scope, listed=None if everything else _LISTED)
-            _print_difference(page, history, config, fetches=fetch)
+    if json:
+        print_json(page_line(page, history.url, scope) for scope, page in history.scopes.items())
+        return
+    for scope, page in history.scopes.items():
+        _print_history(page, history.url, scope, listed=None if everything else _LISTED)
+        _print_difference(page, history, config, fetches=fetch)
 
 
 def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
     """Return what is known of *url*, and the settings with which the index was made."""
     with closing(maintenance.open_pages(target.directory)) as pages, progress_bars() as start:
-        history = find_history(url, pages, target.journals, start("reading", len(pages)))
+        history = find_history(
+            url,
+            pages,
+            target.journals,
+            start("reading the index", len(pages)),
+            start("reading the journal", JOURNAL_PASSES * target.journals.size),
+        )
         return history, config_from_spec(pages.header.spec, target.config)
 
 
-def _print_unknown(history: AddressHistory) -> None:
+def _print_unknown(history: AddressHistory, *, json: bool) -> None:
     click.echo(
         f"Nothing is known of {printable(history.url)}: it is not kept, and no journal names it. (Answers other than 200,"
-        " and what is no HTML, are not looked at.)"
+        " and what is no HTML, are not looked at.)",
+        err=json,
     )
     for url in history.similar:
-        click.echo(f"  Known is {printable(url)}")
+        click.echo(f"  Known is {printable(url)}", err=json)
 
 
 def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | None) -> None:

@@ -1,6 +1,6 @@
 """What a person answers in ``crawler-dedup judge``: which drops are right.
 
-The answers stand in a folder that ``crawler-dedup calibrate`` reads.
+The answers stand in a folder that ``crawler-dedup evaluate`` and ``crawler-dedup calibrate`` read.
 """
 
 from __future__ import annotations
@@ -8,18 +8,20 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.counts import Share
-from crawler_dedup.evaluation.labelled import Document, LabelledPair
-from crawler_dedup.journal.entry import Entry
+from crawler_dedup.evaluation.labelled import ANSWERS, Document, LabelledPair, read_folder
+from crawler_dedup.journal.entry import Entry, UnknownVersion, decode_entry
 from crawler_dedup.journal.reader import Selection
 from crawler_dedup.urls import host_of
 
-_ANSWERS = "answers.jsonl"
+Label = Literal[0, 1]
+"""As that of a labelled pair: 1 of a duplicate, 0 of another page."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -27,18 +29,27 @@ class Answer(msgspec.Struct, frozen=True):
 
     Attributes:
         entry: the line of the journal, without the text.
-        right: whether the page is a duplicate.
+        label: whether the page is a duplicate.
     """
 
     entry: Entry
-    right: bool
+    label: Label
+
+
+class _StoredAnswer(msgspec.Struct):
+    """An answer as it stands in a file; earlier versions wrote ``right`` instead of ``label``."""
+
+    entry: msgspec.Raw
+    label: Label | None = None
+    right: bool | None = None
 
 
 class PageContent(msgspec.Struct, frozen=True):
-    """What is available of a page: its HTML as it is now, or its stored main text, or neither."""
+    """What is available of a page: its HTML as it is now, or its stored main text and title, or neither."""
 
     html: bytes = b""
     text: str = ""
+    title: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.html or self.text)
@@ -54,43 +65,58 @@ class Answers:
     def __init__(self, folder: Path) -> None:
         """Read the answers in *folder*. Raises :class:`DedupError` if it holds something else."""
         self.folder = folder
-        if (folder / "pairs.jsonl").exists() and not (folder / _ANSWERS).exists():
+        has_pairs = (folder / "pairs.jsonl").exists()
+        if has_pairs and not (folder / ANSWERS).exists():
             raise DedupError(f"{folder} holds labelled pages that are no answers of `judge`: name another folder.")
-        self._answers = list(_read(folder / _ANSWERS))
-        self._answered = {_pair_of(answer.entry) for answer in self._answers}
+        self._answers = {_pair_of(answer.entry): answer for answer in _read(folder / ANSWERS)}
+        self._with_pages = set(_read_pairs(folder)) if has_pairs else set()
 
     def __contains__(self, entry: Entry) -> bool:
         """Return whether there is an answer about the two pages of *entry*."""
-        return _pair_of(entry) in self._answered
+        return _pair_of(entry) in self._answers
+
+    def __len__(self) -> int:
+        """Return how many answers there are."""
+        return len(self._answers)
+
+    @property
+    def without_pages(self) -> list[Answer]:
+        """The answers about pages that are not there, so that `evaluate` cannot use them."""
+        return [answer for pair, answer in self._answers.items() if pair not in self._with_pages]
 
     def precision(self, selection: Selection) -> Share:
         """Count how many of the answers about selected drops say that they are right."""
-        right = [answer.right for answer in self._answers if answer.entry in selection]
-        return Share(sum(right), len(right))
+        labels = [answer.label for answer in self._answers.values() if answer.entry in selection]
+        return Share(sum(labels), len(labels))
 
-    def add(self, entry: Entry, new: PageContent, kept: PageContent, *, right: bool) -> bool:
-        """Write an answer to disk at once; return whether `calibrate` can use it, because both pages are there."""
+    def add(self, entry: Entry, new: PageContent, kept: PageContent, label: Label) -> None:
+        """Write an answer to disk at once, and the two pages if both are there."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        answer = Answer(msgspec.structs.replace(entry, text=b""), right)
-        self._append(_ANSWERS, answer)
-        if new and kept:
-            id_new, id_kept = self._add_document(entry.url, new), self._add_document(entry.duplicate_of, kept)
-            self._append("pairs.jsonl", LabelledPair(id_new, id_kept, 1 if right else 0, source=host_of(entry.url)))
-        self._answers.append(answer)
-        self._answered.add(_pair_of(entry))
-        return bool(new and kept)
+        answer = Answer(msgspec.structs.replace(entry, text=b""), label)
+        self._append(ANSWERS, answer)
+        self._answers[_pair_of(entry)] = answer
+        self.add_pages(answer, new, kept)
+
+    def add_pages(self, answer: Answer, new: PageContent, kept: PageContent) -> None:
+        """Write the two pages that *answer* is about, if both are there."""
+        if not (new and kept):
+            return
+        entry = answer.entry
+        id_new, id_kept = self._add_document(entry.url, new), self._add_document(entry.duplicate_of, kept)
+        self._append("pairs.jsonl", LabelledPair(id_new, id_kept, answer.label, source=host_of(entry.url)))
+        self._with_pages.add(_pair_of(entry))
 
     def _add_document(self, url: str, content: PageContent) -> str:
         identifying = content.html or content.text.encode("utf-8", "replace")
         name = xxh3_64_hexdigest(url.encode("utf-8", "replace") + b"\0" + identifying)
-        file = ""
         if content.html:
             file = f"html/{name}.html.gz"
             (self.folder / "html").mkdir(exist_ok=True)
             (self.folder / file).write_bytes(gzip.compress(content.html, mtime=0))
-        self._append(
-            "docs.jsonl", Document(name, url, html=file, text="" if file else content.text.replace("\n", "\n\n"))
-        )
+            document = Document(name, url, html=file)
+        else:
+            document = Document(name, url, text=content.text.replace("\n", "\n\n"), title=content.title)
+        self._append("docs.jsonl", document)
         return name
 
     def _append(self, name: str, line: msgspec.Struct) -> None:
@@ -110,6 +136,23 @@ def _read(path: Path) -> Iterator[Answer]:
 
 def _decode(line: bytes, where: str) -> Answer:
     try:
-        return msgspec.json.decode(line, type=Answer)
+        stored = msgspec.json.decode(line, type=_StoredAnswer)
+        entry = decode_entry(stored.entry)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DedupError(f"{where}: {error}; remove the line.") from None
+    except UnknownVersion as error:
+        raise DedupError(
+            f"{where}: another version of crawler-dedup has written it (schema {error.version})."
+        ) from None
+    label: Label | None = stored.label if stored.right is None else 1 if stored.right else 0
+    if entry is None or label is None:
+        raise DedupError(f"{where}: the answer is not complete; remove the line.")
+    return Answer(entry, label)
+
+
+def _read_pairs(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the addresses of the labelled pairs in *folder*."""
+    for labelled_set in read_folder(folder):
+        for pair in labelled_set.pairs:
+            new, kept = labelled_set.documents[pair.id_a], labelled_set.documents[pair.id_b]
+            yield new.url or "", kept.url or ""

@@ -16,6 +16,8 @@ import msgspec
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
 
+ANSWERS = "answers.jsonl"
+"""What a person has answered in ``crawler-dedup judge``, also about pairs whose pages are not there."""
 _PAIRS = "pairs.jsonl"
 _DOCUMENTS = "docs.jsonl"
 
@@ -28,12 +30,14 @@ class Document(msgspec.Struct, frozen=True):
         url: its address, against which relative links are resolved.
         html: its HTML file, relative to the folder; a name that ends in ``.gz`` is gunzipped.
         text: instead of an HTML file the plain text itself, paragraphs separated by empty lines.
+        title: the title of a page of which only the text is there; an HTML file has its own.
     """
 
     id: str
     url: str | None = None
     html: str = ""
     text: str = ""
+    title: str = ""
 
     def __post_init__(self) -> None:
         if bool(self.html) == bool(self.text):
@@ -97,6 +101,11 @@ def read_folder(folder: Path) -> list[LabelledSet]:
         if name in sets:
             raise DedupError(f"{path}: the set {name} is there twice, as it is and gzipped.")
         sets[name] = _read_set(folder, name, path, path.with_name(f"{stem}{_DOCUMENTS}"))
+    if not sets and (folder / ANSWERS).exists():
+        raise DedupError(
+            f"The answers of `crawler-dedup judge` in {folder} have no pages to evaluate: `crawler-dedup judge --fetch`"
+            " fetches and saves the pages of all answers."
+        )
     if not sets:
         raise DedupError(
             f"{folder} holds no labelled pages: neither there nor one level below is a {_DOCUMENTS} beside a {_PAIRS},"
@@ -115,7 +124,8 @@ def read_body(folder: Path, document: Document) -> bytes:
         paragraphs = (
             f"<p>{html.escape(paragraph)}</p>" for paragraph in document.text.split("\n\n") if paragraph.strip()
         )
-        return f"<html><head><meta charset='utf-8'></head><body>{''.join(paragraphs)}</body></html>".encode()
+        head = f"<meta charset='utf-8'><title>{html.escape(document.title)}</title>"
+        return f"<html><head>{head}</head><body>{''.join(paragraphs)}</body></html>".encode()
     path = folder / document.html
     try:
         with open_maybe_gzipped(path) as file:

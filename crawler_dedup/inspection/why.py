@@ -10,9 +10,11 @@ from crawler_dedup.index.store import Store
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, ScopedUrl, find_duplicates
 from crawler_dedup.rules.sites import SiteProfiles
-from crawler_dedup.system.callbacks import Advance
+from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.urls import host_of, without_credentials
 
+JOURNAL_PASSES = 3
+"""How often the journals are read to look an address up."""
 _MAX_ENTRIES = 20
 _MAX_SIMILAR = 5
 _ENDING = 12
@@ -66,11 +68,14 @@ class AddressHistory:
         return self.scopes.setdefault(scope, PageHistory())
 
 
-def find_history(url: str, pages: Store, journals: Journals, advance: Advance) -> AddressHistory:
-    """Look *url* up: read the index once and the journals three times.
+def find_history(
+    url: str, pages: Store, journals: Journals, advance: Advance, read: Advance = ignore_progress
+) -> AddressHistory:
+    """Look *url* up: read the index once and the journals :data:`JOURNAL_PASSES` times.
 
     Args:
         advance: called with numbers of records that were read.
+        read: called with numbers of bytes of the journals that were read.
 
     Raises:
         DedupError: a journal was written by a version with another schema, or index or journal cannot be read.
@@ -78,7 +83,7 @@ def find_history(url: str, pages: Store, journals: Journals, advance: Advance) -
     url = without_credentials(url)
     history = AddressHistory(url)
     similar = _SimilarAddresses(url)
-    for entry in journals.entries():
+    for entry in journals.entries(read):
         if entry.url == url and entry.event != "watchdog":
             history.in_scope(entry.scope).add(entry)
         elif entry.duplicate_of == url and entry.is_duplicate:
@@ -87,7 +92,7 @@ def find_history(url: str, pages: Store, journals: Journals, advance: Advance) -
     _read_index(history, similar, pages, advance)
     if not history.scopes:
         history.similar = list(similar.addresses)
-    _add_duplicates(history, journals)
+    _add_duplicates(history, journals, read)
     return history
 
 
@@ -110,7 +115,7 @@ def _read_index(history: AddressHistory, similar: _SimilarAddresses, pages: Stor
         similar.add(page.url)
 
 
-def _add_duplicates(history: AddressHistory, journals: Journals) -> None:
+def _add_duplicates(history: AddressHistory, journals: Journals, read: Advance) -> None:
     """Find the other pages for which the address, or else its representative, stands."""
     histories: dict[ScopedUrl, PageHistory] = {}
     for scope, page in history.scopes.items():
@@ -118,7 +123,7 @@ def _add_duplicates(history: AddressHistory, journals: Journals) -> None:
             histories[scope, page.last_entry.duplicate_of or history.url] = page
         else:
             histories[scope, history.url] = page
-    for (scope, url), entry in find_duplicates(journals, histories.__contains__).items():
+    for (scope, url), entry in find_duplicates(journals, histories.__contains__, read).items():
         page = histories[scope, entry.duplicate_of]
         record = page.kept or page.representative
         if url != history.url and (record is None or entry.seconds >= record.filed):

@@ -134,13 +134,16 @@ class Selection:
     since: str = ""
     run: str = ""
 
+    def covers(self, entry: Entry) -> bool:
+        """Return whether the run and the time of *entry* are asked for, whatever its event, host and rule are."""
+        return entry.time >= self.since and (not self.run or entry.run == self.run)
+
     def __contains__(self, entry: Entry) -> bool:
         return (
             entry.event in self.events
             and (not self.host or is_of_host(entry.url, self.host))
             and (not self.rule or entry.rule == self.rule)
-            and entry.time >= self.since
-            and (not self.run or entry.run == self.run)
+            and self.covers(entry)
         )
 
 
@@ -159,19 +162,22 @@ ScopedUrl = tuple[str, str]
 """The scope and the URL of a page."""
 
 
-def find_duplicates(journals: Journals, is_selected: Callable[[ScopedUrl], bool]) -> dict[ScopedUrl, Entry]:
+def find_duplicates(
+    journals: Journals, is_selected: Callable[[ScopedUrl], bool], advance: Advance = ignore_progress
+) -> dict[ScopedUrl, Entry]:
     """Find the duplicates of selected kept pages: the last entry of each duplicate, without its text.
 
     A duplicate for which another page stands by now is left out. Reads the journals twice.
 
     Args:
         is_selected: asked about kept pages.
+        advance: called with numbers of bytes that were read, twice the size of the journals in all.
     """
     last: dict[ScopedUrl, Entry] = {}
-    for entry in journals.entries():
+    for entry in journals.entries(advance):
         if entry.is_duplicate and is_selected((entry.scope, entry.duplicate_of)):
             last[entry.scope, entry.url] = replace(entry, text=b"")
-    for entry in journals.entries():
+    for entry in journals.entries(advance):
         address = entry.scope, entry.url
         if entry.is_duplicate and address in last and entry.time >= last[address].time:
             last[address] = replace(entry, text=b"")

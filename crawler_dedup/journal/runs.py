@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timezone
 
 _MAX_RUNS = 100_000
 _MAX_SPIDERS = 5
@@ -76,3 +76,21 @@ def parse_time(time: str) -> float:
         return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
     except (ValueError, OverflowError, OSError):
         return 0.0
+
+
+def format_period(first: float, last: float) -> str:
+    """Return ``2026-11-20 10:00 to 2026-11-22 09:12 UTC`` for two times in seconds since 1970; 0 is not known."""
+    try:
+        began, ended = (f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%d %H:%M}" for seconds in (first, last))
+    except (ValueError, OverflowError, OSError):  # a journal or an imported record may say anything
+        return "time not known"
+    if not first:
+        return "time not known"
+    if began == ended:
+        return f"{began} UTC"
+    return f"{began} to {ended[11:] if began[:10] == ended[:10] else ended} UTC"
+
+
+def describe_runs(count: int, first: float, last: float) -> str:
+    """Return ``3 runs, 2026-11-20 10:00 to 2026-11-22 09:12 UTC``."""
+    return f"{count:,} run{'' if count == 1 else 's'}, {format_period(first, last)}" if count else "no run"

@@ -187,6 +187,7 @@ class _Collector:
         """Return everything that was counted."""
         hosts = [(host, pages) for host, _, pages in self._hosts.top(MAX_HOSTS)]
         runs = [(number, run) for number, _, run in self._runs.top(len(self._runs))]
+        dated = [run for _, run in runs if run.first]
         period_seconds, periods = self._timeline.periods()
         return ReportData(
             index=self._index,
@@ -212,8 +213,9 @@ class _Collector:
             host_pairs=self._host_pairs(),
             watchdog_cases=list(reversed(self._watchdog_cases)),
             watchdog_count=self._watchdog_count,
-            runs=sorted(runs, key=lambda run: (-run[1].last, run[0]))[:MAX_ROWS],
+            runs=sorted(runs, key=lambda run: (-run[1].first, run[0]))[:MAX_ROWS],
             run_count=len(runs),
+            span=(min((run.first for run in dated), default=0), max((run.last for run in dated), default=0)),
             distribution=self._signatures.distribution() if self._signatures else None,
             files=journals.files,
             entries=self._entries,

@@ -202,7 +202,8 @@ class ReportData:
         watchdog_cases: the latest cases of the watchdog.
         watchdog_count: how many cases of the watchdog there are.
         runs: (number, summary) of the latest runs.
-        run_count: how many runs there are.
+        run_count: how many runs there are, all of which the figures add up.
+        span: the first and the last time known of them, in seconds since 1970; 0: none is known.
         distribution: how the signatures of all kept texts lie; ``None``: signatures of this scheme are hashes, or no text
             is kept.
         files: the files of the journal.
@@ -235,6 +236,7 @@ class ReportData:
     watchdog_count: int
     runs: Sequence[tuple[str, RunSummary]]
     run_count: int
+    span: tuple[float, float]
     distribution: SignatureDistribution | None
     files: Sequence[Path]
     entries: int

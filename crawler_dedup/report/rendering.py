@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,6 +13,7 @@ from markupsafe import Markup
 from rich.filesize import decimal
 
 from crawler_dedup.config import Config
+from crawler_dedup.journal.runs import describe_runs, format_period
 from crawler_dedup.report import charts
 from crawler_dedup.report.charts import Chart
 from crawler_dedup.report.data import ReportData
@@ -41,11 +42,18 @@ def render(data: ReportData, config: Config, made: datetime) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        count="{:,}".format, short=_short, percent=_percent, bytes=decimal, between=_between, plain=plain, link=_link
+        count="{:,}".format,
+        short=_short,
+        percent=_percent,
+        bytes=decimal,
+        between=format_period,
+        plain=plain,
+        link=_link,
     )
     return environment.get_template("report.html.jinja").render(
         data=data,
         config=config,
+        covered=describe_runs(data.run_count, *data.span),
         made=made.strftime("%Y-%m-%d %H:%M UTC"),
         timeline=charts.draw_timeline(data.period_seconds, data.periods) if data.periods else None,
         bar_length=_length(data.period_seconds),
@@ -84,20 +92,6 @@ def _short(number: int) -> str:
 
 def _percent(share: float) -> str:
     return f"{share:.1%}" if 0 < share < 0.9995 else f"{share:.0%}"
-
-
-def _between(times: tuple[float, float]) -> str:
-    """Return two times in seconds since 1970 in words, the second without the day if that is the same."""
-    try:
-        first, last = (datetime.fromtimestamp(seconds, timezone.utc) for seconds in times)
-    except (ValueError, OverflowError, OSError):  # an imported record may say anything
-        return "time not known"
-    began, ended = (f"{time:%Y-%m-%d %H:%M}" for time in (first, last))
-    if not times[0]:
-        return "time not known"
-    if began == ended:
-        return f"{began} UTC"
-    return f"{began} to {f'{last:%H:%M}' if first.date() == last.date() else ended} UTC"
 
 
 def _length(seconds: int) -> str:

@@ -27,8 +27,14 @@ def open_maybe_gzipped(path: Path) -> BufferedIOBase:
 def open_replacement(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to write that takes the place of *path* once all is written and on disk.
 
-    Until then, and where writing fails, *path* stays as it was. Raises :class:`OSError`.
+    Until then, and where writing fails, *path* stays as it was; a symbolic link stays, and what it leads to is replaced.
+    What is no regular file, as a device or a pipe, is written at once. Raises :class:`OSError`.
     """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            yield file
+        return
     unfinished = path.with_name(path.name + ".part")
     try:
         with unfinished.open("wb") as file:

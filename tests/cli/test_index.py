@@ -423,7 +423,7 @@ def test_a_host_can_be_forgotten_beside_addresses_that_are_none(pages: Path) -> 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ([], "Say what to forget: --older-than, --url, --host or --run."),
+        ([], "Say what to forget: --url, --host, --older-than, --last or --run."),
         (["--older-than", "90"], "'90' is no duration"),
         (["--older-than", "d"], "'d' is no duration"),
         (["--older-than", "-1d"], "'-1d' is no duration"),

@@ -12,12 +12,13 @@ import pytest
 
 from crawler_dedup import Config, Deduplicator, PermutedIndex
 from crawler_dedup.index import maintenance
+from crawler_dedup.journal.entry import run_started
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support import processes
 from tests.support.crawling import article
 from tests.support.indexing import array, clusters
 from tests.support.labelled import write_set
-from tests.support.noting import invoke
+from tests.support.noting import FIRST, invoke, write
 
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
 # Work stops when its progress is reported, until it is interrupted.
@@ -33,7 +34,10 @@ def progress_bars():
         time.sleep(60)
     yield lambda label, total: advance
 
-progress.progress_bars = progress_bars
+original = progress.progress_bars
+for module in [*sys.modules.values()]:
+    if getattr(module, "progress_bars", None) is original:
+        module.progress_bars = progress_bars
 app(sys.argv[1:])
 """
 
@@ -45,6 +49,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, scheme in (("pages", "simhash"), ("traces", "pinyin")):
         with Deduplicator.open(folder / name, Config(tokenizer="bigrams", scheme=scheme)) as deduplicator:
             deduplicator.check("http://a.org/1", article("x", count=400).encode())
+    write(folder / "pages" / FIRST, [run_started(1, "site")])
     with PermutedIndex.open(folder / "signatures") as index:
         index.insert(array(clusters(1, 3000)))
     invoke("index", "export", folder / "export", folder / "signatures")
@@ -63,6 +68,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "index import export signatures",
         "index import export new",
         "forget pages --host a.org",
+        "forget pages --last --export urls.txt",
+        "drops pages --summary",
+        "drops pages --sample 3",
+        "why http://a.org/1 pages",
+        "judge pages",
+        "report pages",
         "lexicon build labelled/html",
         "evaluate labelled --jobs 1",
         "evaluate labelled --jobs 2",

@@ -20,7 +20,7 @@ from crawler_dedup.journal.reader import Journals
 from crawler_dedup.signing.schemes import NAMES
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from tests.support.crawling import WALK, Answer, Site, article, html, redirect, run_scrapy, run_script, start_script
-from tests.support.noting import FIRST, SECOND, command, entries_of, invoke, note, said, write
+from tests.support.noting import FIRST, SECOND, command, entries_of, invoke, json_lines, note, said, write
 from tests.support.projects import ADDON, project
 from tests.support.projects import PAGES as SITE
 
@@ -414,7 +414,7 @@ def test_inside_a_project_index_and_journal_are_those_of_its_settings(crawled: P
         done = command(directory, "why", f"{crawled.url}/copy")
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith(f"{crawled.url}/copy was dropped: a duplicate of {crawled.url}/page.\n")
-    assert command(crawled.directory, "drops", fresh=True).stdout.count("←") == 1
+    assert command(crawled.directory, "drops", fresh=True).stdout.count(f"{crawled.url}/copy\t{crawled.url}/page") == 1
 
 
 def test_outside_of_a_project_the_index_must_be_named(crawled: Project, tmp_path: Path) -> None:
@@ -444,6 +444,37 @@ def test_so_are_those_that_the_environment_names(tmp_path: Path) -> None:
     done = command(tmp_path, "why", KEPT, SCRAPY_SETTINGS_MODULE="broken_settings", PYTHONPATH=str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
+
+
+# JSON Lines
+
+
+def test_what_is_known_of_a_dropped_page_as_a_json_line(index: Path) -> None:
+    (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
+    (page,) = json_lines("why", COPY, index, "--json")
+    assert (page["type"], page["url"], page["scope"], page["kept"]) == ("page", COPY, "site", None)
+    assert page["duplicate_of"] == page["representative"]["url"] == KEPT
+    assert page["representative"]["settled"] is True
+    assert page["duplicates"] == [SECOND_COPY]
+    (event,) = page["events"]
+    assert event == {name: getattr(entry, name) for name in event}
+    assert (event["event"], event["rule"], event["run"]) == ("drop", "alike", entry.run)
+
+
+def test_what_is_known_of_a_kept_page_as_a_json_line(index: Path) -> None:
+    (page,) = json_lines("why", KEPT, index, "--json")
+    assert (page["kept"]["title"], page["duplicate_of"], page["representative"]) == ("Article 1", "", None)
+    assert page["duplicates"] == [COPY, SECOND_COPY]
+    assert page["events"] == []
+
+
+def test_of_an_unknown_page_there_is_no_json_line(index: Path) -> None:
+    assert json_lines("why", "http://a.org/unknown", index, "--json", status=1) == []
+    assert json_lines("why", "https://www.a.org/kept/", index, "--json")[0]["url"] == KEPT
+
+
+def test_a_page_is_not_fetched_for_json_lines(index: Path) -> None:
+    assert "cannot be combined" in said(invoke("why", COPY, index, "--json", "--fetch", status=2))
 
 
 # The settings of an index

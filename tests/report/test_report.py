@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
@@ -24,7 +26,7 @@ from crawler_dedup.hamming import distance
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
-from crawler_dedup.journal.entry import VERSION, Entry, Event, entry_of
+from crawler_dedup.journal.entry import VERSION, Entry, Event, entry_of, run_started
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.report import ReportData, collect, render
@@ -35,6 +37,7 @@ from crawler_dedup.report.timeline import Timeline
 from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import article
 from tests.support.indexing import FILING, clusters
+from tests.support.noting import json_lines
 
 CONFIG = Config(tokenizer="bigrams")
 BEGAN = datetime(2026, 11, 21, 18, tzinfo=timezone.utc)
@@ -626,6 +629,78 @@ def test_the_command_writes_the_page(full: Path, tmp_path: Path, monkeypatch: py
     assert len(parsed((tmp_path / "report.html").read_text(encoding="utf-8")).xpath("//figure")) == 7
     cli(full, "-o", "other.html", "--run", f"{RUN:08X}")
     assert "Run 00000abc on the index" in text_of(parsed((tmp_path / "other.html").read_text(encoding="utf-8")))
+
+
+@pytest.fixture
+def several(tmp_path: Path) -> Path:
+    """An index with a journal of three runs: two that overlap, and one that the journal names only."""
+    records = [record(number, number) for number in range(4)]
+    directory = make_index(tmp_path / "index", [*records, record(9, 9, run=OTHER_RUN)])
+    other = [entry(number, run=f"{OTHER_RUN:08x}") for number in (8, 9)]
+    idle = replace(run_started(0xF, "news"), time="2026-11-22T09:12:00.000Z")
+    write_journal(directory, [entry(5), *other, entry(60), idle])
+    return directory
+
+
+def test_a_report_names_the_runs_that_it_adds_up(several: Path, tmp_path: Path) -> None:
+    covered = "3 runs, 2026-11-21 18:00 to 2026-11-22 09:12 UTC"
+    assert f"{covered}; --last shows the latest run only." in said(cli(several, "-o", tmp_path / "report.html"))
+    root = parsed((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert f"{several}: {covered}. Made by" in text_of(root)
+    assert "All other figures on this page add up 3 runs" in text_of(root)
+    assert [text_of(one)[:8] for one in root.xpath("//ul[@class='runs']/li")] == [
+        "0000000f",
+        f"{OTHER_RUN:08x}",
+        f"{RUN:08x}",
+    ]
+    counts = [text_of(one.xpath("span[@class='more']")[-1]) for one in root.xpath("//ul[@class='runs']/li")]
+    assert [count.split(" · ")[:2] for count in counts] == [
+        ["kept 0", "duplicates 0"],
+        ["kept 1", "duplicates 2"],
+        ["kept 4", "duplicates 2"],
+    ]
+
+
+def test_the_report_of_the_latest_run_is_about_no_other_one(several: Path, tmp_path: Path) -> None:
+    cli(several, "--last", "-o", tmp_path / "report.html")
+    text = text_of(parsed((tmp_path / "report.html").read_text(encoding="utf-8")))
+    assert "Run 0000000f on the index" in text
+    assert f"{OTHER_RUN:08x}" not in text
+    assert "add up" not in text
+    assert "cannot be combined" in said(cli(several, "--last", "--run", "f", status=2))
+
+
+def test_what_was_written_is_told_as_a_json_line(several: Path, tmp_path: Path) -> None:
+    (line,) = json_lines("report", several, "-o", tmp_path / "report.html", "--json")
+    assert line.pop("bytes") == (tmp_path / "report.html").stat().st_size
+    assert line == {
+        "type": "report",
+        "file": str(tmp_path / "report.html"),
+        "runs": 3,
+        "first": "2026-11-21T18:00:00Z",
+        "last": "2026-11-22T09:12:00Z",
+        "kept": 5,
+        "dropped": 4,
+        "marked": 0,
+        "unchanged": 0,
+        "unchecked": 0,
+    }
+
+
+def test_a_report_can_be_written_into_a_pipe(several: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor() as readers:
+        content = readers.submit((tmp_path / "pipe").read_text, "utf-8")
+        cli(several, "-o", tmp_path / "pipe")
+        assert content.result().startswith("<!doctype html>")
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one(several: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    report.write_text("old")
+    report.with_name("report.html.part").mkdir()
+    cli(several, "-o", report, status=2)
+    assert report.read_text() == "old"
 
 
 def test_the_limits_that_are_drawn_are_those_of_the_settings(full: Path, tmp_path: Path) -> None:

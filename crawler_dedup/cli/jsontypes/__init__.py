@@ -6,12 +6,18 @@ the field. Fields have the names of the Python API and of the journal.
 
 from __future__ import annotations
 
-from crawler_dedup.cli.jsontypes import comparison, crawl, evaluation, index, settings
+from crawler_dedup.cli.jsontypes import comparison, crawl, evaluation, index, journal, settings
 from crawler_dedup.cli.jsontypes.base import Line
 
 LINES: tuple[type[Line], ...] = (
     settings.Setting,
     crawl.Crawl,
+    journal.Drop,
+    journal.Run,
+    journal.DropCount,
+    journal.Page,
+    journal.Forgotten,
+    journal.Report,
     index.Index,
     index.IndexScope,
     index.IndexRun,

@@ -1,0 +1,67 @@
+"""Drops in numbers, as ``crawler-dedup drops --summary`` prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from crawler_dedup.cli.jsontypes.base import Line
+from crawler_dedup.cli.jsontypes.journal import DropCount, Run
+from crawler_dedup.cli.terminal import iso_time, make_console, printable, quantity
+from crawler_dedup.inspection.drops import DropCounts, DropSummary, RunDrops
+from crawler_dedup.journal.runs import format_period
+
+
+def print_summary(summary: DropSummary, size: int) -> None:
+    """Print a table for each kind of count; of runs the latest *size*."""
+    console = make_console()
+    console.print(_runs_table(summary.runs, size))
+    if not summary.drops:
+        return
+    console.print(_table("rule", summary.rules, len(summary.rules), summary.drops))
+    console.print(_table("host", summary.hosts, summary.host_count, summary.drops))
+    console.print(_table("duplicate_of", summary.representatives, summary.representative_count, summary.drops))
+    if summary.marked:
+        console.print(f"Marked as duplicates, and passed: {quantity(summary.marked, 'page')}.")
+    if summary.is_incomplete:
+        console.print("There are too many hosts, pages or runs to count all of them: small numbers may be too low.")
+
+
+def summary_lines(summary: DropSummary) -> Iterator[Line]:
+    """Yield the JSON Lines of a summary."""
+    for run in summary.runs:
+        yield Run(
+            run=run.run,
+            first=iso_time(run.period.first),
+            last=iso_time(run.period.last),
+            spiders=sorted(run.period.spiders),
+            drops=run.drops,
+        )
+    yield from (DropCount(by="rule", value=value, drops=drops) for value, drops in summary.rules)
+    yield from (DropCount(by="host", value=value, drops=drops) for value, drops in summary.hosts)
+    yield from (DropCount(by="duplicate_of", value=value, drops=drops) for value, drops in summary.representatives)
+
+
+def _runs_table(runs: Sequence[RunDrops], size: int) -> Table:
+    title = f"the latest {size:,} of {len(runs):,} runs" if len(runs) > size else None
+    table = Table("run", "spider", "time", title=title, title_justify="left")
+    table.add_column("drops", justify="right")
+    for run in runs[-size:]:
+        spiders = ", ".join(sorted(run.period.spiders))
+        period = format_period(run.period.first, run.period.last)
+        table.add_row(Text(printable(run.run)), Text(printable(spiders)), period, f"{run.drops:,}")
+    return table
+
+
+def _table(name: str, counts: DropCounts, count: int, drops: int) -> Table:
+    """Return a table of the most frequent values of *name*, of which there are *count*."""
+    title = f"the first {len(counts):,} of {count:,}" if count > len(counts) else None
+    table = Table(title=title, title_justify="left")
+    table.add_column(name, overflow="fold")
+    table.add_column("drops", justify="right")
+    table.add_column("share", justify="right")
+    for value, number in counts:
+        table.add_row(Text(printable(value) or "(none)"), f"{number:,}", f"{number / drops:.1%}")
+    return table

@@ -1,0 +1,41 @@
+"""Indexes with a journal, for the tests of the commands that read it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.support.dropping import PAGES
+from tests.support.noting import FIRST, entries_of, note, write
+
+
+@pytest.fixture
+def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside of every Scrapy project."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def dropped(tmp_path: Path, outside: None) -> Path:
+    """An index after a crawl in which six copies of one page were dropped."""
+    note(tmp_path / "index", PAGES)
+    return tmp_path / "index"
+
+
+@pytest.fixture
+def mixed(dropped: Path) -> Path:
+    """The journal of an index with drops of all kinds."""
+    entry = entries_of(dropped / FIRST)[0]
+    now = datetime.now(timezone.utc)
+    entries = [
+        replace(entry, url="http://www.b.org/1", time="2026-01-01T10:00:00.500Z", run="0000000a", rule="same bytes"),
+        replace(entry, url="http://b.org:8080/2", time="2026-01-02T10:00:00.500Z", run="0000000b"),
+        replace(entry, url="http://c.org/3", time=(now - timedelta(hours=3)).isoformat().replace("+00:00", "Z")),
+        replace(entry, url="http://c.org/4", time=(now - timedelta(minutes=3)).isoformat().replace("+00:00", "Z")),
+    ]
+    (dropped / FIRST).unlink()
+    write(dropped / FIRST, entries)
+    return dropped

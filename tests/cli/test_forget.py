@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import json
+import re
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from crawler_dedup import Config, Deduplicator, Verdict
+from crawler_dedup.index import maintenance
+from crawler_dedup.journal.entry import run_started
+from tests.support.crawling import Site, article, html, run_scrapy
+from tests.support.dropping import COPIES, KEPT, PAGES
+from tests.support.noting import FIRST, SECOND, entries_of, invoke, json_lines, note, said, write
+
+pytestmark = pytest.mark.usefixtures("outside")
+ROOT = Path(__file__).parents[2]
+
+
+def exported(dropped: Path, tmp_path: Path, *options: object) -> list[str]:
+    invoke("forget", dropped, *options, "--export", tmp_path / "urls.txt")
+    return (tmp_path / "urls.txt").read_text(encoding="utf-8").splitlines()
+
+
+def test_a_page_that_is_forgotten_is_new_again_and_what_it_swallowed_is_listed(dropped: Path) -> None:
+    result = invoke("forget", dropped, "--url", KEPT)
+    assert "1 page forgotten" in result.stdout
+    assert [line.strip() for line in result.stdout.splitlines() if line.startswith("  ")] == COPIES
+    with Deduplicator.open(dropped, Config(tokenizer="bigrams")) as deduplicator:
+        page = deduplicator.sign(COPIES[0], PAGES[COPIES[0]].encode(), scope="site")
+        assert deduplicator.decide([page])[0].verdict is Verdict.NEW
+
+
+def test_the_list_holds_what_was_dropped_because_of_it_and_is_not_kept_now(dropped: Path, tmp_path: Path) -> None:
+    other = {"http://b.org/copy": article(2, frame="copy")}  # because of another page
+    changed = {COPIES[0]: article(3)}  # kept by now
+    passed = {"http://a.org/mark": article(1, frame="mark")}
+    note(dropped, {**other, **changed}, journal=SECOND)
+    note(dropped, passed, journal="journal-2026-11-21T20-00-00.jsonl", marks=True)
+    assert exported(dropped, tmp_path, "--url", KEPT) == [*COPIES[1:], *passed]
+
+
+def test_what_another_page_stands_for_by_now_is_not_listed(dropped: Path, tmp_path: Path) -> None:
+    (entry,) = (one for one in entries_of(dropped / FIRST) if one.url == COPIES[2])
+    write(dropped / SECOND, [replace(entry, duplicate_of="http://b.org/other")])
+    assert exported(dropped, tmp_path, "--url", KEPT) == [one for one in COPIES if one != COPIES[2]]
+
+
+def test_several_pages_are_forgotten_at_once(dropped: Path, tmp_path: Path) -> None:
+    note(dropped, {"http://b.org/copy": article(2, frame="copy")}, journal=SECOND)
+    assert exported(dropped, tmp_path, "--older-than", "0s") == [*COPIES, "http://b.org/copy"]
+
+
+def test_of_a_page_that_is_forgotten_already_what_it_swallowed_is_still_listed(dropped: Path, tmp_path: Path) -> None:
+    invoke("forget", dropped, "--host", "a.org")
+    assert exported(dropped, tmp_path, "--url", KEPT) == COPIES
+
+
+def test_a_page_that_swallowed_nothing_has_an_empty_list(dropped: Path, tmp_path: Path) -> None:
+    assert exported(dropped, tmp_path, "--url", "http://b.org/other") == []
+
+
+def test_a_list_that_cannot_be_written_changes_nothing(dropped: Path, tmp_path: Path) -> None:
+    result = invoke("forget", dropped, "--url", KEPT, "--export", tmp_path / "no" / "urls.txt", status=2)
+    assert result.stderr.startswith("Error: ")
+    assert invoke("why", KEPT, dropped).stdout.startswith(f"{KEPT} is kept")
+
+
+def test_a_list_that_a_full_disk_does_not_take_changes_nothing(dropped: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    assert "No space left" in invoke("forget", dropped, "--url", KEPT, "--export", "/dev/full", status=2).stderr
+    assert invoke("why", KEPT, dropped).stdout.startswith(f"{KEPT} is kept")
+
+
+def test_a_journal_that_cannot_be_read_changes_nothing(dropped: Path, tmp_path: Path) -> None:
+    (dropped / SECOND).write_text('{"version":0,"time":"","run":"","event":"drop","spider":"","scope":"","url":""}\n')
+    result = invoke("forget", dropped, "--url", KEPT, "--export", tmp_path / "urls.txt", status=2)
+    assert "older version" in result.stderr
+    (dropped / SECOND).unlink()
+    assert invoke("why", KEPT, dropped).stdout.startswith(f"{KEPT} is kept")
+
+
+def test_without_a_journal_there_is_no_list_and_nothing_is_forgotten(tmp_path: Path) -> None:
+    note(tmp_path / "index", PAGES, journal="")
+    result = invoke("forget", tmp_path / "index", "--url", KEPT, "--export", tmp_path / "urls.txt", status=2)
+    assert "There is no journal" in result.stderr
+    assert not (tmp_path / "urls.txt").exists()
+    result = invoke("forget", tmp_path / "index", "--url", KEPT)
+    assert result.stdout.startswith("1 page forgotten.")
+    assert "There is no journal" in result.stderr
+
+
+def test_a_page_that_stays_has_swallowed_nothing_that_is_listed(dropped: Path, tmp_path: Path) -> None:
+    export = tmp_path / "urls.txt"
+    invoke("forget", dropped, "--url", KEPT, "--older-than", "1d", "--export", export, status=1)
+    assert export.read_text() == ""
+
+
+def test_an_address_that_nothing_has_is_told(dropped: Path) -> None:
+    assert (
+        "No kept page has the address http://a.org/typo."
+        in invoke("forget", dropped, "--url", "http://a.org/typo", status=1).stderr
+    )
+
+
+def test_what_another_scope_keeps_under_the_same_address_is_crawled_again_all_the_same(
+    dropped: Path, tmp_path: Path
+) -> None:
+    note(dropped, {COPIES[0]: article(3)}, journal=SECOND, scope="another")
+    assert exported(dropped, tmp_path, "--url", KEPT) == COPIES
+
+
+def test_it_must_be_said_what_to_forget(dropped: Path) -> None:
+    assert "Say what to forget" in said(invoke("forget", dropped, status=2))
+
+
+def test_what_was_forgotten_as_a_json_line(dropped: Path) -> None:
+    assert json_lines("forget", dropped, "--url", KEPT, "--json") == [
+        {"type": "forgotten", "pages": 1, "duplicates": COPIES}
+    ]
+    assert json_lines("forget", dropped, "--host", "b.org", "--json") == [
+        {"type": "forgotten", "pages": 1, "duplicates": None}
+    ]
+
+
+# The latest run
+
+
+def is_kept(url: str, directory: Path) -> bool:
+    with closing(maintenance.open_pages(directory)) as pages:
+        return url in {record.page.url for record in maintenance.read_records(pages, lambda _: None)}
+
+
+def test_of_the_latest_run_the_pages_are_forgotten(dropped: Path) -> None:
+    time.sleep(1.1)  # an index knows whole seconds
+    note(dropped, {"http://c.org/later": article(7)}, journal=SECOND)
+    assert said(invoke("forget", dropped, "--last")).startswith("1 page of run ")
+    assert not is_kept("http://c.org/later", dropped)
+    assert is_kept(KEPT, dropped)
+
+
+def test_a_run_without_a_journal_may_be_the_latest_one(dropped: Path) -> None:
+    time.sleep(1.1)
+    note(dropped, {"http://c.org/later": article(7)}, journal="")
+    assert said(invoke("forget", dropped, "--last")).startswith("1 page of run ")
+    assert is_kept(KEPT, dropped)
+
+
+def test_a_latest_run_that_filed_nothing_has_nothing_to_be_forgotten(dropped: Path) -> None:
+    write(dropped / SECOND, [replace(run_started(0xC, "site"), time="2099-01-01T00:00:00.000Z")])
+    assert said(invoke("forget", dropped, "--last")).startswith("0 pages of run 0000000c forgotten.")
+    assert is_kept(KEPT, dropped)
+
+
+def test_only_one_run_can_be_chosen(dropped: Path) -> None:
+    assert "cannot be combined" in said(invoke("forget", dropped, "--last", "--run", "c", status=2))
+    assert is_kept(KEPT, dropped)
+
+
+# What was swallowed is crawled again
+
+
+def crawl(tmp_path: Path, *arguments: str) -> tuple[list[str], str]:
+    """`scrapy crawl site` with an index in *tmp_path*; the paths of the pages that were kept, and the log."""
+    (tmp_path / "pages.jsonl").unlink(missing_ok=True)
+    settings = {
+        "DEDUP_DIR": tmp_path / "index",
+        "DEDUP_TOKENIZER": "bigrams",
+        "DOWNLOAD_DELAY": 0,
+        "AUTOTHROTTLE_ENABLED": False,
+    }
+    options = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+    done = run_scrapy(ROOT, "crawl", "site", *arguments, *options, "-O", str(tmp_path / "pages.jsonl"))
+    items = tmp_path / "pages.jsonl"
+    lines = items.read_text(encoding="utf-8").splitlines() if items.exists() else []
+    return [re.sub("^http://[^/]*", "", json.loads(line)["url"]) for line in lines], done.stdout
+
+
+def test_what_a_page_has_swallowed_is_crawled_again_from_the_list(tmp_path: Path) -> None:
+    paths = ["/captcha", "/one", "/two"]
+    blocked = {path: html(article("captcha", frame=path, links=paths)) for path in paths}
+    whole = {path: html(article(path)) for path in paths}
+    with Site(blocked) as site:
+        kept, log = crawl(tmp_path, "-a", f"url={site.url}/captcha")
+        assert kept == ["/captcha"], log
+        site.pages.update(whole)
+        listed = exported(tmp_path / "index", tmp_path, "--url", f"{site.url}/captcha")
+        assert sorted(listed) == [f"{site.url}/one", f"{site.url}/two"]
+        kept, log = crawl(tmp_path, "-a", f"urls={tmp_path / 'urls.txt'}")
+    assert sorted(kept) == ["/one", "/two"], log
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [("", "Say where to start"), ("ftp://a.org/\n", "Not an http(s) URL: ftp://a.org/"), (None, "urls.txt")],
+)
+def test_a_list_that_leads_nowhere_is_told(tmp_path: Path, content: str | None, sentence: str) -> None:
+    from crawler_dedup.spiders.site import SiteSpider
+
+    if content is not None:
+        (tmp_path / "urls.txt").write_text(content)
+    with pytest.raises((ValueError, OSError), match=re.escape(sentence)):
+        SiteSpider(urls=str(tmp_path / "urls.txt"))
+
+
+def test_addresses_and_a_list_are_crawled_together(tmp_path: Path) -> None:
+    from crawler_dedup.spiders.site import SiteSpider
+
+    (tmp_path / "urls.txt").write_text("http://b.org/\r\n\n  http://a.org/é \n", encoding="utf-8")
+    spider = SiteSpider(url="http://a.org/", urls=str(tmp_path / "urls.txt"))
+    assert spider.start_urls == ["http://a.org/"]
+    assert spider.listed_urls == ["http://b.org/", "http://a.org/é"]
+    assert spider.hosts == {"a.org", "b.org"}

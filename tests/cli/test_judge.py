@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from msgspec.structs import replace
+
+from crawler_dedup import Config, Deduplicator
+from crawler_dedup.cli.evaluation_output import format_share
+from crawler_dedup.evaluation.answers import Answers
+from crawler_dedup.evaluation.counts import Share
+from crawler_dedup.evaluation.labelled import read_body, read_folder
+from crawler_dedup.journal.entry import DUPLICATES
+from crawler_dedup.journal.reader import Selection
+from tests.support.crawling import Answer, Site, article, html, run_scrapy
+from tests.support.dropping import COPIES, KEPT, explained
+from tests.support.noting import FIRST, SECOND, command, entries_of, invoke, json_lines, note, said, write
+from tests.support.projects import ADDON, project
+
+pytestmark = pytest.mark.usefixtures("outside")
+BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
+
+
+def judge(dropped: Path, typed: str, *options: object, status: int = 0) -> Result:
+    return invoke("judge", dropped, *options, typed=typed, status=status)
+
+
+def answers(folder: Path) -> dict[str, int]:
+    lines = (folder / "answers.jsonl").read_bytes().splitlines()
+    return {one["entry"]["url"]: one["label"] for one in map(json.loads, lines)}
+
+
+def told(right: int, of: int) -> str:
+    return f"Precision so far: {format_share(Share(right, of))}, of {of}."
+
+
+def test_answers_are_noted_and_their_precision_is_told_with_its_interval(dropped: Path) -> None:
+    result = judge(dropped, "y\nn\ny\ny\ny\ny\n")
+    assert list(answers(dropped / "judged").values()) == [1, 0, 1, 1, 1, 1]
+    found = [line for line in result.stdout.splitlines() if "Precision" in line]
+    expected = [told(1, 1), told(1, 2), told(2, 3), told(3, 4), told(4, 5), told(5, 6)]
+    assert [line[line.index("Precision") :] for line in found] == expected
+    low, high = Share(5, 6).interval
+    assert f"0.833 ({low:.3f}–{high:.3f})" in found[-1]
+
+
+def test_what_is_skipped_is_asked_again_and_what_was_answered_is_not(dropped: Path) -> None:
+    judge(dropped, "y\ns\nn\nq\n")
+    assert answers(dropped / "judged") == {COPIES[0]: 1, COPIES[2]: 0}
+    again = judge(dropped, "n\ny\ny\ny\n")
+    assert explained(again) == [COPIES[1], *COPIES[3:]]
+    assert told(4, 6) in again.stdout
+    assert "No drop is left to judge" in judge(dropped, "").stdout
+
+
+@pytest.mark.parametrize("end", ["", "q\n", "y", "maybe\nY \nq\n"])
+def test_the_end_of_what_is_typed_ends_the_questions(dropped: Path, end: str) -> None:
+    result = judge(dropped, f"n\n{end}")
+    assert f"answers in {dropped / 'judged'}" in said(result).replace("1 answer ", "1 answers ")
+    assert answers(dropped / "judged")[COPIES[0]] == 0
+    assert COPIES[2] not in answers(dropped / "judged")
+
+
+def test_the_precision_is_that_of_what_was_asked_for(mixed: Path) -> None:
+    judge(mixed, "n\n", "--host", "b.org")
+    result = judge(mixed, "y\n", "--host", "b.org:8080")
+    assert told(1, 1) in result.stdout
+    assert told(2, 3) in judge(mixed, "y\n", "--since", "2026-01-01", "--sample", 1).stdout
+    assert Answers(mixed / "judged").precision(Selection(DUPLICATES, rule="same bytes")) == Share(0, 1)
+
+
+def test_as_many_are_asked_as_are_to_be_drawn(dropped: Path) -> None:
+    drawn = [
+        explained(judge(dropped, "", "--sample", 6, "--seed", 5)),
+        explained(judge(dropped, "s\n" * 6, "--sample", 2, "--seed", 5)),
+    ]
+    assert [len(one) for one in drawn] == [1, 2]
+    assert "1 of 2" in judge(dropped, "", "--sample", 2).stdout
+
+
+def test_the_same_pair_dropped_twice_is_judged_once(dropped: Path) -> None:
+    write(dropped / SECOND, entries_of(dropped / FIRST))
+    judge(dropped, "y\n" * 20)
+    assert "No drop is left to judge" in judge(dropped, "").stdout
+    assert Answers(dropped / "judged").precision(Selection(DUPLICATES)).of == 6
+
+
+def test_answers_without_texts_are_noted_and_make_no_pairs(dropped: Path, tmp_path: Path) -> None:
+    result = judge(dropped, "y\ny\n", "--output", tmp_path / "answers")
+    assert "No texts to show" in result.stdout
+    assert [path.name for path in (tmp_path / "answers").iterdir()] == ["answers.jsonl"]
+
+
+def test_an_answer_of_an_earlier_version_counts(dropped: Path) -> None:
+    judge(dropped, "y\nn\nq\n")
+    file = dropped / "judged" / "answers.jsonl"
+    old = file.read_text().replace('"label":1', '"right":true').replace('"label":0', '"right":false')
+    old = old.replace('"version":2', '"version":1').replace("duplicate_of", "kept_url")
+    file.write_text(old)
+    assert old.count("kept_url") == 2
+    assert told(2, 3) in judge(dropped, "y\nq\n").stdout
+
+
+def test_a_damaged_answer_is_a_sentence(dropped: Path) -> None:
+    judge(dropped, "y\nq\n")
+    with (dropped / "judged" / "answers.jsonl").open("ab") as file:
+        file.write(b'{"half')
+    assert "line 2" in judge(dropped, "", status=2).stderr
+
+
+STORED = {
+    KEPT: article(1, count=300),
+    COPIES[0]: article(1, count=300, changed=1),
+    COPIES[1]: article(1, count=300, frame="f"),
+}
+
+
+def counts_of(lines: list[dict[str, Any]]) -> dict[str, int]:
+    """The counts of all pairs among the lines that `evaluate --json` prints."""
+    (counts,) = (line["counts"] for line in lines if line["type"] == "evaluation_counts" and not line["set"])
+    return {name: counts[name] for name in ("found", "missed", "false", "apart")}
+
+
+def check_folder(folder: Path, pairs: dict[tuple[str, str], int]) -> None:
+    """Hold a folder against *pairs* (addresses → label), and let the commands read it."""
+    (found,) = read_folder(folder)
+    address = {name: document.url for name, document in found.documents.items()}
+    assert {(address[one.id_a], address[one.id_b]): one.label for one in found.pairs} == pairs
+    for document in found.documents.values():
+        body = read_body(folder, document)
+        with Deduplicator.open(folder / "index", Config(tokenizer="bigrams")) as deduplicator:
+            assert deduplicator.sign(document.url or "", body).features > 200
+    counts = counts_of(json_lines("evaluate", folder, "--json", "--jobs", 1, *BIGRAMS))
+    assert (counts["found"], counts["false"]) == (sum(pairs.values()), len(pairs) - sum(pairs.values()))
+    assert "DEDUP_MAX_DISTANCE" in invoke("calibrate", folder, "--precision", 0, "--jobs", 1, *BIGRAMS).stdout
+
+
+def test_from_stored_texts_answers_become_a_labelled_folder(tmp_path: Path) -> None:
+    note(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True, DEDUP_MAX_DISTANCE=7)
+    result = judge(tmp_path / "index", "y\nn\n")
+    assert "No texts to show" not in result.stdout
+    assert "equal line" in result.stdout
+    check_folder(tmp_path / "index" / "judged", {(COPIES[0], KEPT): 1, (COPIES[1], KEPT): 0})
+
+
+def test_a_journal_with_texts_costs_the_answers_no_room(tmp_path: Path) -> None:
+    note(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True)
+    judge(tmp_path / "index", "y\nq\n")
+    (line,) = (tmp_path / "index" / "judged" / "answers.jsonl").read_bytes().splitlines()
+    assert json.loads(line)["entry"]["text"] == ""
+
+
+def test_the_title_of_a_stored_text_is_that_of_its_page(tmp_path: Path) -> None:
+    note(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True, DEDUP_MAX_DISTANCE=7)
+    judge(tmp_path / "index", "y\nq\n")
+    folder = tmp_path / "index" / "judged"
+    ((_, document), *_) = read_folder(folder)[0].documents.items()
+    with Deduplicator.open(tmp_path / "other", Config(tokenizer="bigrams")) as deduplicator:
+        assert deduplicator.sign("http://a.org/", read_body(folder, document)).title == document.title == "Article 1"
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Site]:
+    """A site of which an index knows: a page, and two copies that were dropped."""
+    paths = ["/kept", "/copy", "/gone"]
+    with Site({path: html(article(1, count=300, frame=path)) for path in paths}) as site:
+        note(tmp_path / "index", {site.url + path: article(1, count=300, frame=path) for path in paths})
+        yield site
+
+
+def test_from_pages_that_are_fetched_answers_become_a_labelled_folder(live: Site, tmp_path: Path) -> None:
+    del live.pages["/gone"]
+    result = judge(tmp_path / "index", "y\ny\n", "--fetch")
+    assert "the answer has status 404" in result.stdout
+    check_folder(tmp_path / "index" / "judged", {(f"{live.url}/copy", f"{live.url}/kept"): 1})
+    assert len(answers(tmp_path / "index" / "judged")) == 2
+
+
+def test_pages_are_fetched_when_they_are_asked_about_not_before(live: Site, tmp_path: Path) -> None:
+    judge(tmp_path / "index", "q\n", "--fetch")
+    assert sorted(live.paths()) == ["/copy", "/kept"]
+
+
+def test_what_the_server_says_of_the_charset_is_believed(live: Site, tmp_path: Path) -> None:
+    text = "Le café de la gare à côté a été fermé à l'été. " * 20
+    for path in ("/kept", "/copy"):
+        body = f"<p>{text}{path}</p>".encode("windows-1252")
+        live.pages[path] = Answer(body, 200, (("Content-Type", "text/html; charset=windows-1252"),))
+    assert "café de la gare à côté" in said(judge(tmp_path / "index", "y\nq\n", "--fetch"))
+
+
+def test_the_pages_of_earlier_answers_can_be_fetched_later(live: Site, tmp_path: Path) -> None:
+    folder = tmp_path / "index" / "judged"
+    result = judge(tmp_path / "index", "y\nn\n")
+    assert "2 answers in" in said(result)
+    assert "0 with both pages. `crawler-dedup judge --fetch` fetches" in said(result)
+    assert "judge --fetch` fetches and saves" in said(invoke("evaluate", folder, status=2))
+    assert "2 with both pages. `crawler-dedup evaluate" in said(judge(tmp_path / "index", "", "--fetch"))
+    check_folder(folder, {(f"{live.url}/copy", f"{live.url}/kept"): 1, (f"{live.url}/gone", f"{live.url}/kept"): 0})
+    fetched = len(live.paths())
+    judge(tmp_path / "index", "", "--fetch")
+    assert len(live.paths()) == fetched, "all of them are there"
+
+
+def test_it_is_said_over_how_many_runs_drops_are_drawn_and_the_latest_can_be_chosen(dropped: Path) -> None:
+    (entry, *_) = entries_of(dropped / FIRST)
+    later = replace(entry, url="http://c.org/", run="0000000b", time="2099-01-01T00:00:00.000Z")
+    write(dropped / SECOND, [later])
+    assert judge(dropped, "").stderr.startswith("7 drops in 2 runs, ")
+    result = judge(dropped, "y\n", "--last")
+    assert explained(result) == ["http://c.org/"]
+    assert result.stderr == "1 drop in run 0000000b, 2099-01-01 00:00 UTC.\n"
+
+
+@pytest.mark.parametrize("options", [(), ("--fetch",)], ids=["stored texts", "fetched pages"])
+def test_what_was_judged_in_a_project_can_be_evaluated_there(tmp_path: Path, options: tuple[str, ...]) -> None:
+    settings = f"{ADDON}DEDUP_TOKENIZER = 'bigrams'\nDEDUP_STORE_TEXT = {not options}\n"
+    pages = {"/page": html(article("page", count=300)), "/copy": html(article("page", count=300, changed=2))}
+    with Site(pages) as site:
+        directory = project(tmp_path, site, settings)
+        done = run_scrapy(directory, "crawl", "project")
+        assert done.returncode == 0, done.stdout
+        program = [sys.executable, "-m", "crawler_dedup", "judge", "--last", *options]
+        judged = subprocess.run(program, cwd=directory, input="y\n", capture_output=True, encoding="utf-8", check=True)
+    assert "1 answer in" in judged.stdout, judged.stderr
+    evaluated = command(directory, "evaluate", "--json", "--jobs", 1)
+    assert evaluated.returncode == 0, evaluated.stderr
+    lines = [json.loads(line) for line in evaluated.stdout.splitlines()]
+    assert counts_of(lines) == {"found": 1, "missed": 0, "false": 0, "apart": 0}
+
+
+def test_without_answers_there_is_nothing_to_evaluate(tmp_path: Path) -> None:
+    assert "`crawler-dedup judge` makes one" in said(invoke("evaluate", tmp_path / "none", status=2))
