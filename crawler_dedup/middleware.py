@@ -10,6 +10,7 @@ from scrapy.http import Request, Response
 from scrapy.utils.asyncio import is_asyncio_available
 
 from crawler_dedup.config import Config
+from crawler_dedup.crawl.browserpages import close_browser_page
 from crawler_dedup.crawl.decider import Decider
 from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.look import Look
@@ -117,6 +118,7 @@ class DedupMiddleware(_Marking):
             response=response,
             spider=self.crawler.spider,
         )
+        await close_browser_page(request, self.session.monitor)
         raise NearDuplicate(checked.decision)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import threading
 from collections import Counter
@@ -210,6 +211,10 @@ class Running:
         assert self._process.stdout is not None
         with self._process.stdout as output:
             self._written = output.read()
+
+    def interrupt(self) -> None:
+        """Ask it to end, as Ctrl-C does."""
+        self._process.send_signal(signal.SIGINT)
 
     def log(self) -> str:
         """Wait for its end, also a violent one; what it wrote."""

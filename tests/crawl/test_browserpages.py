@@ -1,0 +1,57 @@
+"""The browser page that scrapy-playwright leaves open for the callback of a page that is dropped then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.crawling import Site, article, html, run_script
+
+SPIDER = """
+from tests.support.walker import Walker, path_of
+
+class BrowserPage:
+    def __init__(self, path, closed):
+        self.path, self.closed = path, closed
+
+    async def close(self):
+        if "broken" in self.path:
+            raise RuntimeError("no browser")
+        self.closed.append(self.path)
+
+class Browser:
+    def __init__(self, crawler):
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def process_response(self, request, response):
+        request.meta["playwright_page"] = BrowserPage(path_of(request.url), self.crawler.spider.notes)
+        return response
+
+class Spider(Walker):
+    def request(self, path):
+        return super().request(path, errback=self.failed if "errback" in path else None)
+
+    def failed(self, failure):
+        self.notes.append("errback")
+"""
+PAGES = {
+    "/page": html(article("page")),
+    **{
+        path: html(article("page", frame=path))
+        for path in ("/copy", "/broken-copy", "/copy-with-errback", "/last-copy")
+    },
+}
+
+
+def test_it_is_closed_where_no_errback_does_that_and_an_error_changes_nothing(tmp_path: Path) -> None:
+    settings = {"DOWNLOADER_MIDDLEWARES": {"script.Browser": 900}}
+    with Site(PAGES) as site:
+        crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(PAGES))
+    assert crawl.paths() == ["/page"]
+    assert crawl.counts()["dropped"] == 4
+    assert crawl.notes == ["/copy", "errback", "/last-copy"]
+    (warning,) = crawl.lines("WARNING", "")
+    assert "The browser page of a dropped page cannot be closed: RuntimeError('no browser')" in warning

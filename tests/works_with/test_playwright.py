@@ -1,0 +1,85 @@
+"""With scrapy-playwright: what a browser has rendered is judged, and a dropped page leaves no browser page open."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tests.support.crawling import Site, html, paragraphs, run_script, words
+from tests.support.packages import needs_package, needs_program
+
+pytestmark = [needs_package("scrapy_playwright"), needs_program("chromium")]
+
+HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
+SETTINGS: dict[str, Any] = {
+    "DOWNLOAD_HANDLERS": {"http": HANDLER, "https": HANDLER},
+    "PLAYWRIGHT_LAUNCH_OPTIONS": {
+        "executable_path": shutil.which("chromium"),
+        "args": [
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ],
+    },
+    # A browser page that is left open stops the crawl.
+    "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": 1,
+    "CLOSESPIDER_TIMEOUT": 60,
+}
+
+
+def rendered(seed: str, frame: str = "") -> str:
+    """A page whose article a script writes."""
+    content = f"<h1>Article {seed}</h1>{paragraphs(words(seed))}".replace("\n", "")
+    return (
+        f"<!doctype html><html><head><meta charset='utf-8'><title>Article {seed}</title></head><body><nav>{frame}</nav>"
+        f"<main></main><script>document.querySelector('main').innerHTML = \"{content}\"</script></body></html>"
+    )
+
+
+PAGES = {
+    "/page": html(rendered("page")),
+    "/copy": html(rendered("page", frame="copy")),
+    "/copy-with-errback": html(rendered("page", frame="second copy")),
+    "/copy-without-errback": html(rendered("page", frame="third copy")),
+    "/other": html(rendered("other")),
+}
+
+SPIDER = """
+from tests.support.walker import Walker, path_of
+
+ERRBACKS = {"/copy-with-errback": "closes_page", "/copy-without-errback": "none"}
+
+class Spider(Walker):
+    def request(self, path):
+        errback = getattr(self, ERRBACKS.get(path, "failed"))
+        return super().request(path, meta={"playwright": True, "playwright_include_page": path != "/copy"}, errback=errback)
+
+    async def parse(self, response):
+        await response.meta["playwright_page"].close()
+        yield {"path": path_of(response.url), "title": response.css("h1::text").get()}
+
+    async def closes_page(self, failure):
+        self.failed(failure)
+        await failure.request.meta["playwright_page"].close()
+
+    none = None
+"""
+
+
+def test_rendered_pages_are_judged_and_no_browser_page_is_left_open(tmp_path: Path) -> None:
+    with Site(PAGES) as site:
+        crawl = run_script(tmp_path, SPIDER, SETTINGS, site=site.url, paths=list(PAGES))
+    assert [(item["path"], item["title"]) for item in crawl.items] == [
+        ("/page", "Article page"),
+        ("/other", "Article other"),
+    ]
+    assert crawl.stats["finish_reason"] == "finished"
+    assert (crawl.counts()["kept"], crawl.counts()["dropped"]) == (2, 3)
+    assert crawl.counts("handled/") == {"well": 2, "settled": 2}
+    assert [note["path"] for note in crawl.notes] == ["/copy", "/copy-with-errback"]
+    assert not crawl.lines("WARNING", "")
