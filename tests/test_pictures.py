@@ -1,0 +1,34 @@
+"""The pictures of a terminal in docs/ show what the commands print today."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import ROOT
+
+PICTURES = sorted(ROOT.glob("docs/*.svg"))
+
+
+def test_the_picture_of_the_demo_is_up_to_date() -> None:
+    program = [sys.executable, str(ROOT / "docs/pictures.py"), "--check", "demo"]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
+def test_a_picture_loads_nothing_from_elsewhere(picture: Path) -> None:
+    svg = picture.read_text(encoding="utf-8")
+    assert re.findall(r"https?://[^\s\"')<]+(?=[\"')])", svg) == ["http://www.w3.org/2000/svg"]
+    assert "<script" not in svg
+
+
+def test_every_picture_is_made_by_the_program() -> None:
+    source = (ROOT / "docs/pictures.py").read_text(encoding="utf-8")
+    assert PICTURES
+    for picture in PICTURES:
+        assert f'"{picture.stem}":' in source
