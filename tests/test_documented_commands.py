@@ -1,0 +1,174 @@
+"""Every command in the README and in docs/ runs, and every option that they name exists."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from crawler_dedup import Config, Deduplicator
+from crawler_dedup.cli import app
+from tests.support import processes
+from tests.support.crawling import Site, article, html
+from tests.support.labelled import pair, write_set
+from tests.support.projects import ADDON, project
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+
+PLACEHOLDERS = {
+    "YOURS": "project",
+    "https://example.com/": "{site}/",
+    "https://example.com/page": "{site}/page",
+    "evil.example": "127.0.0.1",
+    "INDEX": "traces",
+    "FOLDER": "labelled",
+    "chapter.txt": "labelled/html/1.html",
+}
+"""What stands for the words that a reader replaces."""
+
+NOT_RUN = {
+    r"pip install": "needs the network",
+    r"python3 -m venv": "is what .ci/run does",
+    r"(ps|df) ": "is a command of the system",
+}
+"""Beginnings of commands that do not run here, and why."""
+
+SETTINGS = """
+SPIDER_MODULES = ["project_spiders", "crawler_dedup.spiders"]
+DEDUP_TOKENIZER = "bigrams"
+DEDUP_STORE_TEXT = True
+DOWNLOAD_DELAY = 0
+AUTOTHROTTLE_ENABLED = False
+"""
+
+_NAME = re.compile(r"[a-z][a-z-]*")
+
+
+def commands(page: Path) -> list[str]:
+    """The commands in the ``sh`` blocks of *page*, without comments; a backslash at the end joins two lines."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return [shlex.join(words) for line in lines if (words := shlex.split(line, comments=True))]
+
+
+def reason_not_to_run(line: str) -> str:
+    return next((reason for beginning, reason in NOT_RUN.items() if re.match(beginning, line)), "")
+
+
+def page_id(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+# The sandbox: a site, a Scrapy project that has crawled it, labelled pages, and an index for `trace`
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    names = ["page", "other", "third"]
+    pages = {f"/{name}": html(article(name, links=[f"/{other}" for other in names])) for name in names}
+    pages["/copy"] = html(article("page", frame="copy"))
+    pages["/"] = html(article("start", links=["/copy", *pages]))
+    with Site(pages) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def crawled(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crawled")
+    project(folder, site, ADDON + SETTINGS)
+    run(folder, "scrapy crawl project")
+    texts = {"1": article("x", count=300), "2": article("x", count=300, frame="copy"), "3": article("y", count=300)}
+    write_set(folder / "labelled", texts, [pair("1", "2", 1), pair("1", "3", 0)])
+    with Deduplicator.open(folder / "traces", Config(tokenizer="bigrams", scheme="pinyin")) as deduplicator:
+        deduplicator.check(f"{site.url}/page", texts["1"].encode())
+    return folder
+
+
+@pytest.fixture
+def sandbox(crawled: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(crawled, tmp_path / "sandbox")
+
+
+def run(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as a reader of the documentation does, who answers every question with yes."""
+    program, *arguments = shlex.split(line)
+    name = Path(program).name
+    module = {"crawler-dedup": [str(Path(sys.executable).with_name(name))], "scrapy": ["-m", "scrapy"]}[name]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SCRAPY_")}
+    process = processes.start([*module, *arguments], cwd=folder, env={**kept, "PYTHONUTF8": "1"}, stdin=subprocess.PIPE)
+    output, errors = process.communicate("y\n" * 50, timeout=100)
+    assert process.returncode is not None
+    return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=page_id)
+def test_every_command_of_a_page_runs(page: Path, sandbox: Path, site: Site) -> None:
+    ran = 0
+    for line in commands(page):
+        if reason_not_to_run(line):
+            continue
+        words = [PLACEHOLDERS.get(word, word).format(site=site.url) for word in shlex.split(line)]
+        done = run(sandbox, shlex.join(words))
+        assert done.returncode == 0, (line, done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr, (line, done.stderr)
+        ran += 1
+    assert ran or all(map(reason_not_to_run, commands(page)))
+
+
+def test_no_exception_and_no_placeholder_is_left_over() -> None:
+    documented = [line for page in PAGES for line in commands(page)]
+    for beginning in NOT_RUN:
+        assert any(re.match(beginning, line) for line in documented), beginning
+    words = {word for line in documented for word in shlex.split(line)}
+    assert set(PLACEHOLDERS) <= words
+
+
+# Commands and options that stand in a sentence
+
+
+def documented_calls(page: Path) -> list[str]:
+    """Everything that is typeset as code and begins with ``crawler-dedup``, in sentences, tables and blocks."""
+    text = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
+    return [*commands(page), *re.findall(r"`(crawler-dedup [^`]*)`", text)]
+
+
+def unknown_words(call: str) -> list[str]:
+    """The names of commands and the options in *call* that do not exist."""
+    _, *words = call.split()
+    command: click.Command = app
+    context = click.Context(command)
+    unknown = []
+    while isinstance(command, click.Group) and words and _NAME.fullmatch(words[0]):
+        name = words.pop(0)
+        found = command.get_command(context, name)
+        if found is None:
+            return [name]
+        command = found
+    options = [parameter.opts for parameter in command.get_params(click.Context(command))]
+    known = {option for names in options for option in names} | {"-h", "--help"}
+    for word in words:
+        option = word.partition("=")[0]
+        if re.fullmatch(r"--?[a-z][a-z-]*", option) and option not in known:
+            unknown.append(option)
+    return unknown
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=page_id)
+def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
+    for call in documented_calls(page):
+        if call.startswith("crawler-dedup "):
+            assert unknown_words(call) == [], call
+
+
+@pytest.mark.parametrize("call", ["crawler-dedup drop", "crawler-dedup drops --all", "crawler-dedup index statistics"])
+def test_a_command_or_option_that_does_not_exist_would_be_noticed(call: str) -> None:
+    assert unknown_words(call)
