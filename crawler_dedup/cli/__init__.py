@@ -35,9 +35,9 @@ _COMMANDS = {
         "crawler_dedup.cli.calibrate:calibrate", "Choose the thresholds that suit labelled pairs of pages."
     ),
     "trace": LazyCommand("crawler_dedup.cli.trace:trace", "Find the kept pages from which a text was copied."),
-    "index": LazyCommand("crawler_dedup.cli.index:index", "Inspect, verify, compact, export or import an index."),
+    "index": LazyCommand("crawler_dedup.cli.groups:index", "Inspect, verify, compact, export or import an index."),
     "lexicon": LazyCommand(
-        "crawler_dedup.cli.lexicon:lexicon", "Count the words of a collection, for schemes that weigh words."
+        "crawler_dedup.cli.groups:lexicon", "Count the words of a collection, for schemes that weigh words."
     ),
 }
 

@@ -74,7 +74,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     Examples:
       crawler-dedup crawl https://example.com/ --dry-run
       crawler-dedup crawl https://example.com/ -o pages.jsonl --max-pages 500
-      crawler-dedup crawl https://example.com/ -o pages.jsonl -s DOWNLOAD_DELAY=0.2
+      crawler-dedup crawl https://example.com/ -o out.csv -s DOWNLOAD_DELAY=0.2
     """
     if not urls and not listed:
         raise click.UsageError("Say where to start: crawler-dedup crawl https://example.com/ (or --urls FILE)")

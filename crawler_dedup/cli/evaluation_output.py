@@ -84,7 +84,7 @@ def print_schemes(results: Sequence[SchemeResult]) -> None:
                 *([""] * 3 if row.with_rules is None else _score_cells(row.with_rules)),
                 *(costs if is_first else [""] * 3),
             )
-    make_console().print(table, width=_TABLE_WIDTH, crop=False)
+    make_console(width=_TABLE_WIDTH).print(table)
 
 
 def format_share(share: Share) -> str:
@@ -156,7 +156,7 @@ def _make_table(first: str, *others: str) -> Table:
     table = Table()
     table.add_column(first, overflow="fold")
     for name in others:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", overflow="fold")
     return table
 
 

@@ -16,12 +16,7 @@ from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import Text
 
 
-@click.group(no_args_is_help=True)
-def lexicon() -> None:
-    """Count the words of a collection, for schemes that weigh words."""
-
-
-@lexicon.command()
+@click.command()
 @click.argument("source", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--output",

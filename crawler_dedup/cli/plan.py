@@ -74,7 +74,7 @@ def _line(design: hamming.Design, pages: float, distance: int) -> Design:
 def _table(lines: Sequence[Design], pages: float, distance: int) -> Table:
     table = Table(title=f"{pages:,.0f} signatures, distance {distance}")
     for column in ("tables", "prefix bits", "probes", "candidates compared", "signatures", "on disk, about"):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", overflow="fold")
     for line in lines:
         bits = line.prefix_bits
         shown = [str(line.tables), "–".join(map(str, [bits[0], bits[-1]][: len(bits)]))]

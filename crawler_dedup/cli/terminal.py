@@ -83,11 +83,14 @@ def print_error(error: object) -> None:
     click.echo("\n".join(map(printable, lines)), err=True)
 
 
-def make_console(*, stderr: bool = False) -> Console:
+def make_console(*, stderr: bool = False, width: int | None = None) -> Console:
     """Return the console on which tables and progress bars are printed.
 
     NO_COLOR, FORCE_COLOR and COLUMNS are respected. Where the output is no terminal and COLUMNS is not set, lines may have
     any length: a table that goes to a file or a pipe is not folded.
+
+    Args:
+        width: characters of a line, instead of those that the terminal has.
     """
     from rich.console import Console  # noqa: PLC0415  (slow to load)
 
@@ -96,7 +99,8 @@ def make_console(*, stderr: bool = False) -> Console:
             raise  # noqa: PLE0704  (called while the error is handled; rich itself would end with exit status 1)
 
     is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    width = None if is_terminal or os.environ.get("COLUMNS") else _UNLIMITED_WIDTH
+    if not is_terminal and not os.environ.get("COLUMNS"):
+        width = _UNLIMITED_WIDTH
     return PipedConsole(stderr=stderr, width=width)
 
 

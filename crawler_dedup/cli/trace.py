@@ -103,7 +103,7 @@ def _print_sources(sources: list[Source], plain: str | None) -> None:
         return
     table = Table()
     for column in ("of the text", "of the page", "passages"):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", overflow="fold")
     table.add_column("page", overflow="fold")
     for source in sources:
         table.add_row(

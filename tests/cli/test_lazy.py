@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from crawler_dedup.cli import Application, app
-from crawler_dedup.cli.lazy import LazyCommand
+from crawler_dedup.cli.lazy import LazyCommand, LazyGroup
 from tests.support.noting import invoke, said
 
 NAMES = (
@@ -24,11 +24,18 @@ def test_help_lists_every_command_in_order() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_summary_of_a_command_is_the_first_paragraph_of_its_help(name: str) -> None:
-    command = app.get_command(click.Context(app), name)
+    assert_summaries(app, name)
+
+
+def assert_summaries(group: LazyGroup, name: str) -> None:
+    command = group.get_command(click.Context(group), name)
     assert command is not None
     assert command.name == name
     assert command.help is not None
-    assert " ".join(command.help.split("\n\n")[0].split()) == app.lazy_commands[name].summary
+    assert " ".join(command.help.split("\n\n")[0].split()) == group.lazy_commands[name].summary
+    if isinstance(command, LazyGroup):
+        for inner in command.lazy_commands:
+            assert_summaries(command, inner)
 
 
 def modules_of(*arguments: str) -> set[str]:

@@ -98,6 +98,8 @@ def _lines(read: _Stats) -> Iterator[Line]:
 def _table(read: _Stats) -> Table:
     header, figures = read.header, read.figures
     table = Table(show_header=False)
+    for _ in ("name", "value"):
+        table.add_column(overflow="fold")
     table.add_row("kind", header.kind)
     table.add_row(header.kind, f"{read.entries:,}")
     for name, value in {"format": str(header.format), **header.spec, **header.libraries}.items():

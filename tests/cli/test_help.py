@@ -1,0 +1,81 @@
+"""What the help of each command says: a summary, examples that can be run, and no line that is too long."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from inspect import cleandoc
+from pathlib import Path
+
+import click
+import pytest
+
+from crawler_dedup.cli import app
+from crawler_dedup.cli.lazy import LazyGroup
+from tests.support.noting import invoke
+
+# What examples read.
+FOLDERS = ("labelled", "pages", ".scrapy/dedup")
+FILES = ("article.html", "article.txt", "new.html", "kept.html", "pages.dedup", "urls.txt")
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command that is no group, with the words by which it is called."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+ALL = dict(commands(app))
+
+
+def examples(command: click.Command) -> list[str]:
+    """The lines of the help under "Examples:"."""
+    _, _, block = cleandoc(command.help or "").partition("\n\b\nExample")
+    lines = block.split("\n\n")[0].splitlines()
+    assert lines[0] in (":", "s:")
+    assert lines[1:]
+    return [line.strip() for line in lines[1:]]
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_example_is_a_call_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in FOLDERS:
+        (tmp_path / name).mkdir(parents=True)
+    for name in FILES:
+        (tmp_path / name).touch()
+    for example in examples(ALL[path]):
+        words = shlex.split(example, comments=True)
+        call = words[: min(words.index(sign) if sign in words else len(words) for sign in ("|", ">", ">>", "&&"))]
+        assert call[: len(path) + 1] == ["crawler-dedup", *path]
+        ALL[path].make_context(path[-1], call[len(path) + 1 :])
+
+
+@pytest.mark.parametrize("path", [(), ("index",), ("lexicon",), *ALL], ids=" ".join)
+def test_the_help_is_readable_in_80_columns(path: tuple[str, ...]) -> None:
+    lines = invoke(*path, "--help").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("group", [(), ("index",), ("lexicon",)], ids=" ".join)
+def test_a_summary_is_a_sentence_on_one_line(group: tuple[str, ...]) -> None:
+    lines = invoke(*group, "--help").stdout.partition("Commands:\n")[2].splitlines()
+    for line in lines:
+        name, summary = line.split(maxsplit=1)
+        assert (*group, name) in ALL or name in ("index", "lexicon")
+        assert summary[0].isupper()
+        assert summary.endswith(".")
+        assert not summary.endswith("...")
+
+
+def test_summaries_stand_in_groups_that_import_nothing() -> None:
+    context = click.Context(app)
+    assert all(isinstance(app.get_command(context, name), LazyGroup) for name in ("index", "lexicon"))

@@ -1,0 +1,123 @@
+"""Where output goes: closed pipes, files, terminals with and without colours, and encodings."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator
+from tests.support import processes
+from tests.support.crawling import article
+
+SCOPE = "http://a.org/" + "long/" * 60 + "茶馆"
+VARIABLES = ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TERM")
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of one page, in a scope with a long name."""
+    directory = tmp_path_factory.mktemp("index")
+    with Deduplicator.open(directory, Config(tokenizer="bigrams")) as deduplicator:
+        deduplicator.check("http://a.org/1", article("x").encode(), scope=SCOPE)
+    return directory
+
+
+def environment(**variables: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    return {**kept, "PYTHONUTF8": "1", **variables}
+
+
+def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    words = ["-m", "crawler_dedup", *map(str, arguments)]
+    done = processes.run(words, env=environment(**variables))
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["--help", "settings", "settings --json", "plan", "plan --json", "index stats INDEX", "index stats INDEX --json"],
+)
+def test_a_closed_pipe_is_no_error(index: Path, call: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [str(index) if word == "INDEX" else word for word in call.split()]
+    done = processes.run(["-m", "crawler_dedup", *words], env=environment(), stdout=writing)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("call", ["settings", "plan"])
+def test_a_full_disk_is_a_sentence(call: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = processes.run(["-m", "crawler_dedup", call], env=environment(), stdout=full.fileno())
+    assert (done.returncode, done.stderr) == (2, "Error: No space left on device.\n")
+
+
+def test_in_a_file_nothing_is_cut_or_coloured(index: Path) -> None:
+    output = run("index", "stats", index).stdout
+    assert f"scope {SCOPE}" in output
+    assert "\x1b" not in output
+
+
+def test_colours_are_forced_and_switched_off_by_the_usual_variables(index: Path) -> None:
+    title = "1,000,000 signatures"
+    assert f"\x1b[3m{title}" not in run("plan").stdout
+    assert "\x1b[" in run("plan", FORCE_COLOR="1").stdout
+    colours = re.findall(r"\x1b\[[0-9;]*m", run("plan", FORCE_COLOR="1", NO_COLOR="1").stdout)
+    assert not [code for code in colours if re.search(r"[;\[](3|4)\d", code)]
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_a_table_takes_no_more_columns_than_there_are(index: Path, columns: int) -> None:
+    for output in (
+        run("index", "stats", index, COLUMNS=str(columns)).stdout,
+        in_terminal(columns, "index", "stats", str(index)),
+    ):
+        lines = output.splitlines()
+        assert max(map(len, lines)) <= columns
+        shown = "".join(line.split("│")[1].strip() for line in lines if line.startswith("│"))
+        assert SCOPE.replace("茶馆", "") in shown, "It is folded, not cut."
+
+
+def in_terminal(columns: int, *arguments: str) -> str:
+    """What a command prints on a terminal that is so many columns wide, without codes for colours and the like."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    words = ["-m", "crawler_dedup", *arguments]
+    process = processes.start(
+        words, env=environment(TERM="xterm"), stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL
+    )
+    os.close(theirs)
+    output = b""
+    while block := _read(ours):
+        output += block
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    return re.sub(r"\x1b\[[0-9;]*m", "", output.decode()).replace("\r\n", "\n")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # the last process that had it open has ended
+        return b""
+
+
+def test_what_a_terminal_cannot_show_is_a_question_mark_and_json_is_always_utf_8(index: Path) -> None:
+    latin = environment(PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    call = ["-m", "crawler_dedup", "index", "stats", str(index)]
+    table = processes.run(call, env=latin)
+    assert (table.returncode, table.stderr) == (0, "")
+    assert "long/??" in table.stdout
+    scope = processes.run([*call, "--json"], env=latin).stdout.splitlines()[1]
+    assert json.loads(scope)["scope"] == SCOPE
