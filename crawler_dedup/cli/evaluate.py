@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from crawler_dedup.cli import evaluation_output
+from crawler_dedup.cli.completion import complete_scheme
 from crawler_dedup.cli.evaluation_json import evaluation_lines, scheme_lines
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.options import json_option, settings_option
@@ -59,6 +60,7 @@ jobs_option = click.option(
 @click.option(
     "--scheme",
     multiple=True,
+    shell_complete=complete_scheme,
     help='Compare this scheme, named as in DEDUP_SCHEME, with others; "all": all schemes. Can be repeated.',
 )
 @click.option(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from crawler_dedup.cli.completion import complete_rule, complete_setting
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Selection
 from crawler_dedup.urls import host_of
@@ -20,11 +21,19 @@ journal_option = click.option(
     help="A file of the journal. Can be repeated.  [default: the files beside the index]",
 )
 settings_option = click.option(
-    "--set", "-s", "settings", multiple=True, metavar="NAME=VALUE", help="A setting. Can be repeated."
+    "--set",
+    "-s",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_setting,
+    help="A setting, as in DEDUP_MAX_DISTANCE=4. Can be repeated.",
 )
 json_option = click.option("--json", is_flag=True, help="Print JSON Lines, which docs/json.md describes.")
 host_option = click.option("--host", default="", help="Only pages of this host.")
-rule_option = click.option("--rule", default="", help="Only pages that this rule decided.")
+rule_option = click.option(
+    "--rule", default="", shell_complete=complete_rule, help="Only pages that this rule decided."
+)
 since_option = click.option(
     "--since", default="", help="Only since this time (2026-11-21T18:00, in UTC) or for this long (2h, 3d, 1w)."
 )

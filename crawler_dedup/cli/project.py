@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from crawler_dedup.cli.terminal import errors_as_messages
 from crawler_dedup.config import PREFIX, Config, nearest_settings
 from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.reader import Journals
@@ -90,12 +89,6 @@ def find_labelled_pages(folder: Path | None, config: Config) -> Path:
             " to make one by hand."
         )
     return found
-
-
-def config_or_exit(settings: Sequence[str] | None) -> Config:
-    """Read the settings as :func:`read_config` does; end the command with a message if they are wrong."""
-    with errors_as_messages():
-        return read_config(settings)
 
 
 def read_config(settings: Sequence[str] | None) -> Config:

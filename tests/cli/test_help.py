@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from inspect import cleandoc
@@ -44,7 +45,7 @@ def examples(command: click.Command) -> list[str]:
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
-def test_every_example_is_a_call_of_the_command(
+def test_every_example_is_a_call_that_is_understood(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -52,11 +53,15 @@ def test_every_example_is_a_call_of_the_command(
         (tmp_path / name).mkdir(parents=True)
     for name in FILES:
         (tmp_path / name).touch()
+    is_own = False
     for example in examples(ALL[path]):
         words = shlex.split(example, comments=True)
         call = words[: min(words.index(sign) if sign in words else len(words) for sign in ("|", ">", ">>", "&&"))]
-        assert call[: len(path) + 1] == ["crawler-dedup", *path]
-        ALL[path].make_context(path[-1], call[len(path) + 1 :])
+        assert call.pop(0) == "crawler-dedup"
+        called = (call[0],) if (call[0],) in ALL else (call[0], call[1])
+        ALL[called].make_context(called[-1], call[len(called) :])
+        is_own = is_own or called == path
+    assert is_own
 
 
 @pytest.mark.parametrize("path", [(), ("index",), ("lexicon",), *ALL], ids=" ".join)
@@ -79,3 +84,23 @@ def test_a_summary_is_a_sentence_on_one_line(group: tuple[str, ...]) -> None:
 def test_summaries_stand_in_groups_that_import_nothing() -> None:
     context = click.Context(app)
     assert all(isinstance(app.get_command(context, name), LazyGroup) for name in ("index", "lexicon"))
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_an_index_is_the_last_argument_and_optional(path: tuple[str, ...]) -> None:
+    arguments = [parameter for parameter in ALL[path].params if isinstance(parameter, click.Argument)]
+    if index := next((argument for argument in arguments if argument.name == "index"), None):
+        assert index is arguments[-1]
+        assert not index.required
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_argument_is_explained_and_every_option_has_a_sentence(path: tuple[str, ...]) -> None:
+    command = ALL[path]
+    text = cleandoc(command.help or "").partition("\n\b\n")[0]
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help
+            assert re.match(r"[A-Z].*[.)\]]$", parameter.help.partition("  [default")[0]), parameter.help
+        else:
+            assert re.search(rf"\b{(parameter.metavar or parameter.name or '').strip('[].').upper()}\b", text)

@@ -1,0 +1,74 @@
+"""What a shell offers when the Tab key is pressed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+
+from crawler_dedup.cli import app
+from crawler_dedup.rules.table import NAMES as RULES
+from crawler_dedup.signing.schemes import NAMES as SCHEMES
+from tests.support import processes
+
+
+def offered(*words: str) -> list[str]:
+    """What is offered for the last of *words*."""
+    completion = ShellComplete(app, {}, "crawler-dedup", "_CRAWLER_DEDUP_COMPLETE")
+    return [item.value for item in completion.get_completions([*words[:-1]], words[-1])]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["d"], {"demo", "drops"}),
+        (["index", ""], {"stats", "verify", "compact", "export", "import"}),
+        (["--ver"], {"--version"}),
+        (["plan", "--d"], {"--distance"}),
+        (["drops", "--rule", ""], set(RULES)),
+        (["drops", "-s", "DEDUP_ACT"], {"DEDUP_ACTION="}),
+        (["evaluate", "labelled", "--scheme", ""], {*SCHEMES, "all"}),
+    ],
+    ids=str,
+)
+def test_commands_options_and_values_are_offered(words: list[str], names: set[str]) -> None:
+    assert set(offered(*words)) == names
+
+
+def test_commands_are_offered_without_importing_them() -> None:
+    program = """
+import os, sys
+from crawler_dedup.cli import app
+os.environ |= {"_CRAWLER_DEDUP_COMPLETE": "bash_complete", "COMP_WORDS": "crawler-dedup ", "COMP_CWORD": "1"}
+try:
+    app(prog_name="crawler-dedup")
+finally:
+    print(*sys.modules)
+"""
+    done = processes.run(["-c", program], fresh=True)
+    *commands, modules = done.stdout.splitlines()
+    assert "plain,drops" in commands
+    assert not {"numpy", "lmdb", "scrapy", "rich", "msgspec"} & set(modules.split())
+
+
+def test_bash_completes_a_command() -> None:
+    script = Path(sys.executable).with_name("crawler-dedup")
+    program = f"""
+        eval "$(_CRAWLER_DEDUP_COMPLETE=bash_source {script})"
+        COMP_WORDS=(crawler-dedup index st) COMP_CWORD=2
+        _crawler_dedup_completion {script}
+        echo "${{COMPREPLY[@]}}"
+    """
+    assert subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True).stdout == "stats\n"
+
+
+@pytest.mark.parametrize(
+    ("shell", "begin"), [("zsh", "#compdef crawler-dedup"), ("fish", "function _crawler_dedup_completion;")]
+)
+def test_the_scripts_of_other_shells_are_printed(shell: str, begin: str) -> None:
+    variables = {"_CRAWLER_DEDUP_COMPLETE": f"{shell}_source"}
+    done = processes.run(["-c", "from crawler_dedup.cli import app; app(prog_name='crawler-dedup')"], env=variables)
+    assert done.stdout.startswith(begin)
