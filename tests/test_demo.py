@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup.spiders.demo import DemoDirectory
+from tests.support import processes
 from tests.support.noting import command
 
 ROOT = Path(__file__).parents[1]
@@ -62,8 +63,8 @@ def crawl_slowly(temporary: Path, *options: str) -> subprocess.CompletedProcess[
     "row",
     [
         "/zh/tea-house /gbk/tea-house 100%",
-        "/lighthouse /lighthouse?sid=1 /print/lighthouse mirror/lighthouse 96–100%",
-        "/sourdough /print/sourdough /sourdough?ref=share mirror/sourdough 96–100%",
+        "/lighthouse /lighthouse?s=1 /print/lighthouse mirror/lighthouse 96–100%",
+        "/sourdough /print/sourdough /sourdough?ref=top mirror/sourdough 96–100%",
         "/night-train /print/night-train mirror/night-train 94–96%",
         "/urban-bees /print/urban-bees mirror/urban-bees 95–98%",
         "/tide-mill /print/tide-mill 95%",
@@ -143,6 +144,16 @@ def test_pages_for_which_there_was_no_time_are_told_apart_from_those_with_too_li
     assert sum(counts.values()) == int(checked)
     assert "TimeoutError: no answer within DEDUP_TIMEOUT" in crawl.stderr
     assert "Traceback" not in crawl.stderr
+
+
+def test_a_reader_that_ends_is_no_error(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    program = str(Path(sys.executable).with_name("crawler-dedup"))
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = processes.run([program, "demo"], cwd=tmp_path, env=environment, stdout=writing)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_two_demos_at_a_time_have_an_index_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

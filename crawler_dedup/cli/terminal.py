@@ -113,11 +113,11 @@ def errors_as_messages() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        _discard_output()
+        discard_output()
         raise click.exceptions.Exit(0) from None
     except (DedupError, OSError, MemoryError) as error:
         print_error(_message_of(error))
-        _discard_output()
+        discard_output()
         raise click.exceptions.Exit(2) from None
     except KeyboardInterrupt:
         click.echo("\nInterrupted.", err=True)
@@ -132,7 +132,7 @@ def _message_of(error: Exception) -> str:
     return str(error)
 
 
-def _discard_output() -> None:
+def discard_output() -> None:
     """Discard what is still to be printed on stdout: the interpreter would fail to write it when it ends."""
     with suppress(OSError):  # stdout has no file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -16,6 +16,7 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 
 from crawler_dedup import Config, Decision, near_duplicate_dropped
+from crawler_dedup.cli.terminal import discard_output
 from crawler_dedup.index.locks import ProcessLock, is_held
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.spiders.demo_output import Comparison, DemoResult, print_result
@@ -110,7 +111,10 @@ class DemoSpider(SiteSpider):
         new, kept = self.edited
         is_dropped = any(drop.url == new for drop in self.drops) and self.texts.keys() >= {new, kept}
         pair = Comparison(new, self.texts[new], kept, self.texts[kept]) if is_dropped else None
-        print_result(DemoResult(self.drops, counts, pair, self.directory.path, self.sites.name))
+        try:
+            print_result(DemoResult(self.drops, counts, pair, self.directory.path, self.sites.name))
+        except BrokenPipeError:  # the reader has ended, as `| head` does
+            discard_output()
 
 
 class DemoDirectory:

@@ -93,9 +93,9 @@ def _drops(result: DemoResult) -> Table:
     for drop in result.drops:
         groups.setdefault(drop.duplicate_of, []).append(drop)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column("kept page", style="green")
+    table.add_column("kept page", style="cyan")
     table.add_column("dropped because of it", overflow="fold")
-    table.add_column("alike", justify="right", style="dim")
+    table.add_column("same text", justify="right", style="dim")
     for kept, drops in groups.items():
         names = "  ".join(result.name(drop.url) for drop in drops)
         table.add_row(result.name(kept), names, _shares([drop.match.coverage for drop in drops if drop.match]))

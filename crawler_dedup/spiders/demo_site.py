@@ -71,7 +71,7 @@ class DemoSites:
             '<a href="/app/weather">Weather</a>',
             '<a href="/archive/1">Archive</a>',
         ]
-        items += [f'<a href="/{ENGLISH[0].slug}?sid={next(self._visits)}">Most read</a>']
+        items += [f'<a href="/{ENGLISH[0].slug}?s={next(self._visits)}">Most read</a>']
         items += [f'<a href="{self.mirror}/">Our partner</a>']
         return self._paper("The Harbour Gazette", _list(items)), "utf-8"
 
@@ -79,7 +79,7 @@ class DemoSites:
         slug = article.slug
         extras = [
             f'<a href="/print/{slug}">Print</a>' if lang == "en" else "",
-            '<a href="?ref=share">Share</a>' if slug == "sourdough" else "",
+            '<a href="?ref=top">Share</a>' if slug == "sourdough" else "",
             f'<a href="/login?next={slug}">Comment</a>' if slug in ("lighthouse", "night-train") else "",
             f'<a href="/gone/{slug}">Related</a>' if slug in ("urban-bees", "tide-mill") else "",
         ]
