@@ -58,9 +58,9 @@ def print_summary(result: Crawl, *, is_usual_index: bool) -> None:
     console.print(_places(result), soft_wrap=True, highlight=False)
     console.print()
     index = [] if is_usual_index else [_shown(result.index)]
-    commands = {"Report for the browser": ["report", *index]}
+    commands = {"Report for the browser": ["report", "--last", *index]}
     if result.dropped or result.marked:
-        commands = {"Which pages, and why": ["drops", *index], **commands}
+        commands = {"Which pages, and why": ["drops", "--last", *index], **commands}
     print_commands(console, commands)
 
 

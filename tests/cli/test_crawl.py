@@ -83,8 +83,8 @@ def test_a_dry_run_drops_nothing_and_the_proposed_commands_show_what_would_be_dr
     assert sorted(paths(tmp_path / "pages.jsonl")) == sorted(PATHS)
     assert counts(done) == {"pages checked": 4, "kept": 3, DRY_RUN: 1}
     assert "4 pages written to pages.jsonl. Index and journal: .scrapy/dedup" in done.stdout
-    assert proposed(done) == [["drops"], ["report"]]
-    assert f"{site.url}/copy" in command(tmp_path, "drops").stdout
+    assert proposed(done) == [["drops", "--last"], ["report", "--last"]]
+    assert f"{site.url}/copy" in command(tmp_path, *proposed(done)[0]).stdout
 
 
 def test_the_crawl_after_it_drops_what_it_marked_and_writes_the_rest(tmp_path: Path, site: Site) -> None:
@@ -176,7 +176,7 @@ def test_a_reader_of_stdout_that_ends_is_no_error(tmp_path: Path, site: Site) ->
 
 def test_an_index_elsewhere_is_named_in_the_commands(tmp_path: Path, site: Site) -> None:
     done = crawl(tmp_path, f"{site.url}/", "--index", "elsewhere/here")
-    assert proposed(done) == [["drops", "elsewhere/here"], ["report", "elsewhere/here"]]
+    assert proposed(done) == [["drops", "--last", "elsewhere/here"], ["report", "--last", "elsewhere/here"]]
     assert (tmp_path / "elsewhere" / "here" / "data.mdb").exists()
     assert not (tmp_path / ".scrapy").exists()
     assert f"{site.url}/copy" in command(tmp_path, *proposed(done)[0]).stdout
