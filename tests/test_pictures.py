@@ -23,7 +23,7 @@ def test_the_picture_of_the_demo_is_up_to_date() -> None:
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
 def test_a_picture_loads_nothing_from_elsewhere(picture: Path) -> None:
     svg = picture.read_text(encoding="utf-8")
-    assert re.findall(r"https?://[^\s\"')<]+(?=[\"')])", svg) == ["http://www.w3.org/2000/svg"]
+    assert re.findall(r"(?:[\"']|url\()(https?://[^\s\"')<]+)", svg) == ["http://www.w3.org/2000/svg"]
     assert "<script" not in svg
 
 
