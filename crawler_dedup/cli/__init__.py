@@ -14,28 +14,28 @@ from crawler_dedup.cli.terminal import errors_as_messages
 _COMMANDS = {
     "demo": LazyCommand("crawler_dedup.cli.demo:demo", "Show what the filter drops on two small sites."),
     "crawl": LazyCommand("crawler_dedup.cli.crawl:crawl", "Crawl sites politely, and write the pages that are kept."),
-    "settings": LazyCommand(
-        "crawler_dedup.cli.settings:settings", "Print all settings with their defaults and explanations."
-    ),
-    "compare": LazyCommand("crawler_dedup.cli.compare:compare", "Compare two pages by the rules of the crawl."),
-    "why": LazyCommand("crawler_dedup.cli.why:why", "Explain why a page was kept, dropped or not checked."),
     "drops": LazyCommand("crawler_dedup.cli.drops:drops", "List dropped pages, with the page that stands for each."),
+    "why": LazyCommand("crawler_dedup.cli.why:why", "Explain why a page was kept, dropped or not checked."),
+    "report": LazyCommand(
+        "crawler_dedup.cli.report:report", "Write a report of what the filter did, as one HTML file."
+    ),
     "judge": LazyCommand("crawler_dedup.cli.judge:judge", "Review drops one by one, and estimate their precision."),
     "forget": LazyCommand(
         "crawler_dedup.cli.forget:forget", "Remove pages from the index, so that they can be crawled again."
     ),
-    "report": LazyCommand(
-        "crawler_dedup.cli.report:report", "Write a report of what the filter did, as one HTML file."
-    ),
-    "plan": LazyCommand("crawler_dedup.cli.plan:plan", "Estimate the size and cost of an index of signatures."),
+    "compare": LazyCommand("crawler_dedup.cli.compare:compare", "Compare two pages by the rules of the crawl."),
     "evaluate": LazyCommand(
         "crawler_dedup.cli.evaluate:evaluate", "Measure precision and recall on labelled pairs of pages."
     ),
     "calibrate": LazyCommand(
         "crawler_dedup.cli.calibrate:calibrate", "Choose the thresholds that suit labelled pairs of pages."
     ),
-    "trace": LazyCommand("crawler_dedup.cli.trace:trace", "Find the kept pages from which a text was copied."),
+    "settings": LazyCommand(
+        "crawler_dedup.cli.settings:settings", "Print all settings with their defaults and explanations."
+    ),
     "index": LazyCommand("crawler_dedup.cli.groups:index", "Inspect, verify, compact, export or import an index."),
+    "plan": LazyCommand("crawler_dedup.cli.plan:plan", "Estimate the size and cost of an index of signatures."),
+    "trace": LazyCommand("crawler_dedup.cli.trace:trace", "Find the kept pages from which a text was copied."),
     "lexicon": LazyCommand(
         "crawler_dedup.cli.groups:lexicon", "Count the words of a collection, for schemes that weigh words."
     ),
@@ -72,4 +72,8 @@ class Application(LazyGroup):
 )
 @click.version_option(package_name="crawler-dedup", message="%(prog)s %(version)s")
 def app() -> None:
-    """Inspect and maintain the index of a near-duplicate filter for Scrapy."""
+    """Drop near-duplicate pages in a crawl, see why, and look after the index.
+
+    In a Scrapy project, the commands use its settings, its index and its journal.
+    `crawler-dedup COMMAND --help` explains a command, with examples.
+    """

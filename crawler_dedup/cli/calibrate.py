@@ -28,14 +28,15 @@ _WIDE_INTERVAL = 0.2
 @folder_argument
 @click.option(
     "--precision",
+    metavar="SHARE",
     type=click.FloatRange(0, 1),
     default=0.99,
     show_default=True,
     help="Least share of true duplicates among the pairs that are called duplicates.",
 )
-@settings_option
 @jobs_option
 @json_option
+@settings_option
 def calibrate(folder: Path | None, precision: float, settings: Sequence[str], jobs: int, json: bool) -> None:
     """Choose the thresholds that suit labelled pairs of pages.
 
@@ -96,8 +97,8 @@ def _print_settings(grid: Grid, point: int, precision: float, given: Mapping[str
     lines = [
         f"# Expected on pages like these: precision {format_share(counts.precision)},"
         f" recall {format_share(counts.recall)}.",
-        "# That is a little too good, because the thresholds were chosen on the same pairs;"
-        " `crawler-dedup evaluate --leave-one-out` says by how much.",
+        "# These figures are a little too good, because the thresholds were chosen on the same pairs;"
+        " `crawler-dedup evaluate --leave-one-out` measures by how much.",
     ]
     if counts.precision.interval[0] < precision:
         lines.append(
@@ -108,7 +109,7 @@ def _print_settings(grid: Grid, point: int, precision: float, given: Mapping[str
     if high - low > _WIDE_INTERVAL:
         lines.append(
             "# There are too few labelled duplicates to know the recall:"
-            f" it may be {format_figure(low)} or {format_figure(high)}."
+            f" it may be from {format_figure(low)} to {format_figure(high)}."
         )
     settings = {**given, **threshold_settings(grid.points[point])}
     lines += [f"{name} = {value!r}" for name, value in settings.items()]
@@ -119,7 +120,7 @@ def _print_nearest(grid: Grid, precision: float) -> None:
     """Say that no thresholds have the wanted precision, and which come nearest."""
     point = grid.most_precise()
     if point is None:
-        click.echo("With no thresholds a labelled duplicate is found; `crawler-dedup evaluate --errors 20` says why.")
+        click.echo("No thresholds find a labelled duplicate; `crawler-dedup evaluate --errors 20` shows why.")
         return
     counts = grid.counts(point)
     thresholds = ", ".join(f"{name} = {value!r}" for name, value in threshold_settings(grid.points[point]).items())

@@ -23,17 +23,17 @@ from crawler_dedup.urls import without_credentials
 @click.command()
 @click.argument("new")
 @click.argument("kept")
-@click.option("--new-url", default="", help="Address of the file NEW: relative links are resolved against it.")
-@click.option("--kept-url", default="", help="Address of the file KEPT.")
-@settings_option
+@click.option("--new-url", metavar="URL", default="", help="Address of the file NEW, to resolve relative links.")
+@click.option("--kept-url", metavar="URL", default="", help="Address of the file KEPT.")
 @click.option("--brief", is_flag=True, help="Do not print the texts.")
 @json_option
-def compare(new: str, kept: str, new_url: str, kept_url: str, settings: Sequence[str], brief: bool, json: bool) -> None:
+@settings_option
+def compare(new: str, kept: str, new_url: str, kept_url: str, brief: bool, json: bool, settings: Sequence[str]) -> None:
     """Compare two pages by the rules of the crawl.
 
     The command tells whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page is
-    an HTML file or an address. Both main texts are printed side by side, with what was cut away, the tokens that differ,
-    and the result of each rule. Nothing is known of the sites, as in the first pages of a crawl.
+    an HTML file or an address. Both main texts are printed side by side, with the boilerplate that is not compared, the
+    tokens that differ, and the answer of each rule. Of the sites nothing is known, as at the start of a crawl.
 
     Exit status 0: dropped. 1: not dropped. 2: a page cannot be read or compared.
 
@@ -100,6 +100,6 @@ def _page_of(inspected: InspectedPage, other: InspectedPage, *, brief: bool) -> 
         is_list=is_list(page),
         signature=f"{page.signature:016x}",
         text=None if brief else inspected.text,
-        cut_away=None if brief else list(inspected.boilerplate),
-        only_here=dict(inspected.tokens_missing_in(other)),
+        boilerplate=None if brief else list(inspected.boilerplate),
+        tokens_only_here=dict(inspected.tokens_missing_in(other)),
     )

@@ -42,7 +42,9 @@ _MIN_ADDRESS = 20  # characters of an address on a narrow terminal
 @click.command()
 @index_argument
 @click.option("--summary", is_flag=True, help="Count the drops by rule, host, representative and run.")
-@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Rows of a table of --summary.")
+@click.option(
+    "--top", metavar="N", type=click.IntRange(1), default=10, show_default=True, help="Rows of a table of --summary."
+)
 @last_option
 @run_option
 @since_option

@@ -29,6 +29,7 @@ folder_argument = click.argument("folder", required=False, type=click.Path(file_
 jobs_option = click.option(
     "--jobs",
     "-j",
+    metavar="N",
     type=click.IntRange(1),
     default=lambda: os.cpu_count() or 1,
     show_default="number of processors",
@@ -38,7 +39,6 @@ jobs_option = click.option(
 
 @click.command()
 @folder_argument
-@settings_option
 @jobs_option
 @click.option(
     "--errors", type=click.IntRange(0), default=0, metavar="N", help="List up to N pairs that are judged wrongly."
@@ -46,6 +46,7 @@ jobs_option = click.option(
 @click.option("--leave-one-out", is_flag=True, help="Calibrate without each site in turn, and evaluate on that site.")
 @click.option(
     "--precision",
+    metavar="SHARE",
     type=click.FloatRange(0, 1),
     default=0.99,
     show_default=True,
@@ -56,20 +57,23 @@ jobs_option = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="Draw precision and recall by distance into this SVG file.",
 )
-@json_option
 @click.option(
     "--scheme",
+    metavar="NAME",
     multiple=True,
     shell_complete=complete_scheme,
     help='Compare this scheme, named as in DEDUP_SCHEME, with others; "all": all schemes. Can be repeated.',
 )
 @click.option(
     "--lookups",
+    metavar="N",
     type=click.IntRange(0),
     default=100_000,
     show_default=True,
     help="Number of pages in the index in which --scheme times look-ups; 0: do not time them.",
 )
+@json_option
+@settings_option
 def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     folder: Path | None,
     settings: Sequence[str],

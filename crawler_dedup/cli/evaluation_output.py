@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli.terminal import make_console, printable
+from crawler_dedup.cli.terminal import make_console, printable, quantity
 from crawler_dedup.config import Config, setting_name
 from crawler_dedup.evaluation import pairs
 from crawler_dedup.evaluation.calibration import MIN_PAIRS_PER_LABEL, THRESHOLD_NAMES, LeftOutSite
@@ -122,7 +122,7 @@ def _counts_table(results: Sequence[PairResult]) -> Table:
 
 def _average_line(precision: SiteMean, recall: SiteMean) -> str:
     return (
-        f"Mean over sites: precision {format_figure(precision.value)} (of {precision.sites} sites),"
+        f"Mean over sites: precision {format_figure(precision.value)} (of {quantity(precision.sites, 'site')}),"
         f" recall {format_figure(recall.value)} (of {recall.sites})"
     )
 

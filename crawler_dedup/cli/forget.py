@@ -33,11 +33,13 @@ RecordTest = Callable[[Record], bool]
 
 @click.command()
 @index_argument
-@click.option("--url", default="", help="The page with this address.")
-@click.option("--host", default="", help="Pages of this host.")
-@click.option("--older-than", default="", help="Pages filed longer ago than this: 90d, 12h, 2w.")
+@click.option("--url", metavar="URL", default="", help="The page with this address.")
+@click.option("--host", metavar="HOST", default="", help="Pages of this host.")
+@click.option("--older-than", metavar="AGE", default="", help="Pages filed longer ago than this: 90d, 12h, 2w.")
 @click.option("--last", is_flag=True, help="Pages filed by the latest run: the one that began last.")
-@click.option("--run", default="", help="Pages filed by this run, as `drops --summary` and `index stats` list it.")
+@click.option(
+    "--run", metavar="RUN", default="", help="Pages filed by this run, as `drops --summary` and `index stats` list it."
+)
 @click.option(
     "--export",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -29,15 +29,20 @@ settings_option = click.option(
     shell_complete=complete_setting,
     help="A setting, as in DEDUP_MAX_DISTANCE=4. Can be repeated.",
 )
-json_option = click.option("--json", is_flag=True, help="Print JSON Lines, which docs/json.md describes.")
-host_option = click.option("--host", default="", help="Only pages of this host.")
+json_option = click.option("--json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
+host_option = click.option("--host", metavar="HOST", default="", help="Only pages of this host.")
 rule_option = click.option(
-    "--rule", default="", shell_complete=complete_rule, help="Only pages that this rule decided."
+    "--rule", metavar="NAME", default="", shell_complete=complete_rule, help="Only pages that this rule decided."
 )
 since_option = click.option(
-    "--since", default="", help="Only since this time (2026-11-21T18:00, in UTC) or for this long (2h, 3d, 1w)."
+    "--since",
+    metavar="TIME",
+    default="",
+    help="Only since this time (2026-11-21T18:00, in UTC), or of the last 2h, 3d, 1w.",
 )
-run_option = click.option("--run", default="", help="Only this run, as `drops --summary` and `index stats` list it.")
+run_option = click.option(
+    "--run", metavar="RUN", default="", help="Only this run, as `drops --summary` and `index stats` list it."
+)
 last_option = click.option("--last", is_flag=True, help="Only the latest run: the one that began last.")
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}

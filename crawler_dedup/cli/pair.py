@@ -15,20 +15,20 @@ _SHOWN_TOKENS = 60
 
 
 def print_pair(console: Console, new: InspectedPage, kept: InspectedPage, pair: Pair) -> None:
-    """Print how two pages agree: figures, tokens that differ, and what every rule says."""
+    """Print how two pages agree: figures, tokens that differ, and the answer of every rule."""
     console.print(_figures(pair))
     console.print(_tokens("new", new.tokens_missing_in(kept)))
     console.print(_tokens("kept", kept.tokens_missing_in(new)))
     console.print(_rules(apply_rules(pair)))
-    console.print("The first row that says something decides (→); what stands in brackets was not asked.")
+    console.print("The first rule with an answer decides (→). A crawl does not ask the rules below it.")
 
 
 def print_texts(console: Console, new: InspectedPage, kept: InspectedPage) -> None:
-    """Print both main texts side by side, and what was cut away of each page."""
+    """Print both main texts side by side, and the boilerplate of each page."""
     print_side_by_side(console, new.text, kept.text, folded=False)
     for name, page in (("new", new), ("kept", kept)):
         boilerplate = printable(" ⏐ ".join(page.boilerplate)) or "nothing"
-        console.print(Text.assemble((f"cut away of the {name} page: ", "bold"), (boilerplate, "dim")))
+        console.print(Text.assemble((f"boilerplate of the {name} page: ", "bold"), (boilerplate, "dim")))
 
 
 def _figures(pair: Pair) -> Table:
@@ -63,7 +63,7 @@ def _tokens(name: str, tokens: list[tuple[str, int]]) -> Text:
 
 def _rules(results: list[RuleResult]) -> Table:
     table = Table()
-    for column in ("", "row", "says", "measured"):
+    for column in ("", "rule", "answer", "measured"):
         table.add_column(column, overflow="fold")
     decided = False
     for result in results:

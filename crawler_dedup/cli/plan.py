@@ -20,17 +20,18 @@ from crawler_dedup.index.planning import estimate_cost
 @click.command()
 @click.option(
     "--pages",
-    type=click.FloatRange(1, 1e15),
+    metavar="N",
+    type=click.FloatRange(1, 1e16),
     default=1e6,
-    show_default="1e6",
-    help="Number of signatures, for example 1e9.",
+    help="Number of signatures; 1e6, if it is not given.",
 )
 @click.option(
     "--distance",
+    metavar="BITS",
     type=click.IntRange(0, hamming.MAX_DISTANCE),
     default=3,
     show_default=True,
-    help="Hamming distance, in bits.",
+    help="Greatest Hamming distance of signatures that are found.",
 )
 @json_option
 def plan(pages: float, distance: int, json: bool) -> None:

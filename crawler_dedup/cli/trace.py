@@ -39,14 +39,15 @@ _LETTERS_SHOWN = 20
 @index_argument
 @click.option(
     "--least",
+    metavar="SHARE",
     type=click.FloatRange(0, 1),
     default=0.01,
     show_default=True,
     help="Least share of the text that a page must have.",
 )
 @click.option("--windows", is_flag=True, help="List the passages that each page shares with the text.")
-@settings_option
 @json_option
+@settings_option
 def trace(file: Path, index: Path | None, least: float, windows: bool, settings: Sequence[str], json: bool) -> None:
     """Find the kept pages from which a text was copied.
 

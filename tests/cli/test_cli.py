@@ -105,15 +105,15 @@ def test_every_row_is_shown_with_the_one_that_decides(tmp_path: Path, kept: str)
 
 def test_texts_what_was_cut_away_and_tokens_that_differ_are_shown(tmp_path: Path, kept: str) -> None:
     shown = said(compare(write(tmp_path, "new.html", article("x", changed=1, frame="Menu")), kept))
-    assert "cut away of the new page: Menu" in shown
-    assert "cut away of the kept page: Home News" in shown
+    assert "boilerplate of the new page: Menu" in shown
+    assert "boilerplate of the kept page: Home News" in shown
     assert "only in new: bungunro" in shown
     assert "only in kept: vesattat" in shown
 
 
 def test_a_brief_answer_leaves_the_texts_out(tmp_path: Path, kept: str) -> None:
     brief = compare(write(tmp_path, "new.html", article("x")), kept, "--brief")
-    assert "cut away" not in brief.stdout
+    assert "boilerplate" not in brief.stdout
     assert len(table(brief)) == len(TABLE)
     assert brief.stdout.splitlines()[-1] == "duplicate: alike"
 

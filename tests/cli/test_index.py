@@ -123,13 +123,13 @@ def test_stats_of_pages(pages: Path) -> None:
     assert table["scheme"] == SimHash().spec
     assert table["run 00000001"].startswith("2, the last ")
     assert table["run 00000abc"].startswith("2, the last ")
-    assert {"format", "tokenizer", "on disk", "bytes a page", "free in the file", "readers"} <= set(table)
+    assert {"format", "tokenizer", "on disk", "bytes per page", "free in the file", "readers"} <= set(table)
 
 
 def test_stats_of_signatures(signatures: Path) -> None:
     table = rows(cli("stats", signatures))
     assert (table["kind"], table["signatures"], table["tables"]) == ("signatures", "500", "10")
-    assert {"on disk", "bytes a signature", "free in the file", "readers"} <= set(table)
+    assert {"on disk", "bytes per signature", "free in the file", "readers"} <= set(table)
     assert "claims not settled" not in table
 
 
@@ -139,7 +139,7 @@ def test_stats_of_an_empty_index(tmp_path: Path) -> None:
     for kind in ("pages", "signatures"):
         table = rows(cli("stats", tmp_path / kind))
         assert table[kind] == "0"
-        assert not any(name.startswith("bytes a") for name in table)
+        assert not any(name.startswith("bytes per") for name in table)
 
 
 def test_the_run_stands_in_the_records_and_in_the_stats(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_signatures_with_damaged_chunks_are_said_and_repaired(signatures: Path, 
     assert not (tmp_path / "file").exists()
     assert "is damaged" in said(cli("verify", signatures, status=1))
     assert said(cli("verify", signatures, "--repair")).endswith("Repaired.")
-    assert said(cli("export", tmp_path / "file", signatures)).startswith(f"{len(whole)} written, ")
+    assert said(cli("export", tmp_path / "file", signatures)).startswith(f"{len(whole)} signatures written to ")
     with PermutedIndex.open(signatures) as opened:
         assert {one for block in opened.blocks(100) for one in block.tolist()} == whole
 
@@ -361,7 +361,7 @@ def test_compact_says_what_it_gave_back(index: Path) -> None:
     else:
         invoke("forget", index, "--host", "c.org")
     before = (index / "data.mdb").stat().st_size
-    assert " before, " in said(cli("compact", index))
+    assert " before, and takes " in said(cli("compact", index))
     assert (index / "data.mdb").stat().st_size < before
     assert is_sound(index)
     if index.name == "pages":
@@ -445,9 +445,9 @@ def test_signatures_have_no_pages_to_forget(signatures: Path) -> None:
 
 def test_an_imported_index_decides_as_the_original(pages: Path, tmp_path: Path) -> None:
     file, copy = tmp_path / "file", tmp_path / "copy"
-    assert said(cli("export", file, pages)).startswith("4 written, ")
-    assert said(cli("import", file, copy)) == "4 read, 4 of them new."
-    assert said(cli("import", file, copy)) == "4 read, 0 of them new."
+    assert said(cli("export", file, pages)).startswith("4 pages written to ")
+    assert said(cli("import", file, copy)) == "4 pages read, 4 of them new."
+    assert said(cli("import", file, copy)) == "4 pages read, 0 of them new."
     assert is_sound(copy)
     answers = []
     for directory in (pages, copy):
@@ -470,9 +470,9 @@ def test_an_imported_index_decides_as_the_original(pages: Path, tmp_path: Path) 
 
 def test_signatures_are_exported_and_imported(signatures: Path, tmp_path: Path) -> None:
     file, copy = tmp_path / "file", tmp_path / "copy"
-    assert said(cli("export", file, signatures)).startswith("500 written, ")
-    assert said(cli("import", file, copy)) == "500 read, 500 of them new."
-    assert said(cli("import", file, copy)) == "500 read, 0 of them new."
+    assert said(cli("export", file, signatures)).startswith("500 signatures written to ")
+    assert said(cli("import", file, copy)) == "500 signatures read, 500 of them new."
+    assert said(cli("import", file, copy)) == "500 signatures read, 0 of them new."
     with PermutedIndex.open(signatures) as one, PermutedIndex.open(copy) as other:
         assert one.tables == other.tables == 10
         asked = array(clusters(1, 200))
@@ -513,6 +513,33 @@ def test_pages_are_not_imported_into_signatures(pages: Path, signatures: Path, t
     assert "kind: index has 'signatures' / you have 'pages'" in said(
         cli("import", tmp_path / "file", signatures, status=2)
     )
+
+
+# The index of the project
+
+
+def test_in_a_project_every_command_works_on_its_index(tmp_path: Path) -> None:
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = project_settings\n")
+    (tmp_path / "project_settings.py").write_text("DEDUP_DIR = 'my-index'\nDEDUP_TOKENIZER = 'bigrams'\n")
+    with Deduplicator.open(tmp_path / ".scrapy" / "my-index", CONFIG) as deduplicator:
+        deduplicator.check("http://a.org/1", article("x").encode())
+    for words, output in (
+        (("stats",), "bytes per page"),
+        (("verify",), "The index is sound."),
+        (("compact",), "and takes "),
+        (("export", "file"), "1 page written to file"),
+        (("import", "file"), "1 page read, 0 of them new."),
+    ):
+        done = command(tmp_path, "index", *words)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert output in done.stdout
+
+
+@pytest.mark.parametrize("words", [("stats",), ("verify",), ("compact",), ("export", "file")], ids=" ".join)
+def test_without_a_project_the_index_must_be_named(tmp_path: Path, words: tuple[str, ...]) -> None:
+    sentence = sentence_of(command(tmp_path, "index", *words))
+    assert sentence == "Error: There is no Scrapy project here: give the directory of the index."
+    assert list(tmp_path.iterdir()) == []
 
 
 # No index

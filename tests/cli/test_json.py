@@ -84,10 +84,10 @@ def test_a_comparison_is_printed_as_json_lines(tmp_path: Path, seed: str, status
     assert (line["type"], line["duplicate"], line["rule"]) == ("comparison", not status, rule)
     assert [result["rule"] for result in line["rules"]] == [row.name for row in TABLE]
     assert [result["rule"] for result in line["rules"] if result["decides"]] == [rule]
-    assert line["new"]["cut_away"] == ["Menu"]
-    assert bool(line["new"]["only_here"]) == (seed == "y")
+    assert line["new"]["boilerplate"] == ["Menu"]
+    assert bool(line["new"]["tokens_only_here"]) == (seed == "y")
     (brief,) = json_lines(*call, "--brief", status=status)
-    assert (brief["new"]["text"], brief["new"]["cut_away"], brief["distance"]) == (None, None, line["distance"])
+    assert (brief["new"]["text"], brief["new"]["boilerplate"], brief["distance"]) == (None, None, line["distance"])
 
 
 def test_pages_that_cannot_be_compared_are_printed_with_the_reason(tmp_path: Path) -> None:

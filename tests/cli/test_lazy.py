@@ -13,8 +13,8 @@ from crawler_dedup.cli.lazy import LazyCommand, LazyGroup
 from tests.support.noting import invoke, said
 
 NAMES = (
-    """demo crawl settings compare why drops judge forget report plan evaluate calibrate trace index lexicon""".split()
-)
+    "demo crawl drops why report judge forget compare evaluate calibrate settings index plan trace lexicon"
+).split()
 
 
 def test_help_lists_every_command_in_order() -> None:

@@ -478,7 +478,7 @@ def test_the_table_has_a_row_for_each_set_and_category_and_for_all(tmp_path: Pat
 def test_pairs_of_which_little_is_known_have_few_rows(tmp_path: Path) -> None:
     result = evaluated(write_set(tmp_path / "mine", copies(1), [pair("0", "0c", 1)]))
     assert set(rows(result)) == {"mine", "all"}
-    assert "Mean over sites: precision 1.000 (of 1 sites), recall 1.000 (of 1)" in said(result)
+    assert "Mean over sites: precision 1.000 (of 1 site), recall 1.000 (of 1)" in said(result)
     assert "grey" not in result.output
 
 
@@ -686,7 +686,7 @@ def test_calibrate_reaches_a_precision_that_the_defaults_do_not(alike_others: Pa
 def test_calibrate_says_when_the_pairs_are_too_few(alike_others: Path) -> None:
     output = calibrated(alike_others, "--precision", 0.9)
     assert "too few labelled pairs to be sure of a precision of 0.9: it may be as low as 0.758" in output
-    assert "too few labelled duplicates to know the recall: it may be 0.758 or 1.000" in output
+    assert "too few labelled duplicates to know the recall: it may be from 0.758 to 1.000" in output
     assert "too few labelled pairs" not in calibrated(alike_others, "--precision", 0.7)
 
 
@@ -702,7 +702,7 @@ def test_calibrate_says_when_no_thresholds_reach_the_precision(tmp_path: Path) -
 @pytest.mark.parametrize("label", [0, 1, "grey"])
 def test_calibrate_says_when_no_duplicate_is_found(tmp_path: Path, label: int | str) -> None:
     write_set(tmp_path, copies(2), [pair("0", "1", label)])
-    assert calibrated(tmp_path, status=1).startswith("With no thresholds a labelled duplicate is found")
+    assert calibrated(tmp_path, status=1).startswith("No thresholds find a labelled duplicate")
 
 
 def test_what_calibrate_chooses_cannot_be_given(alike_others: Path) -> None:

@@ -30,4 +30,4 @@ def compact(index: Path | None) -> None:
     maintenance.require_index(directory)
     with progress_bars() as start:
         before, after = compaction.compact(directory, start("compacting", maintenance.file_size(directory)))
-    click.echo(f"{decimal(before)} before, {decimal(after)} after.")
+    click.echo(f"The index took {decimal(before)} before, and takes {decimal(after)} now.")

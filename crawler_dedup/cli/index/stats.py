@@ -107,7 +107,7 @@ def _table(read: _Stats) -> Table:
     table.add_section()
     table.add_row("on disk", decimal(figures.disk_bytes))
     if read.entries:
-        table.add_row(f"bytes a {header.kind[:-1]}", f"{figures.disk_bytes / read.entries:,.0f}")
+        table.add_row(f"bytes per {header.kind[:-1]}", f"{figures.disk_bytes / read.entries:,.0f}")
     table.add_row("free in the file", f"{_free_share(figures):.0%}")
     table.add_row("readers", str(figures.readers))
     if read.contents is not None:
@@ -125,10 +125,10 @@ def _add_contents(table: Table, contents: Contents) -> None:
     for scope, count in list(contents.scopes.items())[:_MAX_ROWS]:
         table.add_row(Text(f"scope {scope}"), f"{count:,}")
     if len(contents.scopes) > _MAX_ROWS:
-        table.add_row("scopes", f"{len(contents.scopes):,} altogether")
+        table.add_row("scopes", f"{len(contents.scopes):,} in all")
     table.add_section()
     latest = sorted(contents.runs.items(), key=lambda run: run[1].last_filed, reverse=True)
     for number, run in latest[:_MAX_ROWS]:
         table.add_row(f"run {number:08x}", f"{run.pages:,}, the last {format_time(run.last_filed)}")
     if len(latest) > _MAX_ROWS:
-        table.add_row("runs", f"{len(latest):,} altogether")
+        table.add_row("runs", f"{len(latest):,} in all")

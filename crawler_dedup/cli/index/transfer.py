@@ -11,6 +11,7 @@ from rich.filesize import decimal
 from crawler_dedup.cli.options import index_argument
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_index
+from crawler_dedup.cli.terminal import quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
 from crawler_dedup.signing.lookup import lookup_of
@@ -31,8 +32,9 @@ def export_(file: Path, index: Path | None) -> None:
       crawler-dedup index export pages.dedup .scrapy/dedup
     """
     with closing(maintenance.open_index(find_index(index))) as opened, progress_bars() as start:
+        noun = maintenance.read_header(opened).kind.removesuffix("s")
         written = maintenance.export_index(opened, file, start("exporting", len(opened)))
-    click.echo(f"{written:,} written, {decimal(file.stat().st_size)}.")
+    click.echo(f"{quantity(written, noun)} written to {file}, {decimal(file.stat().st_size)}.")
 
 
 @click.command("import")
@@ -57,4 +59,4 @@ def import_(file: Path, index: Path | None) -> None:
         total, new = maintenance.import_index(
             export, directory, lookup_of, start("reading", len(export)), start("importing", len(export))
         )
-    click.echo(f"{total:,} read, {new:,} of them new.")
+    click.echo(f"{quantity(total, export.header.kind.removesuffix('s'))} read, {new:,} of them new.")

@@ -29,11 +29,11 @@ from crawler_dedup.system.interrupts import interrupts_blocked
 @click.option("--repair", is_flag=True, help="Repair the index if it is damaged.")
 @json_option
 def verify(index: Path | None, repair: bool, json: bool) -> None:
-    """Check that the buckets of an index agree with its records.
+    """Check an index for damage, and repair it.
 
-    INDEX is the directory of the index; without it, the index of this Scrapy project is used. A repair rebuilds everything
-    from the records, and removes records that cannot be read. In an index of bare signatures it keeps every signature that
-    is in any table. If it is interrupted, the index stays as it was.
+    INDEX is the directory of the index; without it, the index of this Scrapy project is used. Every bucket is compared with
+    the records. A repair rebuilds everything from the records, and removes records that cannot be read; in an index of bare
+    signatures it keeps every signature that is in any table. If it is interrupted, the index stays as it was.
 
     Exit status 0: the index is sound, or was repaired. 1: it is damaged. 2: it cannot be read.
 

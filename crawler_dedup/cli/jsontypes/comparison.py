@@ -22,12 +22,14 @@ class ComparedPage(Part, frozen=True, kw_only=True):
     is_list: Annotated[bool, Meta(description="Whether it counts as a list of links.")]
     signature: Annotated[str, Meta(description="Its signature, 16 hexadecimal digits.")]
     text: Annotated[str | None, Meta(description="Its main text; null with --brief.")]
-    cut_away: Annotated[list[str] | None, Meta(description="What else the page shows, by line; null with --brief.")]
-    only_here: Annotated[dict[str, int], Meta(description="Tokens that the other page lacks, with their counts.")]
+    boilerplate: Annotated[list[str] | None, Meta(description="What else the page shows; null with --brief.")]
+    tokens_only_here: Annotated[
+        dict[str, int], Meta(description="Tokens that the other page lacks, with their counts.")
+    ]
 
 
 class RuleResult(Part, frozen=True, kw_only=True):
-    """What a rule says about a pair of pages."""
+    """The answer of a rule about a pair of pages."""
 
     rule: Annotated[str, Meta(description="Name of the rule.")]
     duplicate: Annotated[bool | None, Meta(description="Its answer; null: it leaves the decision to the next rule.")]
