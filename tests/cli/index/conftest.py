@@ -1,0 +1,52 @@
+"""Indexes for the tests of these commands."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Deduplicator
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.records import Record
+from crawler_dedup.index.store import Store
+from tests.support.crawling import article
+from tests.support.indexcommands import (
+    CONFIG,
+    PAGES,
+)
+from tests.support.indexing import FILING, array, clusters
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Path:
+    """An index of a few pages."""
+    directory = tmp_path / "pages"
+    with Deduplicator.open(directory, CONFIG) as deduplicator:
+        signed = [deduplicator.sign(url, article(url).encode()) for url in PAGES]
+    records = [
+        Record(page, run, filed=int(time.time()) - days * 86_400 - 60, settled=1)
+        for page, (days, run) in zip(signed, PAGES.values(), strict=True)
+    ]
+    store = Store.attach(directory)
+    store.merge(records, FILING)
+    store.close()
+    return directory
+
+
+@pytest.fixture
+def signatures(tmp_path: Path) -> Path:
+    """An index of 500 signatures."""
+    directory = tmp_path / "signatures"
+    with PermutedIndex.open(directory, tables=10) as index:
+        index.insert(array(sorted(set(clusters(1, 1000)))[:500]))
+    return directory
+
+
+@pytest.fixture(params=["pages", "signatures"])
+def index(request: pytest.FixtureRequest) -> Path:
+    """Each of the two."""
+    directory = request.getfixturevalue(request.param)
+    assert isinstance(directory, Path)
+    return directory

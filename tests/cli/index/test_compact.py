@@ -1,0 +1,43 @@
+"""``crawler-dedup index compact``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from crawler_dedup.index.permuted import PermutedIndex
+from tests.support.indexcommands import (
+    PAGES,
+    cli,
+    fill,
+    is_sound,
+    kept,
+)
+from tests.support.indexing import array, beside, clusters
+from tests.support.noting import invoke, said
+
+
+def test_compact_says_what_it_gave_back(index: Path) -> None:
+    fill(index, index.name)
+    if index.name == "signatures":
+        with PermutedIndex.open(index) as opened:
+            opened.remove(array(clusters(2, 2000)))
+    else:
+        invoke("forget", index, "--host", "c.org")
+    before = (index / "data.mdb").stat().st_size
+    assert " before, and takes " in said(cli("compact", index))
+    assert (index / "data.mdb").stat().st_size < before
+    assert is_sound(index)
+    if index.name == "pages":
+        assert kept(index) == set(PAGES)
+
+
+def test_compact_is_refused_while_a_crawl_goes_on(pages: Path) -> None:
+    crawl = """
+        import sys
+        from crawler_dedup import Config, Deduplicator
+        deduplicator = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
+        print("open", flush=True)
+        input()
+    """
+    with beside(crawl, pages):
+        assert "open in another process" in said(cli("compact", pages, status=2))

@@ -1,0 +1,76 @@
+"""What ``crawler-dedup forget`` selects, and what is left of an index then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import SignedPage
+from crawler_dedup.cli.terminal import quantity
+from crawler_dedup.index.records import Record
+from crawler_dedup.index.store import Store
+from tests.support.indexcommands import (
+    PAGES,
+    is_sound,
+    kept,
+)
+from tests.support.indexing import FILING
+from tests.support.noting import invoke, said
+
+
+@pytest.mark.parametrize(
+    ("options", "forgotten"),
+    [
+        (["--url", "http://a.org/1"], {"http://a.org/1"}),
+        (["--url", "http://a.org/"], set()),
+        (["--host", "a.org"], {"http://a.org/1", "http://a.org/2"}),
+        (["--host", "B.org"], {"http://b.org/1", "https://b.org:8080/2"}),
+        (["--host", "org"], set()),
+        (["--older-than", "90d"], {"http://a.org/1", "http://b.org/1"}),
+        (["--older-than", "12h"], {"http://a.org/1", "http://a.org/2", "http://b.org/1"}),
+        (["--older-than", "20w"], set()),
+        (["--older-than", "30s"], set(PAGES)),
+        (["--run", "00000001"], {"http://a.org/1", "https://b.org:8080/2"}),
+        (["--run", "abc", "--host", "b.org"], {"http://b.org/1"}),
+        (["--older-than", "90d", "--host", "a.org"], {"http://a.org/1"}),
+        (["--older-than", "90d", "--host", "a.org", "--run", "abc"], set()),
+    ],
+)
+def test_what_is_forgotten_is_new_again_and_the_rest_is_not(
+    pages: Path, options: list[str], forgotten: set[str]
+) -> None:
+    unknown = 1 if "--url" in options else 0
+    first = invoke("forget", pages, *options, status=0 if forgotten else unknown)
+    assert said(first).startswith(f"{quantity(len(forgotten), 'page')} forgotten.")
+    assert kept(pages) == set(PAGES) - forgotten
+    assert is_sound(pages)
+    assert said(invoke("forget", pages, *options, status=unknown)).startswith("0 pages forgotten.")
+
+
+def test_a_host_can_be_forgotten_beside_addresses_that_are_none(pages: Path) -> None:
+    store = Store.attach(pages)
+    broken = [SignedPage(url, url, "", signature=number) for number, url in enumerate(["http://[broken", "", "x y"])]
+    store.merge([Record(page, settled=1) for page in broken], FILING)
+    store.close()
+    assert said(invoke("forget", pages, "--host", "a.org")).startswith("2 pages forgotten.")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ([], "Say what to forget: --url, --host, --older-than, --last or --run."),
+        (["--older-than", "90"], "'90' is no duration"),
+        (["--older-than", "d"], "'d' is no duration"),
+        (["--older-than", "-1d"], "'-1d' is no duration"),
+        (["--older-than", "ten days"], "'ten days' is no duration"),
+        (["--run", "xyz"], "'xyz' is no run"),
+    ],
+)
+def test_a_wrong_call_forgets_nothing(pages: Path, options: list[str], sentence: str) -> None:
+    assert sentence in said(invoke("forget", pages, *options, status=2))
+    assert kept(pages) == set(PAGES)
+
+
+def test_signatures_have_no_pages_to_forget(signatures: Path) -> None:
+    assert "kind: index has 'signatures'" in said(invoke("forget", signatures, "--host", "a.org", status=2))

@@ -1,0 +1,86 @@
+"""``crawler-dedup index stats``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Deduplicator, SignedPage
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.records import Record
+from crawler_dedup.index.store import Store
+from crawler_dedup.signing.schemes import SimHash
+from tests.support.crawling import article
+from tests.support.indexcommands import (
+    CONFIG,
+    cli,
+    rows,
+)
+from tests.support.indexing import FILING
+from tests.support.noting import invoke, said
+
+
+def test_stats_of_pages(pages: Path) -> None:
+    table = rows(cli("stats", pages))
+    assert (table["kind"], table["pages"], table["claims not settled"]) == ("pages", "4", "0")
+    assert table["scheme"] == SimHash().spec
+    assert table["run 00000001"].startswith("2, the last ")
+    assert table["run 00000abc"].startswith("2, the last ")
+    assert {"format", "tokenizer", "on disk", "bytes per page", "free in the file", "readers"} <= set(table)
+
+
+def test_stats_of_signatures(signatures: Path) -> None:
+    table = rows(cli("stats", signatures))
+    assert (table["kind"], table["signatures"], table["tables"]) == ("signatures", "500", "10")
+    assert {"on disk", "bytes per signature", "free in the file", "readers"} <= set(table)
+    assert "claims not settled" not in table
+
+
+def test_stats_of_an_empty_index(tmp_path: Path) -> None:
+    Deduplicator.open(tmp_path / "pages", CONFIG).close()
+    PermutedIndex.open(tmp_path / "signatures").close()
+    for kind in ("pages", "signatures"):
+        table = rows(cli("stats", tmp_path / kind))
+        assert table[kind] == "0"
+        assert not any(name.startswith("bytes per") for name in table)
+
+
+def test_the_run_stands_in_the_records_and_in_the_stats(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, CONFIG) as first:
+        first.check("http://a.org/1", article("x").encode(), scope="a.org")
+    with Deduplicator.open(tmp_path, CONFIG) as second:
+        for seed in "yz":
+            second.check(f"http://a.org/{seed}", article(seed).encode(), scope="b.org")
+        second.check("http://a.org/copy", article("x").encode(), scope="a.org")
+    assert first.run != second.run
+    store = Store.attach(tmp_path)
+    records = [record for block in store.records(100) for record in block]
+    store.close()
+    assert [record.run for record in records] == [first.run, second.run, second.run]
+    assert all(abs(record.filed - time.time()) < 600 for record in records)
+    table = rows(cli("stats", tmp_path))
+    assert table[f"run {first.run:08x}"].startswith("1, ")
+    assert table[f"run {second.run:08x}"].startswith("2, ")
+    assert (table["scope a.org"], table["scope b.org"]) == ("1", "2")
+    assert said(invoke("forget", tmp_path, "--run", f"{second.run:08x}")).startswith("2 pages forgotten")
+
+
+@pytest.mark.parametrize(
+    "scope", ["[/b] x", "[red]shop[1]", "[/]", "[bold]", "\\[b]", "a\\", "[link=x]y[/link]", ":smile:"], ids=ascii
+)
+def test_stats_show_a_scope_as_it_is(pages: Path, scope: str) -> None:
+    store = Store.attach(pages)
+    store.merge([Record(SignedPage("k", "http://c.org/", scope, signature=5), settled=1)], FILING)
+    store.close()
+    assert rows(cli("stats", pages))[f"scope {scope}"] == "1"
+
+
+@pytest.mark.parametrize("filed", [10**18, -(10**18), 2**63, -1, 0])
+def test_stats_show_pages_of_every_time(pages: Path, filed: int) -> None:
+    store = Store.attach(pages)
+    store.merge([Record(SignedPage("k", "u", "", signature=5), 0xFFFFFFFF, filed=filed, settled=1)], FILING)
+    store.close()
+    assert rows(cli("stats", pages))["run ffffffff"].startswith("1, the last ")
+    assert said(invoke("forget", pages, "--run", "ffffffff")).startswith("1 page forgotten.")

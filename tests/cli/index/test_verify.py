@@ -1,0 +1,165 @@
+"""``crawler-dedup index verify``."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import lmdb
+import pytest
+
+from crawler_dedup.index.permuted import PermutedIndex
+from tests.support.indexcommands import (
+    PAGES,
+    cli,
+    fill,
+    installed,
+    is_sound,
+    kept,
+    verify_says_that_it_is_damaged,
+)
+from tests.support.indexing import array, beside, clusters, cut_chunks, put_meta
+from tests.support.noting import said
+
+
+def test_a_sound_index_is_said_to_be(index: Path) -> None:
+    before = (index / "data.mdb").read_bytes()
+    assert said(cli("verify", index, "--repair")) == "The index is sound."
+    assert (index / "data.mdb").read_bytes() == before
+
+
+def delete_buckets(directory: Path, share: float) -> None:
+    with lmdb.open(str(directory), max_dbs=8) as env:
+        tables = env.open_db(b"tables")
+        with env.begin(write=True, db=tables) as txn:
+            buckets = [name for name, _ in txn.cursor()]
+            for name in random.Random(1).sample(buckets, max(1, int(len(buckets) * share))):
+                assert txn.delete(name)
+
+
+def test_one_bucket_too_few_is_noticed(index: Path) -> None:
+    delete_buckets(index, 0)
+    assert "The tables " in said(cli("verify", index, status=1))
+
+
+@pytest.mark.parametrize(("kind", "share"), [("pages", 1), ("signatures", 0.3)])
+def test_a_repair_makes_anew_what_was_deleted(request: pytest.FixtureRequest, kind: str, share: float) -> None:
+    directory = request.getfixturevalue(kind)
+    delete_buckets(directory, share)
+    *problems, repaired = cli("verify", directory, "--repair").output.splitlines()
+    assert problems[0].startswith("The tables ")
+    assert repaired == "Repaired."
+    assert said(cli("verify", directory)) == "The index is sound."
+    if kind == "pages":
+        assert kept(directory) == set(PAGES)
+        return
+    expected = sorted(set(clusters(1, 1000)))[:500]
+    with PermutedIndex.open(directory) as opened:
+        assert len(opened) == 500
+        assert [found[0].signature for found in opened.query_many(array(expected), 3)] == expected
+
+
+def test_a_repair_removes_records_that_cannot_be_read(pages: Path) -> None:
+    with lmdb.open(str(pages), max_dbs=8) as env:
+        records = env.open_db(b"records")
+        with env.begin(write=True, db=records) as txn:
+            first = next(iter(txn.cursor()))[0]
+            txn.put(first, b"garbage")
+    result = said(cli("verify", pages, "--repair"))
+    assert "1 records cannot be read." in result
+    assert result.endswith("Repaired.")
+    assert kept(pages) == set(PAGES) - {next(iter(PAGES))}
+    assert is_sound(pages)
+
+
+def test_signatures_with_damaged_chunks_are_said_and_repaired(signatures: Path, tmp_path: Path) -> None:
+    whole = cut_chunks(signatures, 0.8)
+    refused = said(cli("export", tmp_path / "file", signatures, status=2))
+    assert refused.startswith("Error: ")
+    assert "is damaged" in refused
+    assert not (tmp_path / "file").exists()
+    assert "is damaged" in said(cli("verify", signatures, status=1))
+    assert said(cli("verify", signatures, "--repair")).endswith("Repaired.")
+    assert said(cli("export", tmp_path / "file", signatures)).startswith(f"{len(whole)} signatures written to ")
+    with PermutedIndex.open(signatures) as opened:
+        assert {one for block in opened.blocks(100) for one in block.tolist()} == whole
+
+
+def test_pages_with_damaged_chunks_are_said_and_repaired(pages: Path) -> None:
+    cut_chunks(pages, 1)
+    repaired = said(cli("verify", pages, "--repair"))
+    assert "is damaged" in repaired
+    assert repaired.endswith("Repaired.")
+    assert kept(pages) == set(PAGES)
+
+
+@pytest.mark.parametrize("kind", ["pages", "signatures"])
+def test_an_index_of_another_format_is_not_looked_at(signatures: Path, kind: str) -> None:
+    header = f'{{"format": 99, "spec": {{"tables": "10"}}, "libraries": {{}}, "kind": "{kind}"}}'
+    put_meta(signatures, b"header", header.encode())
+    for name in ("verify", "stats", "compact"):
+        refused = said(cli(name, signatures, status=2))
+        assert refused.startswith("Error: ")
+        assert "99" in refused
+
+
+def test_a_damaged_header_is_a_sentence(signatures: Path) -> None:
+    put_meta(signatures, b"header", b'{"format": 2, "spec": {"tables": "\xff"}, "libraries": {}}')
+    assert said(cli("stats", signatures, status=2)).startswith("Error: ")
+    verify_says_that_it_is_damaged(signatures)
+
+
+def test_a_damaged_count_does_not_keep_verify_from_saying_so(signatures: Path) -> None:
+    put_meta(signatures, b"count", b"\xff" * 8)
+    cli("stats", signatures)
+    verify_says_that_it_is_damaged(signatures)
+
+
+def test_an_index_that_another_process_locks_is_not_looked_at(
+    signatures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(  # read by the process that looks at the index
+        "from crawler_dedup.index import environment\nenvironment._OPEN_TIMEOUT = environment._CLOSE_TIMEOUT = 0.3\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    hold = """
+        import lmdb, sys
+        txn = lmdb.open(sys.argv[1], max_dbs=8).begin(write=True)
+        print("held", flush=True)
+        input()
+    """
+    with beside(hold, signatures):
+        refused = said(cli("verify", signatures, status=2))
+    assert refused.startswith(f"Error: The index in {signatures} is locked by another process")
+
+
+def test_verify_of_a_sound_index_reads_it_in_another_process(signatures: Path) -> None:
+    completed = installed("verify", signatures)
+    assert completed.returncode == 0, completed
+    assert "sound" in completed.stdout
+
+
+def garbage_over(directory: Path, quarter: int, seed: int) -> None:
+    file = directory / "data.mdb"
+    size = file.stat().st_size // 4
+    with file.open("r+b") as opened:
+        opened.seek(quarter * size)
+        opened.write(random.Random(seed).randbytes(size))
+
+
+@pytest.mark.parametrize(("kind", "quarter"), [("signatures", 1), ("pages", 2)])
+def test_garbage_in_a_file_is_a_sentence(request: pytest.FixtureRequest, kind: str, quarter: int) -> None:
+    directory = request.getfixturevalue(kind)
+    fill(directory, kind)
+    garbage_over(directory, quarter, 1)
+    verify_says_that_it_is_damaged(directory)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("quarter", range(4))
+def test_any_garbage_in_a_file_is_a_sentence(index: Path, quarter: int, seed: int) -> None:
+    fill(index, index.name)
+    garbage_over(index, quarter, seed)
+    verify_says_that_it_is_damaged(index)

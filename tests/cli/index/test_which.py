@@ -1,0 +1,88 @@
+"""On which index a command works, and what it says where there is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import lmdb
+import pytest
+
+from crawler_dedup import Deduplicator
+from tests.support.crawling import article
+from tests.support.indexcommands import (
+    CONFIG,
+    cli,
+    installed,
+    sentence_of,
+    verify_says_that_it_is_damaged,
+)
+from tests.support.noting import command, invoke, said
+
+
+def test_in_a_project_every_command_works_on_its_index(tmp_path: Path) -> None:
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = project_settings\n")
+    (tmp_path / "project_settings.py").write_text("DEDUP_DIR = 'my-index'\nDEDUP_TOKENIZER = 'bigrams'\n")
+    with Deduplicator.open(tmp_path / ".scrapy" / "my-index", CONFIG) as deduplicator:
+        deduplicator.check("http://a.org/1", article("x").encode())
+    for words, output in (
+        (("stats",), "bytes per page"),
+        (("verify",), "The index is sound."),
+        (("compact",), "and takes "),
+        (("export", "file"), "1 page written to file"),
+        (("import", "file"), "1 page read, 0 of them new."),
+    ):
+        done = command(tmp_path, "index", *words)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert output in done.stdout
+
+
+@pytest.mark.parametrize("words", [("stats",), ("verify",), ("compact",), ("export", "file")], ids=" ".join)
+def test_without_a_project_the_index_must_be_named(tmp_path: Path, words: tuple[str, ...]) -> None:
+    sentence = sentence_of(command(tmp_path, "index", *words))
+    assert sentence == "Error: There is no Scrapy project here: give the directory of the index."
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Iterator[list[list[object]]]:
+    yield [
+        ["index", "stats"],
+        ["index", "verify"],
+        ["index", "verify", "--repair"],
+        ["index", "compact"],
+        ["forget", "--host", "a.org"],
+        ["index", "export", tmp_path / "file"],
+    ]
+    assert not (tmp_path / "file").exists()
+
+
+def test_an_index_that_is_not_there_is_not_made(tmp_path: Path, calls: list[list[object]]) -> None:
+    for call in calls:
+        assert f"There is no index in {tmp_path / 'none'}." in said(invoke(*call, tmp_path / "none", status=2))
+        assert list(tmp_path.iterdir()) == []
+    completed = installed("stats", tmp_path / "none", fresh=True)
+    assert sentence_of(completed) == f"Error: There is no index in {tmp_path / 'none'}."
+
+
+def test_nor_in_a_folder_that_is_no_index(tmp_path: Path, calls: list[list[object]]) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for call in calls:
+        assert f"There is no index in {folder}." in said(invoke(*call, folder, status=2))
+        assert list(folder.iterdir()) == []
+
+
+def test_an_environment_without_a_header_is_no_index(tmp_path: Path, calls: list[list[object]]) -> None:
+    lmdb.open(str(tmp_path / "other"), max_dbs=8).close()
+    for call in calls:
+        assert "There is no index in" in said(invoke(*call, tmp_path / "other", status=2))
+
+
+def test_a_file_that_is_no_index_is_a_sentence(pages: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(pages, tmp_path / "other")
+    (other / "data.mdb").write_bytes(os.urandom(50_000))
+    assert str(other) in said(cli("stats", other, status=2))
+    verify_says_that_it_is_damaged(other)

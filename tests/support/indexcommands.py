@@ -1,0 +1,95 @@
+"""Indexes for the tests of the commands ``crawler-dedup index``, and what those print."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from click.testing import Result
+
+from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.records import Record
+from crawler_dedup.index.store import Store
+from crawler_dedup.signing.lookup import lookup_of
+from tests.support.crawling import article
+from tests.support.indexing import FILING, array, clusters
+from tests.support.noting import command, invoke
+from tests.support.processes import ROOT
+
+CONFIG = Config(tokenizer="bigrams")
+PAGES = {  # address: filed so many days ago, by this run
+    "http://a.org/1": (100, 1),
+    "http://a.org/2": (1, 0xABC),
+    "http://b.org/1": (100, 0xABC),
+    "https://b.org:8080/2": (0, 1),
+}
+
+
+def cli(*arguments: object, status: int = 0) -> Result:
+    """``crawler-dedup index`` in this process."""
+    return invoke("index", *arguments, status=status)
+
+
+def rows(result: Result) -> dict[str, str]:
+    """The table that was printed."""
+    cells = ([cell.strip() for cell in line.split("│")[1:3]] for line in result.output.splitlines() if "│" in line)
+    return dict(cells)
+
+
+def installed(*arguments: object, fresh: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run ``crawler-dedup index`` in a process of its own, forked unless *fresh*."""
+    return command(ROOT, "index", *arguments, fresh=fresh)
+
+
+def sentence_of(completed: subprocess.CompletedProcess[str]) -> str:
+    """What it printed on stderr: one line, which is no traceback."""
+    assert completed.stdout == ""
+    lines = completed.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("Error: ")
+    return lines[0]
+
+
+def kept(directory: Path) -> set[str]:
+    """The pages of which a copy is recognised."""
+    with Deduplicator.open(directory, CONFIG) as deduplicator:
+        copies = [deduplicator.sign(f"{url}?copy", article(url, frame="another").encode()) for url in PAGES]
+        decisions = deduplicator.decide(copies)
+        for decision in decisions:
+            if decision.verdict is Verdict.NEW:
+                deduplicator.release(decision)
+    assert {decision.verdict for decision in decisions} <= {Verdict.NEW, Verdict.DUPLICATE}
+    return {decision.duplicate_of for decision in decisions} - {""}
+
+
+def is_sound(directory: Path) -> bool:
+    opened = maintenance.open_index(directory)
+    try:
+        return not maintenance.verify(opened, lookup_of, lambda _: None)
+    finally:
+        opened.close()
+
+
+def fill(directory: Path, kind: str) -> None:
+    """Let the index have more than a few pages of each database."""
+    if kind == "signatures":
+        with PermutedIndex.open(directory) as opened:
+            opened.insert(array(clusters(2, 2000)))
+        return
+    store = Store.attach(directory)
+    pages = (
+        SignedPage(str(number), f"http://c.org/{number}", "", signature=signature)
+        for number, signature in enumerate(clusters(2, 2000))
+    )
+    store.merge([Record(page, settled=1) for page in pages], FILING)
+    store.close()
+
+
+def verify_says_that_it_is_damaged(directory: Path) -> None:
+    completed = installed("verify", directory)
+    assert completed.returncode == 1, completed
+    assert completed.stdout.strip()
+    assert "sound" not in completed.stdout
+    assert "Traceback" not in completed.stdout + completed.stderr
