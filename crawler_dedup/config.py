@@ -10,6 +10,7 @@ import math
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -85,17 +86,17 @@ class Config:
     enabled: bool = _setting(True, "Whether the filter runs at all.")
     action: Literal["drop", "mark"] = _setting(
         "drop",
-        "`drop`: a duplicate never reaches the spider. `mark`: every page passes, the decision stands in "
-        '`response.meta["dedup"]` and in the statistics. A request\'s meta key `dedup_action` wins.',
+        "`drop`: a duplicate never reaches the spider. `mark`: every page passes, and the decision is in "
+        '`response.meta["dedup"]` and in the statistics. The meta key `dedup_action` of a request has precedence.',
     )
     dir: PathString = _setting(
         "dedup",
-        "Directory of the index. A relative path stands in Scrapy's data directory (`.scrapy/` of the project).",
+        "Directory of the index. A relative path is relative to Scrapy's data directory (`.scrapy/` of the project).",
     )
     fresh: bool = _setting(
         False,
-        "Empty the index when the crawl starts (also one of another configuration), unless another spider of this process "
-        "has it open.",
+        "Empty the index when the crawl starts, even if it was made with another configuration. If another spider of "
+        "this process has the index open, it is not emptied.",
     )
     scope: (
         Literal["spider", "domain", "global"]
@@ -103,24 +104,25 @@ class Config:
         | Annotated[Callable[..., str], read_callable, Meta(title="such a callable")]
     ) = _setting(
         "spider",
-        "What is compared with what: the pages of one spider (whatever their host), of one registered domain, or all. "
-        'Crawls of hosts that you do not trust need "domain": a host can make pages disappear that it has copied, in its '
-        "scope ([trust.md](trust.md)).",
+        "Which pages are compared with each other: those of one spider (on all hosts), those of one registered "
+        'domain, or all. If you crawl hosts that you do not trust, set "domain": within its scope, a host can make '
+        "pages disappear by copying them ([trust.md](trust.md)).",
     )
     extractor: (
         Literal["paragraphs", "trafilatura"]
         | Annotated[ImportPath, Meta(title="the import path of a function from an lxml tree to text")]
     ) = _setting(
         "paragraphs",
-        "What takes the text that pages are compared by. `paragraphs` is ten times as fast as `trafilatura`, and stays "
-        "the same in another template. Part of the index header. `main_text()` is always trafilatura's.",
+        "What extracts the text by which pages are compared. `paragraphs` is ten times as fast as `trafilatura`, and "
+        "its text changes less from template to template. Part of the index header. `main_text()` always uses "
+        "trafilatura.",
     )
     tokenizer: Literal["auto", "jieba", "rjieba", "bigrams"] = _setting(
         AUTO,
-        "How runs of Chinese characters become tokens. `jieba` and `rjieba` (extra `fast`) have the same dictionary, and "
-        "`rjieba` is about 20 times faster; `bigrams` needs none. `auto` is the tokenizer of the index; a new index gets "
-        "`rjieba` where it is installed, else `jieba`. Name one for an index that several environments share, so that "
-        "all of them can open it. Part of the index header: another tokenizer needs another index.",
+        "How runs of Chinese characters become tokens. `jieba` and `rjieba` (extra `fast`) have the same dictionary, "
+        "and `rjieba` is about 20 times faster. `bigrams` needs no dictionary. `auto` is the tokenizer of the index; "
+        "a new index gets `rjieba` if it is installed, else `jieba`. If several environments share an index, name a "
+        "tokenizer that all of them have. Part of the index header: another tokenizer needs another index.",
     )
     scheme: Annotated[str, Meta(min_length=1, title='a name, or "NAME option=value …"')] = _setting(
         "simhash",
@@ -129,75 +131,78 @@ class Config:
     )
     lexicon: Literal["general"] | PathString = _setting(
         "general",
-        "How many documents of a collection have each word, for the schemes that weigh words by it: a file that "
-        "`crawler-dedup lexicon build` made. `general` is English and Chinese at large. Part of the index header, where "
-        "the scheme uses it.",
+        "How many documents of a collection contain each word, for the schemes that weigh words by it: a file that "
+        "`crawler-dedup lexicon build` made. `general` has English and Chinese in general. Part of the index header, "
+        "if the scheme uses it.",
     )
     fold_han: bool = _setting(
         True,
-        "Whether Traditional Chinese characters of a text count as their simplified forms (those of titles always do). "
-        "Part of the index header.",
+        "Whether Traditional Chinese characters of a text count as their simplified forms (those of titles always "
+        "do). Part of the index header.",
     )
     max_distance: Annotated[int, Meta(ge=0, le=7)] = _setting(
         7,
-        "Largest Hamming distance between the signatures of duplicates, in bits of 64 (scheme `simhash`). May change from "
-        "run to run on one index.",
+        "Largest Hamming distance between the signatures of duplicates, in bits of 64 (scheme `simhash`). It may "
+        "change from run to run on one index.",
     )
     min_features: Annotated[int, Meta(ge=1, le=10_000)] = _setting(
         20,
-        "A page whose main text has fewer different tokens (stop words not counted) is compared as a list, by its links, "
-        "or as a short page, by all its visible words. Part of the index header.",
+        "A page whose main text has fewer different tokens than this (not counting stop words) is compared as a list, "
+        "by its links, or as a short page, by all its visible words. Part of the index header.",
     )
     min_resemblance: Share = _setting(
         0.65,
-        "Least share of common tokens (Jaccard, estimated from the sketches) of duplicates, with schemes that do not "
+        "Least share of common tokens of two duplicates (Jaccard, estimated from sketches), with schemes that do not "
         "estimate it themselves (`simhash`, `checksums`, `imatch`).",
     )
     min_coverage: Share = _setting(
         0.85,
-        "Least share of the new page's tokens that the kept page has too (containment, estimated), with the same schemes.",
+        "Least share of the tokens of the new page that the kept page has too (containment, estimated), with the same "
+        "schemes.",
     )
     max_list_variants: Annotated[int, Meta(ge=0, le=64, extra={"zero": "without bound"})] = _setting(
         50,
-        "A list with new links passes, but not for ever (calendars, session identifiers in paths): when so many lists "
-        "with the same text and other links are kept, further ones are duplicates.",
+        "A list with new links passes. This setting ends lists that never end (calendars, session identifiers in "
+        "paths): when so many lists with the same text and other links are kept, further ones are duplicates.",
     )
     settle: Literal["item", "callback", "manual"] = _setting(
         "item",
-        "When a page that passed counts as handled, so that it may stand for others. `item`: one of its items came out of "
-        "the pipelines, or it yielded none and the callback ended well. `callback`: the callback and all of its items ended "
-        "without an error, and one of the items came out of the pipelines, or it yielded none. `manual`: when "
-        "`crawler_dedup.settle(response)` is called; what is not settled by the end of the run is forgotten. In the other "
-        "two it is forgotten as soon as that failed. A page whose items were all dropped by pipelines is stored nowhere, "
-        "and stands for others only if `settle` is called.",
+        "When a page that passed counts as handled, so that it may stand for others ([losses.md](losses.md#claims)). "
+        "`item`: when one of its items came out of the pipelines, or when its callback ended without an error and "
+        "without an item. `callback`: when the callback and all items ended without an error, and either one of the "
+        "items came out of the pipelines or there were none. In both cases the page is forgotten as soon as this is "
+        "impossible. `manual`: when `crawler_dedup.settle(response)` is called; a page that is not settled by the end "
+        "of the run is forgotten. A page whose items were all dropped by pipelines is stored nowhere, and stands for "
+        "others only if `settle` is called.",
     )
     grace: Annotated[int, Meta(ge=0, le=86_400)] = _setting(
         60,
-        "Seconds for which what came out of the pipelines may not be on disk (feeds are buffered). Where a crawl dies, what "
-        "it handled in its last so many seconds counts as not handled.",
+        "Feeds are buffered, so an item that came out of the pipelines may not be on disk yet. If a crawl dies, the "
+        "pages that it handled in its last so many seconds count as not handled.",
     )
     claim_timeout: Annotated[float, Meta(ge=0, le=86_400)] = _setting(
         10.0,
-        "Seconds that a page waits for the outcome of an alike one that is being handled; then it passes as `unchecked`.",
+        "Seconds for which a page waits for the outcome of a similar page that is being handled. After that it passes "
+        "as `unchecked`.",
     )
     revisit: Literal["pass", "drop"] = _setting(
         "pass",
-        "What becomes of a page that is unchanged and that an earlier run has handled, which then came to its end by itself "
-        "(or has a JOBDIR). `drop` makes incremental crawls; "
-        "its links are not followed either. What Scrapy's HTTP cache replays passes all the same.",
+        "What happens to a page that is unchanged since an earlier run has handled it, if that run came to its end by "
+        "itself (or has a JOBDIR). `drop` makes incremental crawls: the page is dropped, and its links are not "
+        "followed. A page that Scrapy's HTTP cache replays passes in any case.",
     )
     expire_days: Annotated[float, Meta(ge=0, le=36_500, extra={"zero": "never"})] = _setting(
         0.0,
-        "A page that was not visited for so many days counts no more, and is removed when the next crawl starts.",
+        "A page that was not visited for so many days no longer counts, and is removed when the next crawl starts.",
     )
     store_text: bool = _setting(
         False,
-        "Keep the main text of each kept page in the index, and of each other one in the journal, compressed.",
+        "Keep the main text of each kept page in the index, and that of each other page in the journal, compressed.",
     )
     max_duplicates: Annotated[int, Meta(ge=1, le=1 << 31)] = _setting(
         50,
         "When one kept page has stood for more than so many pages of one site in a run, a warning with examples is "
-        "logged: it may be an error page or a form.",
+        "logged, because the kept page may be an error page or a form.",
     )
     pass_beyond_max_duplicates: bool = _setting(
         False,
@@ -205,11 +210,11 @@ class Config:
     )
     max_bytes: Annotated[int, Meta(ge=1, le=1 << 40)] = _setting(
         8 << 20,
-        "A larger body is not parsed by the filter; the page passes as `unchecked`.",
+        "The filter does not parse a larger body; the page passes as `unchecked`.",
     )
     max_nodes: Annotated[int, Meta(ge=1, le=1 << 31)] = _setting(
         50_000,
-        "A page with more elements passes as `unchecked`; one with four times as many `<` is not even parsed.",
+        "A page with more elements passes as `unchecked`. A page with four times as many `<` is not even parsed.",
     )
     max_depth: Annotated[int, Meta(ge=1, le=250)] = _setting(
         100,
@@ -218,24 +223,25 @@ class Config:
     max_chars: Annotated[int, Meta(ge=1, le=1 << 31)] = _setting(
         200_000,
         "A page with a longer main text passes as `unchecked`. The default is several times as long as the longest of "
-        "1,700 real pages; jieba cuts so many Chinese characters in about a second.",
+        "1,700 real pages. jieba segments so many Chinese characters in about a second.",
     )
     timeout: Annotated[float, Meta(ge=0.01, le=86_400)] = _setting(
         30.0,
-        "Seconds that a page waits for its decision; then it passes as `unchecked`. For the answer of the index it waits "
-        "for a fifth of them, at least 6. The time in which a dictionary is loaded is not counted. (Small pages are signed "
-        "on the event loop, which takes milliseconds and is not interrupted.)",
+        "Seconds for which a page waits for its decision. After that it passes as `unchecked`. It waits for the "
+        "answer of the index for a fifth of this time, at least 6 seconds. The time in which a dictionary is loaded "
+        "does not count. (Small pages are signed on the event loop, which takes milliseconds and is not interrupted.)",
     )
     journal: Annotated[str, read_journal, Meta(title=_JOURNAL_TITLE)] = _setting(
         _JOURNAL,
-        "The record of drops ([journal.md](journal.md)). `%(time)s` is when the crawl began, `%(name)s` the spider. A "
-        "relative path stands in the directory of the index. A URI has the scheme of one of Scrapy's feed storages "
-        "(`s3://`, `gs://`, `ftp://`, what `FEED_STORAGES` adds): the journal is written beside the index and handed over "
-        "when the crawl ends; `file:` is a path. Empty: none is written.",
+        "The record of drops ([journal.md](journal.md)). `%(time)s` is the time when the crawl began, `%(name)s` the "
+        "name of the spider. A relative path is relative to the directory of the index. A URI has the scheme of one "
+        "of Scrapy's feed storages (`s3://`, `gs://`, `ftp://`, and those that `FEED_STORAGES` adds): the journal is "
+        "written beside the index, and handed over when the crawl ends. A URI with `file:` is a path. If the setting "
+        "is empty, no journal is written.",
     )
     journal_bytes: Annotated[int, Meta(ge=1 << 10, le=1 << 40)] = _setting(
         100 << 20,
-        "When a file of the journal is longer, the next one begins (`….2.jsonl`). None is removed.",
+        "When a file of the journal is longer, the next file begins (`….2.jsonl`). No file is removed.",
     )
     summary_interval: Annotated[float, Meta(ge=1, le=86_400)] = _setting(
         60.0,
@@ -243,8 +249,8 @@ class Config:
     )
     map_size: Annotated[int, Meta(ge=1 << 20, le=1 << 46)] = _setting(
         MAP_SIZE,
-        "Largest size of the index in bytes. The file is sparse: it takes what it holds (not on Windows, where the "
-        "default is 4 GiB).",
+        "Largest size of the index in bytes. The file is sparse: it takes only the room for its contents (not on "
+        "Windows, where the default is 4 GiB).",
         shown="`1 << 40` (1 TiB; 4 GiB on Windows)",
     )
 
@@ -358,8 +364,12 @@ def settings_reference() -> str:
     for setting in describe_settings():
         parts.append(f"\n## {setting.name}\n")
         parts.append(f"Default {setting.shown_default}; takes {setting.allowed}.\n")
-        parts.append(setting.explanation)
+        parts.append(_fill(setting.explanation))
     return "\n".join(parts) + "\n"
+
+
+def _fill(text: str) -> str:
+    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
 
 
 @cache
