@@ -1,8 +1,10 @@
-"""Make the pictures of a terminal in docs/ from real runs: ``python docs/pictures.py [--check] [demo|first-minutes]``.
+"""Make the pictures in docs/ from real runs: ``python docs/pictures.py [--check] [demo|first-minutes|report]``.
 
-Each picture shows commands and what they print on standard output. The commands run in a temporary directory, under a
-pseudo-terminal, and rich draws their output as SVG. With ``--check`` nothing is written: the commands run again, and the
-exit status is 1 if a committed picture shows another text.
+A picture of the terminal shows commands and what they print on standard output. The commands run in a temporary directory,
+under a pseudo-terminal, and rich draws their output as SVG. With ``--check`` nothing is written: the commands run again, and
+the exit status is 1 if a committed picture of the terminal shows another text.
+
+The picture of a report is made by Chromium, which has to be installed.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import os
 import pty
 import re
 import shlex
+import shutil
 import struct
 import subprocess
 import sys
@@ -32,6 +35,9 @@ DOCS = Path(__file__).parent
 PROGRAMS = Path(sys.executable).parent
 
 _COLUMNS = 100
+_QUICK = "-s DOWNLOAD_DELAY=0 -s AUTOTHROTTLE_ENABLED=0"  # nobody is disturbed on this machine
+_REPORT = "report"
+_REPORT_SIZE = "1000,1160"
 _THEME = TerminalTheme(
     (13, 17, 23),
     (201, 209, 217),
@@ -115,9 +121,8 @@ def first_minutes() -> Iterator[Step]:
     sites = DemoSites()
     yield Step("pip install 'crawler-dedup[report]'", runs=False)
     yield Step("crawler-dedup demo", last_lines=2)
-    quick = "-s DOWNLOAD_DELAY=0 -s AUTOTHROTTLE_ENABLED=0"  # nobody is disturbed on this machine
-    yield Step(f"crawler-dedup crawl {sites.newspaper}/ --dry-run -o pages.jsonl {quick}")
-    yield Step("crawler-dedup drops --sample 2 --seed 1")
+    yield Step(f"crawler-dedup crawl {sites.newspaper}/ --dry-run -o pages.jsonl {_QUICK}")
+    yield Step("crawler-dedup drops")
     yield Step(f"crawler-dedup why {sites.newspaper}/print/lighthouse")
     yield Step("crawler-dedup report")
     sites.close()
@@ -208,14 +213,45 @@ def _without_variable_parts(line: str) -> str:
     return " ".join(line.split())
 
 
+def photograph_report(file: Path) -> None:
+    """Write the upper part of the report of a dry run to *file*, as a browser shows it."""
+    from crawler_dedup.spiders.demo_site import DemoSites  # noqa: PLC0415  (the other pictures need no report)
+
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        sys.exit("The picture of the report needs Chromium: install it, or name the other pictures.")
+    sites = DemoSites()
+    with tempfile.TemporaryDirectory(prefix="crawler-dedup-pictures-") as folder:
+        crawl = f"crawler-dedup crawl {sites.newspaper}/ {sites.mirror}/ --dry-run -o pages.jsonl {_QUICK}"
+        for command in (crawl, "crawler-dedup report"):
+            run(shlex.split(command), Path(folder))
+        report = Path(folder, "report.html")
+        # The name of the directory says nothing to a reader.
+        text = report.read_text(encoding="utf-8").replace(folder, "/tmp")  # noqa: S108  (nothing is written there)
+        report.write_text(text, encoding="utf-8")
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
+        options += [
+            "--disable-background-networking",
+            "--disable-component-update",
+            f"--user-data-dir={folder}/browser",
+        ]
+        target = [f"--window-size={_REPORT_SIZE}", f"--screenshot={file}", report.as_uri()]
+        subprocess.run([browser, *options, *target], check=True, capture_output=True)  # noqa: S603  (a browser)
+    sites.close()
+
+
 def main() -> None:
     """Parse the command line, and make or check pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *PICTURES], metavar="PICTURE", help="; ".join(PICTURES))
+    names = [*PICTURES, _REPORT]
+    parser.add_argument("names", nargs="*", choices=[[], *names], metavar="PICTURE", help=", ".join(names))
     parser.add_argument("--check", action="store_true", help="only say whether the committed pictures are up to date")
     given = parser.parse_args()
     stale = False
     for name in given.names or PICTURES:
+        if name == _REPORT:
+            photograph_report(DOCS / "report.png")
+            continue
         file = DOCS / f"{name}.svg"
         svg = draw(name, record(PICTURES[name]()))
         if not given.check:
