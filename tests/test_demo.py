@@ -14,7 +14,7 @@ import pytest
 
 from crawler_dedup.spiders.demo import DemoDirectory
 from tests.support import processes
-from tests.support.noting import command
+from tests.support.noting import PROGRAM, command, environment
 
 ROOT = Path(__file__).parents[1]
 
@@ -51,7 +51,7 @@ def crawl_slowly(temporary: Path, *options: str) -> subprocess.CompletedProcess[
     return subprocess.run(
         [sys.executable, "-c", SLOW_MACHINE, "crawl", "demo", *options],
         cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(temporary), "COLUMNS": "80"},
+        env=environment(TMPDIR=str(temporary), COLUMNS="80"),
         capture_output=True,
         text=True,
         check=True,
@@ -149,9 +149,7 @@ def test_pages_for_which_there_was_no_time_are_told_apart_from_those_with_too_li
 def test_a_reader_that_ends_is_no_error(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    program = str(Path(sys.executable).with_name("crawler-dedup"))
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = processes.run([program, "demo"], cwd=tmp_path, env=environment, stdout=writing)
+    done = processes.run([PROGRAM, "demo"], cwd=tmp_path, env=environment(TMPDIR=str(tmp_path)), stdout=writing)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
 

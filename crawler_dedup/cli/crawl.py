@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,6 +97,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     crawl_settings, config = _read_settings(given, output, replaced)
     arguments = {"urls": listed or "", "allow": ",".join(allow), "max_pages": str(max_pages or 0)}
     run = run_spider(SiteSpider, crawl_settings, url=urls, **arguments)
+    sys.stdout.flush()  # pages that were written there; fails if their reader has ended
     result = result_of(run.crawler, config)
     if json:
         print_json([result])

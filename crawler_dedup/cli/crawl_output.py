@@ -28,7 +28,8 @@ def result_of(crawler: Crawler, config: Config) -> Crawl:
 
     return Crawl(
         checked=count("checked"),
-        kept=count("kept"),
+        kept=max(0, count("kept") - count("handled/released")),
+        released=count("handled/released"),
         dropped=count("dropped"),
         marked=count("marked"),
         unchanged=count("unchanged"),
@@ -72,6 +73,7 @@ def _counts(result: Crawl) -> Table:
         "near-duplicates of kept pages, which would be dropped": result.marked,
         "seen before, unchanged": result.unchanged,
         "seen before, changed": result.changed,
+        "passed, but not handled to the end": result.released,
         "could not be judged, and passed": result.unchecked,
         "could not be fetched": result.failed,
     }

@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 import scrapy
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.linkextractors import LinkExtractor
-from scrapy.settings import BaseSettings
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
 from crawler_dedup import Decision, NearDuplicate, Verdict, main_text
 from crawler_dedup.progress import ProgressLine
 from crawler_dedup.urls import text_without_credentials, without_credentials
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_REQUESTS_OF_A_SLOT = 2
+"""One is under way, one waits for it."""
 
 
 class SiteSpider(scrapy.Spider):
@@ -61,6 +68,16 @@ class SiteSpider(scrapy.Spider):
         self.failed_pages = 0
         self.links = LinkExtractor(canonicalize=False)
 
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Request few pages at a time: what was requested is fetched before the crawl ends, with a delay for each page."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        settings = crawler.settings
+        if settings.getpriority("CONCURRENT_REQUESTS") == SETTINGS_PRIORITIES["default"]:
+            few = _REQUESTS_OF_A_SLOT * settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN") * len(spider.hosts)
+            settings.set("CONCURRENT_REQUESTS", min(settings.getint("CONCURRENT_REQUESTS"), few), priority="spider")
+        return spider
+
     async def start(self) -> AsyncIterator[Any]:
         for start in self.start_urls:
             # Who names an address wants what stands behind it, even where the page itself is a duplicate.
@@ -78,14 +95,18 @@ class SiteSpider(scrapy.Spider):
             return
         if is_start and self.follow_redirects_of_start:
             self.hosts.add(urlsplit(response.url).netloc.lower())
+        self._close_at_limit()
         item = await self._item(response)
-        if self.max_pages and self.yielded >= self.max_pages:
-            raise CloseSpider("max_pages")
+        self._close_at_limit()  # other pages were yielded meanwhile
         if not (is_start and self._would_be_dropped(response)):
             self.yielded += 1
             yield item
         for request in self._follow(response):
             yield request
+
+    def _close_at_limit(self) -> None:
+        if self.max_pages and self.yielded >= self.max_pages:
+            raise CloseSpider("max_pages")
 
     def failed(self, failure: Failure) -> Failure | None:
         """Log why a page could not be fetched; leave to Scrapy what a middleware holds back or refuses."""

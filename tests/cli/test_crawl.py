@@ -7,17 +7,19 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from scrapy.crawler import Crawler
+from scrapy.settings import Settings
 
 from crawler_dedup import Config, Deduplicator
+from crawler_dedup.spiders.site import SiteSpider
 from tests.support import processes
 from tests.support.crawling import Answer, Page, Site, article, html
-from tests.support.noting import command
+from tests.support.noting import PROGRAM, command, environment
 from tests.support.projects import index_of, project
 
 pty = pytest.importorskip("pty")
@@ -31,6 +33,7 @@ SETTINGS = {
     "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1,  # one page after the other, so that the same one of two copies is kept each time
 }
 QUICK = [word for name, value in SETTINGS.items() for word in ("-s", f"{name}={value}")]
+CRAWL = [PROGRAM, "crawl", *QUICK]
 DRY_RUN = "near-duplicates of kept pages, which would be dropped"
 PATHS = ["/", "/one", "/copy", "/two"]
 
@@ -123,8 +126,16 @@ def test_a_page_is_written_with_what_the_documents_say(tmp_path: Path, site: Sit
 
 def test_a_file_can_be_replaced_and_pages_can_be_limited(tmp_path: Path, site: Site) -> None:
     (tmp_path / "pages.jsonl").write_text("old\n")
-    crawl(tmp_path, f"{site.url}/", "-O", "pages.jsonl", "--max-pages", "2")
-    assert len(paths(tmp_path / "pages.jsonl")) == 2
+    done = crawl(tmp_path, f"{site.url}/", "-O", "pages.jsonl", "--max-pages", "2")
+    assert len(paths(tmp_path / "pages.jsonl")) == counts(done)["kept"] == 2
+
+
+@pytest.mark.parametrize(("given", "requests"), [({}, 2), ({"CONCURRENT_REQUESTS": 9}, 9)])
+def test_few_pages_are_requested_at_a_time_so_that_a_crawl_can_end(given: dict[str, int], requests: int) -> None:
+    settings = Settings({"CONCURRENT_REQUESTS_PER_DOMAIN": 1, **given})
+    crawler = Crawler(SiteSpider, settings)
+    SiteSpider.from_crawler(crawler, url="http://a.org/")
+    assert crawler.settings.getint("CONCURRENT_REQUESTS") == requests
 
 
 def test_pages_go_to_stdout_alone_if_that_is_asked_for(tmp_path: Path, site: Site) -> None:
@@ -165,7 +176,7 @@ def test_addresses_of_a_list_and_other_hosts_can_be_added(tmp_path: Path, site: 
 def test_a_reader_of_stdout_that_ends_is_no_error(tmp_path: Path, site: Site) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    done = processes.run(*program(f"{site.url}/", "-o", "-"), cwd=tmp_path, stdout=writing)
+    done = processes.run([*CRAWL, f"{site.url}/", "-o", "-"], cwd=tmp_path, env=environment(), stdout=writing)
     os.close(writing)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
@@ -202,7 +213,7 @@ def test_without_a_project_it_is_polite(tmp_path: Path, site: Site) -> None:
         "from crawler_dedup.spiders.running import project_settings as s\n"
         "print(s().getfloat('DOWNLOAD_DELAY'), s().getint('CONCURRENT_REQUESTS_PER_DOMAIN'))"
     )
-    assert processes.run(["-c", code], cwd=tmp_path, env={**os.environ}).stdout == "1.0 1\n"
+    assert processes.run(["-c", code], cwd=tmp_path, env=environment()).stdout == "1.0 1\n"
 
 
 # Errors
@@ -263,10 +274,6 @@ def test_a_file_that_cannot_be_written_to_ends_the_crawl(tmp_path: Path) -> None
 # Interrupted
 
 
-def program(*arguments: str) -> list[list[str]]:
-    return [[str(Path(sys.executable).with_name("crawler-dedup")), "crawl", *QUICK, *arguments]]
-
-
 class Gate:
     """A page that is asked for, and answered when the test opens the gate."""
 
@@ -282,7 +289,7 @@ class Gate:
 
 def interrupt(directory: Path, site: Site, gate: Gate, *, times: int, opens: bool) -> tuple[int, str]:
     """Crawl, and interrupt when the page behind *gate* was asked for; return exit status and stderr."""
-    process = processes.start(*program(f"{site.url}/", "-o", "pages.jsonl"), cwd=directory, env={**os.environ})
+    process = processes.start([*CRAWL, f"{site.url}/", "-o", "pages.jsonl"], cwd=directory, env=environment())
     try:
         assert gate.asked.wait(60)
         said = ""
@@ -331,8 +338,7 @@ def test_a_second_ctrl_c_stops_at_once_and_nothing_is_lost(tmp_path: Path) -> No
 
 def test_a_line_says_how_far_it_is(tmp_path: Path, site: Site) -> None:
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm"}
-    done = processes.run(*program(f"{site.url}/"), cwd=tmp_path, env=environment, stderr=theirs)
+    done = processes.run([*CRAWL, f"{site.url}/"], cwd=tmp_path, env=environment(TERM="xterm"), stderr=theirs)
     os.close(theirs)
     written = os.read(ours, 1 << 16).decode()
     os.close(ours)

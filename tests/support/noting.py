@@ -23,6 +23,7 @@ from tests.support import processes
 
 FIRST = "journal-2026-11-21T18-00-00.jsonl"
 SECOND = "journal-2026-11-21T19-00-00.jsonl"
+PROGRAM = str(Path(sys.executable).with_name("crawler-dedup"))
 # Outside of every project, whatever ran before in this process.
 _ENVIRONMENT = {"COLUMNS": "200", "SCRAPY_SETTINGS_MODULE": None}
 _EVENTS: dict[Verdict, Event] = {
@@ -67,6 +68,12 @@ def said(result: Result) -> str:
     return " ".join(result.output.replace("│", " ").split())
 
 
+def environment(**variables: str) -> dict[str, str]:
+    """The environment of a command: outside of every project, in UTF-8, 200 columns wide, and with *variables*."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "PYTHON"))}
+    return {**kept, "COLUMNS": "200", "PYTHONUTF8": "1", **variables}
+
+
 def command(
     directory: Path, *arguments: object, fresh: bool = False, **variables: str
 ) -> subprocess.CompletedProcess[str]:
@@ -79,10 +86,7 @@ def command(
         fresh: start the interpreter anew; ``tests/cli/test_installed.py`` does so for each command.
         variables: more environment variables.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "PYTHON"))}
-    program = str(Path(sys.executable).with_name("crawler-dedup"))
-    environment = {**kept, "COLUMNS": "200", "PYTHONUTF8": "1", **variables}
-    return processes.run([program, *map(str, arguments)], cwd=directory, env=environment, fresh=fresh)
+    return processes.run([PROGRAM, *map(str, arguments)], cwd=directory, env=environment(**variables), fresh=fresh)
 
 
 def note(

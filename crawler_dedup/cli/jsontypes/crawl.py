@@ -13,7 +13,8 @@ class Crawl(Line, frozen=True, kw_only=True, tag="crawl"):
     """What came of a crawl, as `crawler-dedup crawl --json` prints it."""
 
     checked: Annotated[int, Meta(description="Number of pages about which the filter decided.")]
-    kept: Annotated[int, Meta(description="Number of new pages.")]
+    kept: Annotated[int, Meta(description="Number of new pages that stand for others from now on.")]
+    released: Annotated[int, Meta(description="Number of pages that passed, but were not handled, and stand for none.")]
     dropped: Annotated[int, Meta(description="Number of pages that were dropped as near-duplicates of kept pages.")]
     marked: Annotated[int, Meta(description="Number of such pages that passed, as in a dry run.")]
     unchanged: Annotated[int, Meta(description="Number of pages that were seen before, and have not changed.")]
