@@ -17,12 +17,20 @@ from crawler_dedup.journal.runs import format_period
 def print_summary(summary: DropSummary, size: int) -> None:
     """Print a table for each kind of count; of runs the latest *size*."""
     console = make_console()
-    console.print(_runs_table(summary.runs, size))
+    if len(summary.runs) > size:
+        console.print(f"The latest {size:,} of {len(summary.runs):,} runs:")
+    console.print(_runs_table(summary.runs[-size:]))
     if not summary.drops:
         return
-    console.print(_table("rule", summary.rules, len(summary.rules), summary.drops))
-    console.print(_table("host", summary.hosts, summary.host_count, summary.drops))
-    console.print(_table("duplicate_of", summary.representatives, summary.representative_count, summary.drops))
+    more = "more than " if summary.is_incomplete else ""
+    for name, counts, total in (
+        ("rule", summary.rules, len(summary.rules)),
+        ("host", summary.hosts, summary.host_count),
+        ("duplicate_of", summary.representatives, summary.representative_count),
+    ):
+        if total > len(counts):
+            console.print(f"The {len(counts):,} with most drops, of {more}{total:,}:")
+        console.print(_table(name, counts, summary.drops))
     if summary.marked:
         console.print(f"Marked as duplicates, and passed: {quantity(summary.marked, 'page')}.")
     if summary.is_incomplete:
@@ -44,21 +52,18 @@ def summary_lines(summary: DropSummary) -> Iterator[Line]:
     yield from (DropCount(by="duplicate_of", value=value, drops=drops) for value, drops in summary.representatives)
 
 
-def _runs_table(runs: Sequence[RunDrops], size: int) -> Table:
-    title = f"the latest {size:,} of {len(runs):,} runs" if len(runs) > size else None
-    table = Table("run", "spider", "time", title=title, title_justify="left")
+def _runs_table(runs: Sequence[RunDrops]) -> Table:
+    table = Table("run", "spider", "time")
     table.add_column("drops", justify="right")
-    for run in runs[-size:]:
+    for run in runs:
         spiders = ", ".join(sorted(run.period.spiders))
         period = format_period(run.period.first, run.period.last)
         table.add_row(Text(printable(run.run)), Text(printable(spiders)), period, f"{run.drops:,}")
     return table
 
 
-def _table(name: str, counts: DropCounts, count: int, drops: int) -> Table:
-    """Return a table of the most frequent values of *name*, of which there are *count*."""
-    title = f"the first {len(counts):,} of {count:,}" if count > len(counts) else None
-    table = Table(title=title, title_justify="left")
+def _table(name: str, counts: DropCounts, drops: int) -> Table:
+    table = Table()
     table.add_column(name, overflow="fold")
     table.add_column("drops", justify="right")
     table.add_column("share", justify="right")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-import shutil
 import sys
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
 import msgspec
+from rich.text import Text
 
 from crawler_dedup.cli.drop_summary import print_summary, summary_lines
 from crawler_dedup.cli.entries import describe_duplicate, print_damage
@@ -31,8 +31,8 @@ from crawler_dedup.cli.options import (
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_target
 from crawler_dedup.cli.runs import choose_run, describe_coverage
-from crawler_dedup.cli.terminal import printable, quantity
-from crawler_dedup.inspection.drops import DropCounter
+from crawler_dedup.cli.terminal import make_console, printable, quantity
+from crawler_dedup.inspection.drops import DropReader, summarise_drops
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, Selection, sample
 
@@ -92,17 +92,17 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     target.require_journal()
     # Wrong options are refused before the journal is read.
     selection = select_duplicates(host, rule, since, run=choose_run(run, last, target.journals))
-    counter = DropCounter(selection)
+    reader = DropReader(selection)
     if summary:
-        _print_summary(counter, selection, target.journals, top, json=json)
+        _print_summary(reader, selection, target.journals, top, json=json)
         return
-    entries = _draw(counter, target.journals, size, seed) if size else counter.select(target.journals.entries())
+    entries = _draw(reader, target.journals, size, seed) if size else reader.select(target.journals.entries())
     if json:
         print_json(map(drop_line, entries))
     else:
         _print_entries(entries, explain=explain)
     print_damage(target.journals)
-    click.echo(_describe_count(counter, selection, size), err=True)
+    click.echo(_describe_count(reader, selection, size), err=True)
 
 
 def drop_line(entry: Entry) -> Drop:
@@ -111,43 +111,41 @@ def drop_line(entry: Entry) -> Drop:
     return Drop(**{**fields, "text": b64encode(entry.text).decode()})
 
 
-def _print_summary(counter: DropCounter, selection: Selection, journals: Journals, top: int, *, json: bool) -> None:
+def _print_summary(reader: DropReader, selection: Selection, journals: Journals, top: int, *, json: bool) -> None:
     with progress_bars() as start:
-        for _ in counter.select(journals.entries(start("reading the journal", journals.size))):
-            pass
+        entries = journals.entries(start("reading the journal", journals.size))
+        summary = summarise_drops(reader, entries, top)
     print_damage(journals)
-    click.echo(_describe_count(counter, selection, None), err=json)
-    summary = counter.summary(top)
+    click.echo(_describe_count(reader, selection, None), err=json)
     if json:
         print_json(summary_lines(summary))
     elif summary.runs:
         print_summary(summary, top)
 
 
-def _draw(counter: DropCounter, journals: Journals, size: int, seed: int | None) -> list[Entry]:
+def _draw(reader: DropReader, journals: Journals, size: int, seed: int | None) -> list[Entry]:
     source = random.Random(seed)  # noqa: S311  (no secret)
     with progress_bars() as start:
-        return sample(counter.select(journals.entries(start("reading the journal", journals.size))), size, source)
+        return sample(reader.select(journals.entries(start("reading the journal", journals.size))), size, source)
 
 
 def _print_entries(entries: Iterable[Entry], *, explain: bool) -> None:
-    describe: Callable[[Entry], str]
-    if explain:
-        describe = describe_duplicate
-    elif sys.stdout.isatty():
-        width = shutil.get_terminal_size().columns
-        describe = lambda entry: _terminal_line(entry, width)  # noqa: E731
-    else:
-        describe = _tabbed_line
+    if sys.stdout.isatty() and not explain:
+        console = make_console()
+        for entry in entries:
+            console.print(_terminal_line(entry, console.width), soft_wrap=True)
+        return
+    describe = describe_duplicate if explain else _tabbed_line
     for entry in entries:
-        click.echo(describe(entry))
+        sys.stdout.write(f"{describe(entry)}\n")  # is flushed when it is full, unlike what click prints
+    sys.stdout.flush()
 
 
 def _tabbed_line(entry: Entry) -> str:
     return "\t".join((printable(entry.time), *_columns(entry)))
 
 
-def _terminal_line(entry: Entry, width: int) -> str:
+def _terminal_line(entry: Entry, width: int) -> Text:
     """Return a line that a terminal need not fold, unless it is very narrow."""
     event, url, duplicate_of, rule, coverage = _columns(entry)
     begin = f"{printable(entry.time[5:16].replace('T', ' '))}  {event}  "
@@ -157,7 +155,7 @@ def _terminal_line(entry: Entry, width: int) -> str:
     of_url = max(room // 2, room - len(duplicate_of))
     of_duplicate = room - min(of_url, len(url))
     addresses = f"{_shorten(url, of_url)} ← {_shorten(duplicate_of, of_duplicate)}"
-    return f"{click.style(begin, dim=True)}{addresses}{click.style(end, dim=True)}"
+    return Text.assemble((begin, "dim"), addresses, (end, "dim"))
 
 
 def _columns(entry: Entry) -> tuple[str, str, str, str, str]:
@@ -173,15 +171,15 @@ def _shorten(address: str, length: int) -> str:
     return f"{address[:begin]}…{address[begin + 1 - length :]}"
 
 
-def _describe_count(counter: DropCounter, selection: Selection, size: int | None) -> str:
+def _describe_count(reader: DropReader, selection: Selection, size: int | None) -> str:
     """Say how many drops there are, and which runs they come from."""
-    runs = describe_coverage(counter.runs)
-    if not len(counter.runs):
+    runs = describe_coverage(reader.runs)
+    if not len(reader.runs):
         asked = selection.run or selection.since
         return "No run is known that was asked for." if asked else "The journal is empty."
-    if not counter.drops:
+    if not reader.drops:
         which = " that was asked for" if selection.host or selection.rule else ""
         return f"No page was dropped{which}: {runs}."
-    count = quantity(counter.drops, "drop")
-    drawn = f"{min(size, counter.drops):,} of {count}" if size else count
+    count = quantity(reader.drops, "drop")
+    drawn = f"{min(size, reader.drops):,} of {count}" if size else count
     return f"{drawn} in {runs}."

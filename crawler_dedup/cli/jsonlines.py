@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-import click
 import msgspec
 from msgspec import Meta
 
@@ -18,8 +18,10 @@ _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneT
 
 def print_json(lines: Iterable[Line]) -> None:
     """Print *lines* on stdout, in UTF-8 whatever the terminal's encoding is."""
+    encode = msgspec.json.Encoder().encode
     for line in lines:
-        click.echo(msgspec.json.encode(line))
+        sys.stdout.buffer.write(encode(line) + b"\n")  # is flushed when it is full, unlike what click prints
+    sys.stdout.buffer.flush()
 
 
 def json_reference() -> str:

@@ -34,7 +34,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers, PageContent
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
-from crawler_dedup.inspection.drops import DropCounter
+from crawler_dedup.inspection.drops import DropReader
 from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import ScopedUrl, Selection, sample
@@ -104,13 +104,13 @@ def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     target.require_journal()
     selection = select_duplicates(host, rule, since, run=choose_run(run, last, target.journals))
     answers = Answers(folder or target.directory / JUDGED)
-    counter = DropCounter(selection)
+    reader = DropReader(selection)
     with progress_bars() as start:
-        drops = counter.select(target.journals.entries(start("reading the journal", target.journals.size)))
+        drops = reader.select(target.journals.entries(start("reading the journal", target.journals.size)))
         unanswered = (entry for entry in drops if entry not in answers)
         entries = _without_repetitions(sample(unanswered, size, random.Random(seed)))  # noqa: S311  (no secret)
     print_damage(target.journals)
-    click.echo(f"{quantity(counter.drops, 'drop')} in {describe_coverage(counter.runs)}.", err=True)
+    click.echo(f"{quantity(reader.drops, 'drop')} in {describe_coverage(reader.runs)}.", err=True)
     viewer = _make_viewer(target, entries, fetches=fetch)
     if fetch:
         _fetch_missing(answers, viewer)

@@ -30,7 +30,7 @@ OUT_OF_MEMORY = "There is not enough memory for this."
 
 def printable(text: str) -> str:
     """Remove from *text* the characters that steer a terminal: text of a page must not."""
-    return "".join(character for character in text if character.isprintable())
+    return text if text.isprintable() else "".join(character for character in text if character.isprintable())
 
 
 def quantity(count: int, noun: str) -> str:

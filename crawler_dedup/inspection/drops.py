@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from crawler_dedup.counting.heavyhitters import HeavyHitters
@@ -53,58 +53,58 @@ class DropSummary:
     is_incomplete: bool
 
 
-class DropCounter:
-    """Counts the drops in a journal, in bounded memory.
+class DropReader:
+    """Reads the drops in a journal, and notes over which runs they are spread.
 
     Args:
-        selection: which drops are counted, and which runs are named.
+        selection: which drops are asked for, and of which runs.
 
     Attributes:
-        runs: the runs that the selection is about.
-        drops: how many drops there were so far.
+        runs: the runs that are asked for, also those without drops, as far as they were read.
+        drops: how many drops were read.
     """
 
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
         self.runs = RunPeriods()
         self.drops = 0
-        self._marked = 0
-        self._rules, self._hosts, self._representatives, self._drops_of_runs = (
-            HeavyHitters[str, None](_COUNTERS, lambda: None) for _ in range(4)
-        )
 
-    def select(self, entries: Iterable[Entry]) -> Iterable[Entry]:
-        """Yield the drops among *entries*, and count them."""
+    def select(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """Yield those of *entries* that are asked for."""
         for entry in entries:
             if self._selection.covers(entry):
                 self.runs.note(entry.run, entry.seconds, entry.spider)
                 if entry in self._selection:
-                    self._count(entry)
+                    self.drops += 1
                     yield entry
 
-    def _count(self, entry: Entry) -> None:
-        self.drops += 1
-        self._marked += entry.event == "mark"
-        self._rules.add(entry.rule)
-        self._hosts.add(host_of(entry.url))
-        self._representatives.add(entry.duplicate_of)
-        self._drops_of_runs.add(entry.run)
 
-    def summary(self, size: int) -> DropSummary:
-        """Return the counts; of hosts and representatives the *size* with most drops."""
-        drops_of_runs = {run: count for run, count, _ in self._drops_of_runs.top(len(self._drops_of_runs))}
-        counted = (self._rules, self._hosts, self._representatives, self._drops_of_runs)
-        return DropSummary(
-            drops=self.drops,
-            marked=self._marked,
-            rules=_top(self._rules, len(self._rules)),
-            hosts=_top(self._hosts, size),
-            representatives=_top(self._representatives, size),
-            host_count=len(self._hosts),
-            representative_count=len(self._representatives),
-            runs=[RunDrops(run, period, drops_of_runs.get(run, 0)) for run, period in self.runs.in_order()],
-            is_incomplete=any(hitters.has_forgotten for hitters in counted),
-        )
+def summarise_drops(reader: DropReader, entries: Iterable[Entry], size: int) -> DropSummary:
+    """Count those of *entries* that *reader* selects, in bounded memory.
+
+    Args:
+        size: how many hosts and representatives are returned, those with most drops.
+    """
+    rules, hosts, representatives, runs = (HeavyHitters[str, None](_COUNTERS, lambda: None) for _ in range(4))
+    marked = 0
+    for entry in reader.select(entries):
+        marked += entry.event == "mark"
+        rules.add(entry.rule)
+        hosts.add(host_of(entry.url))
+        representatives.add(entry.duplicate_of)
+        runs.add(entry.run)
+    drops_of_runs = dict(_top(runs, len(runs)))
+    return DropSummary(
+        drops=reader.drops,
+        marked=marked,
+        rules=_top(rules, len(rules)),
+        hosts=_top(hosts, size),
+        representatives=_top(representatives, size),
+        host_count=len(hosts),
+        representative_count=len(representatives),
+        runs=[RunDrops(run, period, drops_of_runs.get(run, 0)) for run, period in reader.runs.in_order()],
+        is_incomplete=any(counted.has_forgotten for counted in (rules, hosts, representatives, runs)),
+    )
 
 
 def _top(hitters: HeavyHitters[str, None], size: int) -> DropCounts:

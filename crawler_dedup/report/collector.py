@@ -213,7 +213,7 @@ class _Collector:
             host_pairs=self._host_pairs(),
             watchdog_cases=list(reversed(self._watchdog_cases)),
             watchdog_count=self._watchdog_count,
-            runs=sorted(runs, key=lambda run: (-run[1].first, run[0]))[:MAX_ROWS],
+            runs=sorted(runs, key=lambda run: (run[1].first, run[0]), reverse=True)[:MAX_ROWS],
             run_count=len(runs),
             span=(min((run.first for run in dated), default=0), max((run.last for run in dated), default=0)),
             distribution=self._signatures.distribution() if self._signatures else None,

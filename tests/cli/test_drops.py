@@ -263,10 +263,10 @@ def test_a_summary_of_one_run(runs: Path) -> None:
 
 def test_a_summary_lists_the_latest_runs(runs: Path) -> None:
     output = invoke("drops", runs, "--summary", "--top", 1).stdout
-    assert "the latest 1 of 3 runs" in output
+    assert "The latest 1 of 3 runs:" in output
     assert "0000000c" in output
     assert "0000000a" not in output
-    assert "the first 1 of 2" in output
+    assert "The 1 with most drops, of 2:" in output
 
 
 def test_a_summary_lists_no_single_pages(runs: Path) -> None:
