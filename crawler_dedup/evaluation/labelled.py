@@ -124,8 +124,8 @@ def read_body(folder: Path, document: Document) -> bytes:
         paragraphs = (
             f"<p>{html.escape(paragraph)}</p>" for paragraph in document.text.split("\n\n") if paragraph.strip()
         )
-        head = f"<meta charset='utf-8'><title>{html.escape(document.title)}</title>"
-        return f"<html><head>{head}</head><body>{''.join(paragraphs)}</body></html>".encode()
+        title = f"<title>{html.escape(document.title)}</title>" if document.title else ""
+        return f"<html><head><meta charset='utf-8'>{title}</head><body>{''.join(paragraphs)}</body></html>".encode()
     path = folder / document.html
     try:
         with open_maybe_gzipped(path) as file:
