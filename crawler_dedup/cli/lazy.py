@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -70,6 +69,8 @@ class LazyGroup(click.Group):
         """Find the command with whose name *args* begin."""
         name = args[0]
         if name not in self.lazy_commands and not name.startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches  # noqa: PLC0415  (only for an error)
+
             nearest = get_close_matches(name, self.lazy_commands, 1)
             hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
             ctx.fail(f"No such command {name!r}.{hint}")
