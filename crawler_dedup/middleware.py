@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Spider, signals
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Request, Response
-from scrapy.utils.asyncio import is_asyncio_available
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.browserpages import close_browser_page
+from crawler_dedup.crawl.compat import is_asyncio_available
 from crawler_dedup.crawl.decider import Decider
 from crawler_dedup.crawl.gate import Gate
 from crawler_dedup.crawl.look import Look
@@ -37,7 +37,7 @@ class _Marking:
         request.meta.pop(META_DECISION, None)
         self._gate.mark_scheduled(request)
 
-    def process_request(self, request: Request) -> None:
+    def process_request(self, request: Request, spider: Spider | None = None) -> None:  # noqa: ARG002
         """Remove the decision that ``meta=response.meta`` has copied from the parent page."""
         request.meta.pop(META_DECISION, None)
         self._gate.take_scheduled_mark(request)
@@ -60,7 +60,12 @@ class LookMiddleware(_Marking):
         except DedupError as error:
             raise NotConfigured(str(error)) from error
 
-    async def process_response(self, request: Request, response: Response) -> Response:
+    async def process_response(
+        self,
+        request: Request,
+        response: Response,
+        spider: Spider | None = None,  # noqa: ARG002
+    ) -> Response:
         """Pass *response*, with the decision in its ``meta``."""
         decision = await self._look.decide(request, response)
         if decision is None:
@@ -101,7 +106,12 @@ class DedupMiddleware(_Marking):
         """Pages that wait for the answer of the index, or for the end of the claim of an alike page."""
         return self.session.monitor.waiting
 
-    async def process_response(self, request: Request, response: Response) -> Response:
+    async def process_response(
+        self,
+        request: Request,
+        response: Response,
+        spider: Spider | None = None,  # noqa: ARG002
+    ) -> Response:
         """Pass *response*, or raise :class:`~crawler_dedup.NearDuplicate`."""
         checked = await self._decider.check(request, response)
         if checked is None:

@@ -18,9 +18,9 @@ from rich.spinner import Spinner
 from rich.text import Text
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
-from scrapy.utils.asyncio import create_looping_call
 
 from crawler_dedup.counting.pace import Pace
+from crawler_dedup.crawl.compat import create_looping_call, scheduler_of
 from crawler_dedup.middleware import DedupMiddleware
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -196,7 +196,7 @@ class ProgressLine:
         filtering = self._crawler.get_downloader_middleware(DedupMiddleware)
         if filtering is not None and filtering.waiting:
             parts.append(f"{filtering.waiting} waiting")
-        scheduler = self._crawler.engine.scheduler
+        scheduler = scheduler_of(self._crawler.engine)
         if scheduler is not None and hasattr(scheduler, "__len__"):
             parts.append(f"{len(scheduler):,} queued")
         minutes, seconds = divmod(int(time.monotonic() - self._began), 60)

@@ -6,12 +6,12 @@ Only a spider middleware learns how a callback ended, and only the item signals 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scrapy import Request, signals
+from scrapy import Request, Spider, signals
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
@@ -72,6 +72,13 @@ class _Handling:
     ended: bool = False
 
 
+def _note_output(output: Any, handling: _Handling | None) -> None:
+    if isinstance(output, Request):
+        note_inherited_redirections(output)
+    elif output is not None and handling is not None:
+        handling.pending += 1
+
+
 class SettlingMiddleware:
     """Follows each page that the filter has decided on from its callback to the end of its last item.
 
@@ -101,7 +108,7 @@ class SettlingMiddleware:
         crawler.signals.connect(middleware.item_error, signal=signals.item_error)
         return middleware
 
-    def process_spider_input(self, response: Response) -> None:
+    def process_spider_input(self, response: Response, spider: Spider | None = None) -> None:  # noqa: ARG002
         """Begin to follow a page with a decision, whose callback is called next."""
         decision = response.meta.get(META_DECISION)
         if not isinstance(decision, Decision) or response.request is None:
@@ -111,17 +118,42 @@ class SettlingMiddleware:
             claim = filtering.session.claims.hold(response.request, decision)
             self._handlings[response] = _Handling(claim, filtering.session.monitor)
 
-    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async def process_spider_output_async(
+        self,
+        response: Response,
+        result: AsyncIterator[Any],
+        spider: Spider | None = None,  # noqa: ARG002
+    ) -> AsyncIterator[Any]:
         """Count the items that a callback yields, and note that it ended well."""
+        handling = self._begin_pass(response)
+        async for output in result:
+            _note_output(output, handling)
+            yield output
+        self._end_pass(response, handling)
+
+    def process_spider_output(
+        self,
+        response: Response,
+        result: Iterable[Any],
+        spider: Spider | None = None,  # noqa: ARG002
+    ) -> Iterable[Any]:
+        """As :meth:`process_spider_output_async`. Scrapy before 2.16 calls it for a callback that is not asynchronous.
+
+        With an asynchronous method alone, these versions lose what another middleware makes of an exception in the callback.
+        """
+        handling = self._begin_pass(response)
+        for output in result:
+            _note_output(output, handling)
+            yield output
+        self._end_pass(response, handling)
+
+    def _begin_pass(self, response: Response) -> _Handling | None:
         handling = self._handlings.get(response)
         if handling is not None:
             handling.passes += 1
-        async for output in result:
-            if isinstance(output, Request):
-                note_inherited_redirections(output)
-            elif output is not None and handling is not None:
-                handling.pending += 1
-            yield output
+        return handling
+
+    def _end_pass(self, response: Response, handling: _Handling | None) -> None:
         if handling is None:
             return
         handling.passes -= 1
@@ -132,7 +164,12 @@ class SettlingMiddleware:
         if not handling.passes:
             self._callback_ended(response, well=True)
 
-    def process_spider_exception(self, response: Response, exception: Exception) -> None:  # noqa: ARG002
+    def process_spider_exception(
+        self,
+        response: Response,
+        exception: Exception,  # noqa: ARG002
+        spider: Spider | None = None,  # noqa: ARG002
+    ) -> None:
         """Note that a callback has failed: this middleware is the outermost, and no other has handled *exception*."""
         self._callback_ended(response, well=False)
 

@@ -24,8 +24,8 @@ from scrapy import Spider, exporters, signals
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage, ItemFilter, StdoutFeedStorage
 from scrapy.extensions.postprocessing import PostProcessingManager
 from scrapy.http import Response
-from scrapy.utils.defer import ensure_awaitable
 
+from crawler_dedup.crawl.compat import as_store, ensure_awaitable
 from crawler_dedup.urls import without_credentials
 
 if TYPE_CHECKING:
@@ -197,6 +197,7 @@ class FeedWatch:
             with suppress(AttributeError):  # a class with __slots__: its slots are never seen stored
                 slot.storage.store = partial(self._store, store)  # type: ignore[method-assign, assignment]
 
+    @as_store
     async def _store(self, store: Callable[[IO[bytes]], Any], file: IO[bytes]) -> None:
         try:
             await ensure_awaitable(store(file))

@@ -11,11 +11,11 @@ from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from scrapy.exceptions import NotConfigured
-from scrapy.extensions.feedexport import FeedStorageProtocol, GCSFeedStorage, apply_uri_params
+from scrapy.extensions.feedexport import FeedStorageProtocol, GCSFeedStorage
 from scrapy.utils.conf import feed_complete_default_values_from_settings
-from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.misc import build_from_crawler, load_object
 
+from crawler_dedup.crawl.compat import ensure_awaitable
 from crawler_dedup.crawl.filenames import safe_name
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.journal.writer import numbered
@@ -97,13 +97,13 @@ class JournalFeed:
             load_object(storages[scheme]),
             self._crawler,
             uri,
-            feed_options=feed_complete_default_values_from_settings(options, settings, uri),
+            feed_options=feed_complete_default_values_from_settings(options, settings),
         )
         return storage
 
     def _filled_in(self, time: str) -> str:
         spider = self._crawler.spider
-        return apply_uri_params(self._uri, {"time": time, "name": safe_name(spider.name) if spider else ""})
+        return self._uri.replace("%(time)s", time).replace("%(name)s", safe_name(spider.name) if spider else "")
 
 
 def _copy(file: Path, target: IO[bytes]) -> None:

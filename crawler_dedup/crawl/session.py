@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from scrapy import signals
-from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.project import data_path
 
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.claims import Claims, release_claimed
+from crawler_dedup.crawl.compat import create_looping_call
 from crawler_dedup.crawl.feeds import FeedWatch
 from crawler_dedup.crawl.loading import Loading
 from crawler_dedup.crawl.monitor import Monitor

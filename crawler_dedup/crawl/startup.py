@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
-from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
 
 from crawler_dedup.config import Config
@@ -65,8 +64,8 @@ def config_of(crawler: Crawler) -> Config:
 def require_companion(settings: BaseSettings, component_list: str, companion: str) -> None:
     """Raise :class:`ConfigError` unless *companion* (an import path) stands in *component_list*."""
     wanted = load_object(companion)
-    listed = build_component_list(settings.get_component_priority_dict_with_base(component_list))
-    if not any(isinstance(one, type) and issubclass(one, wanted) for one in map(load_object, listed)):
+    listed = [load_object(name) for name, order in settings.getwithbase(component_list).items() if order is not None]
+    if not any(isinstance(listed_class, type) and issubclass(listed_class, wanted) for listed_class in listed):
         raise ConfigError(
             f"crawler-dedup needs both its middlewares, but {component_list} lacks {companion}. Add it, or let"
             ' ADDONS = {"crawler_dedup.Addon": 500} install both.'
