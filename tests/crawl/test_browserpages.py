@@ -26,7 +26,7 @@ class Browser:
     def from_crawler(cls, crawler):
         return cls(crawler)
 
-    def process_response(self, request, response):
+    def process_response(self, request, response, spider=None):
         request.meta["playwright_page"] = BrowserPage(path_of(request.url), self.crawler.spider.notes)
         return response
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.crawling import Answer, Crawl, Site, article, html, run_script, start_script
 from tests.support.disks import fill_up
+from tests.support.versions import SCRAPY
 
 SCRIPT = """
 import asyncio, bz2, os, signal
@@ -312,9 +313,10 @@ def test_what_an_exporter_takes_in_another_way_is_stored_when_it_is_closed(tmp_p
 def test_of_batches_those_are_stored_that_were_closed_when_the_crawl_is_killed(tmp_path: Path) -> None:
     options = {"postprocessing": [GZIP], "batch_item_count": 4}
     kill(tmp_path, feed(tmp_path / "%(batch_id)d.jsonl.gz", **options), 7, {4: pause, 6: pause})
-    assert held(tmp_path / "1.jsonl.gz") == {0, 1, 2, 3}
+    closed = set() if (2, 14) <= SCRAPY < (2, 18) else {0, 1, 2, 3}  # these versions close batches at the end only
+    assert held(tmp_path / "1.jsonl.gz") == closed
     assert held(tmp_path / "2.jsonl.gz") == set()
-    assert again(tmp_path, 7) == {4, 5, 6}
+    assert again(tmp_path, 7) == set(range(7)) - closed
 
 
 def test_a_local_feed_that_was_flushed_is_stored_when_the_crawl_is_killed(tmp_path: Path) -> None:

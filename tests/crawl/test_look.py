@@ -14,6 +14,7 @@ from crawler_dedup.index.store import Store
 from tests.support import processes
 from tests.support.crawling import Answer, Page, Site, article, html, run_scrapy, start_script
 from tests.support.projects import ADDON, PAGES, index_of, project
+from tests.support.versions import SCRAPY
 
 SETTINGS = ADDON + "DEDUP_TOKENIZER = 'bigrams'\n"
 DECISION = ["-c", "repr(response.meta.get('dedup'))"]
@@ -47,6 +48,12 @@ def said(log: str) -> list[str]:
     ]
 
 
+def decisions(log: str, command: str) -> list[str]:
+    """What the filter has logged of the page that *command* shows."""
+    logged = said(log)
+    return logged[:1] if SCRAPY < (2, 15) and "shell" in command else logged  # that requests the start URLs, too
+
+
 def wait_until_settled(directory: Path) -> None:
     """Wait until a page is settled in an index that another process writes."""
     is_settled = False
@@ -68,7 +75,7 @@ def test_the_decision_is_shown_the_page_passes_and_nothing_is_filed(tmp_path: Pa
         before = files(index_of(directory))
         url = f"{site.url}/copy"
         done = run_scrapy(directory, *(word.format(url=url) for word in COMMANDS[command]))
-    assert said(done.stdout) == [
+    assert decisions(done.stdout, command) == [
         f"duplicate {url} of {site.url}/page (distance 0, resemblance 1.00, coverage 1.00, rule 'alike'): a crawl would"
         " drop it. Nothing was filed; it was compared with pages of scope 'spider project'"
     ]
@@ -86,7 +93,7 @@ def test_without_an_index_a_page_is_new_and_none_is_made(tmp_path: Path, command
         directory = project(tmp_path, site, SETTINGS)
         url = f"{site.url}/page"
         done = run_scrapy(directory, *(word.format(url=url) for word in COMMANDS[command]))
-    (line,) = said(done.stdout)
+    (line,) = decisions(done.stdout, command)
     assert line.startswith(f"new {url}: a crawl would let it pass.")
     assert done.returncode == 0
     assert not index_of(directory).exists()

@@ -37,7 +37,7 @@ class Spider(Walker):
     async def load_others(self, response):
         yield seen(response)
         for path, meta in (("/inline", {}), ("/inline-copied-meta", response.meta), ("/inline-moved", response.meta)):
-            answer = await self.crawler.engine.download_async(Request(self.site + path, meta=meta))
+            answer = await self.download(Request(self.site + path, meta=meta))
             yield seen(answer)
 """
 
@@ -119,7 +119,7 @@ class Spider(Walker):
 
     async def reload(self, response):
         yield seen(response)
-        yield seen(await self.crawler.engine.download_async(Request(response.url, meta=response.meta)))
+        yield seen(await self.download(Request(response.url, meta=response.meta)))
 """
 
 
@@ -140,7 +140,7 @@ from scrapy import Request
 class Spider(Walker):
     async def failed(self, failure):
         self.notes.append(type(failure.value).__name__)
-        yield seen(await self.crawler.engine.download_async(Request(failure.request.url, meta=failure.request.meta)))
+        yield seen(await self.download(Request(failure.request.url, meta=failure.request.meta)))
 """
 
 
@@ -148,7 +148,7 @@ def test_a_page_that_its_own_errback_loads_again_passes_untouched(tmp_path: Path
     answers = iter([html(COPY, Content_Length=str(len(COPY) + 100)), html(COPY)])
     with Site({"/original": html(article("gate")), "/flaky": answers.__next__}) as site:
         crawl = run_script(tmp_path, ERRBACK_SPIDER, site=site.url, paths=["/original", "/flaky"])
-    assert crawl.notes == ["ResponseDataLossError"]
+    assert crawl.notes in (["ResponseDataLossError"], ["ResponseFailed"])  # the second before Scrapy 2.15
     assert crawl.paths() == ["/original", "/flaky"]
     assert (crawl.items[1]["body"], crawl.items[1]["decision"]) == (COPY, None)
     assert crawl.counts("skipped/") == {"inline": 1}
@@ -409,11 +409,11 @@ def note(where, request):
     NOTES.append([where, request.url.rpartition("/")[2], decision.url.rpartition("/")[2] if decision else None])
 
 class Before:
-    def process_request(self, request):
+    def process_request(self, request, spider=None):
         note("before", request)
 
 class After:
-    def process_request(self, request):
+    def process_request(self, request, spider=None):
         note("after", request)
 
 class Spider(Walker):
@@ -739,7 +739,7 @@ BAN_SPIDER = """
 from tests.support.walker import Walker
 
 class Retry:
-    def process_response(self, request, response):
+    def process_response(self, request, response, spider=None):
         return request.replace(dont_filter=True) if b"ban" in response.body[:200] else response
 
 class Spider(Walker):

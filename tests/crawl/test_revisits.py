@@ -145,7 +145,8 @@ def test_many_small_changes_are_measured_against_what_is_kept(tmp_path: Path) ->
     assert expected[:4] == ["new", "unchanged", "unchanged", "unchanged"]
     assert 1 <= expected.count("changed") < 4
     with Site({path: html(body) for path, body in pages.items()}) as site:
-        crawl = run_script(tmp_path, SPIDER, site=site.url, paths=list(pages))
+        settings = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}  # no visit before the page of the last was handled
+        crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(pages))
     assert [item["verdict"] for item in crawl.items] == expected
 
 
@@ -302,14 +303,14 @@ from tests.support.walker import Walker, path_of, seen
 
 class Buffered:
     # As feeds are: what is not on disk when the process dies is lost.
-    def open_spider(self):
+    def open_spider(self, spider=None):
         self.items = []
 
-    def process_item(self, item):
+    def process_item(self, item, spider=None):
         self.items.append(item["text"] + "\\n")
         return item
 
-    def close_spider(self):
+    def close_spider(self, spider=None):
         Path("stored").write_text("".join(self.items))
 
 class Spider(Walker):
@@ -375,8 +376,8 @@ def test_several_spiders_in_several_processes_keep_each_content_once_between_the
     settings = {
         "DEDUP_DIR": str(tmp_path / "shared"),
         "DEDUP_SCOPE": "global",
-        # A quarter of the pages that may be in flight may wait long: here those are all that are.
-        "CONCURRENT_REQUESTS": 16,
+        # A quarter of the pages that may be in flight may wait long: here those are all that there are.
+        "CONCURRENT_REQUESTS": 4 * len(texts),
         "CONCURRENT_REQUESTS_PER_DOMAIN": 4,
     }
     with Site(pages) as site:

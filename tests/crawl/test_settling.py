@@ -20,7 +20,7 @@ from crawler_dedup import page_handled
 
 
 class Pipeline:
-    async def process_item(self, item):
+    async def process_item(self, item, spider=None):
         if item["fate"] == "dropped":
             raise DropItem("as told")
         if item["fate"] == "failed":
@@ -32,13 +32,13 @@ class Pipeline:
 
 class Refuses:
     # Stands nearer to the spider than the filter's own middleware, as those of projects do.
-    def process_spider_input(self, response):
+    def process_spider_input(self, response, spider=None):
         if "refused" in response.url:
             raise KeyError("refused")
 
 
 class Rescues:
-    def process_spider_exception(self, response, exception):
+    def process_spider_exception(self, response, exception, spider=None):
         if "rescued" not in response.url:
             return None
         fate = "failed" if "item-fails" in response.url else "scraped"
@@ -46,7 +46,7 @@ class Rescues:
 
 
 class Breaks:
-    async def process_spider_output(self, response, result):
+    async def process_spider_output(self, response, result, spider=None):
         async for one in result:
             yield one
         if "broken-by-another-middleware" in response.url:

@@ -23,6 +23,7 @@ from tests.support.crawling import (
     start_script,
 )
 from tests.support.projects import ADDON, PAGES, index_of, project
+from tests.support.versions import HAS_EXIT_STATUS, works_without_reactor
 
 DOWNLOADER = "crawler_dedup.middleware.DedupMiddleware"
 SPIDER = "crawler_dedup.settling.SettlingMiddleware"
@@ -77,7 +78,7 @@ def test_what_is_wrong_stops_the_crawl_with_a_sentence_before_the_first_page(tmp
         assert site.asked == []
     (line,) = (line for line in done.stdout.splitlines() if sentence in line)
     assert "[crawler_dedup.middleware] CRITICAL: The crawl does not start: " in line
-    assert done.returncode == 1
+    assert done.returncode == 1 or not HAS_EXIT_STATUS
     assert "Traceback" not in done.stdout
     assert "Near-duplicate filter" not in done.stdout
 
@@ -88,7 +89,8 @@ def test_a_wrong_setting_of_the_command_line_stops_the_crawl_with_a_sentence(tmp
         assert site.asked == []
     (line,) = (line for line in done.stdout.splitlines() if "DEDUP_ACTON" in line and "[crawler_dedup" in line)
     assert line.endswith("The crawl does not start: Unknown setting DEDUP_ACTON; did you mean DEDUP_ACTION?")
-    assert (done.returncode, done.stdout.count("Traceback")) == (1, 0)
+    assert done.returncode == 1 or not HAS_EXIT_STATUS
+    assert "Traceback" not in done.stdout
 
 
 def test_an_error_of_another_middleware_keeps_its_traceback(tmp_path: Path) -> None:
@@ -106,7 +108,7 @@ def test_an_index_of_another_tokenizer_stops_the_crawl_and_keeps_its_pages(tmp_p
     with Site(PAGES) as site:
         done = run_scrapy(project(tmp_path, site, ADDON + "DEDUP_TOKENIZER = 'jieba'\n"), "crawl", "project")
         assert site.asked == []
-    assert done.returncode != 0
+    assert done.returncode == 1 or not HAS_EXIT_STATUS
     assert "was made with another configuration" in done.stdout
     assert "tokenizer: index has 'bigrams' / you have 'jieba'" in done.stdout
     assert "DEDUP_DIR" in done.stdout
@@ -121,7 +123,7 @@ def test_an_index_that_cannot_be_opened_stops_the_crawl(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         done = run_scrapy(project(tmp_path, site, ADDON), "crawl", "project")
         assert site.asked == []
-    assert done.returncode != 0
+    assert done.returncode == 1 or not HAS_EXIT_STATUS
     assert f"The index in {index_of(tmp_path)} cannot be opened" in done.stdout
 
 
@@ -206,6 +208,7 @@ def test_a_command_that_crawls_files_its_pages(tmp_path: Path, arguments: list[s
 # Surroundings
 
 
+@works_without_reactor
 def test_the_filter_works_without_a_twisted_reactor(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         settings = {"TWISTED_REACTOR_ENABLED": False}
@@ -295,9 +298,9 @@ from scrapy.crawler import AsyncCrawlerRunner
 import sys
 
 class Bad:
-    def open_spider(self):
+    def open_spider(self, spider=None):
         raise RuntimeError("no database")
-    def process_item(self, item):
+    def process_item(self, item, spider=None):
         return item
 
 class Spider(scrapy.Spider):
@@ -321,6 +324,7 @@ asyncio.run(main())
 """
 
 
+@works_without_reactor
 def test_a_crawl_that_cannot_start_leaves_the_index_to_the_next_one(tmp_path: Path) -> None:
     directory = (tmp_path / "index").resolve()
     with Deduplicator.open(directory, Config(tokenizer="bigrams")) as deduplicator:

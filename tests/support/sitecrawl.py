@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from scrapy import signals
-from scrapy.crawler import AsyncCrawlerProcess, Crawler
+from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.project import get_project_settings
 
 from crawler_dedup import Decision, near_duplicate_dropped
 from crawler_dedup.spiders.site import SiteSpider
 from tests.support.processes import ROOT
+from tests.support.versions import crawler_process
 
 _PROBE_INTERVAL = 0.005
 
@@ -111,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         **dict(one.split("=", 1) for one in given.settings),
     }
     settings.update(own, priority="cmdline")
-    process = AsyncCrawlerProcess(settings)
+    process = crawler_process(settings)
     crawler = process.create_crawler({"site": SiteSpider, "links": LinksSpider}[given.spider])
     watch = _Watch(crawler)
     process.crawl(crawler, url=given.url)

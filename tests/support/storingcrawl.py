@@ -15,13 +15,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from scrapy import Request
-from scrapy.crawler import AsyncCrawlerProcess, Crawler
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse
 from scrapy.utils.project import get_project_settings
 from w3lib.url import add_or_replace_parameter
 
 from crawler_dedup.spiders.site import SiteSpider
+from tests.support.versions import crawler_process
 
 _FIRST_PAGE = "first page"
 
@@ -66,17 +67,17 @@ class StorePipeline:
     def from_crawler(cls, crawler: Crawler) -> StorePipeline:
         return cls(crawler)
 
-    def open_spider(self) -> None:
+    def open_spider(self, spider: Spider | None = None) -> None:
         self._store = sqlite3.connect(self._file)
         self._store.execute(
             "CREATE TABLE IF NOT EXISTS pages"
             " (number INTEGER PRIMARY KEY, url TEXT, digest TEXT, encoding TEXT, body BLOB, item TEXT)"
         )
 
-    def close_spider(self) -> None:
+    def close_spider(self, spider: Spider | None = None) -> None:
         self._store.close()
 
-    async def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
+    async def process_item(self, item: dict[str, Any], spider: Spider | None = None) -> dict[str, Any]:
         await asyncio.sleep(random.uniform(0.05, 1) * self._delay)
         told = {name: value for name, value in item.items() if name != "body"}
         digest = sha256(item["text"].encode()).hexdigest()
@@ -109,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         **dict(one.split("=", 1) for one in given.settings),
     }
     settings.update(own, priority="cmdline")
-    process = AsyncCrawlerProcess(settings)
+    process = crawler_process(settings)
     crawler = process.create_crawler(VisitingSpider)
     process.crawl(crawler, url=given.url, visit=given.visit)
     process.start()

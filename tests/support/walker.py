@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import os
@@ -14,12 +15,15 @@ from urllib.parse import urlsplit
 
 import scrapy
 from scrapy import signals
-from scrapy.crawler import AsyncCrawlerProcess, Crawler
+from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from crawler_dedup import Decision, NearDuplicate, near_duplicate_dropped, page_handled
 from crawler_dedup.settling import Outcome
+from tests.support.versions import SCRAPY, crawler_process
 
 
 class Walker(scrapy.Spider):
@@ -47,6 +51,13 @@ class Walker(scrapy.Spider):
         yield seen(response)
         for link in response.css("a::attr(href)").getall() if hasattr(response, "text") else ():
             yield response.follow(link, errback=self.failed)
+
+    async def download(self, request: Request) -> Response:
+        """Download a page inside a callback."""
+        engine = self.crawler.engine
+        if SCRAPY < (2, 14):
+            return await maybe_deferred_to_future(engine.download(request))
+        return await engine.download_async(request)
 
     def failed(self, failure: Failure) -> None:
         request: Request = failure.request  # type: ignore[attr-defined]  # set by Scrapy
@@ -101,7 +112,7 @@ class _Recorder:
     def result(self, error: BaseException | None) -> dict[str, Any]:
         return {
             "items": self.items,
-            "stats": self.crawler.stats.get_stats() if self.crawler._stats else {},
+            "stats": {} if error else self.crawler.stats.get_stats(),
             "drops": self.drops,
             "handled": self.handled,
             "notes": getattr(self.crawler.spider, "notes", []),
@@ -109,22 +120,29 @@ class _Recorder:
         }
 
 
+def _error(crawl: asyncio.Task[None] | Deferred[None]) -> BaseException | None:
+    """The error with which a crawl has ended."""
+    if isinstance(crawl, Deferred):  # Scrapy 2.13
+        return crawl.result.value if isinstance(crawl.result, Failure) else None
+    return crawl.exception()
+
+
 def main() -> None:
     """Crawl with all spiders of the module ``script``, as ``order.json`` says, and write ``result.json``."""
     order = json.loads(Path("order.json").read_text())
     sys.path.insert(0, os.getcwd())
-    process = AsyncCrawlerProcess(order["settings"])
+    process = crawler_process(order["settings"])
     module = importlib.import_module("script")
     found = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, scrapy.Spider)]
-    recorders, tasks = [], []
+    recorders, crawls = [], []
     for spider in found:
         if spider.__module__ == "script":
             crawler = process.create_crawler(spider)
             recorders.append(_Recorder(crawler))
-            tasks.append(process.crawl(crawler, **order["arguments"]))
+            crawls.append(process.crawl(crawler, **order["arguments"]))
     process.start()
     results = {
-        recorder.crawler.spidercls.name: recorder.result(task.exception())
-        for recorder, task in zip(recorders, tasks, strict=True)
+        recorder.crawler.spidercls.name: recorder.result(_error(crawl))
+        for recorder, crawl in zip(recorders, crawls, strict=True)
     }
     Path("result.json").write_text(json.dumps(results, default=str))

@@ -1,0 +1,27 @@
+"""The version of Scrapy that is installed, for tests of what differs between versions."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import version_info
+
+if TYPE_CHECKING:
+    from scrapy.crawler import AsyncCrawlerProcess
+    from scrapy.settings import Settings
+
+SCRAPY = version_info[:2]
+
+HAS_EXIT_STATUS = SCRAPY >= (2, 15)
+"""Whether each command of Scrapy ends with status 1 where its crawl cannot start."""
+
+works_without_reactor = pytest.mark.skipif(SCRAPY < (2, 15), reason="Scrapy before 2.15 needs a Twisted reactor")
+
+
+def crawler_process(settings: Settings | dict[str, Any]) -> AsyncCrawlerProcess:
+    """Return the process that runs crawls; that of Scrapy 2.13 returns a ``Deferred`` for each."""
+    name = "AsyncCrawlerProcess" if SCRAPY >= (2, 14) else "CrawlerProcess"
+    process: AsyncCrawlerProcess = getattr(import_module("scrapy.crawler"), name)(settings)
+    return process
