@@ -5,6 +5,9 @@ Scrapy's default settings in a new process: without the filter, with it, and wit
 repository. The kinds alternate. Shown are the processor time (user and system) until the first page reaches its callback
 and of the whole crawl, the largest resident memory (VmHWM), and at the end of the crawl the proportional (PSS) and the
 private memory: medians, and beside them what the filter adds, the median of the rounds.
+
+A second table is about the dictionaries: how long one is loaded beside an event loop on which a task sleeps for a
+millisecond again and again, by how much that wakes too late at worst, and how much memory the dictionary takes (PSS).
 """
 
 from __future__ import annotations
@@ -65,6 +68,29 @@ class Spider(scrapy.Spider):
         Path("figures.json").write_text(json.dumps(self.figures))
 """
 
+_LOADING = """
+import asyncio, json, sys, time
+import scrapy.cmdline
+from pathlib import Path
+from crawler_dedup.crawl.loading import Loading
+from crawler_dedup.signing.segmentation import han_cutter
+
+def memory():
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1000
+
+async def load():
+    began, before, late = time.perf_counter(), memory(), 0.0
+    loading = asyncio.ensure_future(Loading().wait_for(han_cutter(sys.argv[1])))
+    while not loading.done():
+        asked = time.perf_counter() + 0.001
+        await asyncio.sleep(0.001)
+        late = max(late, time.perf_counter() - asked)
+    print(json.dumps([time.perf_counter() - began, late, memory() - before]))
+
+asyncio.run(load())
+"""
+
 
 class Kind(NamedTuple):
     """One kind of crawl.
@@ -122,6 +148,7 @@ def main() -> None:
             f" {version('scrapy')}, {os.cpu_count()} cores, load {load:.1f} … {os.getloadavg()[0]:.1f}"
         )
         console.print(_table(title, crawled))
+    console.print(_dictionary_table(tokenizers, given.rounds))
 
 
 def _site(*, chinese: bool) -> dict[str, Answer]:
@@ -186,6 +213,23 @@ def _table(title: str, crawled: dict[Kind, list[Figures]]) -> Table:
             cells.append(f"{statistics.median(sizes):.1f}" + ("" if is_plain else f" ({more:+.1f})"))
         table.add_row(kind.name, *cells)
     return table
+
+
+def _dictionary_table(tokenizers: Sequence[str], rounds: int) -> Table:
+    table = Table(title=f"Loading a dictionary, {rounds} rounds: median (least … most), load {os.getloadavg()[0]:.1f}")
+    for column in ("dictionary", "seconds", "wakes too late by, ms", "MB"):
+        table.add_column(column, justify="left" if column == "dictionary" else "right")
+    for name in tokenizers:
+        command = [sys.executable, "-c", _LOADING, name]
+        outputs = [subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout for _ in range(rounds)]
+        seconds, late, size = zip(*map(json.loads, outputs), strict=True)
+        table.add_row(name, _spread(seconds, ".2f"), _spread([1000 * one for one in late], ".0f"), _spread(size, ".1f"))
+    return table
+
+
+def _spread(values: Sequence[float], form: str) -> str:
+    least, most = min(values), max(values)
+    return f"{statistics.median(values):{form}} ({least:{form}} … {most:{form}})"
 
 
 if __name__ == "__main__":

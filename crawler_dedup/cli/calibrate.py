@@ -18,6 +18,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_labelled_pages, read_config
 from crawler_dedup.config import PREFIX, setting_name
 from crawler_dedup.evaluation.calibration import THRESHOLD_NAMES, Grid
+from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.urls import text_without_credentials
 
 _WIDE_INTERVAL = 0.2
@@ -51,7 +52,7 @@ def calibrate(folder: Path | None, precision: float, settings: Sequence[str], jo
       crawler-dedup calibrate labelled
       crawler-dedup calibrate labelled --precision 0.95 >> settings.py
     """
-    config = read_config(settings)
+    config = resolve_tokenizer(read_config(settings))
     folder = find_labelled_pages(folder, config)
     given = {name: getattr(config, _field_of(name)) for name in (word.partition("=")[0] for word in settings)}
     if chosen := sorted(given.keys() & set(map(setting_name, THRESHOLD_NAMES))):
@@ -96,7 +97,7 @@ def _print_settings(grid: Grid, point: int, precision: float, given: Mapping[str
     counts = grid.counts(point)
     lines = [
         f"# Expected on pages like these: precision {format_share(counts.precision)},"
-        f" recall {format_share(counts.recall)}.",
+        f" recall {format_share(counts.recall)} (tokenizer {grid.points[point].tokenizer}).",
         "# These figures are a little too good, because the thresholds were chosen on the same pairs;"
         " `crawler-dedup evaluate --leave-one-out` measures by how much.",
     ]

@@ -22,6 +22,7 @@ from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
 from crawler_dedup.evaluation.pairs import PairResult, evaluate_pairs
 from crawler_dedup.signing.schemes import NAMES, scheme_of
+from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.extras import require_extra
 
@@ -97,7 +98,7 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
       crawler-dedup evaluate labelled -s DEDUP_MAX_DISTANCE=4 --errors 20
       crawler-dedup evaluate labelled --scheme simhash --scheme minhash
     """
-    config = read_config(settings)
+    config = resolve_tokenizer(read_config(settings))
     folder = find_labelled_pages(folder, config)
     if scheme and (errors or leave_one_out or plot):
         raise click.BadParameter("--errors, --leave-one-out and --plot do not go with --scheme.")

@@ -54,6 +54,7 @@ def print_tables(evaluation: Evaluation) -> None:
     console = make_console()
     console.print(_counts_table(evaluation.results))
     console.print(_average_line(*pairs.average_over_sites(evaluation.results)), soft_wrap=True)
+    console.print(f"Tokenizer: {evaluation.config.tokenizer}")
     if grey := pairs.grey_shares(evaluation.results):
         console.print(_grey_table(grey))
     if evaluation.left_out is not None:

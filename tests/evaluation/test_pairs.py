@@ -482,6 +482,14 @@ def test_pairs_of_which_little_is_known_have_few_rows(tmp_path: Path) -> None:
     assert "grey" not in result.output
 
 
+def test_the_tokenizer_of_a_new_index_is_used_and_named(tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "mine", copies(1), [pair("0", "0c", 1)])
+    result = cli("evaluate", folder, "--jobs", 1)
+    assert "Tokenizer: rjieba" in said(result)
+    (evaluation,) = report(folder, "-s", "DEDUP_TOKENIZER=auto")["evaluation"]
+    assert evaluation["settings"]["DEDUP_TOKENIZER"] == "rjieba"
+
+
 def test_a_folder_with_grey_pairs_only_is_no_error(tmp_path: Path) -> None:
     write_set(tmp_path, copies(1), [pair("0", "0c", "grey")])
     result = evaluated(tmp_path, "--plot", tmp_path / "plot.svg", "--leave-one-out", "--errors", 5)
