@@ -95,6 +95,7 @@ def test_english_pages_are_decided_while_the_dictionary_for_the_chinese_ones_bef
     assert sorted(verdicts(crawl)) == sorted(new(pages))
     assert crawl.notes == ["crawler-dedup"]
     assert "unchecked" not in crawl.counts()
+    assert not list((tmp_path / "index").glob("jieba*"))
 
 
 def test_a_crawl_that_is_killed_while_the_dictionary_is_loaded_loses_nothing(tmp_path: Path) -> None:
