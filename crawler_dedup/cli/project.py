@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
-
 from crawler_dedup.config import PREFIX, Config, nearest_settings
-from crawler_dedup.errors import DedupError
+from crawler_dedup.errors import ConfigError, DedupError
 from crawler_dedup.journal.reader import Journals
-from crawler_dedup.urls import text_without_credentials
 
 JUDGED = "judged"
 """Folder in the directory of an index: the answers of ``crawler-dedup judge``."""
@@ -103,7 +100,7 @@ def read_config(settings: Sequence[str] | None) -> Config:
         if not name.startswith(PREFIX) or not equals:
             nearest = nearest_settings(name)
             hint = f"did you mean {nearest[0]}={value or 'VALUE'}?" if nearest else f"write {PREFIX}MIN_FEATURES=30."
-            raise click.BadParameter(text_without_credentials(f"{word!r} is no setting; {hint}"))
+            raise ConfigError(f"{word!r} is no setting; {hint}")
         given[name] = value
     return Config.from_settings({**_project_settings(), **given})
 
