@@ -51,5 +51,5 @@ def build(source: Path, output: Path, settings: Sequence[str]) -> None:
         built.write(output)
     click.echo(
         f"{output}: {built.documents:,} documents, {len(built.words):,} words, {len(built.shingles):,} common shingles;"
-        f" digest {built.digest}."
+        f" tokenizer {signer.config.tokenizer}; digest {built.digest}."
     )

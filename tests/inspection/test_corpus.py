@@ -65,7 +65,7 @@ def built(source: Path, folder: Path) -> Lexicon:
     read = lexicon_of(str(output))
     assert said(result) == (
         f"{output}: {read.documents:,} documents, {len(read.words):,} words,"
-        f" {len(read.shingles):,} common shingles; digest {read.digest}."
+        f" {len(read.shingles):,} common shingles; tokenizer bigrams; digest {read.digest}."
     )
     return read
 
