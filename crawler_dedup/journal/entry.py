@@ -122,7 +122,7 @@ class _Versioned(msgspec.Struct):
 Content = bytes | msgspec.Raw
 """A line of a journal."""
 _Line = TypeVar("_Line", Entry, RunLine)
-_DAMAGED = (msgspec.DecodeError, UnicodeDecodeError)
+_DAMAGED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _decode_entry = msgspec.json.Decoder(Entry).decode
 _decode_run = msgspec.json.Decoder(RunLine).decode
 _decode_version = msgspec.json.Decoder(_Versioned).decode
@@ -138,7 +138,11 @@ def decode_entry(line: Content) -> Entry | None:
     entry = _decode(_decode_entry, line)
     if entry is None or entry.version == VERSION:
         return entry
-    upgraded = msgspec.structs.replace(entry, version=VERSION, duplicate_of=_decode_version_1(line).kept_url)
+    try:
+        kept_url = _decode_version_1(line).kept_url
+    except _DAMAGED:
+        return None
+    upgraded = msgspec.structs.replace(entry, version=VERSION, duplicate_of=kept_url)
     if upgraded.duplicate_of == upgraded.url and not upgraded.is_duplicate:
         return msgspec.structs.replace(upgraded, duplicate_of="")
     return upgraded

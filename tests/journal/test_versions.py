@@ -77,6 +77,18 @@ def test_an_address_of_version_1_loses_its_password(tmp_path: Path) -> None:
     assert (read_line(tmp_path, line).url, read_line(tmp_path, line).duplicate_of) == (COPY, KEPT)
 
 
+DEEP = b'"", "other": ' + b"[" * 100_000 + b"]" * 100_000
+
+
+@pytest.mark.parametrize("kept_url", [b'"http://a.org/\xff"', b"5", DEEP], ids=["no UTF-8", "a number", "too deep"])
+def test_a_line_of_version_1_with_a_damaged_kept_url_is_damaged(tmp_path: Path, kept_url: bytes) -> None:
+    line = LINES["drop"].encode().replace(f'"{KEPT}"'.encode(), kept_url)
+    (tmp_path / FIRST).write_bytes(line + b"\n" + LINES["mark"].encode() + b"\n")
+    journals = Journals([tmp_path / FIRST])
+    assert [entry.event for entry in journals.entries()] == ["mark"]
+    assert journals.damaged == {tmp_path / FIRST: 1}
+
+
 def test_journals_of_two_versions_are_read_together(tmp_path: Path) -> None:
     old = read_line(tmp_path, LINES["drop"])
     write(tmp_path / SECOND, [old])
