@@ -8,7 +8,13 @@ from crawler_dedup.urls import text_without_credentials
 
 
 class DedupError(Exception):
-    """Base class of the package's errors. Addresses in their messages lose user names and passwords."""
+    """Base class of the package's errors. Addresses in their messages lose user names and passwords.
+
+    Attributes:
+        is_logged: whether a line of the log says what it says.
+    """
+
+    is_logged = False
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(text_without_credentials(value) if isinstance(value, str) else value for value in args))

@@ -6,7 +6,6 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
@@ -23,6 +22,27 @@ if TYPE_CHECKING:
 _LOGGER = logger_without_credentials("crawler_dedup.middleware")
 
 
+class _RefusalFilter(logging.Filter):
+    """Leaves out what asyncio and Twisted log of crawls that could not start.
+
+    Attributes:
+        last: the last error. It is kept until the process ends, because Twisted prints an error that nothing refers to any
+            more when Python exits, past all filters.
+    """
+
+    last: DedupError | None = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether *record* is about another error."""
+        # Twisted announces an exception with a line of its own.
+        announces = record.name == "twisted" and record.getMessage() == "Unhandled error in Deferred:"
+        error = record.exc_info[1] if record.exc_info else None
+        return not announces and not (isinstance(error, DedupError) and error.is_logged)
+
+
+_REFUSALS = _RefusalFilter()
+
+
 @contextmanager
 def refusal_logged() -> Iterator[None]:
     """Log what keeps a crawl from starting as one line; the error itself goes on to Scrapy.
@@ -34,15 +54,11 @@ def refusal_logged() -> Iterator[None]:
         yield
     except DedupError as error:
         _LOGGER.critical("The crawl does not start: %s", error)
+        error.is_logged = True
+        _REFUSALS.last = error
         for name in ("asyncio", "twisted"):
-            logging.getLogger(name).addFilter(partial(_is_of_another_error, error))
+            logging.getLogger(name).addFilter(_REFUSALS)  # which it takes once
         raise
-
-
-def _is_of_another_error(error: DedupError, record: logging.LogRecord) -> bool:
-    # Twisted announces an exception with a line of its own.
-    announces = record.name == "twisted" and record.getMessage() == "Unhandled error in Deferred:"
-    return not announces and not (record.exc_info and record.exc_info[1] is error)
 
 
 _SHOWING_COMMANDS = ("scrapy.commands.fetch", "scrapy.commands.parse")  # view is a fetch, too

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crawler_dedup import Config, Deduplicator
+from crawler_dedup.crawl.startup import refusal_logged
+from crawler_dedup.errors import ConfigError
 from tests.support import processes
 from tests.support.crawling import (
     WALK,
@@ -100,6 +105,19 @@ def test_an_error_of_another_middleware_keeps_its_traceback(tmp_path: Path) -> N
         done = run_scrapy(project(tmp_path, site, settings + failing), "crawl", "project")
     assert "Traceback" in done.stdout
     assert "KeyError: 'not ours'" in done.stdout
+
+
+def test_a_process_forgets_all_but_the_last_crawl_that_it_could_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger("crawler_dedup.middleware"), "disabled", True)  # its records keep the error
+
+    def refuse() -> weakref.ref[ConfigError]:
+        with pytest.raises(ConfigError) as raised, refusal_logged():
+            raise ConfigError("a wrong setting")
+        return weakref.ref(raised.value)
+
+    refusals = [refuse() for _ in range(3)]
+    gc.collect()
+    assert [refusal() is None for refusal in refusals] == [True, True, False]
 
 
 def test_an_index_of_another_tokenizer_stops_the_crawl_and_keeps_its_pages(tmp_path: Path) -> None:
