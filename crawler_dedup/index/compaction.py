@@ -54,9 +54,9 @@ def _copy(env: lmdb.Environment, file: Path, advance: Advance) -> None:
     LMDB writes to a pipe, in a thread: a call that writes to a file could not be interrupted. When the pipe is closed, LMDB
     ends with an error.
     """
-    with ThreadPoolExecutor(1) as thread:
+    with ThreadPoolExecutor(1) as thread, file.open("xb") as new:
         read_end, write_end = os.pipe()
-        with open(read_end, "rb", buffering=0) as pipe, file.open("xb") as new:
+        with open(read_end, "rb", buffering=0) as pipe:
             copied = thread.submit(_copy_and_close, env, write_end)
             while block := pipe.read(_PIPED):
                 new.write(block)
