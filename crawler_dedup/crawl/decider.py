@@ -86,7 +86,7 @@ class Decider:
                 await self._session.loading.wait_for(missing.resource)
 
     async def _sign_with_loaded(self, response: Response, identity: Identity) -> SignedPage:
-        # Signing takes a few milliseconds at most then, and the event loop can do it itself.
+        # A small page takes a few milliseconds, and is signed on the event loop.
         if len(response.body) <= self._session.deduplicator.quick_bytes:
             return self._sign_now(response, identity)
         return await asyncio.wait_for(signing_thread.run(self._sign_now, response, identity), self._config.timeout)

@@ -72,7 +72,7 @@ def config_of(crawler: Crawler) -> Config:
         ConfigError: a setting has a value that is not allowed.
     """
     config = Config.from_settings({name: crawler.settings[name] for name in crawler.settings})
-    if not config.enabled or _is_measured(crawler):
+    if not config.enabled or _is_check_or_bench(crawler):
         raise NotConfigured
     return config
 
@@ -98,6 +98,6 @@ def only_looks(crawler: Crawler) -> bool:
     return not crawler.crawling or getattr(start, "__module__", "") in _SHOWING_COMMANDS
 
 
-def _is_measured(crawler: Crawler) -> bool:
-    """Return whether ``scrapy check`` or ``scrapy bench`` runs, of which no page is of interest."""
+def _is_check_or_bench(crawler: Crawler) -> bool:
+    """Return whether ``scrapy check`` or ``scrapy bench`` runs, whose pages nobody keeps."""
     return os.environ.get("SCRAPY_CHECK") == "true" or crawler.spidercls.__module__ == "scrapy.commands.bench"

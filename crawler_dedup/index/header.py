@@ -23,7 +23,7 @@ class Header(msgspec.Struct, frozen=True):
     Attributes:
         format: version of the layout.
         spec: what signatures depend on; must equal ours.
-        libraries: versions of what has a say in signatures; another version is only warned about.
+        libraries: versions of the libraries on which signatures depend; another version is only warned about.
         kind: "pages" (:class:`~crawler_dedup.index.store.Store`) or "signatures"
             (:class:`~crawler_dedup.index.permuted.PermutedIndex`).
     """
@@ -48,7 +48,7 @@ def check_header(directory: Path, theirs: Header, ours: Header) -> None:
     if differences:
         raise IndexMismatch(str(directory), differences)
     for name, then in theirs.libraries.items():
-        now = ours.libraries.get(name, then)  # what we do not note has no say in our signatures
+        now = ours.libraries.get(name, then)  # our signatures do not depend on a library that we do not note
         if now == then:
             continue
         logger.warning(

@@ -37,7 +37,7 @@ _NETWORK |= {f"fuse.{name}" for name in (*_NETWORK, "ceph-fuse", "gcsfuse", "jui
 def refuse_network(directory: Path) -> None:
     """Raise :class:`IndexUnusable` where *directory* stands on a network file system.
 
-    A mount that cannot be told (a type that is not known) is let through.
+    A file system of a type that is not known is accepted.
     """
     path = directory.resolve()
     if path.drive.startswith("\\\\") and not (path.drive.startswith("\\\\?\\") and path.drive.endswith(":")):

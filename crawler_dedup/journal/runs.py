@@ -1,4 +1,4 @@
-"""Runs: when each was first and last heard of, and which is the latest."""
+"""Runs: from when to when each is known to have been active, and which began last."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class RunPeriod:
     """The time of a run.
 
     Attributes:
-        first: its first sign of life, in seconds since 1970; 0: none is known.
-        last: its last one.
+        first: the first time at which it is known to have been active, in seconds since 1970; 0: none is known.
+        last: the last such time.
         spiders: names of its spiders, at most five.
     """
 
@@ -61,7 +61,7 @@ class RunPeriods:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The first and the last sign of life of any run, in seconds since 1970; 0: none is known."""
+        """The first and the last time at which any run was active, in seconds since 1970; 0: none is known."""
         known = [period for period in self._periods.values() if period.first]
         return min((period.first for period in known), default=0), max((period.last for period in known), default=0)
 

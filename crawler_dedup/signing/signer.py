@@ -135,7 +135,7 @@ class Signer:
 
     @property
     def libraries(self) -> dict[str, str]:
-        """Versions of the libraries that have a say in signatures: noted in the index, warned about."""
+        """Versions of the libraries on which signatures depend. The index notes them, and warns of others."""
         names = (
             ["lxml"]
             + list(self.scheme.libraries)

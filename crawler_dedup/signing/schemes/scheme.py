@@ -62,7 +62,7 @@ class Scheme(ABC):
     effort: ClassVar[int] = 2
     """How many times as long as with simhash it may take to sign a page."""
     libraries: ClassVar[Sequence[str]] = ()
-    """Distributions whose version has a say in signatures."""
+    """Distributions on whose version signatures depend."""
 
     @classmethod
     def build(cls, options: Mapping[str, str], config: Config) -> Self:  # noqa: ARG003  (for those that need more)
