@@ -21,9 +21,13 @@ async def close_browser_page(request: Request, monitor: Monitor) -> None:
     page = request.meta.get(_META_PAGE)
     if page is None or request.errback is not None:
         return
+    error: object
     try:
-        await asyncio.wait_for(page.close(), _CLOSE_TIMEOUT)
-    except Exception as error:
+        # What closes the page may be cancelled itself, with its browser. The response is dropped all the same.
+        (error,) = await asyncio.wait_for(asyncio.gather(page.close(), return_exceptions=True), _CLOSE_TIMEOUT)
+    except Exception as raised:
+        error = raised
+    if isinstance(error, BaseException):
         monitor.log_throttled(
             _META_PAGE, logging.WARNING, "The browser page of a dropped page cannot be closed: %r", error
         )

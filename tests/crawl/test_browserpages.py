@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.support.crawling import Site, article, html, run_script
 
 SPIDER = """
+import asyncio
 from tests.support.walker import Walker, path_of
 
 class BrowserPage:
@@ -16,6 +17,8 @@ class BrowserPage:
     async def close(self):
         if "broken" in self.path:
             raise RuntimeError("no browser")
+        if "cancelled" in self.path:
+            raise asyncio.CancelledError
         self.closed.append(self.path)
 
 class Browser:
@@ -41,7 +44,7 @@ PAGES = {
     "/page": html(article("page")),
     **{
         path: html(article("page", frame=path))
-        for path in ("/copy", "/broken-copy", "/copy-with-errback", "/last-copy")
+        for path in ("/copy", "/broken-copy", "/cancelled-copy", "/copy-with-errback", "/last-copy")
     },
 }
 
@@ -51,7 +54,8 @@ def test_it_is_closed_where_no_errback_does_that_and_an_error_changes_nothing(tm
     with Site(PAGES) as site:
         crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(PAGES))
     assert crawl.paths() == ["/page"]
-    assert crawl.counts()["dropped"] == 4
+    assert crawl.counts()["dropped"] == 5
     assert crawl.notes == ["/copy", "errback", "/last-copy"]
+    assert crawl.lines("ERROR", "") == []
     (warning,) = crawl.lines("WARNING", "")
     assert "The browser page of a dropped page cannot be closed: RuntimeError('no browser')" in warning
