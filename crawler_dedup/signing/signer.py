@@ -89,7 +89,7 @@ class Signer:
 
     def __init__(self, config: Config, *, load_on_demand: bool = True) -> None:
         self.config = resolve_tokenizer(config)
-        self.scheme = scheme_of(config.scheme, config)
+        self.scheme = scheme_of(config.scheme, self.config)
         self._extractor = find_extractor(config.extractor)
         self._load_on_demand = load_on_demand
         self._han_cutter = han_cutter(self.config.tokenizer)
