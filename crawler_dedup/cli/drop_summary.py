@@ -23,13 +23,13 @@ def print_summary(summary: DropSummary, size: int) -> None:
     if not summary.drops:
         return
     more = "more than " if summary.is_incomplete else ""
-    for name, counts, total in (
-        ("rule", summary.rules, len(summary.rules)),
-        ("host", summary.hosts, summary.host_count),
-        ("duplicate_of", summary.representatives, summary.representative_count),
+    for name, things, counts, total in (
+        ("rule", "rules", summary.rules, len(summary.rules)),
+        ("host", "hosts", summary.hosts, summary.host_count),
+        ("duplicate_of", "kept pages", summary.representatives, summary.representative_count),
     ):
         if total > len(counts):
-            console.print(f"The {len(counts):,} with most drops, of {more}{total:,}:")
+            console.print(f"The {len(counts):,} of {more}{total:,} {things} with most drops:")
         console.print(_table(name, counts, summary.drops))
     if summary.marked:
         console.print(f"Marked as duplicates, and passed: {quantity(summary.marked, 'page')}.")

@@ -37,6 +37,7 @@ from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, Selection, sample
 
 _MIN_ADDRESS = 20  # characters of an address on a narrow terminal
+_WIDE = 100  # columns of a terminal on which the time has a place beside the addresses
 
 
 @click.command()
@@ -76,8 +77,9 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 
     Each line has the time, the event ("drop", or "mark": the page was marked as a duplicate and passed), the address, the
     address of the page that stands for it, the rule that decided and the coverage. On a terminal, long addresses are
-    shortened; in a file or a pipe they are complete, and the columns are separated by tabs. INDEX is the directory of the
-    index; without it, the index of this Scrapy project is used.
+    shortened, and the time is left out if there are fewer than 100 columns; in a file or a pipe everything is complete, and
+    the columns are separated by tabs. INDEX is the directory of the index; without it, the index of this Scrapy project is
+    used.
 
     \b
     Examples:
@@ -148,9 +150,11 @@ def _tabbed_line(entry: Entry) -> str:
 def _terminal_line(entry: Entry, width: int) -> Text:
     """Return a line that a terminal need not fold, unless it is very narrow."""
     event, url, duplicate_of, rule, coverage = _columns(entry)
-    begin = f"{printable(entry.time[5:16].replace('T', ' '))}  {event}  "
-    end = f"  {rule}  {coverage}"
+    time = f"{printable(entry.time[5:16].replace('T', ' '))}  " if width >= _WIDE else ""
+    begin, end = f"{time}{event}  ", f"  {rule}  {coverage}"
     room = max(2 * _MIN_ADDRESS, width - len(begin) - len(end) - len(" ← "))
+    if len(url) + len(duplicate_of) > room:
+        url, duplicate_of = _without_repetition(url, duplicate_of)
     # What one address does not need, the other one gets.
     of_url = max(room // 2, room - len(duplicate_of))
     of_duplicate = room - min(of_url, len(url))
@@ -163,11 +167,20 @@ def _columns(entry: Entry) -> tuple[str, str, str, str, str]:
     return entry.event, printable(entry.url), printable(entry.duplicate_of), printable(entry.rule), coverage
 
 
+def _without_repetition(url: str, duplicate_of: str) -> tuple[str, str]:
+    """Return two addresses without scheme, and the second one without the host if that is the same."""
+    (_, separator, short), (_, other_separator, other) = url.partition("://"), duplicate_of.partition("://")
+    if not (separator and other_separator):
+        return url, duplicate_of
+    host, other_host = short.partition("/")[0], other.partition("/")[0]
+    return short, other.removeprefix(host) if host == other_host else other
+
+
 def _shorten(address: str, length: int) -> str:
-    """Return an address without its middle if it is longer than *length*: its host and its end tell most."""
+    """Return an address without its middle if it is longer than *length*: pages of a host differ towards the end."""
     if len(address) <= length:
         return address
-    begin = (length - 1) // 2
+    begin = (length - 1) // 3
     return f"{address[:begin]}…{address[begin + 1 - length :]}"
 
 

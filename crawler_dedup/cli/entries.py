@@ -38,7 +38,7 @@ def describe_duplicate(entry: Entry) -> str:
         (
             f"{printable(entry.url)}  “{printable(entry.title)}”",
             f"  ← {printable(entry.duplicate_of)}",
-            f"    {describe_decision(entry)}; {describe_time(entry)}, run {entry.run}{passed}",
+            f"    {describe_decision(entry)}; {describe_time(entry)}, run {printable(entry.run)}{passed}",
         )
     )
 

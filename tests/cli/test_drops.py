@@ -68,8 +68,32 @@ def test_a_long_address_is_complete_in_a_pipe_and_fits_on_a_terminal(dropped: Pa
     assert urls(invoke("drops", dropped, "--run", "b")) == [long.url]
     (line,) = on_a_terminal("drops", dropped, "--run", "b", columns=100)
     assert len(line) == 100
-    assert "http://a.org/x" in line
-    assert "x/end ← http://a.org/kept  alike  1.00" in line
+    assert "  a.org/x" in line
+    assert "x/end ← /kept  alike  1.00" in line
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_pages_of_a_long_path_are_told_apart_on_a_terminal(dropped: Path, columns: int) -> None:
+    (entry, *_) = entries_of(dropped / FIRST)
+    path = "https://shop.example.org/blog/categories"
+    pages = [
+        replace(entry, url=f"{path}/{name}/index.html", duplicate_of=f"{path}/all/index.html", run="0000000b")
+        for name in ("tools", "books")
+    ]
+    write(dropped / SECOND, pages)
+    printed = on_a_terminal("drops", dropped, "--run", "b", columns=columns)
+    assert [len(line) <= columns for line in printed] == [True, True]
+    assert ["tools/index.html ← " in line for line in printed] == [True, False]
+    assert all("all/index.html  alike  1.00" in line for line in printed)
+    assert all((entry.time[11:16] in line) == (columns >= 100) for line in printed)
+
+
+def test_the_host_of_a_kept_page_on_another_host_is_shown(dropped: Path) -> None:
+    (entry, *_) = entries_of(dropped / FIRST)
+    page = replace(entry, url=f"https://a.org/{'x' * 90}", duplicate_of="https://mirror.org/x", run="0000000b")
+    write(dropped / SECOND, [page])
+    (line,) = on_a_terminal("drops", dropped, "--run", "b", columns=80)
+    assert " ← mirror.org/x  alike" in line
 
 
 def on_a_terminal(*arguments: object, columns: int) -> list[str]:
@@ -266,7 +290,7 @@ def test_a_summary_lists_the_latest_runs(runs: Path) -> None:
     assert "The latest 1 of 3 runs:" in output
     assert "0000000c" in output
     assert "0000000a" not in output
-    assert "The 1 with most drops, of 2:" in output
+    assert "The 1 of 2 hosts with most drops:" in output
 
 
 def test_a_summary_lists_no_single_pages(runs: Path) -> None:
