@@ -69,7 +69,7 @@ def crawl(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 
     Ctrl-C ends the crawl when the requested pages are handled; a second Ctrl-C stops it at once.
 
-    Exit status 0: the crawl has ended. 2: an error, as a URL that could not be crawled. 130: the crawl was interrupted.
+    Exit status 0: the crawl has ended. 2: an error, such as a URL that could not be crawled. 130: the crawl was interrupted.
 
     \b
     Examples:
@@ -126,7 +126,9 @@ def _parse_settings(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
-            raise click.BadParameter(f"{text_without_credentials(word)!r} is no setting; write DOWNLOAD_DELAY=0.2.")
+            raise click.BadParameter(
+                f"{text_without_credentials(word)!r} is no setting; an example is DOWNLOAD_DELAY=0.2."
+            )
         given[name] = value
     return given
 
@@ -144,9 +146,8 @@ def _feeds(settings: Settings, output: Sequence[str], replaced: Sequence[str]) -
         if not urlsplit(feed).scheme and "%" not in feed:  # the path of a file, and no template
             path = Path(feed)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.open(
-                "ab"
-            ).close()  # a file that cannot be written is an error now, and not when the first page is kept
+            # A file that cannot be written is an error now, and not when the first page is kept.
+            path.open("ab").close()
     return feeds
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.table import Table
+from rich.text import Text
 from scrapy.utils.project import data_path
 
 from crawler_dedup.cli.jsontypes.crawl import Crawl
@@ -65,7 +65,8 @@ def print_summary(result: Crawl, *, is_usual_index: bool) -> None:
     print_commands(console, commands)
 
 
-def _counts(result: Crawl) -> Table:
+def _counts(result: Crawl) -> Text:
+    """Return a line for each outcome that some pages had."""
     rows = {
         "pages checked" if result.checked != 1 else "page checked": result.checked,
         "kept": result.kept,
@@ -77,13 +78,9 @@ def _counts(result: Crawl) -> Table:
         "could not be judged, and passed": result.unchecked,
         "could not be fetched": result.failed,
     }
-    table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column(justify="right", style="bold")
-    table.add_column()
-    for label, count in rows.items():
-        if count:
-            table.add_row(f"{count:,}", label)
-    return table
+    width = len(f"{max(rows.values()):,}")
+    lines = (Text.assemble((f"{count:{width},}", "bold"), f" {label}") for label, count in rows.items() if count)
+    return Text("\n").join(lines)
 
 
 def _places(result: Crawl) -> str:

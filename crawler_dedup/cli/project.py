@@ -99,7 +99,11 @@ def read_config(settings: Sequence[str] | None) -> Config:
         name, equals, value = word.partition("=")
         if not name.startswith(PREFIX) or not equals:
             nearest = nearest_settings(name)
-            hint = f"did you mean {nearest[0]}={value or 'VALUE'}?" if nearest else f"write {PREFIX}MIN_FEATURES=30."
+            hint = (
+                f"did you mean {nearest[0]}={value or 'VALUE'}?"
+                if nearest
+                else f"an example is {PREFIX}MIN_FEATURES=30."
+            )
             raise ConfigError(f"{word!r} is no setting; {hint}")
         given[name] = value
     return Config.from_settings({**_project_settings(), **given})

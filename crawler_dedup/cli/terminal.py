@@ -86,8 +86,9 @@ def print_error(error: object) -> None:
 def make_console(*, stderr: bool = False, width: int | None = None) -> Console:
     """Return the console on which tables and progress bars are printed.
 
-    NO_COLOR, FORCE_COLOR and COLUMNS are respected. Where the output is no terminal and COLUMNS is not set, lines may have
-    any length: a table that goes to a file or a pipe is not folded.
+    NO_COLOR, FORCE_COLOR and COLUMNS are respected. Square brackets and colons are printed as they are, and mean neither a
+    style nor an emoji. Where the output is no terminal and COLUMNS is not set, lines may have any length: a table that goes
+    to a file or a pipe is not folded.
 
     Args:
         width: characters of a line, instead of those that the terminal has.
@@ -101,7 +102,7 @@ def make_console(*, stderr: bool = False, width: int | None = None) -> Console:
     is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
     if not is_terminal and not os.environ.get("COLUMNS"):
         width = _UNLIMITED_WIDTH
-    return PipedConsole(stderr=stderr, width=width)
+    return PipedConsole(stderr=stderr, width=width, markup=False, emoji=False)
 
 
 @contextmanager

@@ -42,5 +42,9 @@ def open_replacement(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)
+    except OSError as error:
+        if error.filename == str(unfinished):  # users know the name that they have given
+            error.filename = str(path)
+        raise
     finally:
         unfinished.unlink(missing_ok=True)

@@ -125,9 +125,12 @@ def test_a_page_is_written_with_what_the_documents_say(tmp_path: Path, site: Sit
 
 
 def test_a_file_can_be_replaced_and_pages_can_be_limited(tmp_path: Path, site: Site) -> None:
-    (tmp_path / "pages.jsonl").write_text("old\n")
-    done = crawl(tmp_path, f"{site.url}/", "-O", "pages.jsonl", "--max-pages", "2")
-    assert len(paths(tmp_path / "pages.jsonl")) == counts(done)["kept"] == 2
+    file = tmp_path / "pages[bold].jsonl"  # not a style of rich
+    file.write_text("old\n")
+    done = crawl(tmp_path, f"{site.url}/", "-O", file.name, "--max-pages", "2")
+    assert len(paths(file)) == counts(done)["kept"] == 2
+    assert "2 pages written to pages[bold].jsonl." in done.stdout
+    assert not re.search(" $", done.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("given", "requests"), [({}, 2), ({"CONCURRENT_REQUESTS": 9}, 9)])
@@ -243,7 +246,10 @@ START = {
         "Error: The crawl cannot start: could not convert",
     ),
     "log level": (["{site}/", "-s", "LOG_LEVEL=LOUD"], "Error: The crawl cannot start: Unknown level: 'LOUD'"),
-    "no setting": (["{site}/", "-s", "DOWNLOAD_DELAY"], "'DOWNLOAD_DELAY' is no setting; write DOWNLOAD_DELAY=0.2."),
+    "no setting": (
+        ["{site}/", "-s", "DOWNLOAD_DELAY"],
+        "'DOWNLOAD_DELAY' is no setting; an example is DOWNLOAD_DELAY=0.2.",
+    ),
     "another index": (["{site}/", "--index", "filled"], "was made with another configuration"),
 }
 
