@@ -76,7 +76,7 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     """
     url = without_credentials(url)
     if not (older_than or url or host or run or last):
-        raise click.BadParameter("Say what to forget: --url, --host, --older-than, --last or --run.")
+        raise click.UsageError("Say what to forget: --url, --host, --older-than, --last or --run.")
     target = find_target(index, journal, settings)
     if export is not None:
         target.require_journal()
@@ -94,14 +94,14 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         print_json([Forgotten(pages=forgotten, duplicates=duplicates)])
     else:
         of_run = f" of run {chosen}" if last else ""
-        click.echo(
-            f"{quantity(forgotten, 'page')}{of_run} forgotten. `crawler-dedup index compact` gives their room back to the"
-            " disk."
-        )
-    if duplicates is not None:
+        hint = " `crawler-dedup index compact` gives the space back to the disk." if forgotten else ""
+        click.echo(f"{quantity(forgotten, 'page')}{of_run} forgotten.{hint}")
+    is_unknown = bool(url) and not forgotten and not duplicates
+    if duplicates is not None and not is_unknown:
         _print_duplicates(target, duplicates, export, json=json)
-    if url and not forgotten and not duplicates:
-        click.echo(f"No kept page has the address {printable(url)}.", err=True)
+    if is_unknown:
+        also = " to which the other options apply" if older_than or host or chosen else ""
+        click.echo(f"There is no kept page with the address {printable(url)}{also}.", err=True)
         raise click.exceptions.Exit(1)
 
 
@@ -158,16 +158,19 @@ def _address_of(record: Record) -> ScopedUrl:
 
 def _print_duplicates(target: Target, duplicates: Collection[str], export: Path | None, *, json: bool) -> None:
     print_damage(target.journals)
-    were_dropped = f"{quantity(len(duplicates), 'page')} {'was' if len(duplicates) == 1 else 'were'} dropped or marked"
+    number = len(duplicates)
+    were_dropped = (
+        f"{quantity(number, 'page')} {'was' if number == 1 else 'were'} dropped or marked because of forgotten pages"
+    )
     if not target.journals.files:
-        click.echo("There is no journal: what was dropped because of them is not known.", err=True)
+        click.echo("There is no journal, so the duplicates of these pages are not known.", err=True)
     elif json:
         return
     elif not duplicates:
-        click.echo("No page was dropped because of them.")
+        click.echo("No page was dropped or marked because of these pages.")
     elif export is not None:
-        click.echo(f"Because of them {were_dropped}: {export} lists what was, to be crawled again.")
+        click.echo(f"{were_dropped}. {export} has the addresses, to be crawled again.")
     else:
-        click.echo(f"Because of them {were_dropped} (--export urls.txt writes all to a file):")
+        click.echo(f"{were_dropped} (--export urls.txt writes all to a file):")
         for address in list(duplicates)[:_MAX_LISTED]:
             click.echo(f"  {printable(address)}")
