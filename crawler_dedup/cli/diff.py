@@ -34,7 +34,13 @@ class _ReadableTable(Table):
 def print_side_by_side(
     console: Console, new: str, kept: str, *, folded: bool, titles: tuple[str, str] = ("new", "kept"), context: int = 1
 ) -> None:
-    """Print two texts as :func:`side_by_side` lays them out, in colour where *console* has colours."""
+    """Print two texts as :func:`side_by_side` lays them out, in colour where *console* has colours.
+
+    Where both are empty, a sentence says so.
+    """
+    if not (new.strip() or kept.strip()):
+        console.print("Neither page has a main text (lists have none): open both in a browser.", soft_wrap=True)
+        return
     in_colour = console.color_system is not None and not console.no_color
     console.print(side_by_side(new, kept, folded=folded, in_colour=in_colour, titles=titles, context=context))
 

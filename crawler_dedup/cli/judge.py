@@ -148,7 +148,8 @@ def _print_answers(answers: Answers) -> None:
     click.echo(f"{quantity(len(answers), 'answer')} in {answers.folder}, {len(answers) - missing:,} with both pages.")
     if missing < len(answers):
         click.echo(
-            f"`crawler-dedup evaluate {answers.folder}` and `crawler-dedup calibrate` use those with both pages."
+            f"`crawler-dedup evaluate {answers.folder}` and `crawler-dedup calibrate {answers.folder}` use those with both"
+            " pages."
         )
     if missing:
         click.echo("`crawler-dedup judge --fetch` fetches the pages that are missing.")
@@ -176,21 +177,21 @@ class _DropViewer:
         """Print a dropped page and its representative; return what is available of both."""
         record = self.kept.get((entry.scope, entry.duplicate_of))
         click.echo(describe_duplicate(entry))
-        click.echo(
-            f"  “{printable(record.page.title)}” is what it duplicates." if record else "  (which is kept no more)"
-        )
+        title = f"The kept page: “{printable(record.page.title)}”" if record else "That page is no longer kept."
+        click.echo(f"  {title}")
         if self.fetches:
             new, kept = self.fetch_pages(entry)
         else:
             new = PageContent(text=unpack_text(entry.text), title=entry.title)
             kept = PageContent(text=unpack_text(record.page.text), title=record.page.title) if record else PageContent()
         if record is not None and record.filed > entry.seconds:
-            click.echo("  It has changed since; this is how it is now.")
+            click.echo("  The kept page has changed since then; it is shown as it is now.")
         if new and kept:
             print_side_by_side(self.console, self._text_of(new), self._text_of(kept), folded=True)
         else:
             click.echo(
-                "  No texts to show (a list has none; else DEDUP_STORE_TEXT = True, or --fetch): open both pages."
+                "  There are no texts to show: they come from --fetch, or from crawls with DEDUP_STORE_TEXT = True."
+                " Open both pages in a browser."
             )
         return new, kept
 

@@ -66,7 +66,7 @@ def why(
     target = find_target(index, journal, settings)
     history, config = _find_history(url, target)
     if len(history.similar) == 1:
-        click.echo(f"Known is {printable(history.similar[0])}:", err=json)
+        click.echo(f"The known address is {printable(history.similar[0])}:", err=json)
         history, config = _find_history(history.similar[0], target)
     print_damage(target.journals)
     if not target.journals.files:
@@ -99,12 +99,12 @@ def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
 
 def _print_unknown(history: AddressHistory, *, json: bool) -> None:
     click.echo(
-        f"Nothing is known of {printable(history.url)}: it is not kept, and no journal names it. (Answers other than 200,"
-        " and what is no HTML, are not looked at.)",
+        f"Nothing is known of {printable(history.url)}: it is not kept, and no journal names it. (Responses with a"
+        " status other than 200, and those that are not HTML, are not judged.)",
         err=json,
     )
     for url in history.similar:
-        click.echo(f"  Known is {printable(url)}", err=json)
+        click.echo(f"  Known: {printable(url)}", err=json)
 
 
 def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | None) -> None:
@@ -112,14 +112,14 @@ def _print_history(page: PageHistory, url: str, scope: str, *, listed: int | Non
     if page.kept is not None:
         _print_kept(page.kept)
     elif last is None:
-        click.echo(f"{printable(url)} is kept no more, in scope {printable(scope) or '(none)'}.")
+        click.echo(f"{printable(url)} is no longer kept, in scope {printable(scope) or '(none)'}.")
     else:
         click.echo(_outcome(last))
         click.echo(_details(last))
         if page.representative is not None:
             _print_kept(page.representative)
         elif last.duplicate_of and last.duplicate_of != url:
-            click.echo(f"{printable(last.duplicate_of)} is kept no more.")
+            click.echo(f"{printable(last.duplicate_of)} is no longer kept.")
     _print_duplicates(page, url, listed)
     earlier = [entry for entry in page.entries if page.kept is not None or entry is not last]
     if earlier:
@@ -160,7 +160,8 @@ def _details(entry: Entry) -> str:
 
 
 def _print_kept(record: Record) -> None:
-    url, state = record.page.url, "is kept" if record.settled else "has passed, and is being handled, or its crawl died"
+    url = record.page.url
+    state = "is kept" if record.settled else "has passed, but was not handled to the end, or not yet"
     click.echo(f"{printable(url)} {state}: “{printable(record.page.title)}”")
     click.echo(
         f"  filed {format_time(record.filed)}, run {record.run:08x}, scope {printable(record.page.scope) or '(none)'};"
@@ -187,7 +188,7 @@ def _print_difference(page: PageHistory, history: AddressHistory, config: Config
     last = page.last_entry
     if page.kept is not None or last is None or not last.is_duplicate:
         if fetches:
-            click.echo("No other page stands for it: there is nothing to hold it together with.")
+            click.echo("No other page stands for it, so there is nothing to compare it with.")
         return
     if fetches:
         _print_fetched(history, last, config)
@@ -196,11 +197,12 @@ def _print_difference(page: PageHistory, history: AddressHistory, config: Config
     new, kept = unpack_text(last.text), unpack_text(record.page.text) if record is not None else ""
     if not (new and kept):
         click.echo(
-            "--fetch gets both pages again and shows where they differ (DEDUP_STORE_TEXT = True stores main texts)."
+            "With --fetch, this command fetches both pages again, and shows where they differ. Without it, it needs main"
+            " texts that a crawl has stored (DEDUP_STORE_TEXT = True)."
         )
         return
     if record is not None and record.filed > last.seconds:
-        click.echo("The kept page has changed since; this is how it is now.")
+        click.echo("The kept page has changed since then; it is shown as it is now.")
     print_side_by_side(make_console(), new, kept, folded=True)
 
 
@@ -212,7 +214,10 @@ def _print_fetched(history: AddressHistory, last: Entry, config: Config) -> None
     print_side_by_side(console, new.text, kept.text, folded=True)
     new_site, kept_site = (history.sites.profile_of(inspected.page) for inspected in (new, kept))
     print_pair(console, new, kept, Pair(new.page, kept.page, config, signer.scheme, new_site, kept_site))
-    click.echo("The pages as they are now, with the settings of the index, and what its pages show of their sites.")
+    click.echo(
+        "The pages were compared as they are now, with the settings of the index and what is known of their sites from"
+        " it."
+    )
 
 
 def _fetch(signer: Signer, url: str, scope: str) -> InspectedPage:

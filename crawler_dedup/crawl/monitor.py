@@ -220,7 +220,7 @@ class Monitor:
         parts += [f"{name} {counts[name]}" for name in ("unchanged", "changed", "unchecked")]
         self.log(
             logging.INFO,
-            "Near-duplicate filter: %s; %s; %d pages wait",
+            "Near-duplicate filter: %s; %s; %d pages waiting",
             ", ".join(parts),
             _size(self._directory, self._deduplicator),
             self.waiting,

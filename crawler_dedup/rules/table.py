@@ -83,6 +83,10 @@ def _describe_links_and_words(pair: Pair) -> str:
     return f"{_describe_links(pair)}, {'the same' if pair.same_words else 'other'} words{hidden}"
 
 
+def _describe_list_content(pair: Pair) -> str:
+    return f"{_describe_links_and_words(pair)}, {_describe_titles(pair)}"
+
+
 def _describe_signatures(pair: Pair) -> str:
     if pair.agreement is None:
         return "they do not agree"
@@ -132,7 +136,7 @@ TABLE: tuple[Rule, ...] = (
     ),
     Rule(SAME_BYTES, _same_bytes, _describe_bytes),
     Rule("other kinds of page", _different_if(lambda pair: pair.new.kind is not pair.kept.kind), _describe_kinds),
-    Rule("same list", _same_list, _describe_links_and_words),
+    Rule("same list", _same_list, _describe_list_content),
     Rule("same short page", _same_short_page, _describe_links_and_words),
     Rule("signatures far apart", _different_if(lambda pair: pair.signatures_far_apart), _describe_signatures),
     Rule(

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from crawler_dedup.cli.diff import side_by_side
+from crawler_dedup.cli.diff import print_side_by_side, side_by_side
 from tests.support.crawling import words
 
 Row = tuple[str, str, str]
@@ -86,6 +86,13 @@ def test_beside_what_differs_an_equal_line_is_left() -> None:
 
 def test_two_equal_texts_fold_to_one_line() -> None:
     assert rows(side_by_side("a\nb\nc", "a\nb\nc", folded=True)) == [("", "… 3 equal lines …", "… 3 equal lines …")]
+
+
+def test_of_two_pages_without_main_text_a_sentence_says_so() -> None:
+    file = io.StringIO()
+    print_side_by_side(Console(file=file, width=40), "", " \n", folded=True)
+    assert file.getvalue().startswith("Neither page has a main text")
+    assert file.getvalue().count("\n") == 1
 
 
 def test_in_a_line_that_differs_the_words_that_differ_are_marked() -> None:

@@ -93,7 +93,7 @@ def test_the_same_pair_dropped_twice_is_judged_once(dropped: Path) -> None:
 
 def test_answers_without_texts_are_noted_and_make_no_pairs(dropped: Path, tmp_path: Path) -> None:
     result = judge(dropped, "y\ny\n", "--output", tmp_path / "answers")
-    assert "No texts to show" in result.stdout
+    assert "There are no texts to show" in result.stdout
     assert [path.name for path in (tmp_path / "answers").iterdir()] == ["answers.jsonl"]
 
 
@@ -144,7 +144,7 @@ def check_folder(folder: Path, pairs: dict[tuple[str, str], int]) -> None:
 def test_from_stored_texts_answers_become_a_labelled_folder(tmp_path: Path) -> None:
     note(tmp_path / "index", STORED, DEDUP_STORE_TEXT=True, DEDUP_MAX_DISTANCE=7)
     result = judge(tmp_path / "index", "y\nn\n")
-    assert "No texts to show" not in result.stdout
+    assert "There are no texts to show" not in result.stdout
     assert "equal line" in result.stdout
     check_folder(tmp_path / "index" / "judged", {(COPIES[0], KEPT): 1, (COPIES[1], KEPT): 0})
 

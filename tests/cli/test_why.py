@@ -133,9 +133,9 @@ def test_a_representative_that_was_forgotten_is_kept_no_more(index: Path) -> Non
     invoke("forget", index, "--url", KEPT)
     told = lines(why(COPY, index))
     assert told[0] == f"{COPY} was dropped: a duplicate of {KEPT}."
-    assert f"{KEPT} is kept no more." in told
+    assert f"{KEPT} is no longer kept." in told
     told = lines(why(KEPT, index))
-    assert told[0] == f"{KEPT} is kept no more, in scope site."
+    assert told[0] == f"{KEPT} is no longer kept, in scope site."
     assert f"{KEPT} stood for 2 pages:" in told
 
 
@@ -162,7 +162,7 @@ def test_what_was_dropped_for_another_page_last_is_no_duplicate_of_this_one(inde
 )
 def test_of_an_address_that_was_never_seen_the_one_that_is_meant_is_told(index: Path, typed: str) -> None:
     told = lines(why(typed, index))
-    assert told[:2] == [f"Known is {KEPT}:", f"{KEPT} is kept: “Article 1”"]
+    assert told[:2] == [f"The known address is {KEPT}:", f"{KEPT} is kept: “Article 1”"]
 
 
 def test_a_similar_address_may_be_one_that_was_dropped(index: Path) -> None:
@@ -173,7 +173,7 @@ def test_where_several_addresses_may_be_meant_they_are_named(index: Path) -> Non
     note(index, {f"{KEPT}/": article(7)}, journal=SECOND)
     told = lines(why(f"{KEPT}#top", index, status=1))
     assert told[0].startswith(f"Nothing is known of {KEPT}#top: it is not kept, and no journal names it.")
-    assert sorted(told[1:]) == [f"Known is {KEPT}", f"Known is {KEPT}/"]
+    assert sorted(told[1:]) == [f"Known: {KEPT}", f"Known: {KEPT}/"]
 
 
 def test_each_scope_has_its_own_answer(index: Path) -> None:
@@ -276,7 +276,7 @@ def test_stored_texts_are_shown_where_they_differ(tmp_path: Path) -> None:
 
 
 def test_where_no_texts_are_stored_the_way_to_them_is_told(index: Path) -> None:
-    assert lines(why(COPY, index))[-1].startswith("--fetch gets both pages again")
+    assert lines(why(COPY, index))[-1].startswith("With --fetch, this command fetches both pages again")
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def test_the_end_says_what_became_of_the_pages_and_how_large_the_index_is(tmp_pa
     (line,) = summaries(done)
     assert re.fullmatch(
         r"checked 4 pages \(at [1-9]\d* pages/min\), kept 2, dropped 1 \(25\.0 %\), unchanged 0, changed 0, unchecked 1;"
-        r" index of 2 pages, [\d.]+ kB; 0 pages wait",
+        r" index of 2 pages, [\d.]+ kB; 0 pages waiting",
         line,
     )
 
@@ -89,7 +89,7 @@ def test_an_index_that_is_gone_does_not_keep_the_summary_from_being_written(tmp_
     with Site({"/first": PAGES["/other"], "/gone": gone}) as site:  # type: ignore[dict-item]
         done = run_script(tmp_path, WALK, site=site.url, paths=["/first", "/gone"])
     (line,) = summaries(done)
-    assert line.endswith("unchecked 1; the index cannot be read; 0 pages wait")
+    assert line.endswith("unchecked 1; the index cannot be read; 0 pages waiting")
     assert done.stats["finish_reason"] == "finished"
     assert "log_count/ERROR" not in done.stats
 
@@ -116,7 +116,7 @@ def test_a_page_that_waits_for_an_alike_one_is_counted_as_waiting(tmp_path: Path
         done = run_script(tmp_path, WAITING, site=site.url, paths=["/first", "/copy"])
     assert done.counts()["dropped"] == 1
     assert done.notes[0] == 1
-    assert summaries(done)[0].endswith("; 0 pages wait")
+    assert summaries(done)[0].endswith("; 0 pages waiting")
 
 
 # Statistics by host

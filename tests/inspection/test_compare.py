@@ -88,7 +88,7 @@ def test_of_a_page_that_could_not_be_signed_one_row_says_why(one: str, other: st
         ("same bytes", {"digest": b"a", **links(1, 2, 4)}, "the same bytes, other links"),
         ("same bytes", links(1, 2), "other bytes, all links known"),
         ("other kinds of page", {"kind": PageKind.LIST}, "list and text"),
-        ("same list", {"kind": PageKind.LIST}, "the same links, the same words"),
+        ("same list", {"kind": PageKind.LIST}, "the same links, the same words, the same title"),
         ("same short page", features(0, 100), "the same links, other words"),
         ("signatures far apart", {"signature": 0b111}, "3 bits, limit 6"),
         ("signatures far apart", {"kind": PageKind.SHORT, "signature": 1}, "they do not agree"),
