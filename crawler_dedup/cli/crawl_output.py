@@ -52,7 +52,10 @@ def print_summary(result: Crawl, *, is_usual_index: bool) -> None:
     """
     console = make_console(stderr=any(map(_is_stdout, result.feeds)))
     if not result.checked:
-        console.print("No pages were checked.")
+        hint = "" if result.failed_starts else " The statistics dedup/skipped/… in the log say why (-s LOG_LEVEL=INFO)."
+        console.print(f"No pages were checked.{hint}", soft_wrap=True)
+        if result.items:
+            console.print(_places(result), soft_wrap=True, highlight=False)
         return
     console.print(_counts(result))
     console.print()

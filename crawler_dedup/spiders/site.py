@@ -18,6 +18,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
 from crawler_dedup import Decision, NearDuplicate, Verdict, main_text
+from crawler_dedup.cli.terminal import printable
 from crawler_dedup.progress import ProgressLine
 from crawler_dedup.urls import text_without_credentials, without_credentials
 
@@ -121,7 +122,7 @@ class SiteSpider(scrapy.Spider):
 
     def _note_failed_start(self, url: str, reason: str) -> None:
         self.failed_starts += 1
-        self.logger.error("%s could not be crawled: %s", without_credentials(url), reason)
+        self.logger.error("%s could not be crawled: %s", without_credentials(url), printable(reason))
 
     async def _item(self, response: HtmlResponse) -> dict[str, Any]:
         return {

@@ -231,6 +231,14 @@ def test_only_the_start_that_fails_is_an_error(tmp_path: Path, site: Site) -> No
     assert paths(tmp_path / "pages.jsonl")[-1] == "/two"
 
 
+def test_pages_that_are_not_checked_are_reported(tmp_path: Path, site: Site) -> None:
+    html_of_old_server = (("Content-Type", "text/html"), ("Content-Length", ""))
+    site.pages = {"/": Answer(article("front").encode(), headers=html_of_old_server)}
+    done = crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
+    assert done.stdout.startswith("No pages were checked. The statistics dedup/skipped/… in the log say why")
+    assert "\n1 page written to pages.jsonl." in done.stdout
+
+
 START = {
     "nothing listens": (["http://127.0.0.1:9/"], "http://127.0.0.1:9/ could not be crawled: Connection was refused"),
     "robots.txt": (["{site}/private"], "{site}/private could not be crawled: Forbidden by robots.txt"),
@@ -258,7 +266,7 @@ START = {
 def test_what_keeps_a_crawl_from_its_start_is_said_in_a_sentence(tmp_path: Path, site: Site, case: str) -> None:
     with Deduplicator.open(tmp_path / "filled", Config(tokenizer="bigrams", scheme="exact")):
         pass
-    plain = (("Content-Type", "text/plain"),)
+    plain = (("Content-Type", "text/plain\x1b\x07"),)
     site.pages["/robots.txt"] = Answer(b"User-agent: *\nDisallow: /private\n", headers=plain)
     arguments, sentence = START[case]
     done = crawl(tmp_path, *(word.format(site=site.url) for word in arguments), status=2)
