@@ -136,7 +136,7 @@ def test_the_checkout_has_the_same_demo_which_replaces_its_index_however_slow_th
 
 
 def test_pages_for_which_there_was_no_time_are_told_apart_from_those_with_too_little_text(tmp_path: Path) -> None:
-    crawl = crawl_slowly(tmp_path, "-s", "DEDUP_TIMEOUT=1")
+    crawl = crawl_slowly(tmp_path, "-s", "DEDUP_TIMEOUT=0.1")
     ((checked, listed),) = re.findall(r" (\d+) pages: (.*?)\.", " ".join(crawl.stdout.split()))
     counts = {label: int(number) for number, label in re.findall(r"(\d+) ([^,]+)", listed)}
     assert counts["without a decision in time"] > 0
