@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,19 @@ settings.load_profile("default")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background jobs with Ctrl-C ignored, and the processes that tests start and interrupt would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _own_project() -> Iterator[None]:
+    """Remove what Scrapy notes in the environment about the project it has found: the next test has another project."""
+    _forget_project()
+    yield
+    _forget_project()
+
+
+def _forget_project() -> None:
+    for name in ("SCRAPY_PROJECT", "SCRAPY_SETTINGS_MODULE"):
+        os.environ.pop(name, None)
 
 
 @pytest.fixture(scope="session")

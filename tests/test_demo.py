@@ -59,6 +59,11 @@ def crawl_slowly(temporary: Path, *options: str) -> subprocess.CompletedProcess[
     )
 
 
+def without_program(output: str) -> str:
+    """*output* without the path of the command, which depends on the working directory."""
+    return re.sub(r"\S*(crawler-dedup (?:report|crawl) )", r"\1", output)
+
+
 @pytest.mark.parametrize(
     "row",
     [
@@ -127,7 +132,7 @@ def test_the_checkout_has_the_same_demo_which_replaces_its_index_however_slow_th
     index = temporary / "crawler-dedup-demo"
     before = (index / "data.mdb").stat().st_ino
     again = crawl_slowly(temporary)
-    assert again.stdout == output
+    assert without_program(again.stdout) == without_program(output)
     assert "Traceback" not in again.stderr
     assert " WARNING: " not in again.stderr
     assert (index / "data.mdb").stat().st_ino != before
