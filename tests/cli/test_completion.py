@@ -32,7 +32,7 @@ def offered(*words: str) -> list[str]:
         (["drops", "-s", "DEDUP_ACT"], ["DEDUP_ACTION="]),
         (["evaluate", "labelled", "--scheme", ""], sorted([*SCHEMES, "all"])),
     ],
-    ids=lambda given: " ".join(given) if isinstance(given, list) else "",  # a set has another order in each process
+    ids=str,
 )
 def test_commands_options_and_values_are_offered(words: list[str], names: list[str]) -> None:
     assert sorted(offered(*words)) == names

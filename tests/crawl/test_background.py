@@ -16,7 +16,7 @@ from crawler_dedup.crawl.background import MAX_LEFT_BEHIND, signing_thread
 from crawler_dedup.errors import ThreadsBusy
 from crawler_dedup.signing.loading import Resource
 from tests.support.crawling import Site, article, html, run_script
-from tests.support.versions import works_without_reactor
+from tests.support.versions import without_reactor
 
 HANGING = """
 import threading
@@ -118,7 +118,7 @@ def test_a_site_whose_pages_all_take_too_long_gets_a_few_threads_and_loses_no_pa
     assert max(crawl.notes) <= MAX_LEFT_BEHIND + 1  # the index is tidied up in one of its own
 
 
-@works_without_reactor
+@without_reactor
 def test_the_end_of_a_crawl_does_not_wait_for_dictionaries(
     tmp_path: Path, hanging: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:

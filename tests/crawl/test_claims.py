@@ -14,7 +14,7 @@ from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import store
 from tests.support.crawling import Answer, Crawl, Running, Site, article, html, run_script, start_script
 from tests.support.indexing import beside, first_line
-from tests.support.versions import SCRAPY
+from tests.support.versions import REACTORS, SCRAPY
 
 SCOPE = "spider walker"
 
@@ -509,7 +509,7 @@ class Spider(Walker):
 WAITING = ("/settled", "/fails", "/released", "/open")
 
 
-@pytest.mark.parametrize("reactor", [True, False], ids=["reactor", "asyncio alone"])
+@pytest.mark.parametrize("reactor", REACTORS, ids=["reactor", "asyncio alone"])
 def test_a_page_waits_for_what_becomes_of_an_alike_one(tmp_path: Path, reactor: bool) -> None:
     pages = {f"{path}{twin}": html(article(path, frame=twin)) for path in WAITING for twin in ("", "/twin")}
     settings = {
@@ -883,7 +883,7 @@ class Spider(Walker):
 
 
 @pytest.mark.skipif(SCRAPY < (2, 14), reason="Scrapy 2.13 does not wait for a coroutine close_spider")
-@pytest.mark.parametrize("reactor", [True, False])
+@pytest.mark.parametrize("reactor", REACTORS)
 def test_an_interrupt_while_items_are_being_stored_is_no_goodbye(tmp_path: Path, reactor: bool) -> None:
     settings = {"ITEM_PIPELINES": {"script.Store": 1}, "TWISTED_REACTOR_ENABLED": reactor}
     with Site({"/a": html(article("a"))}) as site:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.crawling import Answer, Crawl, Site, article, html, run_script, start_script
 from tests.support.disks import fill_up
-from tests.support.versions import SCRAPY
+from tests.support.versions import REACTORS, SCRAPY
 
 SCRIPT = """
 import asyncio, bz2, os, signal
@@ -236,7 +236,7 @@ def test_a_disk_that_is_full_when_the_feed_is_closed(tmp_path: Path, small_disk:
     assert set(range(PAUSE - 1)).isdisjoint(second)
 
 
-@pytest.mark.parametrize("reactor", [True, False])
+@pytest.mark.parametrize("reactor", REACTORS)
 def test_a_storage_that_fails_at_the_end(tmp_path: Path, reactor: bool) -> None:
     feeds = {"fails://user:secret@host/items": {"format": "jsonlines"}, **feed(tmp_path / "first.jsonl")}
     more = {"FEED_STORAGES": {"fails": "script.Fails"}, "TWISTED_REACTOR_ENABLED": reactor}

@@ -20,7 +20,7 @@ from crawler_dedup.crawl.journalfeed import JournalFeed
 from crawler_dedup.journal.reader import Journals, read
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_scrapy, run_script
 from tests.support.storages import STORAGES, STORING
-from tests.support.versions import HAS_EXIT_STATUS
+from tests.support.versions import HAS_EXIT_STATUS, REACTORS
 
 PAGES = {
     "/first": html(article("one")),
@@ -54,7 +54,7 @@ def local(tmp_path: Path) -> Path:
 # In a crawl
 
 
-@pytest.mark.parametrize("reactor", [True, False])
+@pytest.mark.parametrize("reactor", REACTORS)
 def test_the_journal_is_handed_over_at_the_end_and_stays_beside_the_index(
     tmp_path: Path, stored: Path, reactor: bool
 ) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from crawler_dedup.crawl.monitor import HostCounts, host_label
 from tests.support import processes
 from tests.support.crawling import WALK, Crawl, Page, Site, article, html, run_scrapy, run_script
+from tests.support.versions import REACTORS
 
 pty = pytest.importorskip("pty")
 
@@ -313,9 +314,9 @@ def linked() -> dict[str, Page]:
     return {"/": html(article("start", links=names)), **pages}
 
 
-@pytest.mark.parametrize("reactor", ["True", "False"])
+@pytest.mark.parametrize("reactor", REACTORS)
 def test_a_line_says_how_the_crawl_goes_and_the_log_above_it_is_whole(
-    tmp_path: Path, linked: dict[str, Page], reactor: str
+    tmp_path: Path, linked: dict[str, Page], reactor: bool
 ) -> None:
     with Site(linked) as site:
         command = site_crawl(site, tmp_path, "-s", f"TWISTED_REACTOR_ENABLED={reactor}", "-s", "LOG_VERSIONS=")

@@ -28,7 +28,7 @@ from tests.support.crawling import (
     start_script,
 )
 from tests.support.projects import ADDON, PAGES, index_of, project
-from tests.support.versions import HAS_EXIT_STATUS, works_without_reactor
+from tests.support.versions import HAS_EXIT_STATUS, without_reactor
 
 DOWNLOADER = "crawler_dedup.middleware.DedupMiddleware"
 SPIDER = "crawler_dedup.settling.SettlingMiddleware"
@@ -226,7 +226,7 @@ def test_a_command_that_crawls_files_its_pages(tmp_path: Path, arguments: list[s
 # Surroundings
 
 
-@works_without_reactor
+@without_reactor
 def test_the_filter_works_without_a_twisted_reactor(tmp_path: Path) -> None:
     with Site(PAGES) as site:
         settings = {"TWISTED_REACTOR_ENABLED": False}
@@ -342,7 +342,7 @@ asyncio.run(main())
 """
 
 
-@works_without_reactor
+@without_reactor
 def test_a_crawl_that_cannot_start_leaves_the_index_to_the_next_one(tmp_path: Path) -> None:
     directory = (tmp_path / "index").resolve()
     with Deduplicator.open(directory, Config(tokenizer="bigrams")) as deduplicator:

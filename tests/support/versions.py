@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,13 @@ SCRAPY = version_info[:2]
 HAS_EXIT_STATUS = SCRAPY >= (2, 15)
 """Whether each command of Scrapy ends with status 1 where its crawl cannot start."""
 
-works_without_reactor = pytest.mark.skipif(SCRAPY < (2, 15), reason="Scrapy before 2.15 needs a Twisted reactor")
+_RUNS_WITHOUT_REACTOR = SCRAPY >= (2, 19) or (SCRAPY >= (2, 15) and find_spec("httpx") is not None)
+
+without_reactor = pytest.mark.skipif(
+    not _RUNS_WITHOUT_REACTOR, reason="Scrapy before 2.15 needs a reactor, before 2.19 httpx"
+)
+REACTORS = [True, pytest.param(False, marks=without_reactor)]
+"""Values of ``TWISTED_REACTOR_ENABLED``."""
 
 
 def crawler_process(settings: Settings | dict[str, Any]) -> AsyncCrawlerProcess:

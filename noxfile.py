@@ -1,0 +1,47 @@
+"""Run the tests of crawls with each supported version of Python and Scrapy, and with the oldest of all dependencies.
+
+``nox`` runs all combinations, ``nox -s lowest`` the oldest, ``nox -s "crawls-3.12(scrapy='2.15')"`` a single one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import nox
+
+PYTHON = ("3.10", "3.11", "3.12", "3.13")
+SCRAPY = ("2.13", "2.14", "2.15", "2.16", "2.17", "2.18", "2.19")
+
+nox.options.default_venv_backend = "uv"
+
+# Of pyenv's Pythons also those that are not activated are found by their names.
+installed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions").glob("3.*/bin")
+os.environ["PATH"] = os.pathsep.join([*map(str, installed), os.environ["PATH"]])
+OLDEST = next((version for version in PYTHON if shutil.which(f"python{version}")), None)
+"""The oldest supported Python of this machine; ``None`` is the one that runs nox."""
+
+
+def run_tests(session: nox.Session) -> None:
+    """Run the tests of crawls with what is installed."""
+    tests = ("tests/crawl", "tests/promises/test_nothing_lost.py", "tests/test_demo.py")
+    session.run("python", "-m", "pytest", "-q", "-n", "3", "--dist", "loadfile", *(session.posargs or tests))
+
+
+@nox.session(python=PYTHON)
+@nox.parametrize("scrapy", SCRAPY)
+def crawls(session: nox.Session, scrapy: str) -> None:
+    """The newest versions of all dependencies but Scrapy."""
+    # Scrapy before 2.19 does not install what it downloads with where there is no Twisted reactor.
+    session.install("--compile-bytecode", ".[test]", f"scrapy=={scrapy}.*", *["httpx"] * (scrapy != SCRAPY[-1]))
+    run_tests(session)
+
+
+@nox.session(python=OLDEST)
+def lowest(session: nox.Session) -> None:
+    """The oldest versions that pyproject.toml allows, with the oldest Python of this machine."""
+    if OLDEST != PYTHON[0]:
+        session.warn(f"There is no Python {PYTHON[0]}: {OLDEST or 'the Python of nox'} is used instead.")
+    session.install("--compile-bytecode", "--resolution", "lowest-direct", ".[test]")
+    run_tests(session)
