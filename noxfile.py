@@ -41,7 +41,7 @@ def crawls(session: nox.Session, scrapy: str) -> None:
 @nox.session(python=OLDEST)
 def lowest(session: nox.Session) -> None:
     """The oldest versions that pyproject.toml allows, with the oldest Python of this machine."""
-    if OLDEST != PYTHON[0]:
+    if PYTHON[0] != OLDEST:
         session.warn(f"There is no Python {PYTHON[0]}: {OLDEST or 'the Python of nox'} is used instead.")
     session.install("--compile-bytecode", "--resolution", "lowest-direct", ".[test]")
     run_tests(session)
