@@ -11,8 +11,8 @@ from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.errors import DedupError
 from crawler_dedup.signing.loading import Resource
 
-_PATIENCE = 60.0
-"""Seconds for which pages wait, from when loading began."""
+PATIENCE = 60.0
+"""Seconds for which pages wait at least, from when loading began."""
 _PAUSE = 60.0
 """Seconds after which loading that has failed is tried again."""
 
@@ -28,13 +28,18 @@ class _Attempt:
 
 
 class Loading:
-    """Loads each resource once, however many pages wait for it. Belongs to the event loop of a crawl."""
+    """Loads each resource once, however many pages wait for it. Belongs to the event loop of a crawl.
 
-    def __init__(self) -> None:
+    Args:
+        patience: seconds for which pages wait, from when loading began.
+    """
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
         self._attempts: dict[Resource[Any], _Attempt] = {}
 
     async def wait_for(self, resource: Resource[Any]) -> None:
-        """Wait until *resource* is loaded, at most for a minute after its loading has begun.
+        """Wait until *resource* is loaded, until the patience after the beginning of its loading has ended.
 
         Raises:
             LoadingFailed: it is not loaded by then, or could not be loaded within the last minute.
@@ -44,10 +49,10 @@ class Loading:
             task = asyncio.ensure_future(run_in_own_thread(resource.load))
             task.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may wait for it any more
             attempt = self._attempts[resource] = _Attempt(time.monotonic(), task)
-        left = attempt.began + _PATIENCE - time.monotonic()
+        left = attempt.began + self._patience - time.monotonic()
         done, _ = await asyncio.wait([attempt.task], timeout=max(0.0, left))  # which leaves the task alone
         if not done:
-            raise LoadingFailed(f"{resource.name} is not loaded after {_PATIENCE:.0f} seconds.")
+            raise LoadingFailed(f"{resource.name} is not loaded after {self._patience:.0f} seconds.")
         try:
             attempt.task.result()
         except Exception as error:

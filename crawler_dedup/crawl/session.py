@@ -18,7 +18,7 @@ from crawler_dedup.crawl.background import run_in_own_thread
 from crawler_dedup.crawl.claims import Claims, release_claimed
 from crawler_dedup.crawl.compat import create_looping_call
 from crawler_dedup.crawl.feeds import FeedWatch
-from crawler_dedup.crawl.loading import Loading
+from crawler_dedup.crawl.loading import PATIENCE, Loading
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexGone, IndexUnusable
@@ -58,7 +58,7 @@ class Session:
         self.claims = Claims(
             self.deduplicator, self.monitor, limit, patience=config.claim_timeout, timeout=config.timeout
         )
-        self.loading = Loading()
+        self.loading = Loading(max(PATIENCE, config.timeout))
         self._feeds = FeedWatch(crawler, self.monitor, self.deduplicator.note_stored, release_claimed)
         self._summary = create_looping_call(self.monitor.log_summary)
         self._flushing = create_looping_call(self._feeds.flush_feeds)

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from crawler_dedup.crawl import loading
 from crawler_dedup.crawl.loading import Loading, LoadingFailed
 from crawler_dedup.signing.loading import Resource
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_script, start_script
@@ -177,13 +176,12 @@ def test_pages_that_wait_for_the_same_dictionary_have_it_loaded_once(
 
 
 def test_no_page_waits_for_ever_for_a_dictionary_that_hangs(
-    loaded_later: tuple[Resource[str], threading.Event, list[int]], monkeypatch: pytest.MonkeyPatch
+    loaded_later: tuple[Resource[str], threading.Event, list[int]],
 ) -> None:
     dictionary, go_on, loads = loaded_later
-    monkeypatch.setattr(loading, "_PATIENCE", 0.01)
 
     async def wait() -> None:
-        waiting = Loading()
+        waiting = Loading(0.01)
         for _ in range(3):
             with pytest.raises(LoadingFailed, match="The dictionary is not loaded after 0 seconds"):
                 await waiting.wait_for(dictionary)
