@@ -82,12 +82,12 @@ class Decision:
         return self.verdict is not Verdict.DUPLICATE
 
     def __str__(self) -> str:
-        said = f"{self.verdict} {self.url}"
+        text = f"{self.verdict} {self.url}"
         if self.match is not None and self.duplicate_of:
-            found = self.match
-            distance = "" if found.distance is None else f"distance {found.distance}, "
-            said += (
-                f" of {self.duplicate_of} ({distance}resemblance {found.resemblance:.2f},"
-                f" coverage {found.coverage:.2f}, rule {found.rule!r})"
+            match = self.match
+            distance = "" if match.distance is None else f"distance {match.distance}, "
+            text += (
+                f" of {self.duplicate_of} ({distance}resemblance {match.resemblance:.2f},"
+                f" coverage {match.coverage:.2f}, rule {match.rule!r})"
             )
-        return said + (f" ({self.reason})" if self.reason else "")
+        return text + (f" ({self.reason})" if self.reason else "")

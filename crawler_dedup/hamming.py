@@ -122,8 +122,8 @@ def near(signature: int, filed: Numbers, max_distance: int) -> list[SignatureMat
     within = (distances <= max_distance).nonzero()[0]
     if not len(within):
         return []
-    found = set(zip(distances[within].tolist(), filed[within].tolist(), strict=True))
-    return [SignatureMatch(*pair) for pair in sorted(found)]
+    matches = set(zip(distances[within].tolist(), filed[within].tolist(), strict=True))
+    return [SignatureMatch(*pair) for pair in sorted(matches)]
 
 
 def mix_bits(numbers: Numbers) -> Numbers:
@@ -142,7 +142,7 @@ def distance(a: int, b: int) -> int:
 
 def _blocks(number: int) -> list[_BlockRange]:
     """64 bits cut into *number* blocks, as equal as they can be, the most significant first."""
-    cuts = [BITS * one // number for one in range(number + 1)]
+    cuts = [BITS * index // number for index in range(number + 1)]
     return [(BITS - high, high - low) for low, high in pairwise(cuts)]
 
 

@@ -210,5 +210,5 @@ def _is_terminal(stream: Any) -> bool:
 
 def _stream_handlers() -> list[logging.StreamHandler[Any]]:
     """Those of the root logger that write to a stream and not to a file."""
-    handlers = (one for one in logging.root.handlers if isinstance(one, logging.StreamHandler))
-    return [one for one in handlers if not isinstance(one, logging.FileHandler)]
+    handlers = (handler for handler in logging.root.handlers if isinstance(handler, logging.StreamHandler))
+    return [handler for handler in handlers if not isinstance(handler, logging.FileHandler)]

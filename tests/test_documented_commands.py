@@ -150,10 +150,10 @@ def unknown_words(call: str) -> list[str]:
     unknown = []
     while isinstance(command, click.Group) and words and _NAME.fullmatch(words[0]):
         name = words.pop(0)
-        found = command.get_command(context, name)
-        if found is None:
+        subcommand = command.get_command(context, name)
+        if subcommand is None:
             return [name]
-        command = found
+        command = subcommand
     options = [parameter.opts for parameter in command.get_params(click.Context(command))]
     known = {option for names in options for option in names} | {"-h", "--help"}
     for word in words:

@@ -79,13 +79,13 @@ def find_labelled_pages(folder: Path | None, config: Config) -> Path:
     Raises:
         DedupError: there is no such folder.
     """
-    found = folder or _project_index(config) / JUDGED
-    if not found.is_dir():
+    labelled = folder or _project_index(config) / JUDGED
+    if not labelled.is_dir():
         raise DedupError(
-            f"There is no folder {found}. `crawler-dedup judge` makes one of labelled pages, and docs/evaluation.md says how"
+            f"There is no folder {labelled}. `crawler-dedup judge` makes one of labelled pages, and docs/evaluation.md says how"
             " to make one by hand."
         )
-    return found
+    return labelled
 
 
 def read_config(settings: Sequence[str] | None) -> Config:

@@ -87,10 +87,10 @@ class JournalFeed:
 
     def _storage(self, uri: str) -> FeedStorageProtocol:
         settings = self._crawler.settings
-        storages = {scheme: one for scheme, one in settings.getwithbase("FEED_STORAGES").items() if one is not None}
+        storages = {scheme: path for scheme, path in settings.getwithbase("FEED_STORAGES").items() if path is not None}
         scheme = urlsplit(uri).scheme
         if scheme not in storages:
-            known = ", ".join(sorted(f"{one}:" for one in storages if one))
+            known = ", ".join(sorted(f"{name}:" for name in storages if name))
             raise ConfigError(f"FEED_STORAGES has {known} and no {scheme}:")
         options = {"format": "jsonlines", "overwrite": True}
         storage: FeedStorageProtocol = build_from_crawler(

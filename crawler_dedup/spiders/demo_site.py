@@ -63,8 +63,8 @@ class DemoSites:
         return self._paper("Sorry", "<p>We could not find this page.</p>"), "utf-8"
 
     def _front(self) -> Page:
-        items = [f'<a href="/{one.slug}">{one.title}</a>' for one in ENGLISH]
-        items += [f'<a href="/zh/{one.slug}">{one.title}</a>' for one in CHINESE]
+        items = [f'<a href="/{article.slug}">{article.title}</a>' for article in ENGLISH]
+        items += [f'<a href="/zh/{article.slug}">{article.title}</a>' for article in CHINESE]
         items += ['<a href="/gbk/tea-house">GBK</a>', '<a href="/notice">Harbour office</a>']
         items += [
             '<a href="/app/map">Map</a>',
@@ -92,7 +92,7 @@ class DemoSites:
 
     def _archive(self, page: int) -> Page:
         shown = ENGLISH[2 * page - 2 : 2 * page]
-        items = [f'<a href="/{one.slug}">{one.title}</a>' for one in shown]
+        items = [f'<a href="/{article.slug}">{article.title}</a>' for article in shown]
         items += [f'<a href="/archive/{other}">Page {other}</a>' for other in (1, 2, 3) if other != page]
         return self._paper(f"Archive, page {page}", _list(items)), "utf-8"
 
@@ -111,7 +111,7 @@ class DemoSites:
         articles = {f"/{article.slug}": article for article in (*ENGLISH[:4], MIRROR_ONLY)}
         if path == "/":
             return self._portal(
-                "Daily Reader", _list([f'<a href="{to}">{one.title}</a>' for to, one in articles.items()])
+                "Daily Reader", _list([f'<a href="{to}">{article.title}</a>' for to, one in articles.items()])
             )
         if path in articles:
             article = articles[path]
