@@ -111,7 +111,7 @@ class DemoSites:
         articles = {f"/{article.slug}": article for article in (*ENGLISH[:4], MIRROR_ONLY)}
         if path == "/":
             return self._portal(
-                "Daily Reader", _list([f'<a href="{to}">{article.title}</a>' for to, one in articles.items()])
+                "Daily Reader", _list([f'<a href="{to}">{article.title}</a>' for to, article in articles.items()])
             )
         if path in articles:
             article = articles[path]
