@@ -8,7 +8,7 @@ from click.shell_completion import CompletionItem
 
 def complete_setting(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Return the settings whose names begin with *incomplete*, with their default values."""
-    from crawler_dedup.config import describe_settings  # noqa: PLC0415  (slow to load)
+    from crawler_dedup.config.reference import describe_settings  # noqa: PLC0415  (slow to load)
 
     return [
         CompletionItem(f"{setting.name}=", help=f"default {setting.shown_default}")

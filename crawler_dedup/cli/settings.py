@@ -7,7 +7,7 @@ import click
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.settings import Setting
 from crawler_dedup.cli.options import json_option
-from crawler_dedup.config import describe_settings, settings_reference
+from crawler_dedup.config.reference import describe_settings, settings_reference
 
 
 @click.command

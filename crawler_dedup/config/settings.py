@@ -1,27 +1,23 @@
 """Every ``DEDUP_*`` setting: type, allowed values, default and explanation, each stated once.
 
 The type of a field of :class:`Config` says which values it takes. How a value is read and checked, the sentence about a
-wrong one, and ``docs/settings.md``, which :func:`settings_reference` prints, all come from it.
+wrong value, and ``docs/settings.md`` all come from it.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import sys
-import textwrap
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from types import UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 from urllib.parse import urlsplit
 
-import msgspec
 from msgspec import Meta
 
+from crawler_dedup.config.values import describe_values, read_value
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.urls import text_without_credentials
 
@@ -64,8 +60,8 @@ def read_journal(value: Any) -> str:
     return name
 
 
-# A function in the annotation of a type reads its values; the others are read as _READERS says. `title` is what the error
-# sentence and the page say instead of what follows from the type, `zero` what 0 means.
+# A function in the annotation of a type reads its values; the module `values` reads those of other types. `title` is what
+# the error sentence and the page say instead of what follows from the type, `zero` what 0 means.
 PathString = Annotated[str, Meta(min_length=1, title="a path")]
 ImportPath = Annotated[str, read_import_path]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -256,12 +252,12 @@ class Config:
 
     def __post_init__(self) -> None:
         for setting in fields(self):
-            value, declared = getattr(self, setting.name), _declared_types()[setting.name]
+            value, declared = getattr(self, setting.name), declared_types()[setting.name]
             try:
-                object.__setattr__(self, setting.name, _read(value, declared))
+                object.__setattr__(self, setting.name, read_value(value, declared))
             except (ValueError, TypeError, KeyError, OverflowError):
                 raise ConfigError(
-                    f"{setting_name(setting.name)} = {value!r} is not allowed; it takes {_allowed(declared)}."
+                    f"{setting_name(setting.name)} = {value!r} is not allowed; it takes {describe_values(declared)}."
                 ) from None
 
     def __repr__(self) -> str:
@@ -322,135 +318,10 @@ def setting_name(field_name: str) -> str:
     return PREFIX + field_name.upper()
 
 
-class SettingDescription(NamedTuple):
-    """What the documentation says about a setting.
-
-    Attributes:
-        name: ``DEDUP_MAX_DISTANCE``.
-        default: its default value.
-        shown_default: the same in Markdown.
-        allowed: which values it takes, in words.
-        explanation: what it does, in Markdown.
-    """
-
-    name: str
-    default: Any
-    shown_default: str
-    allowed: str
-    explanation: str
-
-
-def describe_settings() -> Iterator[SettingDescription]:
-    """Yield the descriptions of all settings."""
-    for setting in fields(Config):
-        yield SettingDescription(
-            setting_name(setting.name),
-            setting.default,
-            setting.metadata["shown"],
-            _allowed(_declared_types()[setting.name]),
-            setting.metadata["explanation"],
-        )
-
-
-def settings_reference() -> str:
-    """Write the text of ``docs/settings.md``."""
-    parts = [
-        "# Settings\n",
-        "All settings are read once when the crawl starts. If a value is not allowed or a `DEDUP_*` name is unknown, the",
-        "crawl does not start: one line of the log says why, and the exit status is 1.",
-        "In Python they are keyword arguments of `crawler_dedup.Config` (`DEDUP_MAX_DISTANCE` is `max_distance`).",
-        "\nThis page is printed by `crawler-dedup settings`.",
-    ]
-    for setting in describe_settings():
-        parts.append(f"\n## {setting.name}\n")
-        parts.append(f"Default {setting.shown_default}; takes {setting.allowed}.\n")
-        parts.append(_fill(setting.explanation))
-    return "\n".join(parts) + "\n"
-
-
-def _fill(text: str) -> str:
-    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
-
-
 @cache
-def _declared_types() -> dict[str, Any]:
+def declared_types() -> dict[str, Any]:
+    """Return the declared type of each field of :class:`Config`."""
     return get_type_hints(Config, include_extras=True)
-
-
-def _alternatives(declared: Any) -> tuple[Any, ...]:
-    """Return the members of a union, or the type itself."""
-    return get_args(declared) if get_origin(declared) in (Union, UnionType) else (declared,)
-
-
-def _read(value: Any, declared: Any) -> Any:
-    """Convert *value* to the first alternative of a declared type that takes it; raises :class:`ValueError` and the like."""
-    *others, last = _alternatives(declared)
-    for alternative in others:
-        with suppress(ValueError, TypeError):
-            return _read_as(value, alternative)
-    return _read_as(value, last)
-
-
-def _read_as(value: Any, declared: Any) -> Any:
-    if get_origin(declared) is Literal:
-        if value not in get_args(declared):
-            raise ValueError(value)
-        return next(word for word in get_args(declared) if word == value)  # of an Enum, str() would give its name
-    kind, *notes = get_args(declared) if get_origin(declared) is Annotated else [declared]
-    read = next((note for note in notes if callable(note)), None) or _READERS[kind]
-    return msgspec.convert(read(value), declared)
-
-
-def _boolean(value: Any) -> bool:
-    """Read a boolean as Scrapy does: settings of the command line arrive as strings."""
-    words = {"1": True, "true": True, "0": False, "false": False}
-    return value if isinstance(value, bool) else words[str(value).strip().lower()]
-
-
-def _whole_number(value: Any) -> int:
-    if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
-        raise ValueError(value)
-    return int(value)
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool):
-        raise TypeError(value)
-    return float(value)
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        raise ValueError(value)
-    return str(value)
-
-
-_READERS: dict[Any, Callable[[Any], Any]] = {bool: _boolean, int: _whole_number, float: _number, str: _text}
-
-
-def _allowed(declared: Any) -> str:
-    """Say which values a declared type takes, after "it takes"."""
-    *others, last = [words for alternative in _alternatives(declared) for words in _allowed_by(alternative)]
-    return f"{', '.join(others)} or {last}" if others else last
-
-
-def _allowed_by(declared: Any) -> list[str]:
-    if declared is bool:
-        return ["True", "False"]
-    if get_origin(declared) is Literal:
-        return [f'"{word}"' for word in get_args(declared)]
-    limits = next(note for note in reversed(get_args(declared)) if isinstance(note, Meta))
-    if limits.title:
-        return [limits.title]
-    meaning_of_zero = f"; 0: {limits.extra['zero']}" if limits.extra else ""
-    return [f"{_shown_number(limits.ge)} to {_shown_number(limits.le)}{meaning_of_zero}"]
-
-
-def _shown_number(number: float | None) -> str:
-    """Write a limit: 10,000, and powers of two from 1,024 as 2^10."""
-    assert number is not None
-    is_power = number >= 1 << 10 and math.log2(number).is_integer()
-    return f"2^{math.log2(number):.0f}" if is_power else f"{number:,}"
 
 
 def _uri_scheme(name: str) -> str:

@@ -1,0 +1,61 @@
+"""The page of all settings, ``docs/settings.md``."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+from crawler_dedup.config.settings import Config, declared_types, setting_name
+from crawler_dedup.config.values import describe_values
+
+
+class SettingDescription(NamedTuple):
+    """What the documentation says about a setting.
+
+    Attributes:
+        name: ``DEDUP_MAX_DISTANCE``.
+        default: its default value.
+        shown_default: the same in Markdown.
+        allowed: which values it takes, in words.
+        explanation: what it does, in Markdown.
+    """
+
+    name: str
+    default: Any
+    shown_default: str
+    allowed: str
+    explanation: str
+
+
+def describe_settings() -> Iterator[SettingDescription]:
+    """Yield the descriptions of all settings."""
+    for setting in fields(Config):
+        yield SettingDescription(
+            setting_name(setting.name),
+            setting.default,
+            setting.metadata["shown"],
+            describe_values(declared_types()[setting.name]),
+            setting.metadata["explanation"],
+        )
+
+
+def settings_reference() -> str:
+    """Write the text of ``docs/settings.md``."""
+    parts = [
+        "# Settings\n",
+        "All settings are read once when the crawl starts. If a value is not allowed or a `DEDUP_*` name is unknown, the",
+        "crawl does not start: one line of the log says why, and the exit status is 1.",
+        "In Python they are keyword arguments of `crawler_dedup.Config` (`DEDUP_MAX_DISTANCE` is `max_distance`).",
+        "\nThis page is printed by `crawler-dedup settings`.",
+    ]
+    for setting in describe_settings():
+        parts.append(f"\n## {setting.name}\n")
+        parts.append(f"Default {setting.shown_default}; takes {setting.allowed}.\n")
+        parts.append(_fill(setting.explanation))
+    return "\n".join(parts) + "\n"
+
+
+def _fill(text: str) -> str:
+    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)

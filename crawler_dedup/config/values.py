@@ -1,0 +1,88 @@
+"""Values of settings: how they are read by their declared type, and which values a type takes, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Meta
+
+
+def _alternatives(declared: Any) -> tuple[Any, ...]:
+    """Return the members of a union, or the type itself."""
+    return get_args(declared) if get_origin(declared) in (Union, UnionType) else (declared,)
+
+
+def read_value(value: Any, declared: Any) -> Any:
+    """Convert *value* to the first alternative of a declared type that takes it; raises :class:`ValueError` and the like."""
+    *others, last = _alternatives(declared)
+    for alternative in others:
+        with suppress(ValueError, TypeError):
+            return _read_as(value, alternative)
+    return _read_as(value, last)
+
+
+def _read_as(value: Any, declared: Any) -> Any:
+    if get_origin(declared) is Literal:
+        if value not in get_args(declared):
+            raise ValueError(value)
+        return next(word for word in get_args(declared) if word == value)  # of an Enum, str() would give its name
+    kind, *notes = get_args(declared) if get_origin(declared) is Annotated else [declared]
+    read = next((note for note in notes if callable(note)), None) or _READERS[kind]
+    return msgspec.convert(read(value), declared)
+
+
+def _boolean(value: Any) -> bool:
+    """Read a boolean as Scrapy does: settings of the command line arrive as strings."""
+    words = {"1": True, "true": True, "0": False, "false": False}
+    return value if isinstance(value, bool) else words[str(value).strip().lower()]
+
+
+def _whole_number(value: Any) -> int:
+    if isinstance(value, bool) or (isinstance(value, float) and value != int(value)):
+        raise ValueError(value)
+    return int(value)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool):
+        raise TypeError(value)
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        raise ValueError(value)
+    return str(value)
+
+
+_READERS: dict[Any, Callable[[Any], Any]] = {bool: _boolean, int: _whole_number, float: _number, str: _text}
+
+
+def describe_values(declared: Any) -> str:
+    """Say which values a declared type takes, after "it takes"."""
+    *others, last = [words for alternative in _alternatives(declared) for words in _allowed_by(alternative)]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _allowed_by(declared: Any) -> list[str]:
+    if declared is bool:
+        return ["True", "False"]
+    if get_origin(declared) is Literal:
+        return [f'"{word}"' for word in get_args(declared)]
+    limits = next(note for note in reversed(get_args(declared)) if isinstance(note, Meta))
+    if limits.title:
+        return [limits.title]
+    meaning_of_zero = f"; 0: {limits.extra['zero']}" if limits.extra else ""
+    return [f"{_shown_number(limits.ge)} to {_shown_number(limits.le)}{meaning_of_zero}"]
+
+
+def _shown_number(number: float | None) -> str:
+    """Write a limit: 10,000, and powers of two from 1,024 as 2^10."""
+    assert number is not None
+    is_power = number >= 1 << 10 and math.log2(number).is_integer()
+    return f"2^{math.log2(number):.0f}" if is_power else f"{number:,}"
