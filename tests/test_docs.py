@@ -128,6 +128,25 @@ def test_settings_in_the_documents_exist(page: Path) -> None:
     assert set(re.findall(r"(?<!CRAWLER_)DEDUP_[A-Z_]*[A-Z]", page.read_text(encoding="utf-8"))) <= known
 
 
+def texts_of(tree: ast.AST) -> Iterator[str]:
+    """The strings in the code of a module without its docstrings, which are for who reads the code."""
+    docstrings = {
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
+            yield node.value
+
+
+def test_messages_and_reports_name_no_document_which_is_not_installed() -> None:
+    texts = {name: list(texts_of(tree)) for name, tree in TREES.items()}
+    templates = [*PACKAGE.rglob("*.jinja")]
+    assert templates
+    for path in templates:
+        texts[path.name] = [path.read_text(encoding="utf-8")]
+    assert [name for name, found in texts.items() if any("docs/" in text for text in found)] == []
+
+
 # Public names, imports
 
 

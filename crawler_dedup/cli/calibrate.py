@@ -41,9 +41,9 @@ _WIDE_INTERVAL = 0.2
 def calibrate(folder: Path | None, precision: float, settings: Sequence[str], jobs: int, json: bool) -> None:
     """Choose the thresholds that suit labelled pairs of pages.
 
-    FOLDER holds labelled pages (docs/evaluation.md); without it, the answers of `crawler-dedup judge` about this Scrapy
-    project are used. Of all thresholds that reach the wanted precision, those that find most duplicates are printed, as
-    lines for a settings module.
+    FOLDER holds labelled pages (`crawler-dedup evaluate --help` describes it); without it, the answers of `crawler-dedup
+    judge` about this Scrapy project are used. Of all thresholds that reach the wanted precision, those that find most
+    duplicates are printed, as lines for a settings module.
 
     Exit status 0: done. 1: no thresholds reach the precision. 2: the folder cannot be used.
 

@@ -89,8 +89,16 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 ) -> None:
     """Measure precision and recall on labelled pairs of pages.
 
-    FOLDER holds labelled pages (docs/evaluation.md); without it, the answers of `crawler-dedup judge` about this Scrapy
-    project are used. A pair counts as a duplicate if one of its pages would be dropped while the other is kept.
+    FOLDER holds labelled pages; without it, the answers of `crawler-dedup judge` about this Scrapy project are used. A pair
+    counts as a duplicate if one of its pages would be dropped while the other is kept.
+
+    Two files in FOLDER describe the pages, with a JSON object on each line. docs.jsonl has the pages, each with its HTML
+    file in FOLDER; pairs.jsonl has pairs of them. Label 1: a crawl may drop one of the two because the other is kept. 0: it
+    may not. "grey": people would argue about it.
+
+    \b
+      docs.jsonl   {"id": "1", "url": "https://example.org/1", "html": "1.html"}
+      pairs.jsonl  {"id_a": "1", "id_b": "2", "label": 1}
 
     \b
     Examples:

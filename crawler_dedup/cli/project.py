@@ -82,8 +82,8 @@ def find_labelled_pages(folder: Path | None, config: Config) -> Path:
     labelled = folder or _project_index(config) / JUDGED
     if not labelled.is_dir():
         raise DedupError(
-            f"There is no folder {labelled}. `crawler-dedup judge` makes one of labelled pages, and docs/evaluation.md says"
-            " how to make one by hand."
+            f"There is no folder {labelled}. `crawler-dedup judge` makes one of labelled pages, and `crawler-dedup evaluate"
+            " --help` says how to make one by hand."
         )
     return labelled
 

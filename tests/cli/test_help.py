@@ -70,6 +70,11 @@ def test_the_help_is_readable_in_80_columns(path: tuple[str, ...]) -> None:
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.parametrize("path", [(), ("index",), ("lexicon",), *ALL], ids=" ".join)
+def test_the_help_names_no_document_which_is_not_installed(path: tuple[str, ...]) -> None:
+    assert not re.search(r"docs/|\.md\b", invoke(*path, "--help").stdout)
+
+
 @pytest.mark.parametrize("group", [(), ("index",), ("lexicon",)], ids=" ".join)
 def test_a_summary_is_a_sentence_on_one_line(group: tuple[str, ...]) -> None:
     lines = invoke(*group, "--help").stdout.partition("Commands:\n")[2].splitlines()

@@ -23,8 +23,8 @@ from crawler_dedup.signing.lookup import lookup_of
 def export_(file: Path, index: Path | None) -> None:
     """Write an index to one portable file.
 
-    FILE is the file to write; docs/export.md describes its format. INDEX is the directory of the index; without it, the
-    index of this Scrapy project is used. If the command is interrupted, no file is written.
+    FILE is the file to write, which `crawler-dedup index import` reads on any machine. INDEX is the directory of the index;
+    without it, the index of this Scrapy project is used. If the command is interrupted, no file is written.
 
     \b
     Examples:
