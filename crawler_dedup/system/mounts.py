@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 _MOUNTINFO = Path("/proc/self/mountinfo")  # proc_pid_mountinfo(5)
 _ESCAPE = re.compile(r"\\([0-7]{3})")
+_LINE_OF_MOUNTINFO = re.compile(
+    r"(?P<number>\d+) (?P<parent>\d+) [^ ]+ [^ ]+ (?P<point>/[^ ]*) (?:[^ ]+ )*?- (?P<kind>[^ ]+)"
+)
 _LINE_OF_MOUNT = re.compile(r".*? on (?P<point>/.*) \((?P<kind>[^,()]+)[^()]*\)")
 _REMOTE_DRIVE = 4  # GetDriveTypeW
 
@@ -48,13 +51,12 @@ def find_mount(path: Path) -> Mount | None:
 
 
 def find_in_mountinfo(path: PurePath, mountinfo: str) -> Mount | None:
-    """Find the mount of *path* as the kernel does: from the root on, at each directory into what is mounted there."""
-    mounts = {}
-    for line in mountinfo.split("\n"):
-        left, separator, right = line.partition(" - ")
-        if separator:
-            number, parent, _, _, point, *_ = left.split(" ")
-            mounts[number] = (parent, Mount(_unescape(point), right.split(" ")[0]))
+    """Find the mount of *path* as the kernel does: from the root on, at each directory into what is mounted there.
+
+    Lines of another form are passed over.
+    """
+    matches = [match for line in mountinfo.split("\n") if (match := _LINE_OF_MOUNTINFO.match(line))]
+    mounts = {match["number"]: (match["parent"], Mount(_unescape(match["point"]), match["kind"])) for match in matches}
     inside = {
         ("" if parent == number or parent not in mounts else parent, mount.point): number
         for number, (parent, mount) in mounts.items()

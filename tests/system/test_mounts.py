@@ -60,6 +60,26 @@ def test_where_the_root_is_not_listed_the_other_mounts_are_found() -> None:
     assert find_in_mountinfo(PurePosixPath("/home"), "") is None
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "40",
+        "40 22 - ext4 /dev/a rw",
+        "40 22 0:40 / - ext4 /dev/a rw",
+        "40 22 0:40 / /data/crawl rw -",
+        "40 22 0:40 / /data/crawl rw ext4 /dev/a rw",
+        " - ext4 /dev/a rw",
+        " - ",
+        "x y 0:40 / /data/crawl rw - ext4 /dev/a rw",
+    ],
+)
+def test_a_line_of_another_form_is_passed_over(line: str) -> None:
+    listed = mountinfo([ROOT, ("/data", "nfs")])
+    for lines in (f"{line}\n{listed}", f"{listed}{line}\n", f"{listed}{line}"):
+        assert find_in_mountinfo(PurePosixPath("/data/crawl/index"), lines) == ("/data", "nfs")
+
+
 LISTED = """\
 /dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)
 devfs on /dev (devfs, local, nobrowse)
