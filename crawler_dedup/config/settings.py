@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta
 
+from crawler_dedup.config.hints import find_nearest
 from crawler_dedup.config.values import describe_values, read_value
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.urls import text_without_credentials
@@ -304,13 +305,9 @@ def _unknown(name: str) -> str:
 
 
 def nearest_settings(name: str) -> list[str]:
-    """Return the names of settings that are most like *name*, the nearest first; few or none."""
-    from difflib import get_close_matches  # noqa: PLC0415  (only for an error)
-
-    fields_by_likeness = get_close_matches(
-        name.upper().removeprefix(PREFIX), [setting.name.upper() for setting in fields(Config)], 3
-    )
-    return [setting_name(field_name) for field_name in fields_by_likeness]
+    """Return the names of settings that *name* may stand for, the likeliest first; few or none."""
+    nearest = find_nearest(name.upper().removeprefix(PREFIX), [setting.name.upper() for setting in fields(Config)])
+    return [setting_name(field_name) for field_name in nearest]
 
 
 def setting_name(field_name: str) -> str:
