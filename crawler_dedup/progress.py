@@ -188,9 +188,10 @@ class ProgressLine:
 
         checked, dropped, marked = count("checked"), count("dropped"), count("marked")
         parts = [f"{checked:,} pages", f"{count('kept'):,} kept"]
-        if dropped or not marked:
+        marks = self._crawler.settings.get("DEDUP_ACTION") == "mark"
+        if dropped or not marks:
             parts.append(f"{dropped:,} dropped ({dropped / max(1, checked):.1%})")
-        if marked:
+        if marked or marks:
             parts.append(f"{marked:,} marked ({marked / max(1, checked):.1%})")
         parts.append(f"{self._pace.update(checked):,.0f} pages/min")
         filtering = self._crawler.get_downloader_middleware(DedupMiddleware)

@@ -19,9 +19,11 @@ def print_summary(summary: DropSummary, size: int) -> None:
     console = make_console()
     if len(summary.runs) > size:
         console.print(f"The latest {size:,} of {len(summary.runs):,} runs:")
-    console.print(_runs_table(summary.runs[-size:]))
+    column = "drops" if not summary.marked else "marked" if summary.marked == summary.drops else "dropped or marked"
+    console.print(_runs_table(summary.runs[-size:], column))
     if not summary.drops:
         return
+    pages = "drops" if not summary.marked else f"{column} pages"
     more = "more than " if summary.is_incomplete else ""
     for name, things, counts, total in (
         ("rule", "rules", summary.rules, len(summary.rules)),
@@ -29,8 +31,8 @@ def print_summary(summary: DropSummary, size: int) -> None:
         ("duplicate_of", "kept pages", summary.representatives, summary.representative_count),
     ):
         if total > len(counts):
-            console.print(f"The {len(counts):,} of {more}{total:,} {things} with most drops:")
-        console.print(_table(name, counts, summary.drops))
+            console.print(f"The {len(counts):,} of {more}{total:,} {things} with most {pages}:")
+        console.print(_table(name, column, counts, summary.drops))
     if summary.marked:
         console.print(f"Marked as duplicates, and passed: {quantity(summary.marked, 'page')}.")
     if summary.is_incomplete:
@@ -52,9 +54,9 @@ def summary_lines(summary: DropSummary) -> Iterator[Line]:
     yield from (DropCount(by="duplicate_of", value=value, drops=drops) for value, drops in summary.representatives)
 
 
-def _runs_table(runs: Sequence[RunDrops]) -> Table:
+def _runs_table(runs: Sequence[RunDrops], column: str) -> Table:
     table = Table("run", "spider", "time")
-    table.add_column("drops", justify="right")
+    table.add_column(column, justify="right")
     for run in runs:
         spiders = ", ".join(sorted(run.period.spiders))
         period = format_period(run.period.first, run.period.last)
@@ -62,10 +64,10 @@ def _runs_table(runs: Sequence[RunDrops]) -> Table:
     return table
 
 
-def _table(name: str, counts: DropCounts, drops: int) -> Table:
+def _table(name: str, column: str, counts: DropCounts, drops: int) -> Table:
     table = Table()
     table.add_column(name, overflow="fold")
-    table.add_column("drops", justify="right")
+    table.add_column(column, justify="right")
     table.add_column("share", justify="right")
     for value, number in counts:
         table.add_row(Text(printable(value) or "(none)"), f"{number:,}", f"{number / drops:.1%}")

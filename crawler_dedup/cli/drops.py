@@ -13,7 +13,7 @@ import msgspec
 from rich.text import Text
 
 from crawler_dedup.cli.drop_summary import print_summary, summary_lines
-from crawler_dedup.cli.entries import describe_duplicate, print_damage
+from crawler_dedup.cli.entries import describe_drops, describe_duplicate, print_damage
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.journal import Drop
 from crawler_dedup.cli.options import (
@@ -31,7 +31,7 @@ from crawler_dedup.cli.options import (
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_target
 from crawler_dedup.cli.runs import choose_run, describe_coverage
-from crawler_dedup.cli.terminal import make_console, printable, quantity
+from crawler_dedup.cli.terminal import make_console, printable
 from crawler_dedup.inspection.drops import DropReader, summarise_drops
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, Selection, sample
@@ -192,7 +192,7 @@ def _describe_count(reader: DropReader, selection: Selection, size: int | None) 
         return "No run is known that was asked for." if asked else "The journal is empty."
     if not reader.drops:
         which = " that was asked for" if selection.host or selection.rule else ""
-        return f"No page was dropped{which}: {runs}."
-    count = quantity(reader.drops, "drop")
+        return f"No page was dropped or marked{which}: {runs}."
+    count = describe_drops(reader.drops, reader.marked)
     drawn = f"{min(size, reader.drops):,} of {count}" if size else count
     return f"{drawn} in {runs}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from crawler_dedup.cli.terminal import printable
+from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals
 
@@ -41,6 +41,11 @@ def describe_duplicate(entry: Entry) -> str:
             f"    {describe_decision(entry)}; {describe_time(entry)}, run {printable(entry.run)}{passed}",
         )
     )
+
+
+def describe_drops(drops: int, marked: int) -> str:
+    """Return ``12 drops``, or what they are called if so many of them were *marked* and passed, as in a dry run."""
+    return quantity(drops, "drop" if not marked else "marked page" if marked == drops else "dropped or marked page")
 
 
 def print_damage(journals: Journals) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.prompt import Prompt
 
 from crawler_dedup.cli.diff import print_side_by_side
-from crawler_dedup.cli.entries import describe_duplicate, print_damage
+from crawler_dedup.cli.entries import describe_drops, describe_duplicate, print_damage
 from crawler_dedup.cli.evaluation_output import format_share
 from crawler_dedup.cli.options import (
     host_option,
@@ -110,7 +110,7 @@ def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         unanswered = (entry for entry in drops if entry not in answers)
         entries = _without_repetitions(sample(unanswered, size, random.Random(seed)))  # noqa: S311  (no secret)
     print_damage(target.journals)
-    click.echo(f"{quantity(reader.drops, 'drop')} in {describe_coverage(reader.runs)}.", err=True)
+    click.echo(f"{describe_drops(reader.drops, reader.marked)} in {describe_coverage(reader.runs)}.", err=True)
     viewer = _make_viewer(target, entries, fetches=fetch)
     if fetch:
         _fetch_missing(answers, viewer)

@@ -61,13 +61,15 @@ class DropReader:
 
     Attributes:
         runs: the runs that are asked for, also those without drops, as far as they were read.
-        drops: how many drops were read.
+        drops: how many drops were read, with pages that were marked and passed.
+        marked: how many of them passed.
     """
 
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
         self.runs = RunPeriods()
         self.drops = 0
+        self.marked = 0
 
     def select(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Yield those of *entries* that are asked for."""
@@ -76,6 +78,7 @@ class DropReader:
                 self.runs.note(entry.run, entry.seconds, entry.spider)
                 if entry in self._selection:
                     self.drops += 1
+                    self.marked += entry.event == "mark"
                     yield entry
 
 
@@ -86,9 +89,7 @@ def summarise_drops(reader: DropReader, entries: Iterable[Entry], size: int) -> 
         size: how many hosts and representatives are returned, those with most drops.
     """
     rules, hosts, representatives, runs = (HeavyHitters[str, None](_COUNTERS, lambda: None) for _ in range(4))
-    marked = 0
     for entry in reader.select(entries):
-        marked += entry.event == "mark"
         rules.add(entry.rule)
         hosts.add(host_of(entry.url))
         representatives.add(entry.duplicate_of)
@@ -96,7 +97,7 @@ def summarise_drops(reader: DropReader, entries: Iterable[Entry], size: int) -> 
     drops_of_runs = dict(_top(runs, len(runs)))
     return DropSummary(
         drops=reader.drops,
-        marked=marked,
+        marked=reader.marked,
         rules=_top(rules, len(rules)),
         hosts=_top(hosts, size),
         representatives=_top(representatives, size),

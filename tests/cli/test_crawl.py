@@ -350,11 +350,23 @@ def test_a_second_ctrl_c_stops_at_once_and_nothing_is_lost(tmp_path: Path) -> No
 # In a terminal
 
 
-def test_a_line_says_how_far_it_is(tmp_path: Path, site: Site) -> None:
+def live_line(directory: Path, *arguments: str) -> str:
+    """What ``crawler-dedup crawl`` writes on a terminal while it crawls."""
     ours, theirs = pty.openpty()
-    done = processes.run([*CRAWL, f"{site.url}/"], cwd=tmp_path, env=environment(TERM="xterm"), stderr=theirs)
+    done = processes.run([*CRAWL, *arguments], cwd=directory, env=environment(TERM="xterm"), stderr=theirs)
     os.close(theirs)
     written = os.read(ours, 1 << 16).decode()
     os.close(ours)
     assert done.returncode == 0
-    assert re.search(r"4 pages  3 kept  1 dropped \(25\.0%\)", written)
+    return written
+
+
+def test_a_line_says_how_far_it_is(tmp_path: Path, site: Site) -> None:
+    assert re.search(r"4 pages  3 kept  1 dropped \(25\.0%\)", live_line(tmp_path, f"{site.url}/"))
+
+
+def test_the_line_of_a_dry_run_counts_marked_pages_and_no_drops(tmp_path: Path, site: Site) -> None:
+    del site.pages["/copy"]
+    written = live_line(tmp_path, f"{site.url}/", "--dry-run")
+    assert re.search(r"3 pages  3 kept  0 marked \(0\.0%\)", written)
+    assert "dropped" not in written

@@ -49,6 +49,18 @@ def test_a_page_that_was_marked_is_told_from_a_dropped_one_and_other_events_are_
     assert {event for _, event, *_ in columns(result)} == {"mark"}
 
 
+def test_of_a_dry_run_nothing_is_called_a_drop(tmp_path: Path) -> None:
+    note(tmp_path / "index", PAGES, marks=True)
+    listed, summed = invoke("drops", tmp_path / "index"), invoke("drops", tmp_path / "index", "--summary", "--top", 1)
+    assert listed.stderr.startswith("6 marked pages in run ")
+    assert invoke("drops", tmp_path / "index", "--sample", 2).stderr.startswith("2 of 6 marked pages in run ")
+    assert summed.stdout.startswith("6 marked pages in run ")
+    assert summed.stdout.count("marked ┃") == summed.stdout.count("┏") == 4, summed.stdout
+    assert "Marked as duplicates, and passed: 6 pages." in summed.stdout
+    assert not re.search("drop", listed.stderr + summed.stdout)
+    assert invoke("judge", tmp_path / "index", typed="q\n").stderr.startswith("6 marked pages in run ")
+
+
 def test_an_explanation_has_the_titles_and_all_measures(dropped: Path) -> None:
     (entry,) = (one for one in entries_of(dropped / FIRST) if one.url == COPIES[0])
     result = invoke("drops", dropped, "--explain")
@@ -141,7 +153,7 @@ def test_drops_are_listed_that_all_options_ask_for(mixed: Path, options: tuple[s
     result = invoke("drops", mixed, *options)
     assert "".join(url[-1] for url in urls(result)) == numbers
     if not numbers:
-        assert result.stderr.startswith("No page was dropped that was asked for: ")
+        assert result.stderr.startswith("No page was dropped or marked that was asked for: ")
 
 
 @pytest.mark.parametrize(
@@ -224,10 +236,12 @@ def runs(dropped: Path) -> Path:
 
 
 def test_it_is_said_over_how_many_runs_drops_are_counted(runs: Path) -> None:
-    said = "7 drops in 3 runs, 2026-11-20 10:00 to 2026-11-22 09:12 UTC; --last counts the latest run only.\n"
-    assert invoke("drops", runs).stderr == invoke("drops", runs, "--json").stderr == said
-    assert invoke("drops", runs, "--run", "b").stderr == "1 drop in run 0000000b, 2026-11-21 10:30 UTC.\n"
-    assert invoke("drops", runs, "--sample", 2).stderr.startswith("2 of 7 drops in 3 runs, ")
+    runs_read = "3 runs, 2026-11-20 10:00 to 2026-11-22 09:12 UTC; --last counts the latest run only."
+    for options in ((), ("--json",)):
+        assert invoke("drops", runs, *options).stderr == f"7 dropped or marked pages in {runs_read}\n"
+    assert invoke("drops", runs, "--run", "b").stderr == "1 marked page in run 0000000b, 2026-11-21 10:30 UTC.\n"
+    assert invoke("drops", runs, "--run", "a").stderr == "6 drops in run 0000000a, 2026-11-20 10:00 UTC.\n"
+    assert invoke("drops", runs, "--sample", 2).stderr.startswith("2 of 7 dropped or marked pages in 3 runs, ")
     assert "2 runs" in invoke("drops", runs, "--since", "2026-11-21").stderr
 
 
@@ -235,7 +249,7 @@ def test_the_latest_run_may_have_dropped_nothing(runs: Path) -> None:
     for options in ((), ("--json",)):
         result = invoke("drops", runs, "--last", *options)
         assert result.stdout == ""
-        assert result.stderr == "No page was dropped: run 0000000c, 2026-11-22 09:12 UTC.\n"
+        assert result.stderr == "No page was dropped or marked: run 0000000c, 2026-11-22 09:12 UTC.\n"
 
 
 def test_the_latest_run_is_chosen(runs: Path) -> None:
@@ -252,7 +266,7 @@ def test_without_a_run_there_is_no_latest_one(dropped: Path) -> None:
 def test_a_summary_counts_by_run_rule_host_and_representative(runs: Path) -> None:
     result = invoke("drops", runs, "--summary")
     first, *table = result.stdout.splitlines()
-    assert first.startswith("7 drops in 3 runs, ")
+    assert first.startswith("7 dropped or marked pages in 3 runs, ")
     rows = [" ".join(line.replace("│", " ").split()) for line in table if line.startswith("│")]
     assert rows == [
         "0000000a site 2026-11-20 10:00 UTC 6",
@@ -280,7 +294,7 @@ def test_a_summary_as_json_lines(runs: Path) -> None:
 
 def test_a_summary_of_one_run(runs: Path) -> None:
     output = invoke("drops", runs, "--summary", "--run", "b").stdout
-    assert output.startswith("1 drop in run 0000000b, ")
+    assert output.startswith("1 marked page in run 0000000b, ")
     assert "a.org/0" not in output
     assert "0000000a" not in output
 
@@ -290,7 +304,7 @@ def test_a_summary_lists_the_latest_runs(runs: Path) -> None:
     assert "The latest 1 of 3 runs:" in output
     assert "0000000c" in output
     assert "0000000a" not in output
-    assert "The 1 of 2 hosts with most drops:" in output
+    assert "The 1 of 2 hosts with most dropped or marked pages:" in output
 
 
 def test_a_summary_lists_no_single_pages(runs: Path) -> None:
