@@ -29,7 +29,7 @@ from crawler_dedup.cli.options import (
     since_option,
 )
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_target
+from crawler_dedup.cli.project import find_journals
 from crawler_dedup.cli.runs import choose_run, describe_coverage
 from crawler_dedup.cli.terminal import make_console, printable
 from crawler_dedup.inspection.drops import DropReader, summarise_drops
@@ -79,7 +79,7 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     address of the page that stands for it, the rule that decided and the coverage. On a terminal, long addresses are
     shortened, and the time is left out if there are fewer than 100 columns; in a file or a pipe everything is complete, and
     the columns are separated by tabs. INDEX is the directory of the index; without it, the index of this Scrapy project is
-    used.
+    used, or with --journal none.
 
     \b
     Examples:
@@ -90,20 +90,19 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     """
     if summary and (size or explain):
         raise click.UsageError("--summary cannot be combined with --sample or --explain.")
-    target = find_target(index, journal, settings)
-    target.require_journal()
+    journals = find_journals(index, journal, settings)
     # Wrong options are refused before the journal is read.
-    selection = select_duplicates(host, rule, since, run=choose_run(run, last, target.journals))
+    selection = select_duplicates(host, rule, since, run=choose_run(run, last, journals))
     reader = DropReader(selection)
     if summary:
-        _print_summary(reader, selection, target.journals, top, json=json)
+        _print_summary(reader, selection, journals, top, json=json)
         return
-    entries = _draw(reader, target.journals, size, seed) if size else reader.select(target.journals.entries())
+    entries = _draw(reader, journals, size, seed) if size else reader.select(journals.entries())
     if json:
         print_json(map(drop_line, entries))
     else:
         _print_entries(entries, explain=explain)
-    print_damage(target.journals)
+    print_damage(journals)
     click.echo(_describe_count(reader, selection, size), err=True)
 
 

@@ -60,6 +60,20 @@ def find_target(
     return Target(index, config, journals)
 
 
+def find_journals(index: Path | None, journal_files: Sequence[Path], settings: Sequence[str]) -> Journals:
+    """Find the journals, for a command that reads nothing else: if *journal_files* are given, it needs no index.
+
+    Raises:
+        DedupError: there is no journal; and as :func:`find_target`.
+    """
+    if journal_files and index is None:
+        read_config(settings)  # refuses wrong ones
+        return Journals(journal_files)
+    target = find_target(index, journal_files, settings)
+    target.require_journal()
+    return target.journals
+
+
 def find_index(index: Path | None, config: Config | None = None) -> Path:
     """Return the directory of the index that a command names, or that of the project.
 

@@ -182,6 +182,17 @@ def test_without_a_journal_nothing_can_be_listed_or_judged(tmp_path: Path) -> No
         assert "There is no journal beside the index" in invoke(command, tmp_path / "index", status=2).stderr
 
 
+def test_a_journal_that_is_named_needs_neither_an_index_nor_a_project(dropped: Path, tmp_path: Path) -> None:
+    journal = (dropped / FIRST).rename(tmp_path / "copied.jsonl")
+    assert urls(invoke("drops", "--journal", journal)) == COPIES
+    assert invoke("drops", "--journal", journal, "--summary", "--last").stdout.startswith("6 drops in run ")
+    assert "give the directory of the index" in invoke("drops", status=2).stderr
+    assert "There is no index in" in invoke("drops", "--journal", journal, tmp_path / "mistyped", status=2).stderr
+    assert "cannot be read" in invoke("drops", "--journal", tmp_path / "missing.jsonl", status=2).stderr
+    wrong = invoke("drops", "--journal", journal, "-s", "DEDUP_ACTON=mark", status=2)
+    assert "did you mean DEDUP_ACTION?" in wrong.stderr
+
+
 def test_half_a_line_is_told_beside_the_list(dropped: Path) -> None:
     with (dropped / FIRST).open("ab") as file:
         file.write(b'{"half')
