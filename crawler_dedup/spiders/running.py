@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -82,6 +83,7 @@ def run_spider(spider: type[Spider], settings: Settings, **arguments: Any) -> Ru
         process = CrawlerProcess(settings)
         interrupts, feed_errors = _Interrupts(), _FeedErrors(process)
         logging.getLogger("scrapy.crawler").addHandler(interrupts)
+        logging.getLogger("scrapy.crawler").addFilter(_hide_password)
         logging.getLogger("scrapy.utils.signal").addFilter(feed_errors)
         logging.getLogger("crawler_dedup.middleware").addFilter(_is_not_critical)  # it would be said twice
         if settings.getpriority("LOG_LEVEL") == SETTINGS_PRIORITIES["command"]:
@@ -129,6 +131,16 @@ class _FeedErrors(logging.Filter):
             self.first = error
             self._process.stop()
         return False
+
+
+def _hide_password(record: logging.LogRecord) -> bool:
+    """Take the password out of the settings that Scrapy logs at its start; log every record."""
+    if isinstance(record.args, Mapping) and isinstance(listed := record.args.get("settings"), str):
+        record.args = {**record.args, "settings": _PASSWORD_SETTING.sub(r"\1'…'", listed)}
+    return True
+
+
+_PASSWORD_SETTING = re.compile(r"('HTTPAUTH_PASS': ).*?(?=,\n '|\}\Z)", re.DOTALL)
 
 
 def _is_not_critical(record: logging.LogRecord) -> bool:

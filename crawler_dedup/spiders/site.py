@@ -155,11 +155,16 @@ class SiteSpider(scrapy.Spider):
 
 
 def check_urls(urls: Sequence[str]) -> None:
-    """Raise :class:`ValueError` if one of *urls* is no address of a web page."""
+    """Raise :class:`ValueError` if one of *urls* is no address of a web page, or has a user name or password."""
     for url in urls:
-        if urlsplit(url).scheme not in ("http", "https"):
+        shown = without_credentials(url)
+        given, plain = urlsplit(url), urlsplit(shown)
+        if given.scheme not in ("http", "https") or not given.netloc:
+            raise ValueError(f"Not an http(s) URL: {shown} (https:// or http:// must stand before it)")
+        if given.netloc != plain.netloc:  # Scrapy would take them for a part of the host
             raise ValueError(
-                f"Not an http(s) URL: {without_credentials(url)} (https:// or http:// must stand before it)"
+                f"The URL of {shown} has a user name or password. Leave it out of the URL, and set HTTPAUTH_USER,"
+                f" HTTPAUTH_PASS and HTTPAUTH_DOMAIN={plain.netloc}, in a project or with -s (Scrapy 2.17 or newer)."
             )
 
 

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import threading
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from tests.support import processes
 from tests.support.crawling import Answer, Page, Site, article, html
 from tests.support.noting import PROGRAM, command, environment
 from tests.support.projects import index_of, project
+from tests.support.versions import HAS_HTTPAUTH_SETTINGS
 
 pty = pytest.importorskip("pty")
 
@@ -219,6 +221,38 @@ def test_without_a_project_it_is_polite(tmp_path: Path, site: Site) -> None:
     assert processes.run(["-c", code], cwd=tmp_path, env=environment()).stdout == "1.0 1\n"
 
 
+# A site with a password
+
+
+@pytest.mark.skipif(not HAS_HTTPAUTH_SETTINGS, reason="Scrapy before 2.17 has no settings for it")
+@pytest.mark.parametrize("password", ["open, 'sesame'", "open sesame " * 20])
+def test_a_password_is_sent_to_its_host_and_never_printed(tmp_path: Path, site: Site, password: str) -> None:
+    settings = {"HTTPAUTH_USER": "user", "HTTPAUTH_PASS": password, "HTTPAUTH_DOMAIN": site.host, "LOG_LEVEL": "DEBUG"}
+    done = crawl(tmp_path, f"{site.url}/", *(word for item in settings.items() for word in ("-s", "=".join(item))))
+    assert counts(done)["pages checked"] == 4
+    assert {b64decode(sent.removeprefix("Basic ")).decode() for sent in site.authorizations} == {f"user:{password}"}
+    assert f"'HTTPAUTH_DOMAIN': '{site.host}'" in done.stderr
+    assert "sesame" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("credentials", ["user:secret", "user:se/secret", "user:s#cret", "user:s?@secret", "secret"])
+def test_a_password_in_a_url_is_refused_and_not_printed(tmp_path: Path, site: Site, credentials: str) -> None:
+    url = f"http://{credentials}@{site.host}/one"
+    (tmp_path / "urls.txt").write_text(f"{site.url}/\n{url}\n", encoding="utf-8")
+    for arguments in ([url], ["--urls", "urls.txt"]):
+        done = crawl(tmp_path, *arguments, status=2)
+        sentence = " ".join(done.stderr.split())
+        assert f"The URL of {site.url}/one has a user name or password." in sentence
+        assert f"HTTPAUTH_DOMAIN={site.host}," in sentence
+        assert "cret" not in done.stdout + done.stderr
+    assert site.asked == []
+
+
+def test_an_at_sign_in_a_path_or_an_address_in_a_query_is_no_password(tmp_path: Path, site: Site) -> None:
+    site.pages["/@one?of=http://user:word@a.org/"] = html(article("at"))
+    assert counts(crawl(tmp_path, f"{site.url}/@one?of=http://user:word@a.org/"))["kept"] == 1
+
+
 # Errors
 
 
@@ -245,6 +279,7 @@ START = {
     "no HTML": (["{site}/robots.txt"], "{site}/robots.txt could not be crawled: it is no HTML page (text/plain)"),
     "nothing": ([], "Say where to start"),
     "no scheme": (["example.com"], "Not an http(s) URL: example.com"),
+    "no host": (["http:user:word@h/"], "Not an http(s) URL: http:h/"),
     "format": (["{site}/", "-o", "pages.doc"], "Unrecognized output format 'doc'"),
     "file": (["{site}/", "-o", "/proc/none/pages.jsonl"], "Error: /proc/none: No such file or directory."),
     "value": (["{site}/", "-s", "DEDUP_MAX_DISTANCE=far"], "Error: DEDUP_MAX_DISTANCE = 'far' is not allowed"),

@@ -97,16 +97,19 @@ class Site:
 
     Attributes:
         asked: ``GET /path`` for each request, in order.
+        authorizations: the header ``Authorization`` of each request, in order; ``""`` where there was none.
     """
 
     def __init__(self, pages: Mapping[str, Page]) -> None:
         self.pages = dict(pages)
         self.asked: list[str] = []
+        self.authorizations: list[str] = []
         site = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 site.asked.append(f"{self.command} {self.path}")
+                site.authorizations.append(self.headers.get("Authorization", ""))
                 page = site.pages.get(self.path, Answer(b"There is no such page.", 404))
                 answer = page() if callable(page) else page
                 self.send_response(answer.status)

@@ -18,6 +18,9 @@ SCRAPY = version_info[:2]
 HAS_EXIT_STATUS = SCRAPY >= (2, 15)
 """Whether each command of Scrapy ends with status 1 where its crawl cannot start."""
 
+HAS_HTTPAUTH_SETTINGS = SCRAPY >= (2, 17)
+"""Whether the user name and the password of a site can be given as settings."""
+
 _RUNS_WITHOUT_REACTOR = SCRAPY >= (2, 19) or (SCRAPY >= (2, 15) and find_spec("httpx") is not None)
 
 without_reactor = pytest.mark.skipif(
