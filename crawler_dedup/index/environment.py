@@ -253,18 +253,35 @@ class Environment:
             self._reading += 1  # from here on it is not closed under this
         try:
             self._require()
-            try:
-                txn = self._lmdb.begin(buffers=True)
-            except lmdb.ReadersFullError:
-                self._lmdb.reader_check()
-                txn = self._lmdb.begin(buffers=True)
-            with txn:
+            with self._begin_read() as txn:
                 yield txn
         except (lmdb.Error, msgspec.DecodeError) as error:
             raise self._explain(error) from error
         finally:
             with self._counting:
                 self._reading -= 1
+
+    def _begin_read(self) -> lmdb.Transaction:
+        try:
+            return self._lmdb.begin(buffers=True)
+        except lmdb.ReadersFullError:
+            self._lmdb.reader_check()
+        except lmdb.MapResizedError:
+            self._enlarge_map()
+        return self._lmdb.begin(buffers=True)
+
+    def _enlarge_map(self) -> None:
+        """Map what another process with a larger map has written, to read it; for who writes, its own map is the limit.
+
+        Where this process reads in another transaction, the map cannot be moved and stays as it is.
+        """
+        with self._counting:
+            if self.readonly and self._reading == 1:
+                try:
+                    self._files.enlarge_map()
+                except lmdb.Error:
+                    self._is_given_up = True  # there is no map
+                    raise
 
     def submit(self, job: Callable[[lmdb.Transaction], _T], *, urgent: bool = True) -> Future[_T]:
         """Run *job* in the next write transaction; its future is done once that is on disk.
@@ -302,6 +319,8 @@ class Environment:
         """
         if not self.readonly:
             return self.write(lambda txn: make(self._lmdb, txn))
+        with self.read():  # enlarges the map if need be, which opening a database does not
+            pass
         try:
             return make(self._lmdb, None)
         except lmdb.ReadonlyError as error:

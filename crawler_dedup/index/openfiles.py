@@ -195,6 +195,14 @@ class OpenFiles:
         data = os.stat(self._data_path)
         return data, data if self._lock_file is None else os.stat(self._lock_path)
 
+    def enlarge_map(self) -> None:
+        """Map all that the data file holds now, and as much again. No transaction may be open in this process.
+
+        Raises:
+            lmdb.Error: there is no memory for it; nothing may use :attr:`env` any more.
+        """
+        self.env.set_mapsize(2 * os.stat(self._data_path).st_size)
+
     def make_extend_job(self) -> Callable[[lmdb.Transaction], None] | None:
         """Return a job that makes the data file as long as LMDB says, after a commit that has not written its last page.
 

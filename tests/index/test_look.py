@@ -26,7 +26,7 @@ from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
 from tests.support.examples import examples
-from tests.support.indexing import ByDistance, beside, clusters, flipped, open_store, page, release, settle
+from tests.support.indexing import SPEC, ByDistance, beside, clusters, flipped, open_store, page, release, run, settle
 
 MATCHER = ByDistance()
 
@@ -205,6 +205,62 @@ def test_a_data_file_that_was_cut_off_is_an_error(store: Store, tmp_path: Path) 
         file.truncate(data.stat().st_size // 2)
     with pytest.raises(IndexDamaged, match="was cut off"):
         read_look(tmp_path / "index", page(2, 5))
+
+
+# An index that another process makes larger
+
+GROW = """
+    import sys
+    from contextlib import closing
+    from pathlib import Path
+    from tests.support.indexing import ByDistance, open_store, page
+    with closing(open_store(Path(sys.argv[1]))) as store:
+        first, after_last = map(int, sys.argv[2:])
+        store.offer([page(number, number << 32) for number in range(first, after_last)], ByDistance(0)).result()
+    """
+SMALL = 1 << 20
+
+
+def grow(directory: Path, first: int, after_last: int) -> None:
+    """File pages in another process, with a map of 1 GiB."""
+    assert run(GROW, directory, first, after_last) == (0, "", "")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """An index of a page that was made with the smallest ``DEDUP_MAP_SIZE``."""
+    with closing(Store.open(tmp_path, SPEC, {}, map_size=SMALL, fresh=False)) as store:
+        store.offer([page(1, 1 << 32)], ByDistance(0)).result()
+    return tmp_path
+
+
+def test_what_was_opened_to_be_read_reads_also_what_its_map_had_no_room_for(small: Path) -> None:
+    with closing(Store.open_to_read(small)) as opened:
+        for first, after_last in ((2, 8_000), (8_000, 32_000)):
+            size = (small / "data.mdb").stat().st_size
+            grow(small, first, after_last)
+            assert (small / "data.mdb").stat().st_size > max(SMALL, 2 * size)
+            assert len(opened) == after_last - 1
+            assert opened.look(page(0, first << 32), ByDistance(0)).verdict is Verdict.DUPLICATE
+        with closing(Store.open_to_read(small)) as again:
+            assert len(again) == len(opened)
+
+
+def test_one_that_is_opened_once_more_after_that_reads_it_too(small: Path) -> None:
+    with closing(Store.open_to_read(small)):
+        grow(small, 2, 8_000)
+        assert read_look(small, page(0, 7_000 << 32)).verdict is Verdict.DUPLICATE
+
+
+def test_a_transaction_that_reads_meanwhile_keeps_its_map_and_its_state(small: Path) -> None:
+    with closing(Store.open_to_read(small)) as opened:
+        records = opened.records(10)
+        first = next(records)
+        grow(small, 2, 8_000)
+        with pytest.raises(IndexUnusable, match="has outgrown our map"):
+            opened.look(page(0, 7_000 << 32), ByDistance(0))
+        assert [record.page.key for batch in (first, *records) for record in batch] == ["1"]
+        assert len(opened) == 7_999
 
 
 # Runs that end meanwhile
