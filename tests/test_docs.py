@@ -211,6 +211,37 @@ def test_each_version_is_the_one_that_its_document_names(page: str, sentence: st
     assert len(re.findall(re.escape(before) + r"\d+", text)) == 1
 
 
+def versions_of_nox() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The versions of Python and of Scrapy with which nox runs the tests."""
+    values = {
+        node.targets[0].id: node.value
+        for node in ast.parse(read("noxfile.py")).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    return ast.literal_eval(values["PYTHON"]), ast.literal_eval(values["SCRAPY"])
+
+
+def test_the_table_of_versions_has_the_combinations_that_nox_runs() -> None:
+    pythons, scrapys = versions_of_nox()
+    (oldest,) = re.findall(r'"scrapy>=([\d.]+)"', read("pyproject.toml"))
+    section = read("docs/compatibility.md").split("## Versions")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    header, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)
+    assert header == ["Scrapy", *(f"Python {version}" for version in pythons)]
+    assert [row[0] for row in rows] == [*scrapys, f"{oldest}, oldest dependencies"]
+    assert {len(row) for row in rows} == {len(header)}
+    supported = f"Python {pythons[0]} to {pythons[-1]} and Scrapy {scrapys[0]} to {scrapys[-1]} are supported."
+    assert section.strip().startswith(supported)
+
+
+def test_nox_runs_the_versions_that_the_package_declares() -> None:
+    pythons, scrapys = versions_of_nox()
+    pyproject = read("pyproject.toml")
+    assert re.findall(r"Python :: (3\.\d+)", pyproject) == [*pythons]
+    assert f'requires-python = ">={pythons[0]}"' in pyproject
+    assert f'"scrapy>={scrapys[0]}.' in pyproject
+
+
 def test_the_newest_section_of_the_change_log_is_this_version() -> None:
     headings = re.findall(r"^## \[([^\]]+)\]", read("CHANGELOG.md"), re.MULTILINE)
     assert headings[0] == "Unreleased"
