@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from rich.progress import Progress
 
@@ -15,10 +15,12 @@ from crawler_dedup.system.callbacks import Advance, Start
 def progress_bars() -> Iterator[Start]:
     """Show progress bars if stderr is a terminal; yield what starts one."""
     console = make_console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
+    bars = Progress(console=console, transient=True, disable=not console.is_terminal)
 
-        def start(label: str, total: int | None) -> Advance:
-            task = bars.add_task(label, total=total)
-            return lambda done: bars.advance(task, done)
+    def start(label: str, total: int | None) -> Advance:
+        task = bars.add_task(label, total=total)
+        return lambda done: bars.advance(task, done)
 
+    # Rich before 14.3 writes an empty line when a disabled Progress ends.
+    with nullcontext() if bars.disable else bars:
         yield start

@@ -33,7 +33,10 @@ def _read_as(value: Any, declared: Any) -> Any:
         return next(word for word in get_args(declared) if word == value)  # of an Enum, str() would give its name
     kind, *notes = get_args(declared) if get_origin(declared) is Annotated else [declared]
     read = next((note for note in notes if callable(note)), None) or _READERS[kind]
-    return msgspec.convert(read(value), declared)
+    try:
+        return msgspec.convert(read(value), declared)
+    except msgspec.ValidationError as error:  # before msgspec 0.21 it is no ValueError
+        raise ValueError(value) from error
 
 
 def _boolean(value: Any) -> bool:

@@ -142,7 +142,8 @@ def decode_entry(line: Content) -> Entry | None:
         kept_url = _decode_version_1(line).kept_url
     except _DAMAGED:
         return None
-    upgraded = msgspec.structs.replace(entry, version=VERSION, duplicate_of=kept_url)
+    # `replace` of msgspec before 0.21 does not call __post_init__.
+    upgraded = msgspec.structs.replace(entry, version=VERSION, duplicate_of=without_credentials(kept_url))
     if upgraded.duplicate_of == upgraded.url and not upgraded.is_duplicate:
         return msgspec.structs.replace(upgraded, duplicate_of="")
     return upgraded

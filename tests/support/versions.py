@@ -21,6 +21,9 @@ HAS_EXIT_STATUS = SCRAPY >= (2, 15)
 HAS_HTTPAUTH_SETTINGS = SCRAPY >= (2, 17)
 """Whether the user name and the password of a site can be given as settings."""
 
+DETECTS_CHARSETS = hasattr(import_module("scrapy.http.response.text"), "from_bytes")
+"""Whether Scrapy detects the charset of a page that declares none; where it does not, it takes Windows-1252."""
+
 _RUNS_WITHOUT_REACTOR = SCRAPY >= (2, 19) or (SCRAPY >= (2, 15) and find_spec("httpx") is not None)
 
 without_reactor = pytest.mark.skipif(
