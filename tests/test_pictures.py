@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import ROOT
+from tests.support.versions import HAS_TODAYS_TABLES
 
 PICTURES = sorted(ROOT.glob("docs/*.svg"))
 
 
+@pytest.mark.skipif(not HAS_TODAYS_TABLES, reason="Rich before 14.3 gives columns other widths")
 def test_the_picture_of_the_demo_is_up_to_date() -> None:
     program = [sys.executable, str(ROOT / "docs/pictures.py"), "--check", "demo"]
     done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)

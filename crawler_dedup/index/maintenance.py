@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -133,8 +134,9 @@ def count_contents(pages: Store, advance: Advance) -> Contents:
 
 def export_index(index: Store | PermutedIndex, file: Path, advance: Advance) -> int:
     """Write *index* to *file* and return how many signatures or pages that are."""
-    blocks = _read_signatures(index) if isinstance(index, PermutedIndex) else _read_pages(index)
-    return export.write_export(file, read_header(index), _counted(blocks, advance))
+    # It is closed before the index is: LMDB before 3.0 raises where a transaction of a closed index ends.
+    with closing(_read_signatures(index) if isinstance(index, PermutedIndex) else _read_pages(index)) as blocks:
+        return export.write_export(file, read_header(index), _counted(blocks, advance))
 
 
 def import_index(
@@ -176,12 +178,12 @@ def import_index(
     return total, new
 
 
-def _read_signatures(index: PermutedIndex) -> Iterator[ExportBlock]:
+def _read_signatures(index: PermutedIndex) -> Generator[ExportBlock, None, None]:
     for signatures in index.blocks(export.MAX_BLOCK_ROWS):
         yield ExportBlock(signatures, ())
 
 
-def _read_pages(pages: Store) -> Iterator[ExportBlock]:
+def _read_pages(pages: Store) -> Generator[ExportBlock, None, None]:
     for batch in pages.records(export.MAX_BLOCK_ROWS, handled_only=True):
         batch.sort(key=lambda record: record.page.signature)
         signatures = np.array([record.page.signature for record in batch], dtype=np.uint64)

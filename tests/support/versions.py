@@ -1,8 +1,9 @@
-"""The version of Scrapy that is installed, for tests of what differs between versions."""
+"""The versions of Scrapy and Rich that are installed, for tests of what differs between versions."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,9 @@ HAS_HTTPAUTH_SETTINGS = SCRAPY >= (2, 17)
 
 DETECTS_CHARSETS = hasattr(import_module("scrapy.http.response.text"), "from_bytes")
 """Whether Scrapy detects the charset of a page that declares none; where it does not, it takes Windows-1252."""
+
+HAS_TODAYS_TABLES = tuple(map(int, version("rich").split(".")[:2])) >= (14, 3)
+"""Whether Rich gives the columns of a table the widths that they have in the pictures of the documents."""
 
 _RUNS_WITHOUT_REACTOR = SCRAPY >= (2, 19) or (SCRAPY >= (2, 15) and find_spec("httpx") is not None)
 
