@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -106,7 +107,8 @@ class _Interrupts(logging.Handler):
         """Look at a record of the process that crawls."""
         if isinstance(record.args, Mapping) and "signame" in record.args:
             self.count += 1
-            print(_ENDING if self.count == 1 else "Stopped.", file=sys.stderr)
+            # Not by print(): a second signal may come while it writes, and buffered streams cannot be entered twice.
+            os.write(sys.stderr.fileno(), f"{_ENDING if self.count == 1 else 'Stopped.'}\n".encode())
 
 
 _ENDING = "Ending: the pages that were requested are still handled. Press Ctrl-C again to stop at once."
