@@ -1,0 +1,74 @@
+"""What a family of pages consists of: kept pages, a new one, and the verdict of a person who stores the crawl."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from tests.support.families.pages import Page
+
+
+class Expected(str, Enum):
+    """What the filter is to say of the new page."""
+
+    DUPLICATE = "duplicate"
+    NEW = "new"
+    NOT_DUPLICATE = "not duplicate"
+    """New, or unchecked because the page says too little."""
+
+    __str__ = str.__str__
+
+
+@dataclass(frozen=True)
+class Case:
+    """Kept pages and a new one.
+
+    Attributes:
+        why: why a person who stores the crawl would want both, or would not.
+        needs_site: nobody can tell without having seen other pages of the site. Then a duplicate may be missed.
+    """
+
+    name: str
+    expected: Expected
+    kept: tuple[Page, ...]
+    new: Page
+    why: str
+    needs_site: bool = False
+
+
+@dataclass(frozen=True)
+class Family:
+    """Cases of one kind.
+
+    Attributes:
+        others: makes 20 to 40 other pages of each of the sites.
+    """
+
+    name: str
+    cases: tuple[Case, ...]
+    others: Callable[[], list[Page]]
+
+
+def duplicate(name: str, kept: Page | tuple[Page, ...], new: Page, why: str, *, needs_site: bool = False) -> Case:
+    return Case(name, Expected.DUPLICATE, _several(kept), new, why, needs_site)
+
+
+def new(name: str, kept: Page | tuple[Page, ...], new: Page, why: str) -> Case:
+    return Case(name, Expected.NEW, _several(kept), new, why)
+
+
+def not_duplicate(name: str, kept: Page | tuple[Page, ...], new: Page, why: str) -> Case:
+    return Case(name, Expected.NOT_DUPLICATE, _several(kept), new, why)
+
+
+def part_and_whole(name: str, part: Page, whole: Page, why: str, *, needs_site: bool = False) -> tuple[Case, Case]:
+    """The part is a duplicate of the whole, and the whole is none of the part."""
+    return (
+        duplicate(f"{name}, the part last", whole, part, why, needs_site=needs_site),
+        new(f"{name}, the whole last", part, whole, why),
+    )
+
+
+def _several(kept: Page | tuple[Page, ...]) -> tuple[Page, ...]:
+    return (kept,) if isinstance(kept, Page) else kept

@@ -1,0 +1,222 @@
+"""Threads of a forum, and the addresses by which their posts are reached."""
+
+from __future__ import annotations
+
+from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
+from tests.support.families.pages import Page, Site, link, links, pager, post, ul
+from tests.support.families.prose import heading, paragraph
+
+_RULES = (
+    "Be kind. Say what loom you have, what yarn, and what you have tried already; nobody can help with “it does not "
+    "work”. "
+    "No advertisements, and no patterns that you have not drawn yourself. Moderators move threads to where they belong."
+)
+LOOM = Site(
+    "forum.loom.example",
+    "Loom and Shuttle",
+    ("Boards", "Beginners", "Looms", "Yarn", "Market", "Members", "Help"),
+    side=links("Latest threads", t_901="Felting by accident", t_902="Who sells reeds?", t_903="Meeting in Leeds")
+    + f"<section><h3>House rules</h3><p>{_RULES}</p></section>",
+    footer="Powered by a small server in a cupboard. All times are UTC.",
+)
+ZHIBO = Site(
+    "bbs.chahu.example",
+    "茶壶论坛",
+    ("版块", "新手", "紫砂", "茶叶", "交易", "会员", "帮助"),
+    side=links("最新主题", t_901="开壶要不要煮", t_902="谁有便宜的盖碗", t_903="周末茶会报名"),
+    footer="本站内容由会员发布，不代表论坛立场。",
+    lang="zh",
+)
+
+_QUESTION = post(
+    "Marta",
+    "3 May 2024, 09:12",
+    "My warp loses tension on the left after about thirty centimetres. I have a four-shaft table loom, second hand, "
+    "and wind "
+    "the warp alone with newspaper between the layers. The first piece was fine, the second looks like a ramp.",
+)
+_ANSWERS = (
+    post(
+        "old_heddle",
+        "3 May 2024, 11:40",
+        "Newspaper is too soft at the edges. When it tears, the outer threads sink between the layers and travel a "
+        "shorter "
+        "way than the others. Use sticks, or brown paper folded over at both sides.",
+    ),
+    post(
+        "Birgit",
+        "3 May 2024, 18:05",
+        "Before you change the paper, put a spirit level on the back beam. Mine was four millimetres lower on one "
+        "side because "
+        "a foot had been glued on again. Two washers cured what I had blamed on my winding for a year.",
+    ),
+    post(
+        "Marta",
+        "4 May 2024, 07:58",
+        "It is the beam! Not four millimetres but three. I have ordered washers, and sticks too, since the paper "
+        "did tear.",
+    ),
+    post(
+        "threadbare",
+        "6 May 2024, 21:30",
+        "For the piece that is on the loom now: weight the loose threads singly with film canisters and a few "
+        "coins. It looks "
+        "silly and saves the cloth.",
+    ),
+)
+_SECOND_PAGE = (
+    post(
+        "Ines",
+        "19 May 2024, 10:00",
+        "I have the opposite trouble on a floor loom, tight on the left, and no level tells me why. The beam is "
+        "straight, the "
+        "ratchet is new, and friends held the warp while I cranked.",
+    ),
+    post(
+        "old_heddle",
+        "19 May 2024, 12:21",
+        "Then look at your friends. The stronger of them always stands on the same side. Let them change places every "
+        "two metres, or hang a bucket of water on each half of the chain and send them home.",
+    ),
+    post(
+        "Ines",
+        "26 May 2024, 16:44",
+        "Buckets it is. Ten metres of linen and both selvedges sing the same note. My friends are a little offended.",
+    ),
+)
+_TITLE = "Warp slack on the left side"
+
+
+def _thread(path: str, title: str, *posts: str, head: str | None = None) -> Page:
+    return LOOM.page(path, title, *posts, pager("/t/118", 2), crumbs=("Boards", "Looms"), head=head)
+
+
+_FIRST = _thread("/t/118", _TITLE, _QUESTION, *_ANSWERS)
+_NEXT = _thread("/t/118?page=2", _TITLE, *_SECOND_PAGE)
+_SINGLE = LOOM.page(
+    "/post/5512", "Post 3 of 5", _ANSWERS[1], link("/t/118", "Show the thread"), head=f"{_TITLE} – {LOOM.name}"
+)
+
+
+def _hello(number: int, author: str, text: str) -> Page:
+    return _thread(f"/t/{number}", "Hello from a new member", post(author, "1 June 2024, 08:00", text))
+
+
+_LOST = (
+    "Does anybody have the threading draft that came with the old Kessler rigid heddle loom? The leaflet was green. "
+)
+
+_ZH_TITLE = "新买的壶漏水怎么办"
+_ZH_QUESTION = post(
+    "听雨",
+    "2024-05-03 09:12",
+    "上个月在早市买了一把西施壶，倒茶的时候壶盖下面总是渗水，桌布湿了一大片。卖家说是我倒得太急，可是我放慢以后还是"
+    "一样。"
+    "想请教大家，这是口盖不严，还是壶嘴太高？",
+)
+_ZH_ANSWERS = (
+    post(
+        "老陶",
+        "2024-05-03 12:30",
+        "先把壶装满水，按住气孔倒。水流停得住，说明口盖没有问题，多半是壶嘴比壶口低了一点，装到八分满就不会漏。",
+    ),
+    post("听雨", "2024-05-04 08:01", "试过了，按住气孔水马上就停。原来是我每次都装得太满，惭愧。"),
+    post("小石", "2024-05-05 20:15", "我那把也是这样，后来换了一个矮一点的公道杯，角度小了就再也没有湿过桌布。"),
+)
+_ZH_SECOND = (
+    post(
+        "阿满", "2024-06-01 10:00", "请问修过口的壶还能不能收？摊主说只磨了一圈，可是盖子转起来声音发涩，心里没有底。"
+    ),
+    post(
+        "老陶",
+        "2024-06-01 11:21",
+        "磨过口的壶留着自己喝没有关系，买来收藏就算了。声音发涩是砂粒没有洗干净，用软布蘸茶水慢慢转几天会好。",
+    ),
+)
+
+
+def _zh_thread(path: str, *posts: str) -> Page:
+    return ZHIBO.page(path, _ZH_TITLE, *posts, pager("/t/77", 2), crumbs=("版块", "紫砂"))
+
+
+_CASES: tuple[Case, ...] = (
+    new("second page of a thread", _FIRST, _NEXT, "It has other posts under the same title."),
+    new("first page of a thread after the second", _NEXT, _FIRST, "It has other posts under the same title."),
+    duplicate(
+        "newest posts first",
+        _FIRST,
+        _thread("/t/118?order=desc", _TITLE, *reversed(_ANSWERS), _QUESTION),
+        "It has the same posts in another order.",
+    ),
+    duplicate(
+        "address of a post that shows its thread",
+        _FIRST,
+        _thread("/t/118?post=5512", _TITLE, _QUESTION, *_ANSWERS, head=f"{_TITLE} – {LOOM.name}"),
+        "It is the thread once more.",
+    ),
+    *part_and_whole("a post alone and its thread", _SINGLE, _FIRST, "The thread has the post and more."),
+    *part_and_whole(
+        "a thread before and after two answers",
+        _thread("/t/118?view=unread", _TITLE, _QUESTION, *_ANSWERS[:2]),
+        _FIRST,
+        "The later state has all posts of the earlier one, and more.",
+    ),
+    new(
+        "a question asked on two boards",
+        _thread("/t/300", "Kessler threading draft", post("Jo", "2 May 2024", _LOST * 2), _ANSWERS[3]),
+        _thread("/t/311", "Kessler threading draft", post("Jo", "4 May 2024", _LOST * 2), _SECOND_PAGE[1]),
+        "The answers are others.",
+    ),
+    new(
+        "two members say hello",
+        _hello(
+            401, "Piotr", "I weave blankets for horses near Poznań, on a loom that my grandfather made from a fence."
+        ),
+        _hello(
+            402,
+            "Aoife",
+            "Tablet weaving since school, mostly belts, and I am looking for people in Galway to dye with.",
+        ),
+        "Two short posts under one title, beside long house rules.",
+    ),
+    new(
+        "a thread and its board",
+        _FIRST,
+        LOOM.page(
+            "/looms/",
+            "Looms",
+            ul(*[link(f"/t/{number}", heading(f"board {number}")) for number in range(110, 140)]),
+            ul(f"{link('/t/118', _TITLE)} My warp loses tension on the left after about thirty centimetres."),
+        ),
+        "Its links lead to thirty threads.",
+    ),
+    new(
+        "第二页",
+        _zh_thread("/t/77", _ZH_QUESTION, *_ZH_ANSWERS),
+        _zh_thread("/t/77?page=2", *_ZH_SECOND),
+        "The second page of a Chinese thread has other posts.",
+    ),
+    *part_and_whole(
+        "只看楼主",
+        _zh_thread("/t/77?author=1", _ZH_QUESTION, _ZH_ANSWERS[1]),
+        _zh_thread("/t/77", _ZH_QUESTION, *_ZH_ANSWERS),
+        "The thread has the posts of its first author and those of others.",
+    ),
+)
+
+
+def _others() -> list[Page]:
+    pages = []
+    for number in range(24):
+        posts = [
+            post(f"member{number + at}", f"{at + 1} April 2024", paragraph(f"thread {number} {at}", 2))
+            for at in range(4)
+        ]
+        pages.append(LOOM.page(f"/t/{500 + number}", heading(f"thread {number}"), *posts, crumbs=("Boards", "Looms")))
+    for number in range(20):
+        posts = [post(f"会员{at}", f"2024-04-0{at + 1}", paragraph(f"主题 {number} {at}", 2, "zh")) for at in range(4)]
+        pages.append(ZHIBO.page(f"/t/{500 + number}", heading(f"主题 {number}", "zh"), *posts, crumbs=("版块", "紫砂")))
+    return pages
+
+
+FORUM = Family("forum", _CASES, _others)

@@ -1,0 +1,116 @@
+"""Offer the pages of a case to the filter, and see whether its verdict is that of a person."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from msgspec.structs import replace
+
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
+from tests.support.families.all import FAMILIES
+from tests.support.families.cases import Case, Expected, Family
+from tests.support.families.pages import Page
+
+COLD, WARM = "cold", "warm"
+"""An index that knows nothing of the sites, and one that has kept other pages of them."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A case in an index that knows its sites, or does not."""
+
+    family: Family
+    case: Case
+    context: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.family.name} / {self.case.name} / {self.context}"
+
+    @property
+    def may_miss(self) -> bool:
+        """Whether a duplicate may pass, since only who knows the site can tell."""
+        return self.case.needs_site and self.context == COLD
+
+
+def trials() -> list[Trial]:
+    return [trial for family in FAMILIES for trial in trials_of(family)]
+
+
+def trials_of(family: Family) -> list[Trial]:
+    return [Trial(family, case, context) for case in family.cases for context in (COLD, WARM)]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the filter decided about the kept pages and the new one of a trial.
+
+    Attributes:
+        mistake: what is wrong with that, in a sentence; empty: nothing.
+        is_drop: the mistake is that a page was dropped which a person wants.
+    """
+
+    trial: Trial
+    kept: list[Decision]
+    new: Decision
+    mistake: str = ""
+    is_drop: bool = False
+
+
+class Judge:
+    """An index in which each trial has a scope of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self._deduplicator = Deduplicator.open(directory, Config(tokenizer="rjieba"))
+        self._outcomes: dict[str, Outcome] = {}
+
+    def judge(self, trial: Trial) -> Outcome:
+        """Return what the filter decided; the pages of all trials of its family are offered at once, to save commits."""
+        if trial.name not in self._outcomes:
+            self._judge_family(trial.family)
+        return self._outcomes[trial.name]
+
+    def _judge_family(self, family: Family) -> None:
+        others = [self._sign(page) for page in family.others()]
+        offered = [(trial, self._offer(trial, others)) for trial in trials_of(family)]
+        for trial, offers in offered:
+            *kept, new = [offer.result()[0] for offer in offers]
+            self._outcomes[trial.name] = _outcome(trial, kept, new)
+
+    def _offer(self, trial: Trial, others: list[SignedPage]) -> list[Future[list[Decision]]]:
+        """Offer the pages, other ones of their sites before them if the context is warm; what passes is settled at once."""
+        own = [self._sign(page) for page in (*trial.case.kept, trial.case.new)]
+        pages = [*(others if trial.context == WARM else []), *own]
+        offers = [self._deduplicator.submit([replace(page, scope=trial.name)]) for page in pages]
+        return offers[-len(own) :]
+
+    def _sign(self, page: Page) -> SignedPage:
+        return self._deduplicator.sign(page.url, page.html.encode())
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._deduplicator.close()
+
+
+def _outcome(trial: Trial, kept: list[Decision], new: Decision) -> Outcome:
+    expected = trial.case.expected
+    for decision in kept:
+        if not decision.passes:
+            return Outcome(trial, kept, new, f"A page that is to be kept was dropped: {decision}", is_drop=True)
+    if new.verdict is Verdict.DUPLICATE:
+        if expected is not Expected.DUPLICATE:
+            return Outcome(trial, kept, new, f"Dropped, though a person wants both: {new}", is_drop=True)
+        if new.duplicate_of not in [page.url for page in trial.case.kept]:
+            return Outcome(trial, kept, new, f"Dropped for a page that does not have its content: {new}", is_drop=True)
+    elif expected is Expected.DUPLICATE and not trial.may_miss:
+        return Outcome(trial, kept, new, f"Kept, though a person wants one of the two only: {new}")
+    elif expected is Expected.NEW and new.verdict is not Verdict.NEW:
+        return Outcome(trial, kept, new, f"Passed, though not as a page that stands for others: {new}")
+    return Outcome(trial, kept, new)

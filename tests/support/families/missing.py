@@ -1,0 +1,193 @@
+"""Pages that say, with status 200, that there is no page."""
+
+from __future__ import annotations
+
+from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate
+from tests.support.families.pages import Page, Site, link, links, p, ul
+from tests.support.families.prose import heading, paragraph
+
+CLUB = Site(
+    "www.rowing.example",
+    "Rowing Club Weir",
+    ("Training", "Regattas", "Boats", "Youth", "Club house", "Join us"),
+    side=links("Results", r_1="Head of the Weir", r_2="Autumn sprints"),
+    footer="Rowing Club Weir, founded in 1904.",
+)
+SEEDS = Site(
+    "seeds.example",
+    "Old Seeds",
+    ("Beans", "Tomatoes", "Herbs", "Swap", "Basket"),
+    side=links("Sow now", s_1="Broad beans", s_2="Chard"),
+    footer="Old Seeds is an association, not a shop.",
+)
+VEREIN = Site(
+    "chor.example",
+    "Kammerchor Süd",
+    ("Konzerte", "Proben", "Mitsingen", "Archiv"),
+    side=links("Termine", t_1="Sommerkonzert", t_2="Probentag"),
+    footer="Kammerchor Süd e. V.",
+    lang="de",
+)
+JIAOYOU = Site(
+    "www.qiyou.example",
+    "骑友网",
+    ("路书", "赛事", "装备", "论坛"),
+    side=links("最新", r_1="环湖赛报名", r_2="夜骑路线"),
+    footer="骑友网，一九九九年创办。",
+    lang="zh",
+)
+
+_LOST = (
+    "We are sorry, but the page that you are looking for is not here. It may have been moved when we built the new "
+    "site, or "
+    "somebody may have mistyped its address. Please start again from the home page, or write to the webmaster and "
+    "say where "
+    "you found the link."
+)
+
+
+def _lost(path: str, *more: str, site: Site = CLUB) -> Page:
+    return site.page(path, "Page not found", p(_LOST), *more, link("/", "Home page"))
+
+
+def _gone(path: str, name: str) -> Page:
+    return SEEDS.page(
+        path,
+        name,
+        p(f"{name} is no longer available.", "It was taken out of the list by the member who grew it."),
+        link("/beans/", "Other beans"),
+    )
+
+
+_LOGIN = (
+    "This part of the site is for members. Please sign in with your number and your password. If you have just "
+    "joined, it may "
+    "take a day until your account is opened; ask the secretary if it takes longer.",
+)
+
+
+def _login(path: str) -> Page:
+    form = '<form method="post"><input name="number"><input type="submit" value="Sign in"></form>'
+    return CLUB.page(path, "Members only", p(*_LOGIN), form, link("/join-us/", "Join us"))
+
+
+_MAINTENANCE = p(
+    "The catalogue is being repaired tonight. All seeds are safe. Please come back tomorrow after breakfast, when "
+    "the new shelves are up."
+)
+_ZH_LOST = p(
+    "很抱歉，您要找的页面不存在。它可能在网站改版时已经移走，也可能是网址输入有误。请回到首页重新查找，或者写信告诉"
+    "管理员您是从哪里点进来的。"
+)
+_DE_LOST = p(
+    "Die Seite, die Sie suchen, gibt es nicht oder nicht mehr. Vielleicht hilft Ihnen das Archiv weiter, oder Sie beginnen "
+    "noch einmal auf der Startseite."
+)
+_REAL = (
+    "Boat number four has been repaired and may be used again. Please enter each trip in the book, and dry the oars."
+)
+
+_CASES: tuple[Case, ...] = (
+    duplicate("no page, twice", _lost("/boats/44"), _lost("/regattas/2011/list"), "Neither says anything."),
+    duplicate(
+        "no page, with its address",
+        _lost("/boats/44", p("You asked for /boats/44.")),
+        _lost("/regattas/2011/list", p("You asked for /regattas/2011/list.")),
+        "Neither says anything but the address that was asked for.",
+    ),
+    duplicate(
+        "no page, beside another side column",
+        _lost("/boats/44"),
+        CLUB.page(
+            "/boats/45",
+            "Page not found",
+            p(_LOST),
+            link("/", "Home page"),
+            side=links("Results", r_3="Ladies' eights", r_4="Night row"),
+        ),
+        "The side column is not what makes a page.",
+        needs_site=True,
+    ),
+    new(
+        "no page, and a short one",
+        _lost("/boats/44"),
+        CLUB.page("/boats/4", "Boat number four", p(_REAL), link("/boats/", "All boats")),
+        "The second page says something.",
+    ),
+    not_duplicate(
+        "no page, and a short one under its title",
+        _lost("/boats/44"),
+        CLUB.page("/boats/4", "Page not found", p(_REAL), link("/boats/", "All boats")),
+        "The title is a mistake of the author; the text says something.",
+    ),
+    not_duplicate(
+        "no page on two sites in other words",
+        _lost("/boats/44"),
+        SEEDS.page(
+            "/beans/9",
+            "Page not found",
+            p("There is nothing here but earth. Try the search, or go back to the beans and choose another row."),
+            link("/beans/", "Beans"),
+        ),
+        "They are two texts.",
+    ),
+    not_duplicate(
+        "two things that are no longer available",
+        _gone("/beans/31", "Marbled climbing bean from Ilz"),
+        _gone("/beans/58", "Black dwarf bean “Orphan”"),
+        "They name two things.",
+    ),
+    duplicate(
+        "members only, twice",
+        _login("/login?next=/boats/book"),
+        _login("/login?next=/results/private"),
+        "Neither says what is behind it.",
+    ),
+    duplicate(
+        "being repaired, twice",
+        SEEDS.page("/tomatoes/4", "Back soon", _MAINTENANCE, link("/", "Home")),
+        SEEDS.page("/herbs/", "Back soon", _MAINTENANCE, link("/", "Home")),
+        "Both say the same.",
+    ),
+    duplicate(
+        "Seite nicht gefunden",
+        VEREIN.page("/konzerte/77", "Seite nicht gefunden", _DE_LOST, link("/", "Startseite")),
+        VEREIN.page("/proben/alt", "Seite nicht gefunden", _DE_LOST, link("/", "Startseite")),
+        "Both say the same, in German.",
+    ),
+    duplicate(
+        "页面不存在",
+        JIAOYOU.page("/lushu/991", "页面不存在", _ZH_LOST, link("/", "返回首页")),
+        JIAOYOU.page("/saishi/old", "页面不存在", _ZH_LOST, link("/", "返回首页")),
+        "Both say the same, in Chinese.",
+    ),
+    new(
+        "页面不存在与短消息",
+        JIAOYOU.page("/lushu/991", "页面不存在", _ZH_LOST, link("/", "返回首页")),
+        JIAOYOU.page(
+            "/lushu/17",
+            "环湖路书更新",
+            p("湖东段路面已经修好，公路车可以通过。北岸隧道仍在施工，请从老路绕行，多三公里上坡。补水点增加到五个。"),
+            link("/lushu/", "全部路书"),
+        ),
+        "The second page says something.",
+    ),
+    new(
+        "no page, with a list of all pages",
+        _lost("/boats/44"),
+        _lost("/sitemap-missing", ul(*[link(f"/page/{number}", heading(f"club {number}")) for number in range(30)])),
+        "It has links that nobody has followed.",
+    ),
+)
+
+
+def _others() -> list[Page]:
+    return [
+        site.page(f"/page/{600 + number}", heading(name, site.lang), p(paragraph(name, 5, site.lang)), link("/", "⌂"))
+        for site in (CLUB, SEEDS, VEREIN, JIAOYOU)
+        for number in range(20)
+        for name in [f"{site.name} {number}"]
+    ]
+
+
+MISSING = Family("soft 404", _CASES, _others)

@@ -1,0 +1,295 @@
+"""Reports of news agencies in several papers, and what papers print of their own."""
+
+from __future__ import annotations
+
+from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
+from tests.support.families.pages import Page, Site, links, p, table, teaser
+from tests.support.families.prose import heading, paragraph
+
+COURIER = Site(
+    "www.courier.example",
+    "Valley Courier",
+    ("News", "Region", "Sport", "Culture", "Opinion", "Weather", "Subscribe"),
+    side=links(
+        "Most read",
+        n_1="Bakers on strike",
+        n_2="The bridge reopens",
+        n_3="Letters to the editor",
+        n_4="A goat on the tram",
+    ),
+    footer="Valley Courier, printed since 1887. Contact the newsroom by telephone at any hour.",
+)
+GAZETTE = Site(
+    "gazette.example",
+    "Coast Gazette",
+    ("Home", "World", "Harbour", "Money", "Life", "Video"),
+    side=links("Now", live="Live blog", video_9="Watch the regatta", quiz="How well do you know your knots?"),
+    footer="The Coast Gazette belongs to its readers. Become a member from three euros a month.",
+)
+ZEITUNG = Site(
+    "blatt.example",
+    "Morgenblatt",
+    ("Politik", "Kultur", "Sport", "Wetter", "Anzeigen"),
+    side=links("Meistgelesen", a_1="Der Zug fährt wieder", a_2="Streit um das Freibad"),
+    footer="Das Morgenblatt erscheint werktags. Impressum und Datenschutz.",
+    lang="de",
+)
+CHENBAO = Site(
+    "news.chenbao.example",
+    "江畔晨报",
+    ("要闻", "本地", "体育", "文化", "天气"),
+    side=links("热点", a_1="大桥通车", a_2="菜价回落"),
+    footer="江畔晨报版权所有，未经许可不得转载。",
+    lang="zh",
+)
+MENHU = Site(
+    "www.menhu.example",
+    "新岸门户",
+    ("首页", "新闻", "财经", "视频", "社区"),
+    side=links("推荐", v_1="直播", v_2="图集"),
+    footer="新岸门户网站，举报电话见帮助中心。",
+    lang="zh",
+)
+
+_WIRE = (
+    "LISBON – The last of the three container ships that had waited outside the estuary since Monday entered port "
+    "early on "
+    "Thursday, ending a week in which fog and a strike of pilots had brought trade on the river almost to a "
+    "standstill.",
+    "The pilots' union agreed to return to work after the port authority promised to fill eleven vacant posts "
+    "before the "
+    "winter. Shifts of up to sixteen hours had become usual, a spokesman said, and two boats had touched the "
+    "breakwater in March.",
+    "Importers of fruit put their losses at nine million euros. Some forty lorries of bananas were given to food "
+    "banks, and a "
+    "cargo of cut flowers was burned because no cold store had room for it.",
+    "Shipping lines warned that schedules would not be back to normal for a fortnight. Insurance premiums for the "
+    "estuary, "
+    "which had doubled during the stoppage, are to be reviewed at the end of the month.",
+)
+_LOCAL = p(
+    "In our own harbour two coasters that had been diverted from the estuary discharged timber and salt on "
+    "Wednesday. Harbour "
+    "master Ronan Pike said that the quay had not been so full since the old cannery closed, and that the fair on "
+    "Saturday "
+    "would move to the car park behind the lifeboat station.",
+    "The owner of the chandlery, who sold out of gloves in a day, hopes that some of the crews will come back.",
+)
+_OTHER_AGENCY = (
+    "Fog lifted and tempers cooled on the river on Thursday when pilots climbed their ladders again after a week "
+    "ashore. Three "
+    "giants of the sea, stacked with everything from bicycles to bananas, slid past the lighthouse before breakfast.",
+    "Behind the peace stands a promise of more hands. Eleven pilots are to be hired by winter, and nobody is to be "
+    "on duty for "
+    "longer than twelve hours. “We were asleep on our feet,” said one who has guided ships for twenty years.",
+    "Traders counted what had rotted. Food banks were glad of the fruit; florists watched a bonfire of tulips. It "
+    "will take "
+    "until the middle of the month before the timetable of the port means anything.",
+)
+
+
+def _quake(dead: str, hurt: str, houses: str, camps: str, day: str, tents: str) -> str:
+    return p(
+        f"At least {dead} people died and {hurt} were injured when an earthquake shook the highlands on {day}, the "
+        f"ministry of the "
+        f"interior said. Rescue teams reached the last villages by helicopter because landslides had cut the road.",
+        f"About {houses} houses were destroyed. The army has put up {camps} camps with {tents} tents, and schools "
+        f"in the provincial "
+        "capital are used as hospitals. Aftershocks were felt as far as the coast.",
+    )
+
+
+def _market(index: str, change: str, bank: str, steel: str, oil: str, euro: str) -> str:
+    return p(
+        f"The leading index closed at {index} points, a change of {change} per cent. Shares of Union Bank ended at "
+        f"{bank}, those "
+        f"of Northern Steel at {steel}. A barrel of oil cost {oil} dollars, the euro {euro} dollars.",
+        "Dealers spoke of a calm session with little turnover; most funds had already closed their books for the quarter, "
+        "and private investors waited for the meeting of the central bank. Among the smaller values brewers and shipyards "
+        "were asked for, while textile makers and airlines stayed without buyers.",
+        "Figures are those of the close and given without guarantee. They are taken from the electronic board, which is "
+        "slower than the pit by a quarter of an hour, and rounded as the exchange rounds them.",
+    )
+
+
+def _result(district: str, *votes: str) -> Page:
+    rows = zip(
+        ("Farmers' League", "Civic Union", "Workers' Party", "Green List", "Independents", "Invalid"),
+        votes,
+        strict=True,
+    )
+    text = p(
+        "The figures below were published by the returning officer after all polling stations had been counted. "
+        "Objections may "
+        "be lodged within a week. Turnout includes votes by post; percentages are rounded, so that they may not add up."
+    )
+    return COURIER.page(
+        f"/vote/{district.casefold()}", f"Council election: {district}", text, table(*rows), crumbs=("Region",)
+    )
+
+
+def _level(number: int, reading: str, day: str) -> Page:
+    return COURIER.page(
+        f"/weather/level/{number}", "Level of the river", p(f"{reading} at the weir, {day}."), crumbs=("Weather",)
+    )
+
+
+_REVIEW = (
+    "The municipal theatre has dug out a comedy that nobody has played since 1954, and after two hours one knows "
+    "both why it "
+    "was forgotten and why that was unjust. Four sisters want to sell a mill; the mill does not want to be sold.",
+    "Director Lena Osei trusts the text and lets the wheel turn. What rattles is meant to rattle. In the third act, "
+    "when the "
+    "water fails and the youngest sister walks the treadmill herself, the laughter in the stalls stops for a long "
+    "minute.",
+    "There are ten more performances. The seats in the gallery are cheap, and the flour on the front row is free.",
+)
+_GERMAN = (
+    "Der Nachtzug in die Berge fährt wieder. Elf Jahre lang standen die Schlafwagen auf einem Abstellgleis, in "
+    "einem wuchs eine "
+    "Birke durch das Dach. Nun haben Freiwillige fünf von ihnen hergerichtet, mit blauen Vorhängen und neuen "
+    "Matratzen.",
+    "Die Bahn stellt eine Lokomotive, wenn der Verein sechzig Plätze in der Woche verkauft. Es wurden zweihundert. "
+    "Studenten "
+    "fahren zur Vorlesung, Bergsteiger zur Nordwand, und eine pensionierte Richterin schläft, wie sie sagt, "
+    "nirgends besser.",
+)
+_CHINESE = (
+    "本报讯 连接两岸的老渡口昨天上午恢复通航。停航三年的渡轮换了新的发动机，甲板上加了六十个座位，自行车可以免费推上"
+    "船。"
+    "第一班船六点整离岸，船上坐着二十七位乘客，多数是过江买菜的老人。",
+    "渡口管理处介绍，新船每天往返十八个班次，末班船晚上九点半开出。大雾天停航，以码头广播为准。票价仍是两元，六十五"
+    "岁以上的老人免费。",
+    "住在北岸的陈阿婆说，大桥虽然通了，可是走路要四十分钟，坐船只要一支歌的工夫。她把三年前没有用完的船票也带来了，"
+    "售票员照样剪了一个口。",
+)
+
+
+def _zh_article(site: Site, path: str, title: str, editor: str) -> Page:
+    return site.page(path, title, p(editor), p(*_CHINESE))
+
+
+_CASES: tuple[Case, ...] = (
+    duplicate(
+        "a wire under another byline and headline",
+        COURIER.page("/news/881", "Port of Lisbon works again", p("By our correspondent"), p(*_WIRE)),
+        GAZETTE.page("/world/lisbon-pilots", "Pilots end week of waiting on the Tagus", p("Agency, 6 June"), p(*_WIRE)),
+        "It is the same report.",
+    ),
+    *part_and_whole(
+        "a wire without and with local paragraphs",
+        COURIER.page("/news/881", "Port of Lisbon works again", p(*_WIRE)),
+        GAZETTE.page("/harbour/pilots", "Port of Lisbon works again", p(*_WIRE), _LOCAL),
+        "The longer version has all of the report, and a part of its own.",
+    ),
+    new(
+        "two agencies on one event",
+        COURIER.page("/news/881", "Port of Lisbon works again", p(*_WIRE)),
+        GAZETTE.page("/world/fog", "Port of Lisbon works again", p(*_OTHER_AGENCY)),
+        "Two people have written two texts.",
+    ),
+    new(
+        "a report with later figures",
+        COURIER.page("/news/900", "Earthquake in the highlands", _quake("12", "80", "300", "4", "Monday", "250")),
+        COURIER.page(
+            "/news/907", "Earthquake in the highlands", _quake("231", "1,450", "6,200", "19", "Monday", "3,100")
+        ),
+        "The figures are what is new.",
+    ),
+    new(
+        "two days of the stock exchange",
+        COURIER.page(
+            "/money/0604", "Markets at the close", _market("8,412.55", "0.4", "31.20", "77.15", "81.30", "1.0871")
+        ),
+        COURIER.page(
+            "/money/0605", "Markets at the close", _market("8,377.02", "-0.9", "30.64", "78.90", "79.95", "1.0832")
+        ),
+        "All figures differ.",
+    ),
+    new(
+        "results of two districts",
+        _result("Eastham", "4,102", "3,377", "2,950", "1,204", "310", "88"),
+        _result("Westbrook", "1,870", "5,411", "1,002", "2,645", "97", "143"),
+        "Only the sentence about the count is the same.",
+    ),
+    not_duplicate(
+        "two levels of the river",
+        _level(71, "3.12 m, falling", "4 June, 06:00"),
+        _level(72, "4.87 m, falling", "5 June, 06:00"),
+        "Nothing else stands on the page, and it is what people look for.",
+    ),
+    duplicate(
+        "a review in two sections",
+        COURIER.page("/culture/mill", "The mill does not want to be sold", p(*_REVIEW), crumbs=("Culture",)),
+        COURIER.page("/region/mill", "The mill does not want to be sold", p(*_REVIEW), crumbs=("Region",)),
+        "It is the same review.",
+    ),
+    *part_and_whole(
+        "an excerpt behind which more is for subscribers",
+        COURIER.page(
+            "/culture/mill?preview", "The mill does not want to be sold", p(_REVIEW[0]), p("Subscribe to read on.")
+        ),
+        COURIER.page("/culture/mill", "The mill does not want to be sold", p(*_REVIEW)),
+        "The article has all of its beginning.",
+    ),
+    new(
+        "an article after the front page that shows its beginning",
+        COURIER.page(
+            "/",
+            "Front page",
+            teaser("/culture/mill", "The mill does not want to be sold", " ".join(_REVIEW[:2])),
+            teaser("/news/881", "Port of Lisbon works again", " ".join(_WIRE[:3])),
+            teaser("/n/2", "The bridge reopens", paragraph("bridge", 4)),
+        ),
+        COURIER.page("/culture/mill", "The mill does not want to be sold", p(*_REVIEW)),
+        "The end of the review stands nowhere else.",
+    ),
+    duplicate(
+        "eine Meldung in zwei Ressorts",
+        ZEITUNG.page("/kultur/nachtzug", "Der Nachtzug fährt wieder", p(*_GERMAN), crumbs=("Kultur",)),
+        ZEITUNG.page("/politik/nachtzug", "Der Nachtzug fährt wieder", p(*_GERMAN), crumbs=("Politik",)),
+        "It is the same report, in German.",
+    ),
+    duplicate(
+        "门户转载",
+        _zh_article(CHENBAO, "/a/31", "停航三年 老渡口恢复通航", "记者 林晓 责任编辑 周平"),
+        _zh_article(MENHU, "/news/20240606/31.html", "两元钱过江，老渡轮又开了", "来源：江畔晨报 编辑：小新"),
+        "A Chinese portal reprints the report under its own headline.",
+    ),
+    new(
+        "两天的天气预报",
+        CHENBAO.page(
+            "/tianqi/0604",
+            "今日天气",
+            p(
+                "今天多云转小雨，最高气温26度，最低气温18度，东南风3级，湿度71%，紫外线指数4，日出5时02分，日落19时"
+                "11分。出门请带伞，江面有轻雾，渡轮照常开行。"
+            ),
+        ),
+        CHENBAO.page(
+            "/tianqi/0605",
+            "今日天气",
+            p(
+                "今天多云转小雨，最高气温31度，最低气温23度，东南风5级，湿度64%，紫外线指数7，日出5时01分，日落19时"
+                "12分。出门请带伞，江面有轻雾，渡轮照常开行。"
+            ),
+        ),
+        "All figures differ.",
+    ),
+)
+
+
+def _others() -> list[Page]:
+    return [
+        site.page(
+            f"/n/{600 + number}",
+            heading(name, site.lang),
+            p(paragraph(name, 4, site.lang), paragraph(f"{name} end", 3, site.lang)),
+        )
+        for site in (COURIER, GAZETTE, ZEITUNG, CHENBAO, MENHU)
+        for number in range(20)
+        for name in [f"{site.host} {number}"]
+    ]
+
+
+NEWS = Family("news", _CASES, _others)

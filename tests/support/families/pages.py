@@ -1,0 +1,131 @@
+"""Small realistic pages: a site with its furniture, and what stands on a page of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urljoin
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page with its address."""
+
+    url: str
+    html: str
+
+
+@dataclass(frozen=True)
+class Site:
+    """A host with all that its pages have in common.
+
+    Attributes:
+        menu: names of the sections; each has a page.
+        side: HTML of the side column, unless a page has another one.
+        footer: a text at the end of each page.
+    """
+
+    host: str
+    name: str
+    menu: tuple[str, ...]
+    side: str = ""
+    footer: str = ""
+    lang: str = "en"
+
+    def page(
+        self,
+        path: str,
+        title: str,
+        *main: str,
+        head: str | None = None,
+        h1: str | None = None,
+        side: str | None = None,
+        above: str = "",
+        crumbs: Sequence[str] = (),
+        lang: str = "",
+    ) -> Page:
+        """Make a page.
+
+        Args:
+            path: its address on the host.
+            title: its name, which is its ``h1``, and stands in its ``title`` before the name of the site.
+            main: HTML of what the page is there for.
+            head: the whole ``title``, where it is another.
+            h1: the heading, where it is another; empty: none.
+            side: HTML of the side column, where it is another.
+            above: HTML before all the rest, such as a notice about cookies.
+            crumbs: names of the sections that lead here.
+        """
+        url = urljoin(f"https://{self.host}/", path)
+        heading = title if h1 is None else h1
+        return Page(
+            url,
+            f"""<!doctype html><html lang="{lang or self.lang}"><head><meta charset="utf-8">
+<title>{f"{title} – {self.name}" if head is None else head}</title>
+<link rel="canonical" href="{url}"><link rel="stylesheet" href="/style.css"></head><body>{above}
+<header>{link("/", self.name)}<nav>{ul(*map(_section, self.menu))}</nav>
+<form action="/search"><input name="q"></form></header>
+<nav class="breadcrumb">{" › ".join(map(_section, crumbs))}</nav>
+<main>{f"<h1>{heading}</h1>" if heading else ""}
+{"".join(main)}
+</main>
+<aside>{self.side if side is None else side}</aside>
+<footer><p>{self.footer}</p><p>© 2024 {self.name}</p></footer>
+<script>window.start(document);</script></body></html>""",
+        )
+
+
+def _section(name: str) -> str:
+    return link(f"/{_slug(name)}/", name)
+
+
+def _slug(name: str) -> str:
+    return name.casefold().replace(" ", "-")
+
+
+def p(*texts: str) -> str:
+    """Paragraphs."""
+    return "\n".join(f"<p>{text}</p>" for text in texts)
+
+
+def h2(text: str) -> str:
+    return f"<h2>{text}</h2>"
+
+
+def link(href: str, text: str) -> str:
+    return f'<a href="{href}">{text}</a>'
+
+
+def ul(*items: str) -> str:
+    return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
+
+
+def links(heading: str, **pages: str) -> str:
+    """A box with a heading and links: ``path="text"``, of which underscores in the path become slashes."""
+    items = [link("/" + path.replace("_", "/"), text) for path, text in pages.items()]
+    return f"<section><h3>{heading}</h3>{ul(*items)}</section>"
+
+
+def table(*rows: Sequence[str]) -> str:
+    cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
+    return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+
+
+def post(author: str, date: str, *texts: str) -> str:
+    """A post of a forum, or a comment."""
+    return (
+        f'<div class="post"><div class="author">{link(f"/user/{_slug(author)}", author)}</div>'
+        f"<time>{date}</time>{p(*texts)}</div>"
+    )
+
+
+def teaser(path: str, title: str, text: str, date: str = "") -> str:
+    """The beginning of a page on a list of pages."""
+    when = f"<time>{date}</time>" if date else ""
+    return f"<article><h2>{link(path, title)}</h2>{when}<p>{text} {link(path, 'Read more')}</p></article>"
+
+
+def pager(path: str, count: int) -> str:
+    """Links to the pages of a list."""
+    numbers = [link(f"{path}?page={number}", str(number)) for number in range(1, count + 1)]
+    return f'<div class="pager">{" ".join(numbers)}</div>'
