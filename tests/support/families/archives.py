@@ -63,22 +63,17 @@ RIJI = Site(
 )
 
 _LONG = (
-    "The ditch along the northern hedge has moved. I noticed it when the plank that we lay across no longer "
-    "reached, and went "
-    "for the tape. In eleven winters the water has eaten a metre and ten centimetres of our neighbour's field and "
-    "given the same "
-    "to us, with a strip of forget-me-nots on it as if to apologise.",
+    "The ditch along the northern hedge has moved. I noticed it when the plank that we lay across no longer reached, "
+    "and went for the tape. In eleven winters the water has eaten a metre and ten centimetres of our neighbour's field "
+    "and given the same to us, with a strip of forget-me-nots on it as if to apologise.",
     "The neighbour came, looked, and laughed. His grandfather had lost the hedge itself in the same way, and got it "
-    "back in the "
-    "flood of 1938. He proposed that we leave the boundary to the ditch and drink a glass on it each time that it "
-    "moves.",
-    "The surveyor was less amused. Boundaries, he explained, lie where they were drawn, in ink, in a steel "
-    "cupboard, and the "
-    "ditch is trespassing. He hammered a brass pin into our meadow, where it has since tripped two sheep and the "
-    "surveyor.",
-    "So now there are three lines: that of the ink, that of the hedge and that of the water. We mow up to the "
-    "first, pick "
-    "blackberries from the second and listen to the third at night. Nobody has drunk the glass yet, because nobody "
+    "back in the flood of 1938. He proposed that we leave the boundary to the ditch and drink a glass on it each time "
+    "that it moves.",
+    "The surveyor was less amused. Boundaries, he explained, lie where they were drawn, in ink, in a steel cupboard, "
+    "and the ditch is trespassing. He hammered a brass pin into our meadow, where it has since tripped two sheep and "
+    "the surveyor.",
+    "So now there are three lines: that of the ink, that of the hedge and that of the water. We mow up to the first, "
+    "pick blackberries from the second and listen to the third at night. Nobody has drunk the glass yet, because nobody "
     "can say on whose side the bench would have to stand.",
 )
 _LONG_TITLE = "The ditch that moved"

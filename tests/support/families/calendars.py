@@ -7,10 +7,9 @@ from tests.support.families.pages import Page, Site, h2, link, links, p, teaser,
 from tests.support.families.prose import heading, paragraph
 
 _HOUSE = (
-    "The bar opens an hour before the first film and closes when the last guest has gone. Tickets are kept until "
-    "ten minutes "
-    "before the beginning. The hall has 84 seats, two places for wheelchairs and a stove; bring a cushion if you "
-    "sit at the back."
+    "The bar opens an hour before the first film and closes when the last guest has gone. Tickets are kept until ten "
+    "minutes before the beginning. The hall has 84 seats, two places for wheelchairs and a stove; bring a cushion if "
+    "you sit at the back."
 )
 CINEMA = Site(
     "kino.lantern.example",
@@ -37,30 +36,25 @@ JIANGTANG = Site(
 )
 
 _FILM = (
-    "A lock-keeper on a canal that nobody uses any more receives, every Friday, a postcard for a woman who has "
-    "never lived "
-    "there. He answers. What begins as a joke against boredom becomes the only conversation of his life, until one "
-    "day the "
-    "postcards announce a visit.",
+    "A lock-keeper on a canal that nobody uses any more receives, every Friday, a postcard for a woman who has never "
+    "lived there. He answers. What begins as a joke against boredom becomes the only conversation of his life, until "
+    "one day the postcards announce a visit.",
     "Shot in winter with a crew of five, in grey that has a hundred shades. The director plays the postman; the "
-    "lock-keeper "
-    "is played by a lock-keeper. In the original language with English subtitles, 97 minutes.",
+    "lock-keeper is played by a lock-keeper. In the original language with English subtitles, 97 minutes.",
 )
 _OTHER_FILM = (
     "Three brothers inherit a merry-go-round and a debt. They tow it across a country that is being sold field by "
-    "field, and in "
-    "each village one horse stays behind. A comedy with songs, for children from eight years, 81 minutes.",
+    "field, and in each village one horse stays behind. A comedy with songs, for children from eight years, 81 minutes.",
 )
 _CLASS = p(
-    "An hour and a half of slow stretching on the wooden floor of the hall, for people who sit all week. No "
-    "experience is "
-    "needed. Bring a blanket and socks; mats are here. The heating is switched on half an hour before we begin. Janet "
-    "Moore has taught in the parish since 1998 and adapts each exercise to stiff backs and new hips. Pay at the door."
+    "An hour and a half of slow stretching on the wooden floor of the hall, for people who sit all week. No experience "
+    "is needed. Bring a blanket and socks; mats are here. The heating is switched on half an hour before we begin. "
+    "Janet Moore has taught in the parish since 1998 and adapts each exercise to stiff backs and new hips. Pay at the "
+    "door."
 )
 _LECTURE = (
-    "讲座从一只出土的漏壶说起，谈古人怎样把一天分成十二个时辰，又怎样在阴雨天里知道中午。主讲人在天文台工作三十年，"
-    "会带来一台自己做的日晷，"
-    "天晴的话大家一起到江边校一次时间。",
+    "讲座从一只出土的漏壶说起，谈古人怎样把一天分成十二个时辰，又怎样在阴雨天里知道中午。主讲人在天文台工作三十年，会带"
+    "来一台自己做的日晷，天晴的话大家一起到江边校一次时间。",
     "适合中学以上听众。提前二十分钟入场，迟到请从后门进。现场有手语翻译，会后可以提问。",
 )
 

@@ -7,49 +7,38 @@ from tests.support.families.pages import Page, Site, links, p
 from tests.support.families.prose import heading, paragraph
 
 _NOTICE = (
-    "We and our 147 partners store information on your device, such as cookies and identifiers, and process "
-    "personal data "
-    "in order to show you advertisements and articles that suit you, to measure how they are used, to learn what "
-    "our readers "
-    "have in common, and to improve our products. With your permission we may use precise geolocation and "
-    "identification by "
-    "scanning the device.",
+    "We and our 147 partners store information on your device, such as cookies and identifiers, and process personal "
+    "data in order to show you advertisements and articles that suit you, to measure how they are used, to learn what "
+    "our readers have in common, and to improve our products. With your permission we may use precise geolocation and "
+    "identification by scanning the device.",
     "You may accept this, refuse it, or look at the details and change your preferences before you go on. Some "
-    "processing does "
-    "not need your consent, but you have a right to object to it. Your choice holds for this site only. You can "
-    "change your mind "
-    "at any time by coming back here or by opening the privacy policy at the end of every page.",
-    "Strictly necessary: the site does not work without these. Statistics: they help us to understand how readers "
-    "move from "
-    "page to page. Personalisation: they remember what you have read, so that you are not shown it again. "
-    "Marketing: they "
-    "follow you to other sites and tell advertisers what you might want to buy. Social media: they let you share "
-    "what you like.",
-    "If you are under 16 years old and wish to give consent to optional services, you must ask your legal guardians "
-    "for "
-    "permission. Data may be processed in countries without an adequate level of protection, where authorities can "
-    "read them "
-    "for purposes of control and surveillance, possibly without any legal remedy. There is no obligation to consent.",
+    "processing does not need your consent, but you have a right to object to it. Your choice holds for this site only. "
+    "You can change your mind at any time by coming back here or by opening the privacy policy at the end of every "
+    "page.",
+    "Strictly necessary: the site does not work without these. Statistics: they help us to understand how readers move "
+    "from page to page. Personalisation: they remember what you have read, so that you are not shown it again. "
+    "Marketing: they follow you to other sites and tell advertisers what you might want to buy. Social media: they let "
+    "you share what you like.",
+    "If you are under 16 years old and wish to give consent to optional services, you must ask your legal guardians for "
+    "permission. Data may be processed in countries without an adequate level of protection, where authorities can read "
+    "them for purposes of control and surveillance, possibly without any legal remedy. There is no obligation to "
+    "consent.",
 )
 _NOTICE_DE = (
     "Wir und unsere 147 Partner speichern Informationen auf Ihrem Gerät, etwa Cookies und Kennungen, und verarbeiten "
-    "personenbezogene Daten, um Ihnen passende Anzeigen und Artikel zu zeigen, deren Nutzung zu messen, "
-    "Erkenntnisse über unsere "
-    "Leserinnen und Leser zu gewinnen und unsere Angebote zu verbessern. Mit Ihrer Erlaubnis nutzen wir genaue "
-    "Standortdaten.",
+    "personenbezogene Daten, um Ihnen passende Anzeigen und Artikel zu zeigen, deren Nutzung zu messen, Erkenntnisse "
+    "über unsere Leserinnen und Leser zu gewinnen und unsere Angebote zu verbessern. Mit Ihrer Erlaubnis nutzen wir "
+    "genaue Standortdaten.",
     "Sie können zustimmen, ablehnen oder Einzelheiten ansehen und Ihre Auswahl ändern, bevor Sie fortfahren. Manche "
-    "Verarbeitung "
-    "braucht keine Zustimmung, doch Sie dürfen widersprechen. Ihre Auswahl gilt nur für diese Seite und lässt sich "
-    "jederzeit am "
-    "Ende jeder Seite widerrufen. Wer unter 16 Jahre alt ist, muss die Erziehungsberechtigten um Erlaubnis bitten.",
+    "Verarbeitung braucht keine Zustimmung, doch Sie dürfen widersprechen. Ihre Auswahl gilt nur für diese Seite und "
+    "lässt sich jederzeit am Ende jeder Seite widerrufen. Wer unter 16 Jahre alt ist, muss die Erziehungsberechtigten "
+    "um Erlaubnis bitten.",
 )
 _NOTICE_ZH = (
-    "本站及合作伙伴使用必要的标识记录您的访问设备、浏览时间和阅读偏好，用于统计、安全防护和内容推荐。您可以选择全部"
-    "接受、全部拒绝，或者逐项设置。"
-    "拒绝可选项目不影响阅读，但推荐的内容可能与您无关。未满十四周岁的用户请由监护人阅读并同意。",
-    "我们不会出售您的个人信息。依照法律要求，数据保存期限为六个月，期满自动删除。您可以随时在页面底部撤回同意，撤回"
-    "以前的处理依然有效。"
-    "如对本声明有疑问，可以致函本站信息安全负责人，我们会在十五个工作日内答复。",
+    "本站及合作伙伴使用必要的标识记录您的访问设备、浏览时间和阅读偏好，用于统计、安全防护和内容推荐。您可以选择全部接受、"
+    "全部拒绝，或者逐项设置。拒绝可选项目不影响阅读，但推荐的内容可能与您无关。未满十四周岁的用户请由监护人阅读并同意。",
+    "我们不会出售您的个人信息。依照法律要求，数据保存期限为六个月，期满自动删除。您可以随时在页面底部撤回同意，撤回以前"
+    "的处理依然有效。如对本声明有疑问，可以致函本站信息安全负责人，我们会在十五个工作日内答复。",
 )
 PAPER = Site(
     "www.evening.example",
@@ -81,35 +70,27 @@ _ABOVE, _ABOVE_DE, _ABOVE_ZH = (
 
 _SWANS = (
     "The swans on the castle pond are fed by a retired dentist. He brings lettuce at seven in the morning, because "
-    "bread, he "
-    "says, ruins their wings, and he has asked the council for a sign."
+    "bread, he says, ruins their wings, and he has asked the council for a sign."
 )
 _CLOCK = (
-    "The clock of the fire station runs eleven minutes late again. A part for it has to be turned by hand, and the "
-    "only lathe "
-    "in the city that is small enough stands in a school that is closed until August."
+    "The clock of the fire station runs eleven minutes late again. A part for it has to be turned by hand, and the only "
+    "lathe in the city that is small enough stands in a school that is closed until August."
 )
 _TRAM = (
-    "From Sunday on, line 9 goes beyond the cemetery to the hospital. The two new stops have no shelters yet, since "
-    "the glass "
-    "broke on its way, and nurses on early shifts have been promised a minibus until it is replaced.",
-    "The extension has taken six years and cost forty million. What held it up was not money but a colony of swifts "
-    "in the "
-    "gable beside the overhead line. A bracket was drawn around the nests, and the engineer who drew it has become "
-    "a member of "
-    "the society that had sued her.",
-    "The first tram leaves at 4:52. It will be driven by the oldest conductor of the company, who remembers the "
-    "line as it was "
-    "before the war, when it ended in a field and the horses were turned by hand.",
+    "From Sunday on, line 9 goes beyond the cemetery to the hospital. The two new stops have no shelters yet, since the "
+    "glass broke on its way, and nurses on early shifts have been promised a minibus until it is replaced.",
+    "The extension has taken six years and cost forty million. What held it up was not money but a colony of swifts in "
+    "the gable beside the overhead line. A bracket was drawn around the nests, and the engineer who drew it has become "
+    "a member of the society that had sued her.",
+    "The first tram leaves at 4:52. It will be driven by the oldest conductor of the company, who remembers the line as "
+    "it was before the war, when it ended in a field and the horses were turned by hand.",
 )
 _SWIM = (
     "Every morning at six some thirty people climb down a ladder at the coal quay and swim to the crane and back. "
-    "Nobody has "
-    "founded a club. There is a thermos, a towel too many, and a rule that nobody speaks of work before the second "
-    "cup.",
+    "Nobody has founded a club. There is a thermos, a towel too many, and a rule that nobody speaks of work before the "
+    "second cup.",
     "The harbour police looked on for a year and then lent them a buoy. The water has been clean enough since the "
-    "tannery closed; "
-    "it tastes of iron and, when the wind is in the east, of the brewery.",
+    "tannery closed; it tastes of iron and, when the wind is in the east, of the brewery.",
 )
 _ZH_SWANS = "护城河里的天鹅有一位退休牙医照看。他每天七点带生菜来，说面包会伤翅膀，还写信请园林局立一块牌子。"
 _ZH_CLOCK = "消防站的大钟又慢了十一分钟。零件要用手工车床加工，全城只有一台够小的车床，放在暑假停课的职业学校里。"

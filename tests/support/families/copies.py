@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate
+from tests.support.families.cases import Case, Family, duplicate, new, not_duplicate, part_and_whole
 from tests.support.families.pages import Page, Site, link, links, p, ul
 from tests.support.families.prose import heading, paragraph
 
@@ -35,26 +35,25 @@ SHIGE = Site(
 SHIGE_COPY = replace(SHIGE, host="shi.jiumeng.example", menu=("目录", "留言"), side="", footer="旧梦空间")
 
 _NOTES = (
-    "We read every manuscript that comes on paper, and answer by hand. Poems are read in January, stories in March, "
-    "and "
-    "everything that its author cannot name in the weeks between. Send no more than thirty pages and an envelope "
-    "with a stamp.",
+    "We read every manuscript that comes on paper, and answer by hand. Poems are read in January, stories in March, and "
+    "everything that its author cannot name in the weeks between. Send no more than thirty pages and an envelope with a "
+    "stamp.",
     "What we do not want: sequels, ghosts of dogs, and books about how to write books. What we have missed for years: "
     "a novel in which somebody repairs something, and it works.",
 )
 _HISTORY = (
-    "The press began in a garage with a proofing machine that had printed raffle tickets. Its first book, a guide "
-    "to the "
-    "puddles of the borough, sold four hundred copies in a wet summer and none after it.",
+    "The press began in a garage with a proofing machine that had printed raffle tickets. Its first book, a guide to "
+    "the puddles of the borough, sold four hundred copies in a wet summer and none after it.",
     "In 1991 the garage burned down while everybody was at the fair. The type had melted into a single lump, which "
-    "stands "
-    "on the counter today and is dusted on Fridays. Authors may touch it before they sign.",
+    "stands on the counter today and is dusted on Fridays. Authors may touch it before they sign.",
+)
+_SINCE = (
+    "Since 2019 a museum of fires has asked for it every spring, and every spring the counter looked bare without it."
 )
 _SHORT = (
-    "The reading on Thursday takes place in the garden, weather permitting. Doors open at seven, and the author "
-    "will sign copies "
-    "of her new book afterwards. Chairs are scarce, so please bring a blanket. Dogs are welcome if they do not bark "
-    "at verses."
+    "The reading on Thursday takes place in the garden, weather permitting. Doors open at seven, and the author will "
+    "sign copies of her new book afterwards. Chairs are scarce, so please bring a blanket. Dogs are welcome if they do "
+    "not bark at verses."
 )
 _SHORT_CORRECTED = _SHORT.replace("scarce", "few")
 _SHORT_MOVED = _SHORT.replace("in the garden, weather permitting", "in the chapel, since rain is forecast").replace(
@@ -134,6 +133,12 @@ _CASES: tuple[Case, ...] = (
         PRESS.page("/history", "About", p(*_HISTORY), head="Elm Street Press"),
         PRESS.page("/notes", "About", p(*_NOTES), head="Elm Street Press"),
         "They are two texts.",
+    ),
+    *part_and_whole(
+        "a history before and after a sentence was added",
+        PRESS.page("/history", "Our history", p(*_HISTORY)),
+        PRESS.page("/about/history", "Our history", p(*_HISTORY), p(_SINCE)),
+        "The later state has all of the earlier one.",
     ),
     duplicate(
         "a short text with a word corrected",

@@ -25,32 +25,26 @@ LUYOU = Site(
 LUYOU_MOBILE = Site("m.shanlu.example", "山路笔记", ("菜单", "搜索"), footer="电脑版", lang="zh")
 
 _WALK = (
-    "The path leaves the village between two barns and follows a wall of slate for half an hour. Nothing shows how "
-    "high you "
-    "climb until the wall ends, and there the whole bay lies under your boots, with the ferry drawing a line across "
+    "The path leaves the village between two barns and follows a wall of slate for half an hour. Nothing shows how high "
+    "you climb until the wall ends, and there the whole bay lies under your boots, with the ferry drawing a line across "
     "it.",
-    "Fill your bottles at the trough of the shepherds' hut, the last water before the saddle. In June the snow in "
-    "the gully "
-    "is soft by ten o'clock; whoever comes later takes the longer way over the blocks on the left, which is marked "
-    "in yellow.",
-    "From the saddle to the summit it is forty minutes on grass. The cairn is hollow, and inside stands a biscuit "
-    "tin with a "
-    "pencil and a book in which a certain Edwin has signed on every first of May since 1983.",
-    "Go down by the eastern ridge if your knees allow it. The quarrymen's steps are steep and worn, yet they end at "
-    "a terrace "
-    "where soup is served on Sundays, and the bus stops at the gate.",
+    "Fill your bottles at the trough of the shepherds' hut, the last water before the saddle. In June the snow in the "
+    "gully is soft by ten o'clock; whoever comes later takes the longer way over the blocks on the left, which is "
+    "marked in yellow.",
+    "From the saddle to the summit it is forty minutes on grass. The cairn is hollow, and inside stands a biscuit tin "
+    "with a pencil and a book in which a certain Edwin has signed on every first of May since 1983.",
+    "Go down by the eastern ridge if your knees allow it. The quarrymen's steps are steep and worn, yet they end at a "
+    "terrace where soup is served on Sundays, and the bus stops at the gate.",
 )
 _TITLE = "The hollow cairn above Slate Bay"
 _NOTE_TITLE = "The footbridge at Low Mill is closed"
 _NOTE = (
-    "The footbridge at Low Mill has lost two planks and is closed until the parish finds a carpenter. Walkers on "
-    "the river "
-    "path turn off at the chapel and cross by the road, which adds a quarter of an hour."
+    "The footbridge at Low Mill has lost two planks and is closed until the parish finds a carpenter. Walkers on the "
+    "river path turn off at the chapel and cross by the road, which adds a quarter of an hour."
 )
 _STORY = (
-    "My grandmother cooked this on the back of the stove whenever the men came down from the hay, and she never "
-    "wrote a line of "
-    "it anywhere. What follows is what four cousins remembered, after a long quarrel about the juniper.",
+    "My grandmother cooked this on the back of the stove whenever the men came down from the hay, and she never wrote a "
+    "line of it anywhere. What follows is what four cousins remembered, after a long quarrel about the juniper.",
     "It is better on the second day, and best on the third, eaten cold out of the pot by somebody who thinks that "
     "nobody looks.",
 )
@@ -64,20 +58,17 @@ _RECIPE = (
         "salt",
     ),
     p(
-        "Slice potatoes and apples as thick as a finger and lay them in turn into an iron pot. Crush the berries, "
-        "put them "
-        "between the layers, lay the sausage on top and pour in the cider. Cover and leave it on a low fire for "
+        "Slice potatoes and apples as thick as a finger and lay them in turn into an iron pot. Crush the berries, put "
+        "them between the layers, lay the sausage on top and pour in the cider. Cover and leave it on a low fire for "
         "ninety minutes."
     ),
 )
 _OTHER_WALK = (
-    "The salt canal has had no salt on it since the railway came, and no boats since the railway went. What is left "
-    "is a level "
-    "towpath of nineteen kilometres, with a bench at each of the eleven locks and herons that know the timetable of "
-    "walkers.",
-    "Begin at the basin behind the brewery. At the fifth lock the keeper's widow sells eggs and lends umbrellas; "
-    "give yours "
-    "back at the ninth, where her sister lives.",
+    "The salt canal has had no salt on it since the railway came, and no boats since the railway went. What is left is "
+    "a level towpath of nineteen kilometres, with a bench at each of the eleven locks and herons that know the "
+    "timetable of walkers.",
+    "Begin at the basin behind the brewery. At the fifth lock the keeper's widow sells eggs and lends umbrellas; give "
+    "yours back at the ninth, where her sister lives.",
 )
 _COMMENTS = (
     post(

@@ -39,10 +39,8 @@ JIAOYOU = Site(
 
 _LOST = (
     "We are sorry, but the page that you are looking for is not here. It may have been moved when we built the new "
-    "site, or "
-    "somebody may have mistyped its address. Please start again from the home page, or write to the webmaster and "
-    "say where "
-    "you found the link."
+    "site, or somebody may have mistyped its address. Please start again from the home page, or write to the webmaster "
+    "and say where you found the link."
 )
 
 
@@ -60,9 +58,8 @@ def _gone(path: str, name: str) -> Page:
 
 
 _LOGIN = (
-    "This part of the site is for members. Please sign in with your number and your password. If you have just "
-    "joined, it may "
-    "take a day until your account is opened; ask the secretary if it takes longer.",
+    "This part of the site is for members. Please sign in with your number and your password. If you have just joined, "
+    "it may take a day until your account is opened; ask the secretary if it takes longer.",
 )
 
 

@@ -8,12 +8,10 @@ from tests.support.families.prose import heading, paragraph
 
 _SALE = (
     "This domain may be for sale. Its owner has parked it with us and will consider every serious offer. Our brokers "
-    "help you to agree on a price, keep the money safe until the domain is yours, and move it to the registrar of "
-    "your choice, "
-    "usually within two working days.",
+    "help you to agree on a price, keep the money safe until the domain is yours, and move it to the registrar of your "
+    "choice, usually within two working days.",
     "A good name is half of a good business: it is remembered, it is typed correctly, and it is trusted. More than "
-    "ninety "
-    "thousand customers have found theirs with us.",
+    "ninety thousand customers have found theirs with us.",
 )
 _RELATED = ("Hotels", "Flights", "Car hire", "Insurance", "Loans", "Shoes", "Web hosting", "Dentists")
 _OTHER_RELATED = ("Garden sheds", "Lawn mowers", "Greenhouses", "Rose bushes", "Fencing", "Compost", "Paving", "Ponds")
@@ -42,8 +40,7 @@ def _nginx(host: str) -> Page:
         "Welcome to nginx!",
         "<h1>Welcome to nginx!</h1>",
         p(
-            "If you see this page, the web server is installed and working on this machine. It has no site yet; "
-            "further "
+            "If you see this page, the web server is installed and working on this machine. It has no site yet; further "
             "configuration is required before visitors find anything here.",
             f"Documentation and support are at {link('http://nginx.example/', 'the project')}. Commercial support "
             f"can be bought.",

@@ -7,15 +7,12 @@ from tests.support.families.pages import Page, Site, h2, link, links, p, post, t
 from tests.support.families.prose import heading, paragraph
 
 _DELIVERY = (
-    "Orders that reach us before two in the afternoon leave the warehouse on the same day. Delivery within the "
-    "country takes "
-    "two working days and costs nothing from 60 euros. You may send back what you do not like within thirty days, "
-    "unused and "
-    "in its box; we pay the postage. Broken parts of a device are replaced for two years, and spare parts are kept "
-    "for ten.",
+    "Orders that reach us before two in the afternoon leave the warehouse on the same day. Delivery within the country "
+    "takes two working days and costs nothing from 60 euros. You may send back what you do not like within thirty days, "
+    "unused and in its box; we pay the postage. Broken parts of a device are replaced for two years, and spare parts "
+    "are kept for ten.",
     "Our shop on Quay Street is open from Tuesday to Saturday. There you can try everything that you see here, and "
-    "somebody "
-    "who has used it on a mountain or a boat will tell you what it cannot do.",
+    "somebody who has used it on a mountain or a boat will tell you what it cannot do.",
 )
 SHOP = Site(
     "shop.bowline.example",
@@ -48,27 +45,21 @@ def _product(
 
 
 _ROPE = p(
-    "A kernmantle rope for alpine routes, dry treated twice so that it takes up hardly any water. The sheath is "
-    "woven from "
-    "two colours that change in the middle, which saves a mark that wears off. It runs softly through a plate and "
-    "stays round "
-    "where others go flat after a season of falls.",
-    "We have tied, soaked, frozen and dragged it over gneiss for a year before we took it on. It does not kink when "
-    "it is "
-    "flaked from the bag.",
+    "A kernmantle rope for alpine routes, dry treated twice so that it takes up hardly any water. The sheath is woven "
+    "from two colours that change in the middle, which saves a mark that wears off. It runs softly through a plate and "
+    "stays round where others go flat after a season of falls.",
+    "We have tied, soaked, frozen and dragged it over gneiss for a year before we took it on. It does not kink when it "
+    "is flaked from the bag.",
 )
 _ROPES = "Alpine ropes – Bowline Outfitters"
 _JACKET = p(
-    "Waxed cotton outside, wool from old blankets inside, and pockets large enough for a map in its case. The hood "
-    "can be "
-    "buttoned off. It is sewn in a workshop of nine people in Porto, who sign the label under the collar.",
+    "Waxed cotton outside, wool from old blankets inside, and pockets large enough for a map in its case. The hood can "
+    "be buttoned off. It is sewn in a workshop of nine people in Porto, who sign the label under the collar.",
 )
 _LAMP = (
-    "The Vega burns in wind that puts out matches. Its globe is hardened glass, the wick is raised by a wheel that "
-    "can be turned "
-    "with gloves, and the tank is filled without taking the lamp off its hook.",
-    "It was drawn in 1931 for the pilots of the estuary and has been made without a change since. The tin is heavy, "
-    "the "
+    "The Vega burns in wind that puts out matches. Its globe is hardened glass, the wick is raised by a wheel that can "
+    "be turned with gloves, and the tank is filled without taking the lamp off its hook.",
+    "It was drawn in 1931 for the pilots of the estuary and has been made without a change since. The tin is heavy, the "
     "smell is honest, and every part can be had singly.",
 )
 _REVIEWS = (

@@ -10,10 +10,9 @@ from tests.support.families.prose import heading, paragraph
 
 _LEGAL = (
     "Harvest Board is a service of the growers' cooperative. Offers are binding for 24 hours and are made by the "
-    "members, not "
-    "by the cooperative, which does not warrant weight or ripeness. Prices are per crate and without deposit. "
-    "Disputes are settled "
-    "by the arbiter of the fruit exchange, and nobody may be excluded from trading for having turned to a court."
+    "members, not by the cooperative, which does not warrant weight or ripeness. Prices are per crate and without "
+    "deposit. Disputes are settled by the arbiter of the fruit exchange, and nobody may be excluded from trading for "
+    "having turned to a court."
 )
 BOARD = Site(
     "app.harvest.example",
@@ -33,9 +32,8 @@ _LOADING = (
 _ZH_LOADING = '<div id="app">加载中，请稍候</div><noscript>请开启脚本后使用本站。</noscript>'
 _OFFER = (
     p(
-        "Twelve crates of early plums from the slope above the reservoir, picked on Tuesday morning and cooled the "
-        "same day. The "
-        "skin is thin, so please bring padded trays. A third of them is a little small and would do for jam.",
+        "Twelve crates of early plums from the slope above the reservoir, picked on Tuesday morning and cooled the same "
+        "day. The skin is thin, so please bring padded trays. A third of them is a little small and would do for jam.",
         "Collect them at the barn before Friday noon, or share a lorry with the two growers who drive to the city "
         "on Thursday.",
     ),

@@ -40,29 +40,23 @@ MUSEUM_HANT = Site(
 
 _ENGLISH = (
     "For six centuries brine was boiled in this hall in pans of iron as large as a dance floor. Eight men raked the "
-    "crust to the "
-    "edge with wooden hoes, in steam so thick that they sang in order not to run into each other.",
-    "The wood came down the river, forty thousand trunks in a good year, until the hills were bare. When the last "
-    "pan was "
-    "let go cold in 1962, the foreman kept the key, and his daughter gave it to the museum.",
+    "crust to the edge with wooden hoes, in steam so thick that they sang in order not to run into each other.",
+    "The wood came down the river, forty thousand trunks in a good year, until the hills were bare. When the last pan "
+    "was let go cold in 1962, the foreman kept the key, and his daughter gave it to the museum.",
 )
 _GERMAN = (
-    "Sechs Jahrhunderte lang wurde in dieser Halle Sole gesotten, in eisernen Pfannen, so groß wie ein Tanzboden. "
-    "Acht Männer "
-    "zogen die Kruste mit hölzernen Krücken an den Rand, in so dichtem Dampf, dass sie sangen, um nicht "
+    "Sechs Jahrhunderte lang wurde in dieser Halle Sole gesotten, in eisernen Pfannen, so groß wie ein Tanzboden. Acht "
+    "Männer zogen die Kruste mit hölzernen Krücken an den Rand, in so dichtem Dampf, dass sie sangen, um nicht "
     "zusammenzustoßen.",
     "Das Holz kam auf dem Fluss, vierzigtausend Stämme in einem guten Jahr, bis die Hügel kahl waren. Als 1962 die "
-    "letzte Pfanne "
-    "erkaltete, behielt der Meister den Schlüssel, und seine Tochter schenkte ihn dem Museum.",
+    "letzte Pfanne erkaltete, behielt der Meister den Schlüssel, und seine Tochter schenkte ihn dem Museum.",
 )
 _ENGLISH_AGAIN = (
     "Salt water simmered here through six hundred years, and the iron vessels it simmered in would each have held a "
-    "village "
-    "wedding. Eight labourers dragged what had crystallised towards the rim; blind in the fog, they chanted to "
+    "village wedding. Eight labourers dragged what had crystallised towards the rim; blind in the fog, they chanted to "
     "avoid collisions.",
-    "Logs were floated to the works, some 40,000 annually, and the slopes lost their forest. The fire went out for "
-    "good in 1962. "
-    "A master salter pocketed the key of the building, which his child has since presented to us.",
+    "Logs were floated to the works, some 40,000 annually, and the slopes lost their forest. The fire went out for good "
+    "in 1962. A master salter pocketed the key of the building, which his child has since presented to us.",
 )
 _SIMPLIFIED = (
     "六百年间，人们在这座大厅里用铁锅熬盐，一口锅大得像舞池。八个工人用木耙把盐壳拉到锅边，蒸汽浓得看不见人，他们只"
@@ -146,6 +140,12 @@ _CASES: tuple[Case, ...] = (
         MUSEUM_HANT.page("/hant/hall", "熬鹽大廳", p(*_TRADITIONAL)),
         "It is the same text in the other writing; the filter folds it by default.",
         needs_site=True,  # the name of the site in the other writing is nearly as long as the title
+    ),
+    duplicate(
+        "简体与繁体 under one generic title",
+        MUSEUM_ZH.page("/zh/hall", "熬盐大厅", p(*_SIMPLIFIED), head="Museum of Salt"),
+        MUSEUM_HANT.page("/hant/hall", "熬鹽大廳", p(*_TRADITIONAL), head="Museum of Salt"),
+        "The headings are the same too, in the other writing.",
     ),
     new(
         "English and Chinese",
