@@ -18,12 +18,13 @@ from lxml.html import HtmlElement
 from crawler_dedup.config import AUTO, Config
 from crawler_dedup.decision import Decision, Match, Verdict
 from crawler_dedup.errors import IndexGone, IndexMismatch, IndexMissing, IndexUnusable
+from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.index.runs import RunLock
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair, needs_links
-from crawler_dedup.rules.sites import SiteProfiles
+from crawler_dedup.rules.sites import SiteCounts, SiteProfile, decode_profile
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.segmentation import resolve_tokenizer
@@ -42,17 +43,21 @@ class _Matcher(Lookup):
     def __init__(self, signer: Signer) -> None:
         super().__init__(signer.scheme)
         self._config = signer.config
-        self._sites = SiteProfiles()
 
-    def learn(self, page: SignedPage) -> None:
-        self._sites.add(page)
+    def read_counts(self, content: bytes) -> SiteCounts:
+        return SiteCounts.decode(content)
 
     def trim(self, page: SignedPage) -> SignedPage:
-        return page if needs_links(page) else msgspec.structs.replace(page, links=b"")
+        return msgspec.structs.replace(page, blocks=b"", links=page.links if needs_links(page) else b"")
 
-    def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
-        site, profile_of = self._sites.profile_of(new), self._sites.profile_of
-        return table.first_match(Pair(new, page, self._config, self._scheme, site, profile_of(page)) for page in kept)
+    def choose(
+        self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
+    ) -> tuple[SignedPage, Match] | None:
+        def site_of(page: SignedPage) -> SiteProfile:
+            return decode_profile(snapshot_of(page).content)
+
+        site = site_of(new)
+        return table.first_match(Pair(new, page, self._config, self._scheme, site, site_of(page)) for page in kept)
 
 
 def with_tokenizer_of_index(config: Config, use: Callable[[Config], _T]) -> _T:

@@ -86,6 +86,8 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         text: the main text in UTF-8, compressed with Zstandard, where ``Config.store_text`` asks for it.
         unsigned: why the page could not be signed, in a few words; ``""`` if it was.
         partly_hidden: what the page shows of that, if it hides some of it.
+        blocks: of each different block of text 32 bits (:func:`crawler_dedup.signing.blocks.pack_blocks`). Kept until the
+            page is settled: its site is learned from it then.
     """
 
     key: str
@@ -111,6 +113,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     text: bytes = b""
     unsigned: str = ""
     partly_hidden: Shown | None = None
+    blocks: bytes = b""
 
     @property
     def shown(self) -> Shown:
@@ -152,4 +155,5 @@ def is_well_formed(page: SignedPage) -> bool:
     shown = page.shown
     sketches = (page.sketch, page.numbers, shown.sketch, shown.numbers)
     are_sketches = all(len(part) == 64 or (len(part) <= 192 and len(part) % 3 == 0) for part in sketches)
-    return are_sketches and len(page.links) % 4 == 0 and 0 <= page.signature < 1 << 64
+    are_numbers = len(page.links) % 4 == 0 and len(page.blocks) % 4 == 0
+    return are_sketches and are_numbers and 0 <= page.signature < 1 << 64

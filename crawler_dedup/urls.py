@@ -136,6 +136,11 @@ def host_of(url: str) -> str:
         return ""
 
 
+def site_of(url: str) -> str:
+    """Return the site of an address, ``""`` if it has none: its host without ``www.`` and without the usual port."""
+    return host_of(url).removesuffix(":80").removesuffix(":443")
+
+
 def is_of_host(url: str, host: str) -> bool:
     """Tell whether *host* is that of *url*, with or without its port and ``www.``."""
     try:

@@ -22,6 +22,7 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.fetching import fetch_page
+from crawler_dedup.inspection.sites import PairSites
 from crawler_dedup.inspection.why import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.rules.pair import Pair
@@ -81,7 +82,7 @@ def why(
         return
     for scope, page in history.scopes.items():
         _print_history(page, history.url, scope, listed=None if everything else _LISTED)
-        _print_difference(page, history, config, fetches=fetch)
+        _print_difference(page, config, fetches=fetch)
 
 
 def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
@@ -183,7 +184,7 @@ def _print_duplicates(page: PageHistory, url: str, listed: int | None) -> None:
         click.echo(f"  … and {count - listed:,} more (--all)")
 
 
-def _print_difference(page: PageHistory, history: AddressHistory, config: Config, *, fetches: bool) -> None:
+def _print_difference(page: PageHistory, config: Config, *, fetches: bool) -> None:
     """Print how a duplicate and its representative differ, if their texts are stored or can be fetched."""
     last = page.last_entry
     if page.kept is not None or last is None or not last.is_duplicate:
@@ -191,7 +192,7 @@ def _print_difference(page: PageHistory, history: AddressHistory, config: Config
             click.echo("No other page stands for it, so there is nothing to compare it with.")
         return
     if fetches:
-        _print_fetched(history, last, config)
+        _print_fetched(page.sites, last, config)
         return
     record = page.representative
     new, kept = unpack_text(last.text), unpack_text(record.page.text) if record is not None else ""
@@ -206,18 +207,14 @@ def _print_difference(page: PageHistory, history: AddressHistory, config: Config
     print_side_by_side(make_console(), new, kept, folded=True)
 
 
-def _print_fetched(history: AddressHistory, last: Entry, config: Config) -> None:
+def _print_fetched(sites: PairSites, last: Entry, config: Config) -> None:
     """Fetch a duplicate and its representative, and print how they differ now."""
     signer = Signer(config)
     new, kept = (_fetch(signer, url, last.scope) for url in (last.url, last.duplicate_of))
     console = make_console()
     print_side_by_side(console, new.text, kept.text, folded=True)
-    new_site, kept_site = (history.sites.profile_of(inspected.page) for inspected in (new, kept))
-    print_pair(console, new, kept, Pair(new.page, kept.page, config, signer.scheme, new_site, kept_site))
-    click.echo(
-        "The pages were compared as they are now, with the settings of the index and what is known of their sites from"
-        " it."
-    )
+    print_pair(console, new, kept, Pair(new.page, kept.page, config, signer.scheme, sites.new, sites.kept))
+    click.echo(f"The pages were compared as they are now, with the settings of the index. {sites.source}")
 
 
 def _fetch(signer: Signer, url: str, scope: str) -> InspectedPage:

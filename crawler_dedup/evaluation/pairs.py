@@ -19,7 +19,7 @@ from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument
 from crawler_dedup.evaluation.labelled import LabelledPair, LabelledSet
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import SiteProfiles
+from crawler_dedup.rules.sites import Sites, learn_sites
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of
@@ -105,7 +105,7 @@ class SiteMean(NamedTuple):
 
 
 def decide_direction(
-    new: SignedPage, kept: SignedPage, config: Config, sites: SiteProfiles, scheme: Scheme
+    new: SignedPage, kept: SignedPage, config: Config, sites: Sites, scheme: Scheme
 ) -> DirectionResult:
     """Decide as a crawl does that meets *new* while *kept* is kept."""
     result = _apply_rules(Pair(new, kept, config, scheme, sites.profile_of(new), sites.profile_of(kept)))
@@ -124,12 +124,10 @@ def evaluate_pairs(
     sets: Iterable[LabelledSet], documents: Mapping[DocumentKey, SignedDocument], config: Config
 ) -> list[PairResult]:
     """Decide about every pair of *sets*, with what a crawl of all their pages learns about their sites."""
-    sites = SiteProfiles()
     pages = [document.page for document in documents.values()]
     # In an order that mixes two states of a site, as a crawl meets them.
     pages.sort(key=lambda page: xxh3_64_hexdigest(page.key.encode()))
-    for page in pages:
-        sites.add(page)
+    sites = learn_sites(pages)
     scheme = scheme_of(config.scheme, config)
     results = []
     for labelled_set in sets:

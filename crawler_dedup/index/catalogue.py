@@ -11,6 +11,7 @@ import msgspec
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.buckets import Buckets, count_chunks, hash_scope
 from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.profiles import Profiles
 from crawler_dedup.index.records import Record, Records
 from crawler_dedup.index.runs import Runs
 from crawler_dedup.signedpage import SignedPage
@@ -37,15 +38,17 @@ class Catalogue:
         representatives: signature → numbers of the pages that stand under it.
         tables: the scheme's keys → signatures.
         runs: the runs that have filed them.
+        profiles: what is known of their sites.
     """
 
     def __init__(self, environment: Environment) -> None:
-        self.records, self.representatives, self.tables, self.runs = environment.make_databases(
+        self.records, self.representatives, self.tables, self.runs, self.profiles = environment.make_databases(
             lambda env, txn: (
                 Records(env, txn),
                 Buckets(env, txn, b"representatives"),
                 Buckets(env, txn, b"tables"),
                 Runs(env, txn, environment.directory, readonly=environment.readonly),
+                Profiles(env, txn, environment.deferred),
             )
         )
 
@@ -74,6 +77,7 @@ class Catalogue:
     def add(self, txn: lmdb.Transaction, record: Record, filing: Filing) -> int:
         """Store *record*, file it under its signature, and return its number."""
         number = self.records.add(txn, record)
+        self.profiles.add_record(txn, record.page)
         self._stand(txn, number, record, filing)
         return number
 
@@ -81,6 +85,7 @@ class Catalogue:
         """Remove *record*, which has *number*. Its signature goes too, unless another page stands under it."""
         page, scope = record.page, hash_scope(record.page.scope)
         self.records.remove(txn, number, record)
+        self.profiles.remove_record(txn, page)
         self.representatives.remove(txn, scope, [page.signature], number)
         if not len(self.representatives.query(txn, scope, [page.signature])):
             self.tables.remove(txn, scope, filing.keys(page), page.signature)

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import lmdb
 
 from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.index.deferred import DeferredRows
 
 _T = TypeVar("_T")
 _READERS_INTERVAL = 60.0
@@ -56,6 +57,7 @@ class Committer:
         explain: Callable[[Exception], Exception] = lambda error: error,
         require: Callable[[], None] = lambda: None,
         follow_up: Callable[[], _Job | None] = lambda: None,
+        deferred: DeferredRows | None = None,
     ) -> None:
         """Start the thread.
 
@@ -63,11 +65,13 @@ class Committer:
             explain: turns what LMDB raises into what futures get.
             require: raises where *env* must not be used; called before and in each transaction.
             follow_up: says after each commit what must be done in a transaction by itself.
+            deferred: what the jobs of a transaction leave to be written before its commit.
         """
         self._env = env
         self._explain = explain
         self._require = require
         self._follow_up = follow_up
+        self._deferred = DeferredRows() if deferred is None else deferred
         self._readers_checked = time.monotonic()
         self._waiting: deque[tuple[_Job, Future[Any]]] = deque()
         self._clear_at = _MANY
@@ -132,6 +136,7 @@ class Committer:
     def _commit(self, jobs: list[tuple[_Job, Future[Any]]] | None) -> None:
         """Commit *jobs* (``None``: all that wait once the lock is ours) and tell the futures."""
         results = []
+        self._deferred.clear()  # of a transaction that was aborted
         self._locked_out_since = time.monotonic()
         try:
             self._require()
@@ -141,6 +146,7 @@ class Committer:
                 if jobs is None:
                     jobs = self._take()
                 results = [job(txn) for job, _ in jobs]
+                self._deferred.write(txn)
                 self._require()
         except Exception as error:
             self._locked_out_since = math.inf

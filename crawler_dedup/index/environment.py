@@ -23,6 +23,7 @@ import msgspec
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.committer import Committer, NoCommitter
+from crawler_dedup.index.deferred import DeferredRows
 from crawler_dedup.index.engine import (
     FileFigures,
     damaged_error,
@@ -71,8 +72,11 @@ class Environment:
         self._counting = threading.Lock()
         self._files = OpenFiles(directory, map_size, readonly=readonly)
         self._lmdb = self._files.env
+        self.deferred = DeferredRows()
         require, extend = self._files.require_intact, self._files.make_extend_job
-        self._committer = NoCommitter() if readonly else Committer(self._lmdb, self._explain, require, extend)
+        self._committer = (
+            NoCommitter() if readonly else Committer(self._lmdb, self._explain, require, extend, self.deferred)
+        )
 
     @classmethod
     def open(cls, directory: Path, *, map_size: int, readonly: bool = False) -> Environment:
@@ -361,6 +365,7 @@ class Environment:
 
     def _empty(self, txn: lmdb.Transaction) -> None:
         header = self.header_in(txn)
+        self.deferred.clear()
         for database in open_databases(self._lmdb, txn):
             # Databases of another format may be of another kind; those of ours stay open in other processes.
             txn.drop(database, delete=header is not None and header.format != FORMAT)

@@ -18,9 +18,10 @@ from crawler_dedup.index.catalogue import Catalogue, Filing
 from crawler_dedup.index.engine import KEEP_MAP_SIZE
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.header import FORMAT, Header, check_header
+from crawler_dedup.index.profiles import Snapshot, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import RunEntry, RunLock, wall_clock
-from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts, should_learn
+from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts
 from crawler_dedup.index.verification import find_problems
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -145,20 +146,12 @@ class Store:
         All offers that wait share one transaction. See :class:`~crawler_dedup.index.verdicts.Verdicts`.
         """
 
-        learned: set[int] = set()  # where another job fails, this one is done twice
-
         def job(txn: lmdb.Transaction) -> list[Decision]:
             if self.environment.header_in(txn) != self.header:
                 raise IndexUnusable(f"The index in {self.directory} was emptied for another configuration meanwhile.")
             now, runs = self._touch_run(txn, terms), self._catalogue.runs.states(txn)
             verdicts = Verdicts(self._catalogue, txn, matcher, terms, now=now, runs=runs)
-            decisions = []
-            for at, page in enumerate(pages):
-                decisions.append(verdicts.decide(page))
-                if at not in learned and should_learn(decisions[-1]):
-                    learned.add(at)
-                    matcher.learn(page)
-            return decisions
+            return [verdicts.decide(page) for page in pages]
 
         future = self.environment.submit(job)
         if terms.makes_claims:
@@ -173,9 +166,11 @@ class Store:
             return Verdicts(self._catalogue, txn, matcher, terms, now=terms.clock(), runs=runs).look(page)
 
     def end_claim(
-        self, decision: Decision, filing: Filing, terms: OfferTerms, *, settled: bool, urgent: bool = False
+        self, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool, urgent: bool = False
     ) -> Future[bool]:
         """Settle the claim of *decision*, so that its page may stand for others, or release it and forget the page.
+
+        The site of a page that is settled is learned from it.
 
         The result is ``False`` if the page is not recorded, or holds its place by another claim. A decision without claim
         means whatever is recorded of the page. Unless *urgent*, this waits a moment for another transaction with which it
@@ -184,7 +179,7 @@ class Store:
         Args:
             settled: whether the page was handled, so that the claim is settled; if not, it is released.
         """
-        job = partial(self._end_claim, decision=decision, filing=filing, terms=terms, settled=settled)
+        job = partial(self._end_claim, decision=decision, matcher=matcher, terms=terms, settled=settled)
         return self.environment.submit(job, urgent=urgent)
 
     def forget(self, select: Callable[[Record], bool], filing: Filing, advance: Advance = ignore_progress) -> int:
@@ -269,6 +264,17 @@ class Store:
         with self.environment.read() as txn:
             return {number: run for number, run in dead.items() if runs.find(txn, number) == run}
 
+    def latest_snapshot(self, scope: str, url: str) -> Snapshot:
+        """Return what the rules know now of the site of an address."""
+        with self.environment.read() as txn:
+            return self._catalogue.profiles.snapshot(txn, site_key(scope, url))
+
+    def find_snapshot(self, scope: str, url: str, number: int, moment: float) -> Snapshot | None:
+        """Return what the rules knew of the site of an address at a *moment*, by the number of the snapshot; ``None``: it is
+        not kept any more."""
+        with self.environment.read() as txn:
+            return self._catalogue.profiles.find_snapshot(txn, site_key(scope, url), number, moment)
+
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         """File *records* as they are, but for pages that are recorded already; returns how many are new.
 
@@ -314,7 +320,7 @@ class Store:
         return self._catalogue.runs.touch(txn, terms.run, terms.grace, now, stored_until=terms.stored_until())
 
     def _end_claim(
-        self, txn: lmdb.Transaction, decision: Decision, filing: Filing, terms: OfferTerms, *, settled: bool
+        self, txn: lmdb.Transaction, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool
     ) -> bool:
         self._open_claims.discard(decision.claim)
         own = self._catalogue.records.find(txn, decision.scope, decision.key)
@@ -324,11 +330,15 @@ class Store:
         if decision.claim and (record.run, record.claim) != (terms.run, decision.claim):
             return False
         if not settled:
-            self._catalogue.remove(txn, number, record, filing)
+            self._catalogue.remove(txn, number, record, matcher)
         elif decision.claim and not record.settled:
-            record = msgspec.structs.replace(record, settled=self._touch_run(txn, terms))
-            self._catalogue.records.replace(txn, number, record)
+            self._settle(txn, number, record, matcher, self._touch_run(txn, terms))
         return True
+
+    def _settle(self, txn: lmdb.Transaction, number: int, record: Record, matcher: Matcher, now: int) -> None:
+        self._catalogue.profiles.teach(txn, record.page, matcher, now)
+        settled = msgspec.structs.replace(record, settled=now, page=matcher.trim(record.page))
+        self._catalogue.records.replace(txn, number, settled)
 
     def _forget(
         self, txn: lmdb.Transaction, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing

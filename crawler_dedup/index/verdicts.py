@@ -16,6 +16,7 @@ import msgspec
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.catalogue import Catalogue, Filing
+from crawler_dedup.index.profiles import CountsReader, Snapshot, site_key
 from crawler_dedup.index.records import Record, hash_page_key
 from crawler_dedup.index.runs import Fate, RunStates, wall_clock
 from crawler_dedup.signedpage import SignedPage
@@ -24,14 +25,11 @@ MAX_COMPARED = 256
 """Kept pages that are compared with one new page, nearest first."""
 
 
-class Matcher(Filing, Protocol):
+class Matcher(Filing, CountsReader, Protocol):
     """Answers what the index has to know about signatures and pages; the index knows neither scheme nor rules."""
 
-    def learn(self, page: SignedPage) -> None:
-        """Learn from *page*, which passes, what its site is like."""
-
     def trim(self, page: SignedPage) -> SignedPage:
-        """Return *page* without what no later page is compared with."""
+        """Return *page*, from which its site was learned, without what no later page is compared with."""
 
     @property
     def bucket_limit(self) -> int | None:
@@ -43,8 +41,14 @@ class Matcher(Filing, Protocol):
     def near(self, page: SignedPage, filed: Numbers) -> Sequence[int]:
         """Return the signatures of *filed* that are candidates, each once, nearest first."""
 
-    def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
-        """Return the first of the *kept* pages that covers *new*, with the match. They come nearest first."""
+    def choose(
+        self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
+    ) -> tuple[SignedPage, Match] | None:
+        """Return the first of the *kept* pages that covers *new*, with the match. They come nearest first.
+
+        Args:
+            snapshot_of: returns what is known of the site of a page.
+        """
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,7 @@ class Verdicts:
         self._terms = terms
         self._now = now
         self._oldest = now - terms.max_age if terms.max_age else 0
+        self._snapshots: dict[bytes, Snapshot] = {}  # that were looked up for the page
 
     def decide(self, page: SignedPage) -> Decision:
         """Decide about *page*, and file it if it passes.
@@ -142,7 +147,8 @@ class Verdicts:
     def _judge(self, page: SignedPage, changes: _Changes) -> Decision:
         """Decide about *page*, and put into *changes* what follows from that for the index."""
         if page.unsigned:
-            return _decision(page, Verdict.UNCHECKED, reason=page.unsigned)
+            return Decision(Verdict.UNCHECKED, page.url, page.key, page.scope, page.unsigned)
+        self._snapshots.clear()
         return self._compare_with_itself(page, changes) or self._compare_with_others(page, changes)
 
     def _compare_with_itself(self, page: SignedPage, changes: _Changes) -> Decision | None:
@@ -155,13 +161,13 @@ class Verdicts:
             if self._fate_of(record) is Fate.RELEASED:
                 changes.gone[number] = record
                 continue
-            chosen = self._matcher.choose(page, [record.page])
+            chosen = self._choose(page, [self._comparable(record)])
             if chosen is not None:
                 return self._renew(page, number, record, chosen[1], changes)
             if record.page.key == page.key:
                 changes.gone[number] = record
                 changes.is_filed = True
-                return _decision(page, Verdict.CHANGED)
+                return self._decision(page, Verdict.CHANGED)
             if record.page.key != key:
                 # The address led to another page once, which may still be there.
                 changes.lost_aliases.append((number, key))
@@ -176,27 +182,28 @@ class Verdicts:
         if fate is Fate.OPEN and self._terms.makes_claims:
             changes.gone[number] = record
             changes.is_filed = True
-            return _decision(page, Verdict.UNCHANGED, match=match)
+            return self._decision(page, Verdict.UNCHANGED, record.page, match=match)
         earlier = record.run != self._terms.run and fate is Fate.STANDS and self._runs.has_finished(record.run)
         if self._terms.run and not earlier and self._runs.is_over(record.run):
             # Its links may not have been followed. This run does so, and if it finishes too, they were.
             record = msgspec.structs.replace(record, run=self._terms.run, claim=0)
         changes.visited = number, record
-        return _decision(page, Verdict.UNCHANGED, match=match, from_earlier_run=earlier)
+        return self._decision(page, Verdict.UNCHANGED, record.page, match=match, from_earlier_run=earlier)
 
     def _compare_with_others(self, page: SignedPage, changes: _Changes) -> Decision:
         """Decide about a page that is not recorded."""
         being_handled: list[SignedPage] = []
-        chosen = self._matcher.choose(page, self._candidates(page, being_handled, changes))
+        chosen = self._choose(page, self._candidates(page, being_handled, changes))
         if chosen is not None:
             kept, match = chosen
-            return _decision(page, Verdict.DUPLICATE, duplicate_of=kept.url, match=match)
-        chosen = self._matcher.choose(page, being_handled)
+            return self._decision(page, Verdict.DUPLICATE, kept, duplicate_of=kept.url, match=match)
+        chosen = self._choose(page, being_handled)
         if chosen is not None:
             kept, match = chosen
-            return _decision(page, Verdict.UNCHECKED, reason=BEING_HANDLED, duplicate_of=kept.url, match=match)
+            reason = BEING_HANDLED
+            return self._decision(page, Verdict.UNCHECKED, kept, reason=reason, duplicate_of=kept.url, match=match)
         changes.is_filed = True
-        return _decision(page, Verdict.NEW)
+        return self._decision(page, Verdict.NEW)
 
     def _candidates(self, page: SignedPage, being_handled: list[SignedPage], changes: _Changes) -> Iterator[SignedPage]:
         """Yield the pages near *page* that stand for others, nearest first; put those that do not stand yet into
@@ -214,7 +221,7 @@ class Verdicts:
                 if fate is Fate.RELEASED:
                     changes.gone[number] = record
                 elif fate is Fate.OPEN:
-                    being_handled.append(record.page)
+                    being_handled.append(self._comparable(record))
                 else:
                     yield record.page
 
@@ -234,10 +241,11 @@ class Verdicts:
         return Fate.RELEASED if record.seen < self._oldest else self._runs.fate_of(record)
 
     def _file(self, page: SignedPage) -> int:
-        """File *page* and return the number of its claim."""
+        """File *page* and return the number of its claim. Without a claim it is handled: its site is learned from it now."""
         claim = self._terms.next_claim() if self._terms.next_claim else 0
+        kept = page if claim else self._matcher.trim(page)
         record = Record(
-            page=msgspec.structs.replace(self._matcher.trim(page), alias=""),
+            page=msgspec.structs.replace(kept, alias=""),
             run=self._terms.run,
             claim=claim,
             filed=self._now,
@@ -246,13 +254,26 @@ class Verdicts:
             aliases=(hash_page_key(page.scope, page.alias),) if page.alias else (),
         )
         self._catalogue.add(self._txn, record, self._matcher)
+        if not claim:
+            self._catalogue.profiles.teach(self._txn, page, self._matcher, self._now)
         return claim
 
+    def _choose(self, page: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
+        return self._matcher.choose(page, kept, self._snapshot_of)
 
-def should_learn(decision: Decision) -> bool:
-    """Return whether the page of *decision* has content that was not seen before: its site is learned from it, once."""
-    return decision.verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED) and decision.reason != BEING_HANDLED
+    def _comparable(self, record: Record) -> SignedPage:
+        """Return the page of *record* as it is when it was handled, with which it is always compared."""
+        return record.page if record.settled else self._matcher.trim(record.page)
 
+    def _snapshot_of(self, page: SignedPage) -> Snapshot:
+        key = site_key(page.scope, page.url)
+        snapshot = self._snapshots.get(key)
+        if snapshot is None:
+            snapshot = self._snapshots[key] = self._catalogue.profiles.snapshot(self._txn, key)
+        return snapshot
 
-def _decision(page: SignedPage, verdict: Verdict, **fields: Any) -> Decision:
-    return Decision(verdict, page.url, page.key, page.scope, **fields)
+    def _decision(self, page: SignedPage, verdict: Verdict, kept: SignedPage | None = None, **fields: Any) -> Decision:
+        numbers = self._snapshot_of(page).number, 0 if kept is None else self._snapshot_of(kept).number
+        return Decision(
+            verdict, page.url, page.key, page.scope, snapshot=numbers[0], kept_snapshot=numbers[1], **fields
+        )

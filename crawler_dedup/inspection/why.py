@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
+from crawler_dedup.inspection.sites import PairSites, find_sites_then
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, ScopedUrl, find_duplicates
-from crawler_dedup.rules.sites import SiteProfiles
 from crawler_dedup.system.callbacks import Advance, ignore_progress
-from crawler_dedup.urls import host_of, without_credentials
+from crawler_dedup.urls import without_credentials
 
 JOURNAL_PASSES = 3
 """How often the journals are read to look an address up."""
@@ -30,12 +30,14 @@ class PageHistory:
         representative: the record of the page that stands for it.
         duplicates: the journal entries of other pages by address: if it is kept, of those for which it stands; if not,
             of those for which its representative stands as well. Only those since the representative was filed.
+        sites: if another page stands for it, what was known of both sites when that was decided.
     """
 
     entries: list[Entry] = field(default_factory=list)
     kept: Record | None = None
     representative: Record | None = None
     duplicates: dict[str, Entry] = field(default_factory=dict)
+    sites: PairSites = field(default_factory=PairSites)
 
     @property
     def last_entry(self) -> Entry | None:
@@ -55,13 +57,11 @@ class AddressHistory:
         url: the address.
         scopes: its history in each scope; empty: nothing is known of it.
         similar: where nothing is known of it, known addresses that may be meant.
-        sites: the profiles of its site and of the sites of its representatives, as the kept pages show them.
     """
 
     url: str
     scopes: dict[str, PageHistory] = field(default_factory=dict)
     similar: list[str] = field(default_factory=list)
-    sites: SiteProfiles = field(default_factory=SiteProfiles)
 
     def in_scope(self, scope: str) -> PageHistory:
         """Return the history in *scope*, an empty one if there was none."""
@@ -97,17 +97,17 @@ def find_history(
 
 
 def _read_index(history: AddressHistory, similar: _SimilarAddresses, pages: Store, advance: Advance) -> None:
-    """Find the record of the address, those of its representatives, and what their sites have in common."""
+    """Find the record of the address, those of its representatives, and what was known of their sites."""
     represented: dict[ScopedUrl, PageHistory] = {
         (scope, page.last_entry.duplicate_of): page
         for scope, page in history.scopes.items()
         if page.last_entry and page.last_entry.duplicate_of
     }
-    hosts = {host_of(url) for url in (history.url, *(representative for _, representative in represented))}
+    for page_history in represented.values():
+        if page_history.last_entry is not None:
+            page_history.sites = find_sites_then(pages, page_history.last_entry)
     for record in maintenance.read_records(pages, advance):
         page = record.page
-        if any(host in page.url for host in hosts) and host_of(page.url) in hosts:
-            history.sites.add(page)
         if page.url == history.url:
             history.in_scope(page.scope).kept = record
         elif duplicate := represented.get((page.scope, page.url)):

@@ -64,6 +64,9 @@ class Entry(msgspec.Struct, frozen=True):
         links: its outlinks, which are not followed from there if it was dropped.
         reason: why the page is unchecked.
         text: its main text in UTF-8, compressed with Zstandard, where ``Config.store_text`` asks for it.
+        snapshot: number of the snapshot of its site by which it was decided (:class:`crawler_dedup.Decision`); 0: nothing
+            was known of the site; ``None``: an earlier version has written the entry.
+        kept_snapshot: number of that of the site of ``duplicate_of``.
     """
 
     version: int
@@ -83,6 +86,8 @@ class Entry(msgspec.Struct, frozen=True):
     links: int = 0
     reason: str = ""
     text: Compressed = b""
+    snapshot: int | None = None
+    kept_snapshot: int | None = None
 
     def __post_init__(self) -> None:
         for name, clean in _CLEAN.items():
@@ -194,6 +199,8 @@ def entry_of(event: Event, decision: Decision, page: SignedPage | None, *, run: 
         links=page.link_count if page else 0,
         reason=decision.reason,
         text=page.text if page else b"",
+        snapshot=decision.snapshot,
+        kept_snapshot=decision.kept_snapshot,
     )
 
 

@@ -178,12 +178,12 @@ class Pair:
     @cached_property
     def new_title_parts(self) -> frozenset[str]:
         """The parts of the new page's title without those that its site writes into every title."""
-        return titles.split_title(self.new.title) - self.new_site.titles
+        return self.new_site.own_parts(self.new.title)
 
     @cached_property
     def kept_title_parts(self) -> frozenset[str]:
         """The parts of the kept page's title without those that its site writes into every title."""
-        return titles.split_title(self.kept.title) - self.kept_site.titles
+        return self.kept_site.own_parts(self.kept.title)
 
     @cached_property
     def same_title(self) -> bool:

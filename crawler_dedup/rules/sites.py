@@ -1,153 +1,312 @@
-"""What the pages of a site have in common: its navigation, and what it writes into every title.
+"""What the pages of a site have in common: its furniture, its navigation, and what it writes into every title.
 
-Learned from the pages as they come, in memory, for the sites whose pages came last. As long as a site is not known,
-nothing is left out: two titles must be the same on one host, and have a long part in common on two.
+Counted from the pages that were handled, in the order in which they were. Rules see a snapshot of the counts. As long as
+there is none, nothing is known of the site, and nothing is left out: two titles must be the same on one host, and have a
+long part in common on two.
 """
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from functools import cached_property
-from sys import getsizeof
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.signing.titles import split_title
-from crawler_dedup.urls import host_of
+from crawler_dedup.system.compression import FrameDamaged, compress, decompress
+from crawler_dedup.urls import site_of
 
 MIN_PAGES = 8
-"""Pages after which a site is known."""
-MAX_BYTES = 32 << 20
-"""Of all profiles together. A hundred pages of a usual site take 20 KB, of a hostile one 1 MB."""
+"""Pages after which a site is known, by its first snapshot."""
+FURNITURE_SHARE = 0.5
+"""Share of the pages on which a block is furniture: on so many or more."""
+FURNITURE_TITLES = 1
+"""Titles in a row that differ, under which it must stand for that."""
+SHARED_SHARE = 0.15
+"""Share of the pages on which a block is shared: on more than so many."""
+SHARED_TITLES = 4
+"""Titles in a row that differ, under which it must stand for that."""
 
 _NAVIGATION_SHARE = 0.2
 _TITLE_SHARE = 0.3  # kinds and things, four of each, make sixteen titles: "Manual | Router"
 _MIN_SHARED = 3
-_MAX_LINKS = 6_000
+MAX_COUNTERS = 5_000
+"""Blocks, links and parts of titles that are counted of a site."""
+
+_SECOND = 16
+_INTERVAL = 32
 _HALVE_AT = 64
-_MAX_SITES = 512
-_PROFILE_BYTES = 2_000
-_PART_BYTES = 80
-"""Of a part of a title beside its letters: its place in the table and its count."""
+_CACHED = 256
+_LEVEL = 1
+
+# A counter: what is counted (2 bits of its kind, 32 of its hash), 8 bits of the count, 6 of the title of the last page, 2
+# of how often that was another title than before.
+_KIND, _ITEM, _COUNT, _TITLE = np.uint64(48), np.uint64(16), np.uint64(8), np.uint64(2)
+_BLOCK, _LINK, _PART = np.uint64(0), np.uint64(1), np.uint64(2)
+_HASH_BITS, _BYTE, _TITLE_BITS, _CHANGES = np.uint64(0xFFFFFFFF), np.uint64(0xFF), np.uint64(0x3F), np.uint64(3)
+_WITHOUT_TITLE = ~_BYTE
+_ONE, _ONCE = np.uint64(1), np.uint64(1 << 8)
+_BYTES = 6
+_MAX_UNPACKED = _BYTES * MAX_COUNTERS + 64
+_NO_COUNTERS: Numbers = np.empty(0, dtype=np.uint64)
 
 
-class _LinkCounts:
-    """How often each link was counted: 6 bytes a link, where a Counter takes 100."""
-
-    def __init__(self) -> None:
-        self._links = np.empty(0, dtype=np.uint32)  # ascending
-        self._counts = np.empty(0, dtype=np.uint16)  # below 2 × _HALVE_AT, even if two links of a page have one number
-
-    def __len__(self) -> int:
-        return len(self._links)
-
-    @property
-    def size(self) -> int:
-        return self._links.nbytes + self._counts.nbytes
-
-    def add(self, packed: bytes) -> None:
-        """Count each of the packed links (:attr:`crawler_dedup.signing.links.Links.packed`)."""
-        links, times = np.unique(np.frombuffer(packed, dtype="<u4"), return_counts=True)
-        places = np.searchsorted(self._links, links)
-        is_known = np.zeros(len(links), dtype=np.bool_)
-        inside = places < len(self)
-        is_known[inside] = self._links[places[inside]] == links[inside]
-        self._counts[places[is_known]] += times[is_known].astype(np.uint16)
-        self._links = np.insert(self._links, places[~is_known], links[~is_known])
-        self._counts = np.insert(self._counts, places[~is_known], times[~is_known])
-
-    def halve(self) -> None:
-        """Halve all counts, and remove the links that were counted once."""
-        stay = self._counts > 1
-        self._links, self._counts = self._links[stay], self._counts[stay] // np.uint16(2)
-
-    def shared(self, least: float) -> frozenset[int]:
-        """Return the links that were counted at least *least* times."""
-        links: NDArray[np.uint32] = self._links[self._counts >= least]
-        return frozenset(links.tolist())
-
-
+@dataclass(frozen=True)
 class SiteProfile:
-    """On how many pages of a site each link and each part of a title stands.
+    """What is known of a site by one snapshot of its counts. All parts are 32-bit hashes.
 
-    The counts are halved after every 32 pages, which keeps them small and lets them follow a site that changes.
+    Attributes:
+        number: how many of its pages were counted until then; 0: nothing is known.
+        furniture: blocks that stand on half of the pages or more.
+        shared: further blocks that stand on many pages, under different titles.
+        navigation: links that stand on a fifth of the pages.
+        titles: parts that stand in three tenths of the titles (:func:`hash_part`).
     """
 
-    def __init__(self) -> None:
-        self._pages = 0
-        self._links = _LinkCounts()
-        self._titles: Counter[str] = Counter()
+    number: int = 0
+    furniture: frozenset[int] = frozenset()
+    shared: frozenset[int] = frozenset()
+    navigation: frozenset[int] = frozenset()
+    titles: frozenset[int] = frozenset()
 
     @property
     def is_known(self) -> bool:
         """Whether enough pages were counted to tell what the site's pages have in common."""
-        return self._pages >= MIN_PAGES
+        return self.number > 0
 
-    def add(self, page: SignedPage) -> None:
-        """Count the links and the title of a page that passed."""
-        self._pages += 1
-        self._links.add(page.links)
-        self._titles.update(split_title(page.title))
-        if self._pages >= _HALVE_AT or len(self._links) > _MAX_LINKS:
-            self._pages //= 2
-            self._links.halve()
-            self._titles = Counter({part: count // 2 for part, count in self._titles.items() if count > 1})
-        for name in ("navigation", "titles"):
-            self.__dict__.pop(name, None)
+    def own_parts(self, title: str) -> frozenset[str]:
+        """Return the parts of *title* without those that the site writes into every title."""
+        parts = split_title(title)
+        return frozenset(part for part in parts if hash_part(part) not in self.titles) if self.titles else parts
 
-    @property
-    def size(self) -> int:
-        """Bytes that the profile takes, roughly."""
-        return _PROFILE_BYTES + self._links.size + sum(map(getsizeof, self._titles)) + _PART_BYTES * len(self._titles)
-
-    @cached_property
-    def navigation(self) -> frozenset[int]:
-        """The links that stand on a fifth of the site's pages; none while the site is not known."""
-        return self._links.shared(max(_MIN_SHARED, _NAVIGATION_SHARE * self._pages)) if self.is_known else frozenset()
-
-    @cached_property
-    def titles(self) -> frozenset[str]:
-        """The parts that stand in three tenths of the site's titles; none while the site is not known."""
-        if not self.is_known:
-            return frozenset()
-        least = max(_MIN_SHARED, _TITLE_SHARE * self._pages)
-        return frozenset(part for part, count in self._titles.items() if count >= least)
+    def encode(self) -> bytes:
+        """Return the snapshot as it is stored: see :func:`decode_profile`."""
+        parts = (self.furniture, self.shared, self.navigation, self.titles)
+        return msgspec.msgpack.encode(_PackedProfile(self.number, *map(_pack_numbers, parts)))
 
 
 UNKNOWN_SITE = SiteProfile()
-"""The profile of a site of which no page was counted."""
+"""The profile of a site of which nothing is known."""
 
 
-class SiteProfiles:
-    """The profiles of the sites whose pages came last, by scope and host. Not thread-safe.
+class _PackedProfile(msgspec.Struct, frozen=True, array_like=True):
+    number: Count
+    furniture: bytes
+    shared: bytes
+    navigation: bytes
+    titles: bytes
+
+
+_decode_profile = msgspec.msgpack.Decoder(_PackedProfile).decode
+
+
+@lru_cache(maxsize=_CACHED)  # of a hostile site a profile takes 400 KB
+def decode_profile(content: bytes) -> SiteProfile:
+    """Return the profile that :meth:`SiteProfile.encode` has packed; of nothing :data:`UNKNOWN_SITE`.
+
+    Raises:
+        msgspec.DecodeError: it is damaged.
+    """
+    if not content:
+        return UNKNOWN_SITE
+    packed = _decode_profile(content)
+    parts = (packed.furniture, packed.shared, packed.navigation, packed.titles)
+    return SiteProfile(packed.number, *map(_unpack_numbers, parts))
+
+
+class SiteCounts:
+    """On how many of a site's pages each block, each outlink and each part of a title stands.
+
+    All counts are halved after every 32 pages, which keeps them small and lets them follow a site that changes. The
+    same pages in the same order make the same counts. Not thread-safe.
 
     Attributes:
-        size: bytes that all of them take, roughly: :data:`MAX_BYTES` at most.
+        taught: how many pages were counted, all in all.
     """
 
     def __init__(self) -> None:
-        self._profiles: OrderedDict[tuple[str, str], SiteProfile] = OrderedDict()
-        self._sizes: dict[tuple[str, str], int] = {}
-        self.size = 0
+        self.taught = 0
+        self._pages = 0
+        self._counters = _NO_COUNTERS  # ascending
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the rules are to get a snapshot of what is counted now: after 8, 16 and 32 pages, and every 32."""
+        return self.taught in (MIN_PAGES, _SECOND) or (self.taught > 0 and self.taught % _INTERVAL == 0)
+
+    def add(self, page: SignedPage) -> None:
+        """Count a page that was handled."""
+        if self._pages >= _HALVE_AT:  # not before: a snapshot was due at this number, and saw the exact counts
+            self._halve()
+        self.taught += 1
+        self._pages += 1
+        title = np.uint64(xxh3_64_intdigest(page.title.encode("utf-8", "replace"))) & _TITLE_BITS
+        self._count(_read_page(page), title)
+        if len(self._counters) > MAX_COUNTERS:
+            self._forget_rarest()
+
+    def _count(self, items: Numbers, title: np.uint64) -> None:
+        """Count each of *items* (ascending, distinct) once, on a page with this title."""
+        places = np.searchsorted(self._counters, items)
+        is_known = places < np.searchsorted(self._counters, items + (_ONE << _ITEM))
+        at = places[is_known]
+        counters = self._counters[at] + _ONCE
+        changes = np.minimum((counters & _CHANGES) + _ONE, _CHANGES)
+        renamed = counters & _WITHOUT_TITLE | title << _TITLE | changes
+        self._counters[at] = np.where(counters >> _TITLE & _TITLE_BITS == title, counters, renamed)
+        is_new = ~is_known
+        self._counters = np.insert(self._counters, places[is_new], items[is_new] | _ONCE | title << _TITLE)
+
+    def _halve(self) -> None:
+        """Halve all counts, and forget what was counted once."""
+        self._pages //= 2
+        counts = self._counters >> _COUNT & _BYTE
+        halved = self._counters & ~(_BYTE << _COUNT) | counts >> _ONE << _COUNT
+        self._counters = halved[counts > 1]
+
+    def _forget_rarest(self) -> None:
+        """Forget what was counted least. Of much that was counted once it is chance which, another one for each page: some
+        of what stands on several pages must not be forgotten each time."""
+        counts, items = self._counters >> _COUNT & _BYTE, self._counters >> _ITEM
+        order = counts << np.uint64(56) | mix_bits(items + np.uint64(self.taught << 34)) >> np.uint64(8)
+        first = len(order) - MAX_COUNTERS
+        self._counters = self._counters[np.sort(np.argpartition(order, first)[first:])]
+
+    def publish(self) -> SiteProfile:
+        """Return the snapshot of what is counted now."""
+        furniture = self._frequent(_BLOCK, FURNITURE_SHARE * self._pages, FURNITURE_TITLES)
+        more_than = int(SHARED_SHARE * self._pages) + 1
+        return SiteProfile(
+            self.taught,
+            furniture,
+            self._frequent(_BLOCK, more_than, SHARED_TITLES) - furniture,
+            self._frequent(_LINK, max(_MIN_SHARED, _NAVIGATION_SHARE * self._pages)),
+            self._frequent(_PART, max(_MIN_SHARED, _TITLE_SHARE * self._pages)),
+        )
+
+    def _frequent(self, kind: np.uint64, pages: float, titles: int = 1) -> frozenset[int]:
+        """Return the hashes of one kind that stand on so many pages, under so many titles in a row that differ."""
+        first, end = np.searchsorted(self._counters, (kind << _KIND, (kind + _ONE) << _KIND))
+        counters = self._counters[first:end]
+        is_frequent = (counters >> _COUNT & _BYTE >= pages) & (counters & _CHANGES >= titles - 1)
+        return frozenset((counters[is_frequent] >> _ITEM & _HASH_BITS).tolist())
+
+    def encode(self) -> bytes:
+        """Return the counts as they are stored: see :meth:`decode`."""
+        links, parts = np.searchsorted(self._counters, (_LINK << _KIND, _PART << _KIND)).tolist()
+        hashes = (self._counters >> _ITEM).astype("<u4")
+        steps = np.diff(hashes, prepend=hashes[:0].dtype.type(0))  # modulo 2^32, where one kind follows another too
+        rest = self._counters.astype("<u2").view(np.uint8).reshape(-1, 2)
+        columns = [steps.view(np.uint8).reshape(-1, 4).T.tobytes(), rest.T.tobytes()]
+        packed = _PackedCounts(self.taught, self._pages, links, parts, b"".join(columns))
+        return compress(msgspec.msgpack.encode(packed), _LEVEL)
+
+    @classmethod
+    def decode(cls, content: bytes) -> SiteCounts:
+        """Return the counts that :meth:`encode` has packed; of nothing those of a site without pages.
+
+        Raises:
+            msgspec.DecodeError: they are damaged.
+        """
+        counts = cls()
+        if not content:
+            return counts
+        try:
+            packed = _decode_counts(decompress(content, _MAX_UNPACKED))
+        except FrameDamaged as error:
+            raise msgspec.DecodeError(str(error)) from error
+        counts.taught, counts._pages = packed.taught, packed.pages
+        counts._counters = packed.read_counters()
+        return counts
+
+
+class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
+    """Counts as they are stored.
+
+    Attributes:
+        taught: how many pages were counted.
+        pages: how many of them count still: all are halved together.
+        links: number of the first counter of a link; before it stand those of blocks.
+        parts: number of the first counter of a part of a title.
+        columns: of each counter the 32-bit hash less the one before, bytes of equal significance together; the last two
+            bytes in the same way.
+    """
+
+    taught: Count
+    pages: Count
+    links: Count
+    parts: Count
+    columns: bytes
+
+    def read_counters(self) -> Numbers:
+        if len(self.columns) % _BYTES or len(self.columns) > _BYTES * MAX_COUNTERS:
+            raise msgspec.DecodeError("the counts of a site have a length that they cannot have")
+        columns = np.frombuffer(self.columns, dtype=np.uint8)
+        split = len(columns) // _BYTES * 4
+        steps = columns[:split].reshape(4, -1).T.copy().view("<u4").ravel()
+        rest = columns[split:].reshape(2, -1).T.copy().view("<u2").ravel().astype(np.uint64)
+        kinds = np.repeat(np.arange(3, dtype=np.uint64), self._lengths(len(steps)))
+        counters = kinds << _KIND | np.cumsum(steps, dtype=np.uint32).astype(np.uint64) << _ITEM | rest
+        counts = rest >> _COUNT
+        if (counters[1:] <= counters[:-1]).any() or (counts < 1).any() or (counts > _HALVE_AT).any():
+            raise msgspec.DecodeError("the counts of a site are not what they can be")
+        return counters
+
+    def _lengths(self, count: int) -> tuple[int, int, int]:
+        if not self.links <= self.parts <= count:
+            raise msgspec.DecodeError("the counts of a site are not in order")
+        return self.links, self.parts - self.links, count - self.parts
+
+
+_decode_counts = msgspec.msgpack.Decoder(_PackedCounts).decode
+
+
+def _read_page(page: SignedPage) -> Numbers:
+    """Return what is counted of *page*, each once, ascending: kind and hash in the place that they have in a counter."""
+    parts = np.array([hash_part(part) for part in split_title(page.title)], dtype=np.uint64)
+    kinds = (
+        (_BLOCK, np.frombuffer(page.blocks, dtype="<u4").astype(np.uint64)),
+        (_LINK, np.frombuffer(page.links, dtype="<u4").astype(np.uint64)),
+        (_PART, parts),
+    )
+    return np.unique(np.concatenate([kind << _KIND | hashes << _ITEM for kind, hashes in kinds]))
+
+
+def learn_sites(pages: Iterable[SignedPage]) -> Sites:
+    """Learn what the sites of *pages* have in common, from these pages in this order."""
+    counts: dict[tuple[str, str], SiteCounts] = {}
+    for page in pages:
+        counts.setdefault((page.scope, site_of(page.url)), SiteCounts()).add(page)
+    return Sites({key: learned.publish() for key, learned in counts.items() if key[1] and learned.taught >= MIN_PAGES})
+
+
+@dataclass(frozen=True)
+class Sites:
+    """What is known of some sites, by scope and site."""
+
+    profiles: Mapping[tuple[str, str], SiteProfile] = field(default_factory=dict)
 
     def profile_of(self, page: SignedPage) -> SiteProfile:
         """Return the profile of the site of *page*; :data:`UNKNOWN_SITE` if there is none."""
-        return self._profiles.get((page.scope, host_of(page.url)), UNKNOWN_SITE)
+        return self.profiles.get((page.scope, site_of(page.url)), UNKNOWN_SITE)
 
-    def add(self, page: SignedPage) -> None:
-        """Count a page that passed in the profile of its site."""
-        host = host_of(page.url)
-        if not host:
-            return
-        key = page.scope, host
-        profile = self._profiles.setdefault(key, SiteProfile())
-        self._profiles.move_to_end(key)
-        profile.add(page)
-        size = profile.size + getsizeof(page.scope) + getsizeof(host)
-        self.size += size - self._sizes.get(key, 0)
-        self._sizes[key] = size
-        while len(self._profiles) > _MAX_SITES or self.size > MAX_BYTES:
-            oldest, _ = self._profiles.popitem(last=False)
-            self.size -= self._sizes.pop(oldest)
+
+@lru_cache(maxsize=4096)
+def hash_part(part: str) -> int:
+    """Return the 32 bits that stand for a part of a title."""
+    return xxh3_64_intdigest(part.encode("utf-8", "replace")) >> 32
+
+
+def _pack_numbers(numbers: Iterable[int]) -> bytes:
+    return np.array(sorted(numbers), dtype="<u4").tobytes()
+
+
+def _unpack_numbers(content: bytes) -> frozenset[int]:
+    if len(content) % 4:
+        raise msgspec.DecodeError("hashes of a site have a length that they cannot have")
+    return frozenset(np.frombuffer(content, dtype="<u4").tolist())

@@ -19,6 +19,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, IndexDamaged
 from crawler_dedup.signedpage import PageKind, Signature, SignedPage, identify_page
 from crawler_dedup.signing import parsing
+from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import (
     Features,
@@ -209,6 +210,7 @@ class Signer:
             link_chars=sum(block.linked for block in content.outline.blocks),
             link_digest=links.digest,
             links=links.packed,
+            blocks=pack_blocks(content.outline.blocks, self.config.max_chars),
         )
         if len(main_text.features.content) >= self.config.min_features:
             return self._sign_main_text(page, content, main_text)

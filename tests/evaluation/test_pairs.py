@@ -33,7 +33,7 @@ from crawler_dedup.evaluation.pairs import (
     evaluate_pairs,
     grey_shares,
 )
-from crawler_dedup.rules.sites import MIN_PAGES, SiteProfiles
+from crawler_dedup.rules.sites import MIN_PAGES, Sites
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.sketch import sketch
 from tests.support.crawling import article, paragraphs, words
@@ -332,7 +332,7 @@ def signed_page(name: str, *, flipped: int = 0, own: int = 0, features: int = 10
 
 def ask(new: SignedPage, kept: SignedPage, config: Config = CONFIG) -> DirectionResult:
     """What the rules say while nothing is known of any site."""
-    return decide_direction(new, kept, config, SiteProfiles(), SimHash(config.max_distance))
+    return decide_direction(new, kept, config, Sites(), SimHash(config.max_distance))
 
 
 def judged_pair(a: SignedPage, b: SignedPage, label: int, source: str = "") -> PairResult:

@@ -240,20 +240,6 @@ def test_an_unfit_page_is_not_filed(store: Store) -> None:
     assert len(store) == 0
 
 
-def test_the_judge_learns_from_every_page_that_passes(store: Store) -> None:
-    learned: list[str] = []
-
-    class Learning(ByDistance):
-        def learn(self, page: SignedPage) -> None:
-            learned.append(page.key)
-
-    unsigned = SignedPage("unsigned", "u", "", unsigned="too many bytes")
-    batch = [page(1, 0), page(2, 0), page(1, 0), unsigned, page(1, 2**64 - 1), page(3, 2**64 - 1), page(4, 5)]
-    verdicts = [one.verdict for one in store.offer(batch, Learning()).result()]
-    assert verdicts == ["new", "duplicate", "unchanged", "unchecked", "changed", "duplicate", "new"]
-    assert learned == ["1", "unsigned", "1", "4"]
-
-
 def test_of_a_page_the_index_keeps_what_the_matcher_leaves(store: Store) -> None:
     class Sparing(ByDistance):
         def trim(self, page: SignedPage) -> SignedPage:

@@ -74,6 +74,8 @@ def test_a_line_is_an_object_with_these_fields(tmp_path: Path) -> None:
         "links": 7,
         "reason": "",
         "text": "",
+        "snapshot": 0,
+        "kept_snapshot": 0,
     }
 
 

@@ -1,61 +1,106 @@
 from __future__ import annotations
 
-import pickle
 import random
 from collections import Counter
+from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crawler_dedup import SignedPage
-from crawler_dedup.rules.sites import MAX_BYTES, MIN_PAGES, UNKNOWN_SITE, SiteProfile, SiteProfiles
+from crawler_dedup.rules.sites import (
+    MAX_COUNTERS,
+    MIN_PAGES,
+    UNKNOWN_SITE,
+    SiteCounts,
+    SiteProfile,
+    decode_profile,
+    hash_part,
+    learn_sites,
+)
 from crawler_dedup.signing.links import MAX_PACKED, Links, unpack_links
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.parsing import parse
-from crawler_dedup.urls import host_of
 
 NAVIGATION = ["/", "/about", "/tea"]
+TEA = frozenset([hash_part("teahouse")])
 
 
 def page(
-    number: int, hrefs: list[str] | None = None, *, title: str = "", url: str = "http://h/{}", scope: str = ""
+    number: int,
+    hrefs: list[str] | None = None,
+    *,
+    title: str = "",
+    url: str = "http://h/{}",
+    scope: str = "",
+    blocks: Sequence[int] = (),
 ) -> SignedPage:
     """A page with navigation, a link of its own and the title of its site."""
     hrefs = [*NAVIGATION, f"/own/{number}"] if hrefs is None else hrefs
     tree = parse("".join(f'<a href="{href}">x</a>' for href in hrefs).encode())
     address = url.format(number)
     packed = find_links(tree, address).packed
-    return SignedPage(key=address, url=address, scope=scope, title=title or f"Story {number} | Tea House", links=packed)
+    return SignedPage(
+        key=address,
+        url=address,
+        scope=scope,
+        title=title or f"Story {number} | Tea House",
+        links=packed,
+        blocks=pack(blocks),
+    )
+
+
+def pack(numbers: Sequence[int]) -> bytes:
+    return np.array(numbers, dtype="<u4").tobytes()
 
 
 def numbers(*hrefs: str) -> frozenset[int]:
     return frozenset(unpack_links(page(0, list(hrefs)).links))
 
 
-def learned(count: int) -> SiteProfile:
-    site = SiteProfile()
-    for number in range(count):
-        site.add(page(number))
-    return site
+def learned(*pages: SignedPage) -> SiteCounts:
+    counts = SiteCounts()
+    for one in pages:
+        counts.add(one)
+    return counts
 
 
-def test_what_all_pages_share_is_learned_once_the_site_is_known() -> None:
-    site = learned(MIN_PAGES - 1)
-    assert (site.is_known, site.navigation, site.titles) == (False, frozenset(), frozenset())
-    site.add(page(MIN_PAGES - 1))
+# What becomes known
+
+
+def test_what_all_pages_share_is_in_the_snapshot() -> None:
+    site = learned(*(page(number, blocks=[7, 1000 + number]) for number in range(MIN_PAGES))).publish()
+    assert site.number == MIN_PAGES
     assert site.is_known
+    assert site.furniture == {7}
+    assert not site.shared
     assert site.navigation == numbers(*NAVIGATION)
-    assert site.titles == {"teahouse"}
+    assert site.titles == TEA
 
 
-def test_it_stays_known_and_its_pages_own_links_never_become_navigation() -> None:
-    site = SiteProfile()
+def test_a_snapshot_is_due_after_8_16_and_32_pages_and_then_after_every_32() -> None:
+    counts = SiteCounts()
+    assert not counts.is_due
+    due: list[int] = []
+    for number in range(200):
+        counts.add(page(number))
+        if counts.is_due:
+            due.append(counts.taught)
+    assert due == [8, 16, 32, 64, 96, 128, 160, 192]
+
+
+def test_pages_own_links_blocks_and_titles_never_become_those_of_the_site() -> None:
+    counts = SiteCounts()
     for number in range(500):
-        site.add(page(number))
-        assert site.is_known is (number >= MIN_PAGES - 1)
-        if site.is_known:
-            assert site.navigation == numbers(*NAVIGATION)
-            assert site.titles == {"teahouse"}
+        counts.add(page(number, blocks=[7, 1000 + number]))
+        if counts.is_due:
+            site = counts.publish()
+            assert site.furniture == {7}
+            assert not site.shared
+            assert (site.navigation, site.titles) == (numbers(*NAVIGATION), TEA)
 
 
 @pytest.mark.parametrize(
@@ -73,144 +118,180 @@ def test_it_stays_known_and_its_pages_own_links_never_become_navigation() -> Non
 def test_links_of_a_fifth_and_parts_of_titles_of_three_tenths_but_at_least_of_three_pages_are_shared(
     having: int, pages: int, navigation: bool, titles: bool
 ) -> None:
-    site = SiteProfile()
+    counts = SiteCounts()
     for number in range(pages):
         with_it = number < having
         own = [f"/own/{number}", *(["/archive"] if with_it else [])]
-        site.add(page(number, own, title="Archive" if with_it else f"Story {number}"))
+        counts.add(page(number, own, title="Archive" if with_it else f"Story {number}"))
+    site = counts.publish()
     assert (site.navigation == numbers("/archive")) is navigation
-    assert (site.titles == {"archive"}) is titles
+    assert (site.titles == {hash_part("archive")}) is titles
+
+
+@pytest.mark.parametrize(
+    ("having", "pages", "furniture", "shared"),
+    [
+        (3, 8, False, False),
+        (4, 8, True, False),
+        (3, 16, False, False),
+        (4, 16, False, True),
+        (7, 16, False, True),
+        (8, 16, True, False),
+        (6, 40, False, False),
+        (7, 40, False, True),
+        (20, 40, True, False),
+    ],
+)
+def test_blocks_of_half_the_pages_are_furniture_and_of_more_than_15_percent_but_at_least_of_four_are_shared(
+    having: int, pages: int, furniture: bool, shared: bool
+) -> None:
+    site = learned(*(page(number, blocks=[7] if number < having else []) for number in range(pages))).publish()
+    assert (7 in site.furniture, 7 in site.shared) == (furniture, shared)
+
+
+def test_a_block_is_shared_only_under_different_titles() -> None:
+    copies = [page(number, title="One Story", blocks=[7]) for number in range(6)]
+    others = [page(number, blocks=[8] if number < 12 else []) for number in range(6, 24)]
+    site = learned(*copies, *others).publish()
+    assert site.shared == {8}
 
 
 def test_what_was_shared_is_forgotten_when_the_site_changes() -> None:
-    site = learned(200)
-    for number in range(200, 400):
-        site.add(page(number, ["/new", "/menu", f"/own/{number}"], title=f"Story {number} - River"))
+    before = [page(number, blocks=[7]) for number in range(200)]
+    after = [
+        page(number, ["/new", "/menu", f"/own/{number}"], title=f"Story {number} - River", blocks=[8])
+        for number in range(200, 400)
+    ]
+    site = learned(*before, *after).publish()
+    assert site.furniture == {8}
+    assert not site.shared
     assert site.navigation == numbers("/new", "/menu")
-    assert site.titles == {"river"}
+    assert site.titles == {hash_part("river")}
 
 
 def test_the_navigation_of_a_page_with_too_many_links_is_not_learned_but_the_page_counts() -> None:
-    site = SiteProfile()
-    for number in range(MIN_PAGES):
-        site.add(page(number, [f"/many/{link}" for link in range(MAX_PACKED + 1)]))
+    many = [f"/many/{link}" for link in range(MAX_PACKED + 1)]
+    site = learned(*(page(number, many) for number in range(MIN_PAGES))).publish()
     assert site.is_known
     assert site.navigation == frozenset()
-    assert site.titles == {"teahouse"}
+    assert site.titles == TEA
 
 
-def test_memory_of_a_site_does_not_grow_with_its_pages() -> None:
-    hashes = np.arange(1, MAX_PACKED + 1, dtype=np.uint64) << np.uint64(32)
-
-    def size_after(pages: int) -> int:
-        site = SiteProfile()
-        for number in range(pages):
-            own = Links(hashes + (np.uint64(number * MAX_PACKED) << np.uint64(32)))
-            site.add(SignedPage(key="", url="", scope="", title=f"Story {number}", links=own.packed))
-        return len(pickle.dumps(site))
-
-    assert size_after(640) < 2 * size_after(64)  # what is counted once is forgotten from time to time
+def test_parts_that_the_site_writes_into_every_title_are_not_the_pages_own() -> None:
+    site = learned(*map(page, range(MIN_PAGES))).publish()
+    assert site.own_parts("Steeping | Tea House") == {"steeping"}
+    assert UNKNOWN_SITE.own_parts("Steeping | Tea House") == {"steeping", "teahouse"}
 
 
-def test_a_link_takes_a_few_bytes_however_many_pages_have_it() -> None:
-    site = SiteProfile()
-    for number in range(31):  # before anything is halved
-        own = Links((np.arange(1, 201, dtype=np.uint64) + np.uint64(200 * number)) << np.uint64(32))
-        site.add(SignedPage(key="", url="", scope="", title=f"Story {number}", links=own.packed))
-    assert len(pickle.dumps(site)) < 10 * 31 * 200
-    assert site.size < 10 * 31 * 200
-
-
-def test_counts_are_those_of_a_plain_count_that_is_halved() -> None:
-    source, site, expected, pages = random.Random(3), SiteProfile(), Counter[int](), 0
+def test_snapshots_are_those_of_a_plain_count_that_is_halved() -> None:
+    source, counts, expected, pages = random.Random(3), SiteCounts(), Counter[int](), 0
     for number in range(300):
-        drawn = sorted(min(int(source.expovariate(0.02)), 500) for _ in range(source.randrange(60)))
-        hashes = np.array(drawn, dtype=np.uint64) << np.uint64(32)
-        site.add(SignedPage(key="", url="", scope="", title="", links=Links(hashes).packed))
-        expected.update(drawn)
-        pages += 1
         if pages >= 64:
             pages //= 2
             expected = Counter({item: count // 2 for item, count in expected.items() if count > 1})
+        drawn = {min(int(source.expovariate(0.02)), 500) for _ in range(source.randrange(60))}
+        hashes = np.array(sorted(drawn), dtype=np.uint64) << np.uint64(32)
+        counts.add(SignedPage(key="", url="", scope="", title="", links=Links(hashes).packed))
+        expected.update(drawn)
+        pages += 1
         shared = {item for item, count in expected.items() if count >= max(3, 0.2 * pages)}
-        assert site.navigation == (shared if pages >= MIN_PAGES else set()), number
+        assert counts.publish().navigation == shared, number
+
+
+# Bounds
+
+
+def test_what_is_stored_of_a_site_does_not_grow_with_its_pages() -> None:
+    counts = SiteCounts()
+    for number in range(200):
+        own = np.arange(512 * number, 512 * (number + 1), dtype="<u4")
+        counts.add(
+            SignedPage(key="", url="", scope="", title=f"Story {number}", links=own.tobytes(), blocks=own.tobytes())
+        )
+        assert len(counts.encode()) < 6 * MAX_COUNTERS + 100
+
+
+def test_what_stands_on_many_pages_is_counted_although_each_page_has_more_of_its_own_than_can_be() -> None:
+    source, counts = np.random.default_rng(5), SiteCounts()
+    everywhere = source.integers(1 << 32, size=20, dtype=np.uint32)
+    for number in range(MIN_PAGES):
+        own = source.integers(1 << 32, size=(2, 492), dtype=np.uint32)
+        links, blocks = (np.concatenate([everywhere, part]).astype("<u4").tobytes() for part in own)
+        counts.add(SignedPage(key="", url="", scope="", title=f"Story {number}", links=links, blocks=blocks))
+    site = counts.publish()
+    assert site.navigation == site.furniture == set(everywhere.tolist())
+
+
+# Stored and read
+
+_NUMBERS = st.lists(st.integers(0, 40) | st.integers(0, 2**32 - 1), max_size=30, unique=True).map(pack)
+_PAGES = st.builds(
+    SignedPage, st.just(""), st.just(""), st.just(""), st.sampled_from("abcd"), links=_NUMBERS, blocks=_NUMBERS
+)
+
+
+@given(st.lists(_PAGES, max_size=80), st.data())
+def test_counts_go_on_as_they_were_whenever_they_are_stored_and_read(
+    pages: list[SignedPage], data: st.DataObject
+) -> None:
+    counts, stored = SiteCounts(), b""
+    breaks = data.draw(st.sets(st.integers(0, 80)))
+    other = SiteCounts.decode(stored)
+    for number, one in enumerate(pages):
+        counts.add(one)
+        if number in breaks:
+            other = SiteCounts.decode(other.encode())
+        other.add(one)
+        assert other.encode() == counts.encode()
+        assert (other.taught, other.publish()) == (counts.taught, counts.publish())
+
+
+@given(st.builds(SiteProfile, st.integers(1, 2**32), *[st.frozensets(st.integers(0, 2**32 - 1))] * 4))
+def test_a_snapshot_is_read_as_it_was_stored(site: SiteProfile) -> None:
+    assert decode_profile(site.encode()) == site
+
+
+def test_of_nothing_nothing_is_known() -> None:
+    assert decode_profile(b"") is UNKNOWN_SITE
+    assert not UNKNOWN_SITE.is_known
+    assert SiteCounts.decode(b"").taught == 0
+
+
+@given(st.binary(max_size=50), st.integers(0, 10_000), st.integers(0, 255))
+def test_damaged_counts_and_snapshots_are_read_or_refused(content: bytes, place: int, byte: int) -> None:
+    counts = learned(*(page(number, blocks=[7, number]) for number in range(MIN_PAGES)))
+    for whole, read in ((counts.encode(), SiteCounts.decode), (counts.publish().encode(), decode_profile)):
+        at = place % len(whole)
+        for damaged in (content, whole[:at] + bytes([byte]) + whole[at + 1 :], whole[:at]):
+            try:
+                result = read(damaged)
+            except msgspec.DecodeError:
+                continue
+            if isinstance(result, SiteCounts):
+                result.add(page(1))
+                result.publish()
 
 
 # Many sites
 
 
-def learn(sites: SiteProfiles, count: int = MIN_PAGES, *, url: str = "http://h/{}", scope: str = "") -> None:
-    for number in range(count):
-        sites.add(page(number, url=url, scope=scope))
-
-
-def test_a_site_of_which_nothing_was_seen_shares_nothing() -> None:
-    site = SiteProfiles().profile_of(page(1))
-    assert site is UNKNOWN_SITE
-    assert (site.is_known, site.navigation, site.titles) == (False, frozenset(), frozenset())
-
-
-def test_looking_a_site_up_teaches_nothing() -> None:
-    sites = SiteProfiles()
-    for number in range(2 * MIN_PAGES):
-        sites.profile_of(page(number))
-    assert sites.profile_of(page(1)) is UNKNOWN_SITE
-
-
-def test_hosts_are_told_apart_but_not_by_www_case_or_scheme() -> None:
-    sites = SiteProfiles()
-    learn(sites)
-    for url in ("http://h/other", "https://WWW.H/other?x", "http://www.h/"):
-        assert sites.profile_of(page(1, url=url)).titles == {"teahouse"}
+def test_sites_are_told_apart_but_not_by_www_case_scheme_or_its_port() -> None:
+    sites = learn_sites(page(number) for number in range(MIN_PAGES))
+    for url in ("http://h/other", "https://WWW.H/other?x", "http://www.h/", "http://h:80/", "https://h:443/"):
+        assert sites.profile_of(page(1, url=url)).titles == TEA
     for url in ("http://h:8080/", "http://i/", "http://x.h/"):
-        assert not sites.profile_of(page(1, url=url)).is_known
+        assert sites.profile_of(page(1, url=url)) is UNKNOWN_SITE
 
 
 def test_scopes_are_told_apart() -> None:
-    sites = SiteProfiles()
-    learn(sites, scope="one")
-    learn(sites, MIN_PAGES - 1, scope="other")
+    pages = [page(number, scope="one") for number in range(MIN_PAGES)]
+    sites = learn_sites([*pages, *(page(number, scope="other") for number in range(MIN_PAGES - 1))])
     assert sites.profile_of(page(1, scope="one")).is_known
-    assert not sites.profile_of(page(1, scope="other")).is_known
+    assert sites.profile_of(page(1, scope="other")) is UNKNOWN_SITE
     assert sites.profile_of(page(1)) is UNKNOWN_SITE
 
 
 @pytest.mark.parametrize("url", ["", "notes.html", "/path", "http://[broken", "mailto:a@b"])
 def test_pages_without_a_host_are_no_site(url: str) -> None:
-    sites = SiteProfiles()
-    assert host_of(url) == ""
-    learn(sites, url=url)
+    sites = learn_sites(page(number, url=url) for number in range(MIN_PAGES))
     assert sites.profile_of(page(1, url=url)) is UNKNOWN_SITE
-
-
-def test_sites_are_forgotten_before_all_of_them_together_take_too_much_memory() -> None:
-    sites, source = SiteProfiles(), np.random.default_rng(5)
-    for host in range(250):
-        for number in range(MIN_PAGES):
-            own = Links(np.sort(source.integers(1 << 63, size=MAX_PACKED, dtype=np.uint64)))
-            title = "|".join(map(chr, range(0x4E00 + 100 * number, 0x4E00 + 100 * number + 100)))
-            url = f"http://h{host}/{number}"
-            sites.add(SignedPage(key=url, url=url, scope="", title=title, links=own.packed))
-    assert len(pickle.dumps(sites)) < MAX_BYTES
-    assert sites.size <= MAX_BYTES
-    assert sites.profile_of(page(1, url="http://h0/{}")) is UNKNOWN_SITE
-    assert sites.profile_of(page(1, url="http://h249/{}")).is_known
-
-
-def test_of_many_sites_those_that_were_seen_last_are_kept() -> None:
-    sites = SiteProfiles()
-    learn(sites, url="http://early/{}")
-    learn(sites, url="http://visited/{}")
-    for number in range(10_000):
-        sites.add(page(number, [], url="http://host{}/"))
-        if number % 100 == 0:
-            sites.add(page(number, url="http://visited/{}"))
-    assert sites.profile_of(page(1, url="http://early/{}")) is UNKNOWN_SITE
-    assert sites.profile_of(page(1, url="http://visited/{}")).is_known
-    kept = [
-        number
-        for number in range(10_000)
-        if sites.profile_of(page(number, [], url="http://host{}/")) is not UNKNOWN_SITE
-    ]
-    assert 0 < len(kept) <= 512
-    assert kept == list(range(10_000 - len(kept), 10_000))

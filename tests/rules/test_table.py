@@ -9,7 +9,7 @@ import pytest
 
 from crawler_dedup import Config, SignedPage
 from crawler_dedup.rules.pair import Pair, is_list, needs_links
-from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, SiteProfile
+from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, SiteCounts, SiteProfile
 from crawler_dedup.rules.table import NAMES, TABLE, compare, decide, first_match
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.sketch import resemblance, sketch
@@ -23,11 +23,11 @@ SHORT = {"kind": PageKind.SHORT, "chars": 0, "signature": 77}
 
 def known_site(*navigation: int, title: str = "Tea House") -> SiteProfile:
     """A site of which enough was seen: these links and this part of the title stand on all of its pages."""
-    site = SiteProfile()
+    counts = SiteCounts()
     for number in range(MIN_PAGES):
-        site.add(kept(title=f"Story {number} | {title}", **links(*navigation, 1000 + number)))
-    assert site.is_known
-    return site
+        counts.add(kept(title=f"Story {number} | {title}", **links(*navigation, 1000 + number)))
+    assert counts.is_due
+    return counts.publish()
 
 
 TEA = known_site(1, 2)

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from crawler_dedup import Decision, Match, SignedPage, Verdict
 from crawler_dedup.hamming import SignatureMatch, distance
+from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.rules.sites import SiteCounts
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import SimHash
 from tests.support import processes
@@ -133,8 +135,8 @@ class ByDistance(Lookup):
         super().__init__(SimHash(max_distance))
         self.max_distance = max_distance
 
-    def learn(self, page: SignedPage) -> None:
-        pass
+    def read_counts(self, content: bytes) -> SiteCounts:
+        return SiteCounts.decode(content)
 
     def trim(self, page: SignedPage) -> SignedPage:
         return page
@@ -143,7 +145,12 @@ class ByDistance(Lookup):
         apart = distance(new.signature, kept.signature)
         return Match("near", apart, 1, 1) if apart <= self.max_distance else None
 
-    def choose(self, new: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
+    def choose(
+        self,
+        new: SignedPage,
+        kept: Iterable[SignedPage],
+        snapshot_of: Callable[[SignedPage], Snapshot],
+    ) -> tuple[SignedPage, Match] | None:
         matches = ((one, self.compare(new, one)) for one in kept)
         return next(((one, match) for one, match in matches if match), None)
 

@@ -29,6 +29,11 @@ class Drop(Line, frozen=True, kw_only=True, tag="drop"):
     links: Annotated[int, Meta(description="Number of its outlinks.")]
     reason: Annotated[str, Meta(description="Empty: only pages that could not be judged have a reason.")]
     text: Annotated[str, Meta(description="Its main text in base64, compressed with Zstandard, if it was stored.")]
+    snapshot: Annotated[
+        int | None,
+        Meta(description="Number of the snapshot of its site that the rules saw; 0: none; null: the line is older."),
+    ]
+    kept_snapshot: Annotated[int | None, Meta(description="Number of that of the kept page's site.")]
 
 
 class Run(Line, frozen=True, kw_only=True, tag="run"):

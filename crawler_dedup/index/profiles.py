@@ -1,0 +1,214 @@
+"""What is known of each site: how many of its pages are kept, its counts, and the snapshots of them that rules have seen.
+
+What is counted, and what a snapshot says, is the matcher's; here both are bytes. They are read and written in the
+transaction in which it is decided about a page, so that all processes know the same.
+"""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import NamedTuple, Protocol, cast
+
+import lmdb
+import msgspec
+from xxhash import xxh3_128_digest, xxh32_digest
+
+from crawler_dedup.index.decoding import decode_struct
+from crawler_dedup.index.deferred import DeferredRows, Encodable
+from crawler_dedup.signedpage import Count, SignedPage
+from crawler_dedup.urls import site_of
+
+MAX_SNAPSHOTS = 16
+"""Snapshots of a site that are kept, the latest ones."""
+
+_KEY_BYTES = 12
+_NUMBER_BYTES = 5
+_DIGEST_BYTES = 4
+_COUNTS, _ENTRY, _SNAPSHOT = b"c", b"e", b"s"
+_END = b"\xff"
+
+
+class Counts(Encodable, Protocol):
+    """What is counted of the pages of a site."""
+
+    @property
+    def taught(self) -> int:
+        """How many pages were counted."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a snapshot of them is to be published now."""
+
+    def add(self, page: SignedPage) -> None:
+        """Count a page that was handled."""
+
+    def publish(self) -> Encodable:
+        """Return the snapshot of what is counted now."""
+
+
+class CountsReader(Protocol):
+    """Reads the counts of a site."""
+
+    def read_counts(self, content: bytes) -> Counts:
+        """Return the counts that were encoded as *content*; of nothing those of a site without pages."""
+
+
+class Snapshot(NamedTuple):
+    """What the rules know of a site.
+
+    Attributes:
+        number: how many pages were counted until then; 0: nothing is known.
+        content: what it says.
+    """
+
+    number: int = 0
+    content: bytes = b""
+
+
+NO_SNAPSHOT = Snapshot()
+
+
+class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
+    """What is stored of a site beside its counts.
+
+    Attributes:
+        records: how many of its pages are recorded.
+        number: number of its latest snapshot; 0: there is none yet.
+        since: when its first page was counted, in seconds since 1970.
+    """
+
+    records: Count = 0
+    number: Count = 0
+    since: int = 0
+
+
+_encode_entry = msgspec.msgpack.Encoder().encode
+_decode_entry = msgspec.msgpack.Decoder(SiteEntry).decode
+
+
+class Profiles:
+    """The profiles of sites, by scope and site. A page without a host belongs to no site."""
+
+    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None, deferred: DeferredRows) -> None:
+        self._sites = env.open_db(b"sites", txn)
+        self._deferred = deferred
+
+    def snapshot(self, txn: lmdb.Transaction, key: bytes) -> Snapshot:
+        """Return the latest snapshot of a site (:func:`site_key`)."""
+        number = self._entry(txn, key).number if key else 0
+        return (self._snapshot(txn, key, number) if number else None) or NO_SNAPSHOT
+
+    def find_snapshot(self, txn: lmdb.Transaction, key: bytes, number: int, moment: float) -> Snapshot | None:
+        """Return the snapshot of a site that had *number* at a *moment*; ``None``: it is not there any more."""
+        if not key or not number:
+            return NO_SNAPSHOT
+        # Numbers begin anew where all pages of a site were removed.
+        return self._snapshot(txn, key, number) if self._entry(txn, key).since <= moment else None
+
+    def add_record(self, txn: lmdb.Transaction, page: SignedPage) -> None:
+        """Note that *page* is recorded."""
+        if key := site_key(page.scope, page.url):
+            entry = self._entry(txn, key)
+            self._put_entry(txn, key, msgspec.structs.replace(entry, records=entry.records + 1))
+
+    def remove_record(self, txn: lmdb.Transaction, page: SignedPage) -> None:
+        """Note that the record of *page* was removed. With the last one of a site all that is known of it goes."""
+        if key := site_key(page.scope, page.url):
+            entry = self._entry(txn, key)
+            if entry.records > 1:
+                self._put_entry(txn, key, msgspec.structs.replace(entry, records=entry.records - 1))
+            else:
+                self._remove(txn, key)
+
+    def teach(self, txn: lmdb.Transaction, page: SignedPage, reader: CountsReader, now: int) -> None:
+        """Count a page that was handled in the profile of its site, and publish a snapshot where that is due."""
+        if not (key := site_key(page.scope, page.url)):
+            return
+        counts = self._counts(txn, key, reader)
+        counts.add(page)
+        entry = self._entry(txn, key)
+        if counts.taught == 1:
+            self._put_entry(txn, key, msgspec.structs.replace(entry, since=now))
+        if counts.is_due:
+            self._put(txn, _snapshot_name(key, counts.taught), counts.publish().encode())
+            self._put_entry(txn, key, msgspec.structs.replace(entry, number=counts.taught))
+            self._remove_old_snapshots(txn, key)
+
+    def _snapshot(self, txn: lmdb.Transaction, key: bytes, number: int) -> Snapshot | None:
+        content = self._get(txn, _snapshot_name(key, number))
+        return None if content is None else Snapshot(number, content)
+
+    def _counts(self, txn: lmdb.Transaction, key: bytes, reader: CountsReader) -> Counts:
+        """Return the counts of a site; what is added to them is written before the commit."""
+        name = key + _COUNTS
+        row = self._deferred.get(name)
+        if row is None:
+            row = _Sealed(reader.read_counts(self._get(txn, name) or b""))
+            self._deferred.put(txn, self._sites, name, row)
+        return cast("_Sealed", row).counts
+
+    def _remove_old_snapshots(self, txn: lmdb.Transaction, key: bytes) -> None:
+        names = [name for name in self._names(txn, key) if name[_KEY_BYTES:][:1] == _SNAPSHOT]
+        for name in names[:-MAX_SNAPSHOTS]:
+            txn.delete(name, db=self._sites)
+
+    def _remove(self, txn: lmdb.Transaction, key: bytes) -> None:
+        self._deferred.remove(key + _COUNTS)
+        for name in self._names(txn, key):
+            txn.delete(name, db=self._sites)
+
+    def _names(self, txn: lmdb.Transaction, key: bytes) -> list[bytes]:
+        """Return the names of all rows of a site, in ascending order."""
+        with txn.cursor(db=self._sites) as cursor:
+            cursor.set_range(key)
+            following = (bytes(name) for name in cursor.iternext(values=False))
+            return list(takewhile(lambda name: name.startswith(key), following))
+
+    def _entry(self, txn: lmdb.Transaction, key: bytes) -> SiteEntry:
+        content = self._get(txn, key + _ENTRY)
+        return SiteEntry() if content is None else decode_struct(_decode_entry, content)
+
+    def _put_entry(self, txn: lmdb.Transaction, key: bytes, entry: SiteEntry) -> None:
+        self._put(txn, key + _ENTRY, _encode_entry(entry))
+
+    def _get(self, txn: lmdb.Transaction, name: bytes) -> bytes | None:
+        """Return the content of a row, or ``None``. Raises :class:`msgspec.DecodeError` where it is damaged."""
+        sealed = txn.get(name, db=self._sites)
+        return None if sealed is None else _open(sealed)
+
+    def _put(self, txn: lmdb.Transaction, name: bytes, content: bytes) -> None:
+        txn.put(name, _seal(content), db=self._sites)
+
+
+class _Sealed:
+    """A row that is sealed when it is written."""
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+
+    def encode(self) -> bytes:
+        return _seal(self.counts.encode())
+
+
+def site_key(scope: str, url: str) -> bytes:
+    """Return 96 bits that stand for a scope and the site of an address; nothing where it has no host."""
+    site = site_of(url)
+    # The length keeps ("a", "bc") and ("ab", "c") apart.
+    return xxh3_128_digest(f"{len(scope)}:{scope}{site}".encode("utf-8", "replace"))[:_KEY_BYTES] if site else b""
+
+
+def _snapshot_name(key: bytes, number: int) -> bytes:
+    return key + _SNAPSHOT + number.to_bytes(_NUMBER_BYTES, "big")
+
+
+def _seal(content: bytes) -> bytes:
+    """Return *content* with its checksum: a bit that is wrong in a hash would not be noticed otherwise."""
+    return xxh32_digest(content) + content
+
+
+def _open(sealed: bytes | memoryview) -> bytes:
+    """Return the content that :func:`_seal` has sealed."""
+    content = bytes(sealed[_DIGEST_BYTES:])
+    if sealed[:_DIGEST_BYTES] != xxh32_digest(content):
+        raise msgspec.DecodeError("the profile of a site is damaged")
+    return content

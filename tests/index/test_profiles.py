@@ -1,0 +1,270 @@
+"""What an index knows of sites: by which pages, in which transaction, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import msgspec
+import numpy as np
+import pytest
+
+from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
+from crawler_dedup.errors import IndexDamaged
+from crawler_dedup.index import runs
+from crawler_dedup.index.profiles import MAX_SNAPSHOTS, Snapshot
+from crawler_dedup.index.store import Store
+from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.rules.sites import MIN_PAGES, SiteCounts, decode_profile
+from tests.support.crawling import article
+from tests.support.indexing import FILING, ByDistance, open_store, run
+
+FURNITURE = 7
+
+
+def page(number: int, signature: int | None = None, *, host: str = "h", scope: str = "") -> SignedPage:
+    """A page that is like no other page unless it has its signature, with a block of its own and one of the site's."""
+    signature = number * 0x9E3779B97F4A7C15 % 2**64 if signature is None else signature
+    url = f"http://{host}/{number}"
+    blocks = np.array([FURNITURE, 1000 + number], dtype="<u4").tobytes()
+    return SignedPage(url, url, scope, title=f"Story {number}", signature=signature, blocks=blocks)
+
+
+def offer(store: Store, *pages: SignedPage) -> list[Decision]:
+    return store.offer(pages, ByDistance()).result()
+
+
+def teach(store: Store, count: int, *, first: int = 1, host: str = "h") -> None:
+    for number in range(first, first + count):
+        assert offer(store, page(number, host=host))[0].verdict is Verdict.NEW
+
+
+def known(store: Store, url: str = "http://h/", scope: str = "") -> int:
+    """The number of the latest snapshot."""
+    return store.latest_snapshot(scope, url).number
+
+
+def rows(store: Store) -> dict[bytes, bytes]:
+    """All that is stored of sites, as it stands there."""
+    database = store.environment.make_databases(lambda env, txn: env.open_db(b"sites", txn))
+    with store.environment.read() as txn, txn.cursor(db=database) as cursor:
+        return {bytes(name): bytes(content) for name, content in cursor}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterable[Store]:
+    opened = open_store(tmp_path)
+    yield opened
+    opened.close()
+
+
+# What teaches
+
+
+def test_a_site_is_known_by_its_first_snapshot_after_eight_pages(store: Store) -> None:
+    teach(store, MIN_PAGES - 1)
+    assert known(store) == 0
+    teach(store, 1, first=MIN_PAGES)
+    assert known(store) == MIN_PAGES
+    assert decode_profile(store.latest_snapshot("", "https://www.h/x").content).furniture == {FURNITURE}
+    assert known(store, "http://other/") == known(store, scope="other") == 0
+
+
+def test_a_decision_says_by_which_snapshots_it_was_made(store: Store) -> None:
+    teach(store, MIN_PAGES)
+    assert [offer(store, page(100))[0].snapshot, offer(store, page(100, 5, host="other"))[0].snapshot] == [8, 0]
+    copy = offer(store, page(101, 5))[0]
+    assert (copy.verdict, copy.snapshot, copy.kept_snapshot) == (Verdict.DUPLICATE, 8, 0)
+    copy = offer(store, page(102, page(1).signature, host="third"))[0]
+    assert (copy.verdict, copy.snapshot, copy.kept_snapshot) == (Verdict.DUPLICATE, 0, 8)
+
+
+def test_pages_of_one_batch_know_what_those_before_them_have_taught(store: Store) -> None:
+    decisions = offer(store, *map(page, range(1, 18)))
+    assert [decision.snapshot for decision in decisions] == [0] * 8 + [8] * 8 + [16]
+
+
+def test_what_is_dropped_unchanged_or_unchecked_teaches_nothing(store: Store) -> None:
+    teach(store, MIN_PAGES - 1)
+    unsigned = msgspec.structs.replace(page(200), unsigned="too little text")
+    decisions = offer(store, page(1), page(100, page(1).signature), unsigned)
+    assert [decision.verdict for decision in decisions] == ["unchanged", "duplicate", "unchecked"]
+    assert known(store) == 0
+    assert offer(store, page(1, 5))[0].verdict is Verdict.CHANGED
+    assert known(store) == MIN_PAGES
+
+
+def test_a_page_with_a_claim_teaches_when_it_is_settled_and_once(store: Store) -> None:
+    lock = store.begin_run()
+    claims = iter(range(1, 100))
+    terms = OfferTerms(lock.number, next_claim=lambda: next(claims))
+    matcher = ByDistance()
+    decisions = store.offer([page(number) for number in range(1, MIN_PAGES + 2)], matcher, terms).result()
+    assert known(store) == 0
+    first, last, *rest = decisions
+    store.end_claim(first, matcher, terms, settled=False).result()
+    for decision in (*rest[:-1], last, last, *rest[:-1]):
+        store.end_claim(decision, matcher, terms, settled=True).result()
+    assert known(store) == 0
+    store.end_claim(rest[-1], matcher, terms, settled=True).result()
+    assert known(store) == MIN_PAGES
+    lock.release()
+
+
+def test_of_a_page_its_blocks_and_links_are_kept_until_it_is_settled(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
+        signed = deduplicator.sign("http://h/1", article(1, links="/a /b /c".split()).encode())
+        decision = deduplicator.submit([signed], claim=True).result()[0]
+        store = Store.attach(tmp_path)
+        ((record,),) = store.records(10)
+        assert (record.page.blocks, record.page.links) == (signed.blocks, signed.links)
+        assert signed.blocks
+        deduplicator.settle(decision)
+        ((record,),) = store.records(10)
+        assert (record.page.blocks, record.page.links) == (b"", b"")
+        store.close()
+
+
+# Snapshots
+
+
+def test_snapshots_are_kept_as_they_were_the_latest_sixteen(store: Store) -> None:
+    published: dict[int, Snapshot] = {}
+    for number in range(1, 32 * (MAX_SNAPSHOTS + 4) + 1):
+        offer(store, page(number))
+        snapshot = store.latest_snapshot("", "http://h/")
+        published[snapshot.number] = snapshot
+    kept = {number: store.find_snapshot("", "http://h/", number, runs.wall_clock()) for number in published}
+    latest = sorted(published)[-MAX_SNAPSHOTS:]
+    assert kept == {number: published[number] if number in latest or not number else None for number in published}
+
+
+def test_an_unknown_number_and_one_of_before_the_site_was_known_are_not_found(store: Store) -> None:
+    teach(store, MIN_PAGES)
+    now = runs.wall_clock()
+    assert store.find_snapshot("", "http://h/", 9, now) is None
+    assert store.find_snapshot("", "http://h/", 8, now + 1)
+    assert store.find_snapshot("", "http://h/", 8, now - 1000) is None
+    assert store.find_snapshot("", "http://other/", 8, now) is None
+
+
+# Removal
+
+
+def test_a_profile_goes_with_the_last_record_of_its_site(store: Store) -> None:
+    teach(store, MIN_PAGES + 2)
+    teach(store, 1, first=100, host="other")
+    assert store.forget(lambda record: record.page.url != "http://h/1", FILING) == MIN_PAGES + 2
+    assert known(store) == MIN_PAGES
+    store.forget(lambda _: True, FILING)
+    assert known(store) == 0
+    assert rows(store) == {}
+
+
+def test_an_emptied_index_knows_no_site(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    teach(store, MIN_PAGES)
+    store.close()
+    store = open_store(tmp_path, fresh=True)
+    assert known(store) == 0
+    teach(store, MIN_PAGES)  # the same number, of other pages
+    store.close()
+
+
+# Transactions
+
+
+def submit_together(store: Store, *jobs: Any) -> list[Future[Any]]:
+    """Let *jobs* share a transaction: they wait while another one runs."""
+    futures: list[Future[Any]] = []
+
+    def first(_: lmdb.Transaction) -> None:
+        futures.extend(job() for job in jobs)
+
+    store.environment.write(first)
+    return futures
+
+
+def test_a_snapshot_of_an_aborted_transaction_is_not_known(store: Store) -> None:
+    teach(store, MIN_PAGES - 2)
+    matcher = ByDistance()
+
+    def fail(_: lmdb.Transaction) -> None:
+        raise ZeroDivisionError
+
+    teaching, failing, asking = submit_together(
+        store,
+        lambda: store.offer([page(100), page(101)], matcher),
+        lambda: store.environment.submit(fail),
+        lambda: store.offer([page(102)], matcher),
+    )
+    assert failing.exception() is not None
+    assert [decision.snapshot for decision in (*teaching.result(), *asking.result())] == [0, 0, 8]
+    counts = SiteCounts()
+    for number in (*range(1, MIN_PAGES - 1), 100, 101, 102):
+        counts.add(page(number))
+    (stored,) = (content for name, content in rows(store).items() if name[12:] == b"c")
+    assert stored[4:] == counts.encode()
+
+
+def test_jobs_that_fail_alone_teach_nothing(store: Store) -> None:
+    class Failing(ByDistance):
+        def read_counts(self, content: bytes) -> SiteCounts:
+            raise ZeroDivisionError
+
+    teach(store, MIN_PAGES - 1)
+    with pytest.raises(ZeroDivisionError):
+        store.offer([page(100)], Failing()).result()
+    assert known(store) == 0
+    teach(store, 1, first=101)
+    assert known(store) == MIN_PAGES
+
+
+def test_two_openings_in_one_process_teach_one_profile(tmp_path: Path) -> None:
+    one, other = open_store(tmp_path), open_store(tmp_path)
+    futures = submit_together(
+        one,
+        *(
+            lambda number=number: (one, other)[number % 2].offer([page(number)], ByDistance())
+            for number in range(1, MIN_PAGES + 1)
+        ),
+    )
+    for future in futures:
+        future.result()
+    assert known(one) == known(other) == MIN_PAGES
+    one.close()
+    other.close()
+
+
+def test_a_second_process_decides_as_the_first_would(tmp_path: Path) -> None:
+    """Of a retitled copy it is told by what the site writes into its titles that it is one."""
+    with Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams")) as first:
+        for number in range(MIN_PAGES):
+            body = article(number, count=60).replace("</title>", " | Tea House</title>")
+            assert first.check(f"http://h/{number}", body.encode()).verdict is Verdict.NEW
+    code = """
+    import sys
+    from crawler_dedup import Config, Deduplicator
+    from tests.support.crawling import article
+    with Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams")) as second:
+        decision = second.check("http://h/copy", article(0, count=60, frame="copy").encode())
+        print(decision.verdict, decision.snapshot, decision.kept_snapshot)
+    """
+    assert run(code, tmp_path / "index")[1].split() == ["duplicate", "8", "8"]
+
+
+# Damage
+
+
+def test_a_damaged_snapshot_is_noticed(store: Store) -> None:
+    teach(store, MIN_PAGES)
+    ((name, content),) = ((name, content) for name, content in rows(store).items() if name[12:13] == b"s")
+    database = store.environment.make_databases(lambda env, txn: env.open_db(b"sites", txn))
+    wrong = content[:-1] + bytes([content[-1] ^ 1])
+    store.environment.write(lambda txn: txn.put(name, wrong, db=database))
+    with pytest.raises(IndexDamaged, match="profile of a site is damaged"):
+        offer(store, page(100))
+    assert offer(store, page(100, host="other"))[0].verdict is Verdict.NEW
