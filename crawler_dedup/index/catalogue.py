@@ -96,10 +96,13 @@ class Catalogue:
             txn.drop(buckets.db, delete=False)
         self.runs.rebuild(txn)
         self.records.rebuild_numbers(txn)
+        self.profiles.begin_rebuild(txn)
         for number, record in self.records.items(txn):
             if record is not None:
                 self._stand(txn, number, record, filing)
+                self.profiles.add_record(txn, record.page)
             advance(1)
+        self.profiles.end_rebuild(txn)
 
     def _stand(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
         """Let a recorded page stand for others, if there is room under its signature."""

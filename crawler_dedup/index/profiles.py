@@ -6,13 +6,16 @@ transaction in which it is decided about a page, so that all processes know the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple, Protocol, cast
 
 import lmdb
 import msgspec
+import numpy as np
 from xxhash import xxh3_128_digest, xxh32_digest
 
+from crawler_dedup.index.buckets import Tally, tally
 from crawler_dedup.index.decoding import decode_struct
 from crawler_dedup.index.deferred import DeferredRows, Encodable
 from crawler_dedup.signedpage import Count, SignedPage
@@ -24,8 +27,7 @@ MAX_SNAPSHOTS = 16
 _KEY_BYTES = 12
 _NUMBER_BYTES = 5
 _DIGEST_BYTES = 4
-_COUNTS, _ENTRY, _SNAPSHOT = b"c", b"e", b"s"
-_END = b"\xff"
+_ENTRY, _COUNTS, _SNAPSHOT = b"0", b"1", b"2"  # in the order in which they stand
 
 
 class Counts(Encodable, Protocol):
@@ -73,11 +75,13 @@ class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         records: how many of its pages are recorded.
+        taught: how many of its pages were counted, all in all.
         number: number of its latest snapshot; 0: there is none yet.
         since: when its first page was counted, in seconds since 1970.
     """
 
     records: Count = 0
+    taught: Count = 0
     number: Count = 0
     since: int = 0
 
@@ -127,12 +131,64 @@ class Profiles:
         counts = self._counts(txn, key, reader)
         counts.add(page)
         entry = self._entry(txn, key)
-        if counts.taught == 1:
-            self._put_entry(txn, key, msgspec.structs.replace(entry, since=now))
+        since = now if counts.taught == 1 else entry.since
+        number = counts.taught if counts.is_due else entry.number
+        self._put_entry(txn, key, SiteEntry(entry.records, counts.taught, number, since))
         if counts.is_due:
-            self._put(txn, _snapshot_name(key, counts.taught), counts.publish().encode())
-            self._put_entry(txn, key, msgspec.structs.replace(entry, number=counts.taught))
+            self._put(txn, _snapshot_name(key, number), counts.publish().encode())
             self._remove_old_snapshots(txn, key)
+
+    def check(self, txn: lmdb.Transaction) -> tuple[Tally, int]:
+        """Return the records that the entries count (:func:`tally_sites`), and the number of sites that cannot be read."""
+        counted, unreadable = Tally(), 0
+        for key in self._keys(txn):
+            entry = self._read_site(txn, key)
+            if entry is None:
+                unreadable += 1
+            else:
+                counted += tally_sites([key], entry.records)
+        return counted, unreadable
+
+    def begin_rebuild(self, txn: lmdb.Transaction) -> None:
+        """Forget how many records there are, and sites that cannot be read."""
+        self._deferred.write(txn)
+        for key in self._keys(txn):
+            entry = self._read_site(txn, key)
+            if entry is None:
+                self._remove(txn, key)
+            else:
+                self._put_entry(txn, key, msgspec.structs.replace(entry, records=0))
+
+    def end_rebuild(self, txn: lmdb.Transaction) -> None:
+        """Remove what is known of sites of which no page is recorded."""
+        for key in self._keys(txn):
+            if not self._entry(txn, key).records:
+                self._remove(txn, key)
+
+    def count(self, txn: lmdb.Transaction) -> tuple[int, int]:
+        """Return of how many sites there is something, and of how many of them there is a snapshot."""
+        numbers = [self._entry(txn, key).number > 0 for key in self._keys(txn)]
+        return len(numbers), sum(numbers)
+
+    def _keys(self, txn: lmdb.Transaction) -> Iterator[bytes]:
+        """Yield the keys of all sites, ascending. Rows of a site may be changed before the next one is asked for."""
+        after = b""
+        while True:
+            with txn.cursor(db=self._sites) as cursor:
+                if not cursor.set_range(after):
+                    return
+                key = bytes(cursor.key()[:_KEY_BYTES])
+            yield key
+            after = key + b"\xff"
+
+    def _read_site(self, txn: lmdb.Transaction, key: bytes) -> SiteEntry | None:
+        """Return the entry of a site; ``None`` where one of its rows cannot be read."""
+        try:
+            for name in self._names(txn, key):
+                self._get(txn, name)
+            return self._entry(txn, key) if len(key) == _KEY_BYTES else None
+        except msgspec.DecodeError:
+            return None
 
     def _snapshot(self, txn: lmdb.Transaction, key: bytes, number: int) -> Snapshot | None:
         content = self._get(txn, _snapshot_name(key, number))
@@ -188,6 +244,13 @@ class _Sealed:
 
     def encode(self) -> bytes:
         return _seal(self.counts.encode())
+
+
+def tally_sites(keys: Sequence[bytes], times: int = 1) -> Tally:
+    """Tally records by the keys of their sites, each so many times."""
+    numbers = np.array([int.from_bytes(key[:8], "big") for key in keys], dtype=np.uint64)
+    once = tally(0, 0, numbers)
+    return Tally(once.entries * times, once.total * times & (1 << 64) - 1)
 
 
 def site_key(scope: str, url: str) -> bytes:

@@ -13,6 +13,7 @@ import numpy as np
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.buckets import Tally, hash_scope, tally
 from crawler_dedup.index.catalogue import Catalogue
+from crawler_dedup.index.profiles import site_key, tally_sites
 from crawler_dedup.index.records import Record
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance
@@ -29,6 +30,7 @@ class _Findings:
     keys: int = 0
     representatives: Tally = field(default_factory=Tally)
     tables: Tally = field(default_factory=Tally)
+    sites: Tally = field(default_factory=Tally)
 
 
 def find_problems(
@@ -51,6 +53,8 @@ def find_problems(
     while batch := list(islice(numbered, _SLICE)):
         _check_records(batch, txn, catalogue, keys, findings)
         advance(len(batch))
+    counted_sites, unreadable_sites = catalogue.profiles.check(txn)
+    findings.wrong["profiles of sites cannot be read"] += unreadable_sites
     findings.wrong["runs cannot be read"] += len(catalogue.runs.find_unreadable(txn))
     sentences = [f"{count} {what}." for what, count in findings.wrong.items() if count]
     if records.count_keys(txn) != findings.keys:
@@ -63,6 +67,10 @@ def find_problems(
             sentences.append(
                 f"The {name} are not those of the records: {filed.entries} entries, {expected.entries} expected."
             )
+    if counted_sites != findings.sites and not unreadable_sites:
+        sentences.append(
+            f"The sites count {counted_sites.entries} records, or others than there are: {findings.sites.entries} expected."
+        )
     return sentences
 
 
@@ -73,12 +81,15 @@ def _check_records(
     keys: Callable[[SignedPage], Sequence[int]],
     findings: _Findings,
 ) -> None:
+    sites: list[bytes] = []
     stand: list[tuple[int, int, int]] = []
     filed: list[tuple[int, int, int]] = []
     for number, record in batch:
         if record is None:
             findings.wrong["records cannot be read"] += 1
             continue
+        if key := site_key(record.page.scope, record.page.url):
+            sites.append(key)
         scope, signature = hash_scope(record.page.scope), record.page.signature
         findings.keys += 1 + len(record.aliases)
         if not catalogue.records.leads_to(txn, number, record):
@@ -90,6 +101,7 @@ def _check_records(
             stand.append((scope, signature, number))
             if number == min(numbers):
                 filed.extend((scope, key, signature) for key in keys(record.page))
+    findings.sites += tally_sites(sites)
     if stand:
         findings.representatives += tally(*map(_array, zip(*stand, strict=True)))
     if filed:

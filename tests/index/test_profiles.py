@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import lmdb
 import msgspec
 import numpy as np
 import pytest
+from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.errors import IndexDamaged
@@ -27,8 +29,8 @@ FURNITURE = 7
 
 def page(number: int, signature: int | None = None, *, host: str = "h", scope: str = "") -> SignedPage:
     """A page that is like no other page unless it has its signature, with a block of its own and one of the site's."""
-    signature = number * 0x9E3779B97F4A7C15 % 2**64 if signature is None else signature
     url = f"http://{host}/{number}"
+    signature = xxh3_64_intdigest(url.encode()) if signature is None else signature
     blocks = np.array([FURNITURE, 1000 + number], dtype="<u4").tobytes()
     return SignedPage(url, url, scope, title=f"Story {number}", signature=signature, blocks=blocks)
 
@@ -206,7 +208,7 @@ def test_a_snapshot_of_an_aborted_transaction_is_not_known(store: Store) -> None
     counts = SiteCounts()
     for number in (*range(1, MIN_PAGES - 1), 100, 101, 102):
         counts.add(page(number))
-    (stored,) = (content for name, content in rows(store).items() if name[12:] == b"c")
+    (stored,) = (content for name, content in rows(store).items() if name[12:] == b"1")
     assert stored[4:] == counts.encode()
 
 
@@ -261,10 +263,30 @@ def test_a_second_process_decides_as_the_first_would(tmp_path: Path) -> None:
 
 def test_a_damaged_snapshot_is_noticed(store: Store) -> None:
     teach(store, MIN_PAGES)
-    ((name, content),) = ((name, content) for name, content in rows(store).items() if name[12:13] == b"s")
+    ((name, content),) = ((name, content) for name, content in rows(store).items() if name[12:13] == b"2")
     database = store.environment.make_databases(lambda env, txn: env.open_db(b"sites", txn))
     wrong = content[:-1] + bytes([content[-1] ^ 1])
     store.environment.write(lambda txn: txn.put(name, wrong, db=database))
     with pytest.raises(IndexDamaged, match="profile of a site is damaged"):
         offer(store, page(100))
     assert offer(store, page(100, host="other"))[0].verdict is Verdict.NEW
+    assert store.verify(FILING) == ["1 profiles of sites cannot be read."]
+    store.repair(FILING)
+    assert store.verify(FILING) == []
+    assert offer(store, page(100))[0].snapshot == 0
+    teach(store, MIN_PAGES - 1, first=200)
+    assert known(store) == MIN_PAGES
+
+
+def test_verify_finds_wrong_counts_of_records_and_repair_counts_them_anew(store: Store) -> None:
+    teach(store, MIN_PAGES)
+    teach(store, 3, host="other")
+    before = rows(store)
+    for scope, change in (("", 1), ("", -1), ("elsewhere", 1)):
+        profiles = store._catalogue.profiles
+        work = partial(profiles.add_record if change > 0 else profiles.remove_record, page=page(1, scope=scope))
+        store.environment.write(work)
+        assert [problem.split(" records")[0] for problem in store.verify(FILING)] == [f"The sites count {11 + change}"]
+        store.repair(FILING)
+        assert store.verify(FILING) == []
+        assert rows(store) == before
