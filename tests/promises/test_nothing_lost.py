@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import sys
 import tempfile
 import time
@@ -16,7 +15,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +30,10 @@ from crawler_dedup.index.runs import Fate
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer
-from tests.support import processes
 from tests.support.crawling import article
 from tests.support.examples import examples
 from tests.support.indexing import FILING
+from tests.support.workers import Nothing, Worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked and spoken to as on Linux")
 
@@ -77,52 +75,6 @@ def test_the_rules_cover_what_the_model_takes_for_covered() -> None:
         for kept in CONTENTS:
             pair = Pair(signed(new, URLS[0]), signed(kept, URLS[1]), _signer().config, _signer().scheme)
             assert (table.compare(pair) is not None) == covers(kept, new)
-
-
-# Processes
-
-
-class _Nothing:
-    """No answer."""
-
-
-class Worker:
-    """A process, which has no index open at first."""
-
-    def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            arguments = ["-c", "from tests.support.worker import main; main()"]
-            self._process = processes.start(arguments, stdin=theirs.fileno(), stdout=None, stderr=None)
-        self._connection = Connection(ours.detach())
-
-    def tell(self, command: str, now: tuple[float, float], argument: object = None) -> None:
-        self._connection.send((command, now, argument))
-
-    def answer(self) -> Any:
-        assert self._connection.poll(30), "a process hangs"
-        return self._checked(self._connection.recv())
-
-    def kill(self) -> Any:
-        """Kill it, now; returns what it had answered to the last command, if that was not fetched."""
-        self._process.kill()
-        self._process.wait()
-        try:
-            return self._checked(self._connection.recv())
-        except (EOFError, ConnectionResetError):
-            return _Nothing
-        finally:
-            self._connection.close()
-
-    def leave(self) -> None:
-        """It has ended by itself."""
-        assert self._process.wait() == 0
-        self._connection.close()
-
-    @staticmethod
-    def _checked(answer: Any) -> Any:
-        assert not isinstance(answer, str), answer
-        return answer
 
 
 # The model
@@ -199,7 +151,7 @@ class Model:
         return found | ({Fate.STANDS} if life.said_goodbye is not False else set())
 
     def after_offer(
-        self, records: Records, life: int, page: _Page, decision: Decision | type[_Nothing]
+        self, records: Records, life: int, page: _Page, decision: Decision | type[Nothing]
     ) -> Records | None:
         """What may stand after an answer, or no answer; ``None`` where the answer is wrong."""
         content, url = page
@@ -257,7 +209,7 @@ class Model:
         ]
 
     def end_claim(
-        self, life: Life, decision: Decision, now: float, settled: bool, answer: bool | type[_Nothing]
+        self, life: Life, decision: Decision, now: float, settled: bool, answer: bool | type[Nothing]
     ) -> bool:
         """Take the end of a claim into the model; whether the answer is right."""
         options = self.records.get(decision.key, _NOTHING)
@@ -281,7 +233,7 @@ class Model:
         self.records[decision.key] = options - {own} if own is not None else options
         return options != {own} or own is None
 
-    def _end_without_claim(self, url: str, options: Options, settled: bool, answer: bool | type[_Nothing]) -> bool:
+    def _end_without_claim(self, url: str, options: Options, settled: bool, answer: bool | type[Nothing]) -> bool:
         if not settled:  # whatever is recorded of the page is forgotten
             self.records[url] = _NOTHING if isinstance(answer, bool) else options | {None}
         gone = any(kept is None or Fate.RELEASED in self.fates(kept) for kept in options)
@@ -299,7 +251,7 @@ class Slot:
 
 _Pause = tuple[float, int]
 _Visit = tuple[_Page, str, float, _Pause]
-_Answer = tuple[Life, _Page, "Decision | type[_Nothing]"]
+_Answer = tuple[Life, _Page, "Decision | type[Nothing]"]
 
 COUNTED: Counter[str] = Counter()
 """What happened in all examples."""
@@ -423,7 +375,7 @@ class NothingLost(RuleBasedStateMachine):
             self._flush(life)
             found.worker.tell("close", self._now)
             answer = self._kill_in_the_middle(found, found.worker, delay)
-            life.said_goodbye = None if answer is _Nothing else True
+            life.said_goodbye = None if answer is Nothing else True
 
     @rule(slot=_SLOTS, restart=st.booleans())
     def kill(self, slot: int, restart: bool) -> None:
@@ -679,7 +631,7 @@ class NothingLost(RuleBasedStateMachine):
         time.sleep(delay / 1000)
         answer = self._killed(slot, worker)
         COUNTED["kills in the middle"] += 1
-        COUNTED["kills in the middle, after the answer"] += answer is not _Nothing
+        COUNTED["kills in the middle, after the answer"] += answer is not Nothing
         return answer
 
     def _killed(self, slot: Slot, worker: Worker) -> Any:

@@ -1,0 +1,268 @@
+"""What several processes have committed is what one process would decide in that order: with the same decisions, and the
+same knowledge of sites, byte for byte.
+
+Real processes work on one index, and some of them are killed. Each event is recorded in the transaction that commits it.
+Afterwards one process does the same on a new index, event by event.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from crawler_dedup import Config, Decision, SignedPage, Verdict
+from crawler_dedup.deduplicator import _Matcher
+from crawler_dedup.index import runs
+from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.locks import ProcessLock
+from crawler_dedup.index.store import Store
+from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.signing.signer import Signer
+from tests.support.crawling import article
+from tests.support.examples import examples
+from tests.support.indexing import FILING
+from tests.support.recording import Event, read_events
+from tests.support.workers import Nothing, Worker
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked and spoken to as on Linux")
+
+FAST = Path("/dev/shm")
+"""Killing a process loses nothing of what the system has, so that the disk need not be waited for."""
+GRACE = 5
+DATABASES = ("records", "numbers", "representatives", "tables", "runs", "sites")
+COUNTED: Counter[str] = Counter()
+"""What happened in all examples."""
+
+# Pages
+
+_HOSTS = ("http://a.example", "https://www.a.example", "http://b.example")
+_CONTENTS = 24
+
+
+@cache
+def signed(content: int, host: int, copy: int) -> SignedPage:
+    """An article; a copy has other bytes and lacks what the site writes into its titles."""
+    body = article(content, count=60, frame=f"copy {copy}", links=["/", "/about", f"/{content}"])
+    if not copy:
+        body = body.replace("</title>", " | Tea House</title>")
+    return _signer().sign(
+        f"{_HOSTS[host]}/{content}/{copy}", body.encode(), encoding=None, key=None, scope=f"{content % 2}" * (host == 2)
+    )[0]
+
+
+@cache
+def _signer() -> Signer:
+    return Signer(Config(tokenizer="bigrams"))
+
+
+# Histories
+
+_PAGES = st.builds(
+    signed, st.integers(0, _CONTENTS - 1), st.sampled_from([0, 0, 1, 2]), st.sampled_from([0, 0, 0, 1, 2])
+)
+_OFFERS = st.tuples(st.just("offer"), st.tuples(st.lists(_PAGES, min_size=1, max_size=4), st.booleans()))
+_ENDS = st.tuples(st.sampled_from(["settle", "settle", "release"]), st.integers(0, 9))
+_WORK = st.lists(_OFFERS | _ENDS, min_size=1, max_size=12)
+_SLOTS = st.integers(0, 2)
+_DELAYS = st.sampled_from([0.0, 0.2, 0.5, 1.0, 2.0])
+"""Milliseconds from a command to the kill: as long as it takes to do what it says."""
+_STEPS = st.one_of(
+    st.tuples(st.just("work"), _SLOTS, _WORK),
+    st.tuples(st.just("work"), _SLOTS, _WORK),
+    st.tuples(st.just("together"), st.permutations(range(3)), st.tuples(_WORK, _WORK)),
+    st.tuples(st.just("kill"), _SLOTS, st.tuples(_WORK, _DELAYS)),
+    st.tuples(st.just("forget"), _SLOTS, _PAGES),
+    st.tuples(st.just("close"), _SLOTS, st.booleans()),
+    st.tuples(st.just("pass"), st.sampled_from([0.7, 3.0, 6.0]), st.sampled_from([0.0, 0.0, 2.0])),
+)
+_BEGINNING = [("offer", ([signed(content, 0, 0)], False)) for content in range(6)]
+
+
+class _Crowd:
+    """Up to three processes on one index, and the time."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._workers: list[Worker | None] = [None] * 3
+        self._now = (1_700_000_000.7, 0.0)
+        self.work(0, _BEGINNING)
+
+    def _worker(self, slot: int) -> Worker:
+        worker = self._workers[slot]
+        if worker is None:
+            worker = self._workers[slot] = Worker("tests.support.recording")
+            worker.tell("open", self._now, (self._directory, GRACE))
+            worker.answer()
+        return worker
+
+    def work(self, slot: int, steps: list[Any]) -> None:
+        self._worker(slot).tell("work", self._now, steps)
+        COUNTED["decisions"] += self._worker(slot).answer()
+
+    def together(self, slots: list[int], work: tuple[list[Any], list[Any]]) -> None:
+        workers = [self._worker(slot) for slot in slots[:2]]
+        for worker, steps in zip(workers, work, strict=True):
+            worker.tell("work", self._now, steps)
+        for worker in workers:
+            COUNTED["decisions"] += worker.answer()
+
+    def kill(self, slot: int, work: tuple[list[Any], float]) -> None:
+        steps, delay = work
+        worker = self._worker(slot)
+        worker.tell("work", self._now, steps)
+        time.sleep(delay / 1000)
+        COUNTED["kills in the middle"] += worker.kill() is Nothing
+        self._workers[slot] = None
+
+    def forget(self, slot: int, page: SignedPage) -> None:
+        self._worker(slot).tell("forget", self._now, page.url)
+        COUNTED["forgotten"] += self._worker(slot).answer()
+
+    def close(self, slot: int, finished: bool) -> None:
+        worker, self._workers[slot] = self._workers[slot], None
+        if worker is not None:
+            worker.tell("close", self._now, finished)
+            worker.answer()
+            worker.leave()
+
+    def pass_(self, seconds: float, behind: float) -> None:
+        self._now = self._now[0] + seconds, self._now[1] + behind
+
+    def kill_all(self) -> None:
+        for slot, worker in enumerate(self._workers):
+            if worker is not None:
+                worker.kill()
+                self._workers[slot] = None
+
+
+# Replay
+
+
+class _Replay:
+    """One process that does what several have done."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._directory = directory
+        self._matcher = _Matcher(_signer())
+        self._stores: dict[int, Store] = {}
+        self._locks: dict[int, ProcessLock] = {}
+        self._wall = 0.0
+        monkeypatch.setattr(runs, "time", lambda: self._wall)
+        self.environment = self._store(0).environment
+
+    def apply(self, event: Event) -> Any:
+        """Do what *event* was, and return what comes out."""
+        self._wall = event.wall
+        if event.run not in self._locks:
+            self._locks[event.run] = ProcessLock(self._directory / f"run-{event.run:08x}.lock")
+        for number in event.dead & self._locks.keys():
+            self._locks[number].release()
+        store, terms = self._store(event.run), OfferTerms(event.run, GRACE, clock=lambda: event.now)
+        match event.kind:
+            case "offer":
+                pages, claim = event.arguments
+                claims = iter([decision.claim for decision in event.result if decision.claim])
+                claiming = OfferTerms(event.run, GRACE, lambda: next(claims), clock=lambda: event.now)
+                return store.offer(pages, self._matcher, claiming if claim else terms).result()
+            case "end_claim":
+                decision, settled = event.arguments
+                return store.end_claim(decision, self._matcher, terms, settled=settled, urgent=True).result()
+            case "forget":
+                store.forget(lambda record: record.page.url == event.arguments, FILING)
+            case "close":
+                store.end_run(terms, finished=event.arguments)
+                self._locks[event.run].release()
+        return event.result
+
+    def _store(self, run: int) -> Store:
+        if run not in self._stores:
+            signer = _signer()
+            self._stores[run] = Store.open(
+                self._directory, signer.spec, signer.libraries, map_size=1 << 30, fresh=False
+            )
+        return self._stores[run]
+
+    def close(self) -> None:
+        for store in self._stores.values():
+            store.close()
+        for lock in self._locks.values():
+            lock.release()
+
+
+def contents(environment: Environment) -> dict[str, dict[bytes, bytes]]:
+    """All that an index holds, but for the recorded events."""
+    return {name: _content_of(environment, name.encode()) for name in DATABASES}
+
+
+def _content_of(environment: Environment, name: bytes) -> dict[bytes, bytes]:
+    database = environment.make_databases(lambda env, txn: env.open_db(name, txn))
+    with environment.read() as txn, txn.cursor(db=database) as cursor:
+        return {bytes(key): bytes(content) for key, content in cursor}
+
+
+def replay_and_compare(folder: Path, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Store.attach(directory)
+    replay = _Replay(folder / "replay", monkeypatch)
+    try:
+        events = read_events(original.environment)
+        for number, event in enumerate(events):
+            history = "\n".join(map(str, events[: number + 1]))
+            assert replay.apply(event) == event.result, history
+            _count(event)
+        assert contents(replay.environment) == contents(original.environment)
+    finally:
+        replay.close()
+        original.close()
+
+
+def _count(event: Event) -> None:
+    COUNTED[event.kind] += 1
+    COUNTED["deaths seen"] += bool(event.dead)
+    if event.kind == "offer":
+        decisions: list[Decision] = event.result
+        COUNTED["by a snapshot"] += sum(decision.snapshot > 0 for decision in decisions)
+        COUNTED["drops"] += sum(decision.verdict is Verdict.DUPLICATE for decision in decisions)
+
+
+def _run(count: int, steps: int) -> None:
+    COUNTED.clear()
+
+    @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck), report_multiple_bugs=False)
+    @given(st.lists(_STEPS, min_size=steps // 2, max_size=steps))
+    def replay(history: list[tuple[str, Any, Any]]) -> None:
+        folder = Path(tempfile.mkdtemp(dir=FAST if os.access(FAST, os.W_OK) else None))
+        crowd = _Crowd(folder / "index")
+        try:
+            for kind, slot, argument in history:
+                getattr(crowd, "pass_" if kind == "pass" else kind)(slot, argument)
+            crowd.kill_all()
+            with pytest.MonkeyPatch.context() as monkeypatch:
+                replay_and_compare(folder, folder / "index", monkeypatch)
+        finally:
+            crowd.kill_all()
+            shutil.rmtree(folder)
+
+    replay()
+    print("\n" + ", ".join(f"{count} {what}" for what, count in COUNTED.items()))
+    for what in ("kills in the middle", "deaths seen", "drops", "by a snapshot", "forgotten", "close"):
+        assert COUNTED[what] > 0, what
+
+
+def test_one_process_decides_as_several_have() -> None:
+    _run(examples(60), 20)
+
+
+@pytest.mark.slow
+def test_one_process_decides_as_several_have_for_long() -> None:
+    _run(600, 60)

@@ -1,0 +1,56 @@
+"""Processes that do what they are told through a socket, and that can be killed while they do it."""
+
+from __future__ import annotations
+
+import socket
+from multiprocessing.connection import Connection
+from typing import Any
+
+from tests.support import processes
+
+
+class Nothing:
+    """No answer."""
+
+
+class Worker:
+    """A process, which has no index open at first.
+
+    Args:
+        module: whose ``main`` it runs.
+    """
+
+    def __init__(self, module: str = "tests.support.worker") -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            arguments = ["-c", f"from {module} import main; main()"]
+            self._process = processes.start(arguments, stdin=theirs.fileno(), stdout=None, stderr=None)
+        self._connection = Connection(ours.detach())
+
+    def tell(self, command: str, now: tuple[float, float], argument: object = None) -> None:
+        self._connection.send((command, now, argument))
+
+    def answer(self) -> Any:
+        assert self._connection.poll(30), "a process hangs"
+        return self._checked(self._connection.recv())
+
+    def kill(self) -> Any:
+        """Kill it, now; returns what it had answered to the last command, if that was not fetched."""
+        self._process.kill()
+        self._process.wait()
+        try:
+            return self._checked(self._connection.recv())
+        except (EOFError, ConnectionResetError):
+            return Nothing
+        finally:
+            self._connection.close()
+
+    def leave(self) -> None:
+        """It has ended by itself."""
+        assert self._process.wait() == 0
+        self._connection.close()
+
+    @staticmethod
+    def _checked(answer: Any) -> Any:
+        assert not isinstance(answer, str), answer
+        return answer
