@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 
 import click
 
@@ -10,13 +12,16 @@ from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.comparison import ComparedPage, Comparison, RuleResult
 from crawler_dedup.cli.options import json_option, settings_option
 from crawler_dedup.cli.pair import print_pair, print_texts
-from crawler_dedup.cli.project import read_config
+from crawler_dedup.cli.project import Target, find_target, read_config
 from crawler_dedup.cli.terminal import make_console, print_error
+from crawler_dedup.config import Config
+from crawler_dedup.index import maintenance
 from crawler_dedup.inspection.compare import InspectedPage, apply_rules, inspect_page
 from crawler_dedup.inspection.fetching import load_page
+from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair, is_list
-from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.urls import without_credentials
 
 
@@ -25,15 +30,32 @@ from crawler_dedup.urls import without_credentials
 @click.argument("kept")
 @click.option("--new-url", metavar="URL", default="", help="Address of the file NEW, to resolve relative links.")
 @click.option("--kept-url", metavar="URL", default="", help="Address of the file KEPT.")
+@click.option(
+    "--index",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Compare with the settings of this index, and with what it knows of the sites.",
+)
+@click.option("--scope", metavar="SCOPE", default="", help="With --index: the scope of the pages.")
 @click.option("--brief", is_flag=True, help="Do not print the texts.")
 @json_option
 @settings_option
-def compare(new: str, kept: str, new_url: str, kept_url: str, brief: bool, json: bool, settings: Sequence[str]) -> None:
+def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
+    new: str,
+    kept: str,
+    new_url: str,
+    kept_url: str,
+    index: Path | None,
+    scope: str,
+    brief: bool,
+    json: bool,
+    settings: Sequence[str],
+) -> None:
     """Compare two pages by the rules of the crawl.
 
     The command tells whether the page NEW would be dropped if the page KEPT was kept, and which rule decides. Each page is
     an HTML file or an address. Both main texts are printed side by side, with the boilerplate that is not compared, the
-    tokens that differ, and the answer of each rule. Of the sites nothing is known, as at the start of a crawl.
+    tokens that differ, and the answer of each rule. Of the sites nothing is known, as at the start of a crawl. With --index
+    it is what the index knows now, or, if a journal beside it says that NEW was a duplicate of KEPT, what it knew then.
 
     Exit status 0: dropped. 1: not dropped. 2: a page cannot be read or compared.
 
@@ -41,8 +63,10 @@ def compare(new: str, kept: str, new_url: str, kept_url: str, brief: bool, json:
     Examples:
       crawler-dedup compare new.html kept.html
       crawler-dedup compare https://example.com/a https://example.com/b --brief
+      crawler-dedup compare new.html kept.html --index .scrapy/dedup
     """
-    config = read_config(settings)
+    target = None if index is None else find_target(index, None, settings)
+    config = read_config(settings) if target is None else _config_of(target)
     signer = Signer(config)
     # Without addresses the two stand on two hosts: nothing is known of their sites.
     addresses = new_url or "http://new.invalid/", kept_url or new_url or "http://kept.invalid/"
@@ -52,7 +76,8 @@ def compare(new: str, kept: str, new_url: str, kept_url: str, brief: bool, json:
     unsigned = [f"{where}: {page.unsigned}" for where, page in both if page.unsigned]
     if unsigned:
         print_error("; ".join(unsigned))
-    pair = Pair(new_page.page, kept_page.page, config, signer.scheme)
+    sites = PairSites() if target is None else _find_sites(target, scope, new_page.page.url, kept_page.page.url)
+    pair = Pair(new_page.page, kept_page.page, config, signer.scheme, sites.new, sites.kept)
     rule, duplicate = ("", None) if unsigned else table.decide(pair)
     if json:
         print_json([_line(new_page, kept_page, pair, brief=brief)])
@@ -61,9 +86,21 @@ def compare(new: str, kept: str, new_url: str, kept_url: str, brief: bool, json:
         if not brief:
             print_texts(console, new_page, kept_page)
         print_pair(console, new_page, kept_page, pair)
+        if target is not None:
+            click.echo(sites.source)
         if duplicate is not None:
             click.echo(f"{'duplicate' if duplicate else 'different'}: {rule}")
     raise click.exceptions.Exit({True: 0, False: 1, None: 2}[duplicate])
+
+
+def _config_of(target: Target) -> Config:
+    with closing(maintenance.open_pages(target.directory)) as pages:
+        return config_from_spec(pages.header.spec, target.config)
+
+
+def _find_sites(target: Target, scope: str, new: str, kept: str) -> PairSites:
+    with closing(maintenance.open_pages(target.directory)) as pages:
+        return find_sites(pages, target.journals, scope, new, kept)
 
 
 def _line(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -> Comparison:
@@ -83,6 +120,8 @@ def _line(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -
         resemblance=pair.resemblance if signed else None,
         coverage=pair.coverage if signed else None,
         same_links=pair.same_links if signed else None,
+        snapshot=pair.new_site.number,
+        kept_snapshot=pair.kept_site.number,
         rules=rules,
     )
 

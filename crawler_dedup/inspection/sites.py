@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from crawler_dedup.index.store import Store
 from crawler_dedup.journal.entry import Entry
+from crawler_dedup.journal.reader import Journals
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile
 
 
@@ -39,6 +40,20 @@ def find_sites_then(pages: Store, entry: Entry) -> PairSites:
     if new is None or kept is None:
         return find_sites_now(pages, entry.scope, entry.url, entry.duplicate_of, _GONE)
     return PairSites(decode_profile(new.content), decode_profile(kept.content), _AS_THEN)
+
+
+def find_sites(pages: Store, journals: Journals, scope: str, new: str, kept: str) -> PairSites:
+    """Find what was known when *new* was last called a duplicate of *kept* in *scope*; else what is known now.
+
+    Raises:
+        DedupError: index or journal cannot be read.
+    """
+    last: Entry | None = None
+    for entry in journals.entries():
+        is_decision = entry.is_duplicate and (entry.scope, entry.url, entry.duplicate_of) == (scope, new, kept)
+        if is_decision and (last is None or entry.time >= last.time):
+            last = entry
+    return find_sites_now(pages, scope, new, kept) if last is None else find_sites_then(pages, last)
 
 
 def find_sites_now(pages: Store, scope: str, new: str, kept: str, source: str = _AS_NOW) -> PairSites:

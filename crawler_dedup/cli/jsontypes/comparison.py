@@ -48,6 +48,10 @@ class Comparison(Line, frozen=True, kw_only=True, tag="comparison"):
     resemblance: Annotated[float | None, Meta(description="Estimated resemblance.")]
     coverage: Annotated[float | None, Meta(description="Estimated share of the new page that the kept page covers.")]
     same_links: Annotated[bool | None, Meta(description="Whether both have the same outlinks.")]
+    snapshot: Annotated[
+        int, Meta(description="Number of the snapshot of the new page's site that was used (--index); 0: none.")
+    ]
+    kept_snapshot: Annotated[int, Meta(description="Number of that of the kept page's site.")]
     rules: Annotated[list[RuleResult], Meta(description="All rules in their order.")]
 
 

@@ -1,0 +1,99 @@
+"""``compare --index`` and ``why --fetch``: decisions are repeated by what was known of the sites when they were made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from crawler_dedup.index import maintenance
+from crawler_dedup.inspection.sites import PairSites, find_sites
+from crawler_dedup.journal.reader import Journals
+from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE
+from tests.support.crawling import article
+from tests.support.noting import FIRST, SECOND, entries_of, invoke, json_lines, note, said, write
+
+KEPT, COPY = "http://a.org/0", "http://a.org/copy"
+NAME = "</title>", " | Tea House</title>"
+LATER = 24
+
+
+def retitled_copy() -> str:
+    """It lacks what the site writes into every title."""
+    return article(0, count=60, frame="copy")
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An index in which a copy was dropped by what was known of the site, before that changed."""
+    monkeypatch.chdir(tmp_path)
+    named = {f"http://a.org/{number}": article(number, count=60).replace(*NAME) for number in range(MIN_PAGES)}
+    note(tmp_path / "index", {**named, COPY: retitled_copy()})
+    others = {f"http://a.org/later/{number}": article(f"later {number}") for number in range(LATER)}
+    note(tmp_path / "index", others, journal=SECOND)
+    (tmp_path / "kept.html").write_text(named[KEPT])
+    (tmp_path / "copy.html").write_text(retitled_copy())
+    return tmp_path / "index"
+
+
+def compare(index: Path, *arguments: object, status: int) -> str:
+    files = "copy.html", "kept.html", "--new-url", COPY, "--kept-url", KEPT, "--brief"
+    return said(invoke("compare", *files, "--index", index, *arguments, status=status))
+
+
+def find(index: Path) -> PairSites:
+    pages = maintenance.open_pages(index)
+    try:
+        return find_sites(pages, Journals.beside(index, "journal-%(time)s.jsonl"), "site", COPY, KEPT)
+    finally:
+        pages.close()
+
+
+def change_journal(index: Path, **fields: object) -> None:
+    """Let the journal say something else of the copy."""
+    entries = entries_of(index / FIRST)
+    (index / FIRST).unlink()
+    write(index / FIRST, [replace(entry, **fields) if entry.url == COPY else entry for entry in entries])
+
+
+def test_a_journal_names_the_snapshots_by_which_was_decided(index: Path) -> None:
+    (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
+    assert (entry.snapshot, entry.kept_snapshot) == (MIN_PAGES, MIN_PAGES)
+
+
+def test_a_decision_is_repeated_by_what_was_known_then(index: Path) -> None:
+    output = compare(index, "--scope", "site", status=0)
+    assert "Of the sites is known what was known when it was decided." in output
+    assert output.endswith("duplicate: alike")
+    (line,) = json_lines("compare", "copy.html", "kept.html", "--new-url", COPY, "--index", index, "--json", status=1)
+    assert (line["snapshot"], line["kept_snapshot"]) == (0, 0)
+
+
+def test_what_was_never_decided_is_compared_by_what_is_known_now(index: Path) -> None:
+    change_journal(index, url="http://a.org/elsewhere")
+    output = compare(index, "--scope", "site", status=1)
+    assert "Of the sites is known what the index knows now." in output
+    assert output.endswith("different: other titles")
+    assert (find(index).new.number, find(index).kept.number) == (32, 32)
+
+
+def test_nothing_is_known_in_another_scope(index: Path) -> None:
+    compare(index, "--scope", "elsewhere", status=1)
+
+
+def test_it_is_said_where_the_journal_does_not_say_what_was_known(index: Path) -> None:
+    change_journal(index, snapshot=None, kept_snapshot=None)
+    assert "the journal does not say what was known then" in compare(index, "--scope", "site", status=1)
+
+
+@pytest.mark.parametrize("fields", [{"snapshot": 9}, {"kept_snapshot": 9}, {"time": "2020-01-01T00:00:00.000Z"}])
+def test_it_is_said_where_a_snapshot_is_gone(index: Path, fields: dict[str, object]) -> None:
+    change_journal(index, **fields)
+    assert "is no longer kept" in compare(index, "--scope", "site", status=1)
+
+
+def test_where_nothing_was_known_nothing_is(index: Path) -> None:
+    change_journal(index, snapshot=0, kept_snapshot=0)
+    sites = find(index)
+    assert sites.new is sites.kept is UNKNOWN_SITE
