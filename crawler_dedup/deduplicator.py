@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair, needs_links
 from crawler_dedup.rules.sites import SiteCounts, SiteProfile, decode_profile
-from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.signing.signer import Signer
@@ -78,13 +78,14 @@ def with_tokenizer_of_index(config: Config, use: Callable[[Config], _T]) -> _T:
     return use(resolve_tokenizer(config, str(recorded)))
 
 
-def look(directory: Path, signer: Signer, page: SignedPage) -> Decision:
+def look(directory: Path, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
     """Return the decision that a crawl which begins now would make about *page*, and change nothing.
 
     Works while a crawl uses the index. Where there is no index, the page is new, and no directory is made.
 
     Args:
         signer: has signed the page. Use :func:`with_tokenizer_of_index` to make it and to look.
+        alias: another key of the page: that of the address that redirected to it.
 
     Raises:
         IndexMismatch: the index was made with another configuration.
@@ -98,7 +99,7 @@ def look(directory: Path, signer: Signer, page: SignedPage) -> Decision:
         )
     with closing(store):
         terms = OfferTerms(max_age=round(86_400 * signer.config.expire_days))
-        return store.look(page, _Matcher(signer), terms)
+        return store.look(page, _Matcher(signer), terms, alias=clean_identifier(alias))
 
 
 @dataclass(frozen=True)
@@ -234,15 +235,13 @@ class Deduplicator:
         encoding: str | None = None,
         key: str | None = None,
         scope: str = "",
-        alias: str = "",
     ) -> tuple[SignedPage, str | None]:
         """As :meth:`sign`, with the main text (``None`` if extraction was not reached).
 
         Args:
             tree: saves the parsing.
-            alias: another key of the page: that of the address that redirected to it.
         """
-        return self._signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope, alias=alias)
+        return self._signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope)
 
     def check(
         self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str = ""
@@ -254,14 +253,19 @@ class Deduplicator:
         """Decide and file *batch* in order, also against each other. Returns when that is on disk."""
         return self.submit(batch).result()
 
-    def submit(self, batch: Sequence[SignedPage], *, claim: bool = False) -> Future[list[Decision]]:
+    def submit(
+        self, batch: Sequence[SignedPage], *, claim: bool = False, aliases: Mapping[str, str] | None = None
+    ) -> Future[list[Decision]]:
         """As :meth:`decide`, without waiting. Cancelled before its transaction began, nothing is filed.
 
         Args:
             claim: what passes stands for others only when it was settled; see :meth:`end_claim`. Without, at once.
+            aliases: key of a page → another key of it: that of the address that redirected to it.
         """
         opened = self._opened
-        return opened.store.offer(batch, self._matcher, opened.claiming if claim else opened.terms)
+        terms = opened.claiming if claim else opened.terms
+        clean = {key: clean_identifier(alias) for key, alias in (aliases or {}).items()}
+        return opened.store.offer(batch, self._matcher, terms, aliases=clean)
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """Return the match if *kept* covers *new*, by the rules of a crawl that knows the site of neither; else ``None``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 
 from crawler_dedup.urls import text_without_credentials
@@ -50,12 +51,31 @@ class IndexMismatch(DedupError):
     def __init__(self, directory: str, differences: Mapping[str, tuple[object, object]]) -> None:
         self.directory = directory
         self.differences = dict(differences)
-        lines = [f"  {name}: index has {theirs!r} / you have {ours!r}" for name, (theirs, ours) in differences.items()]
-        super().__init__(
-            f"The index in {directory} was made with another configuration:\n"
+        super().__init__(self._describe_older_format() or self._describe())
+
+    def _describe(self) -> str:
+        lines = [
+            f"  {name}: index has {theirs!r} / you have {ours!r}" for name, (theirs, ours) in self.differences.items()
+        ]
+        return (
+            f"The index in {self.directory} was made with another configuration:\n"
             + "\n".join(lines)
             + "\nWays out: go back to the index's configuration, name another directory (in a crawl DEDUP_DIR),"
             " or start anew (in a crawl DEDUP_FRESH = True empties this one)."
+        )
+
+    def _describe_older_format(self) -> str:
+        """Say how an index is brought over that has an older format, and no other configuration; else ``""``."""
+        theirs, ours = self.differences.get("format", (None, None))
+        if len(self.differences) > 1 or not int(str(theirs or 0)) < int(str(ours or 0)):
+            return ""
+        return (
+            f"The index in {self.directory} has format {theirs}, this version has {ours}. Two commands bring it over. With"
+            " the version of crawler-dedup that made it:\n"
+            f"  crawler-dedup index export pages.dedup {shlex.quote(self.directory)}\n"
+            "With this version, after that directory was moved away or with another directory in its place:\n"
+            f"  crawler-dedup index import pages.dedup {shlex.quote(self.directory)}\n"
+            "Or start anew (in a crawl DEDUP_FRESH = True empties this index)."
         )
 
     def __reduce__(self) -> tuple[type[IndexMismatch], tuple[str, dict[str, tuple[object, object]]]]:

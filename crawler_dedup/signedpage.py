@@ -59,7 +59,8 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     """All that the index keeps of a page and the rules look at: a few hundred bytes.
 
     Attributes:
-        key: identity of the page.
+        key: identity of the page; of a kept one the 40 hexadecimal digits that stand for it
+            (:func:`crawler_dedup.index.records.shorten_key`).
         url: its address, without user name and password.
         scope: what it is compared with.
         title: at most 200 characters.
@@ -81,8 +82,6 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         link_digest: BLAKE2b of the set of outlinks, 8 bytes.
         links: of each outlink 32 bits (:attr:`crawler_dedup.signing.links.Links.packed`). Kept only of pages that are
             compared by their links.
-        alias: another key of the page, by which it is known as well: that of the address that redirected to it. Not kept
-            here in the index.
         text: the main text in UTF-8, compressed with Zstandard, where ``Config.store_text`` asks for it.
         unsigned: why the page could not be signed, in a few words; ``""`` if it was.
         partly_hidden: what the page shows of that, if it hides some of it.
@@ -109,7 +108,6 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     inner_link_chars: Count = 0
     link_digest: bytes = b""
     links: bytes = b""
-    alias: str = ""
     text: bytes = b""
     unsigned: str = ""
     partly_hidden: Shown | None = None
@@ -128,7 +126,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         return Signature(self.signature, self.value)
 
 
-def identify_page(url: str, *, key: str | None, scope: str, alias: str, size: int) -> SignedPage:
+def identify_page(url: str, *, key: str | None, scope: str, size: int) -> SignedPage:
     """Return a page that is not signed yet, without user names and passwords of its address and names.
 
     Args:
@@ -137,12 +135,16 @@ def identify_page(url: str, *, key: str | None, scope: str, alias: str, size: in
     """
     url = _storable(without_credentials(url))
     return SignedPage(
-        key=_storable(identifier_without_credentials(key)) if key else url,
+        key=clean_identifier(key) if key else url,
         url=url,
-        scope=_storable(identifier_without_credentials(scope)),
-        alias=_storable(identifier_without_credentials(alias)) if alias else "",
+        scope=clean_identifier(scope),
         size=size,
     )
+
+
+def clean_identifier(identifier: str) -> str:
+    """Return the key of a page, or a scope, without user names and passwords, so that it can be stored."""
+    return _storable(identifier_without_credentials(identifier))
 
 
 def _storable(text: str) -> str:

@@ -49,6 +49,13 @@ class IndexAnswer(NamedTuple):
     reason: str = ""
 
 
+class _Offered(NamedTuple):
+    """A page that is offered to the index, and another key of it; ``""``: none."""
+
+    page: SignedPage
+    alias: str
+
+
 class Claim:
     """The claim of one page, from its callback on. It ends once; a page that was settled can still be released by hand."""
 
@@ -139,14 +146,18 @@ class Claims:
         self._waiting = 0
         self._unwritten: deque[tuple[Decision, bool]] = deque()
 
-    async def decide(self, page: SignedPage) -> IndexAnswer:
+    async def decide(self, page: SignedPage, alias: str = "") -> IndexAnswer:
         """Ask the index about *page*, which claims its place if it passes; then the claim must be ended.
+
+        Args:
+            alias: another key of the page, ``""``: none.
 
         Raises:
             IndexUnusable: the index cannot be used.
             TimeoutError: of asyncio; it does not answer.
         """
-        decision = await self._offer(page)
+        offered = _Offered(page, alias)
+        decision = await self._offer(offered)
         if decision.reason != BEING_HANDLED:
             return IndexAnswer(decision)
         is_beyond_limit = self._waiting >= self._limit
@@ -156,8 +167,8 @@ class Claims:
         self._waiting += 1
         try:
             if is_beyond_limit:
-                return await self._wait(page, decision, min(_MOMENT, self._patience), TOO_MANY_WAIT)
-            return await self._wait(page, decision, self._patience, BEING_HANDLED)
+                return await self._wait(offered, decision, min(_MOMENT, self._patience), TOO_MANY_WAIT)
+            return await self._wait(offered, decision, self._patience, BEING_HANDLED)
         finally:
             self._waiting -= 1
 
@@ -201,8 +212,8 @@ class Claims:
                 decision, settled = self._unwritten.popleft()
                 self._write_end(decision, settled=settled, again=False)
 
-    async def _wait(self, page: SignedPage, decision: Decision, patience: float, reason: str) -> IndexAnswer:
-        """Offer *page* until it need not wait, for *patience* seconds; then give up for *reason*."""
+    async def _wait(self, offered: _Offered, decision: Decision, patience: float, reason: str) -> IndexAnswer:
+        """Offer a page until it need not wait, for *patience* seconds; then give up for *reason*."""
         give_up = time.monotonic() + patience
         look = _FIRST_LOOK
         while decision.reason == BEING_HANDLED:
@@ -212,7 +223,7 @@ class Claims:
                 return IndexAnswer(decision, reason)
             await self._ended(decision, min(left, look))
             look *= 2
-            decision = await self._offer(page)
+            decision = await self._offer(offered)
         return IndexAnswer(decision)
 
     async def _ended(self, decision: Decision, timeout: float) -> None:
@@ -232,8 +243,9 @@ class Claims:
         if len(self._given_up) > _MAX_REMEMBERED:
             self._given_up.popitem(last=False)
 
-    async def _offer(self, page: SignedPage) -> Decision:
-        future = self._deduplicator.submit([page], claim=True)
+    async def _offer(self, offered: _Offered) -> Decision:
+        page, alias = offered
+        future = self._deduplicator.submit([page], claim=True, aliases={page.key: alias} if alias else None)
         try:
             (decision,) = await asyncio.wait_for(asyncio.wrap_future(future), self._timeout)
         except BaseException:

@@ -65,8 +65,9 @@ class Decider:
                 self._monitor.count(f"skipped/{reason}")
                 return None
             action = action_of(request, action)
-            page = await self._sign(response, self._gate.identity_of(request, response))
-            decision = await self._ask_index(page)
+            identity = self._gate.identity_of(request, response)
+            page = await self._sign(response, identity)
+            decision = await self._ask_index(page, identity.alias)
         except Exception as error:
             decision = self._failed(response, error)
             if isinstance(error, asyncio.TimeoutError) and page is None:
@@ -98,15 +99,14 @@ class Decider:
             tree_of(response, self._config),
             key=identity.key,
             scope=identity.scope,
-            alias=identity.alias,
         )
         if text is not None and self._config.extractor == "trafilatura":
             remember(response, text)
         return page
 
-    async def _ask_index(self, page: SignedPage) -> Decision:
+    async def _ask_index(self, page: SignedPage, alias: str) -> Decision:
         with self._monitor.count_waiting():
-            answer = await self._session.claims.decide(page)
+            answer = await self._session.claims.decide(page, alias)
         self._session.note_answer()
         return replace(answer.decision, reason=answer.reason) if answer.reason else answer.decision
 

@@ -74,9 +74,8 @@ class Look:
             encoding=None,
             key=identity.key,
             scope=identity.scope,
-            alias=identity.alias,
         )
-        return look(self._directory, signer, page)
+        return look(self._directory, signer, page, alias=identity.alias)
 
     def _report(self, decision: Decision, *, drops: bool) -> None:
         self._log(

@@ -47,10 +47,15 @@ class Buckets:
 
     def insert(self, txn: lmdb.Transaction, scope: int, keys: Iterable[int], payload: int) -> None:
         """File *payload* under each of *keys*; it must not stand there already."""
-        content = payload.to_bytes(8, "little")
-        with txn.cursor(db=self.db) as cursor:
-            for key in keys:
-                _append(cursor, _name(scope, key), content)
+        content, db = payload.to_bytes(8, "little"), self.db
+        for key in keys:
+            name = _name(scope, key)
+            chunk = txn.get(name, b"", db)
+            if len(chunk) < FIRST_CHUNK_BYTES and not len(chunk) & 7:  # most buckets, without a cursor
+                txn.put(name, bytes(chunk) + content, db=db)
+            else:
+                with txn.cursor(db=db) as cursor:
+                    _append(cursor, name, content)
 
     def insert_many(self, txn: lmdb.Transaction, scope: int, keys: Numbers, payloads: Numbers) -> None:
         """File each of *payloads* under the key beside it, as :meth:`insert`: uint64, shapes (n,).
@@ -84,6 +89,11 @@ class Buckets:
             if len(chunk) & 7:
                 _payloads(chunk)  # raises
         return _payloads(b"".join(chunks))
+
+    def content(self, txn: lmdb.Transaction, scope: int, key: int) -> bytes:
+        """Return all payloads under *key*, joined, each in 8 bytes: as :meth:`query`, for a bucket that is mostly short."""
+        chunk = bytes(txn.get(_name(scope, key), b"", self.db))
+        return chunk if len(chunk) < FIRST_CHUNK_BYTES else self.query(txn, scope, [key]).tobytes()
 
     def scopes(self, txn: lmdb.Transaction) -> Iterator[int]:
         """Yield the numbers of the scopes that have a bucket, ascending."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 import lmdb
@@ -11,8 +12,10 @@ import msgspec
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.buckets import Buckets, count_chunks, hash_scope
 from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.numbers import RecordNumbers, place_of_signature
 from crawler_dedup.index.profiles import Profiles
-from crawler_dedup.index.records import Record, Records
+from crawler_dedup.index.records import Record
+from crawler_dedup.index.recordtable import Records
 from crawler_dedup.index.runs import Runs
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance
@@ -34,23 +37,23 @@ class Catalogue:
     """The databases of an index. All methods work within one transaction.
 
     Attributes:
+        numbers: page keys, and signatures → numbers of the records that stand under them.
         records: every page, by number and by page key.
-        representatives: signature → numbers of the pages that stand under it.
         tables: the scheme's keys → signatures.
         runs: the runs that have filed them.
         profiles: what is known of their sites.
     """
 
     def __init__(self, environment: Environment) -> None:
-        self.records, self.representatives, self.tables, self.runs, self.profiles = environment.make_databases(
+        self.numbers, self.tables, self.runs, self.profiles = environment.make_databases(
             lambda env, txn: (
-                Records(env, txn),
-                Buckets(env, txn, b"representatives"),
+                RecordNumbers(env, txn),
                 Buckets(env, txn, b"tables"),
                 Runs(env, txn, environment.directory, readonly=environment.readonly),
                 Profiles(env, txn, environment.deferred),
             )
         )
+        self.records = environment.make_databases(lambda env, txn: Records(env, txn, self.numbers))
 
     def read_buckets(self, txn: lmdb.Transaction, scope: str, probes: Iterable[int], limit: int | None) -> Numbers:
         """Return the signatures of *scope* in the buckets *probes*, of each bucket the first *limit* at least, or all."""
@@ -58,10 +61,26 @@ class Catalogue:
 
     def read_representatives(self, txn: lmdb.Transaction, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
         """Yield (number, record) of the pages that stand under *signature*, the oldest first."""
-        for number in sorted(self.representatives.query(txn, hash_scope(scope), [signature]).tolist()):
-            record = self.records.get(txn, number)
-            if record is not None and record.page.scope == scope:
+        for number, record in self._read_standing(txn, hash_scope(scope), signature):
+            if record.page.scope == scope:
                 yield number, record
+
+    def _read_standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages under *signature* in the scopes with the hash *scope*, the oldest first."""
+        for number in self.numbers.query(txn, place_of_signature(scope, signature)):
+            record = self.records.get(txn, number)
+            if record is not None and _is_under(record, scope, signature):
+                yield number, record
+
+    def find_standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> list[int]:
+        """Return the numbers of the records that can be read and stand under *signature*, ascending."""
+        standing = []
+        for number in self.numbers.query(txn, place_of_signature(scope, signature)):
+            with suppress(msgspec.DecodeError):
+                record = self.records.get(txn, number)
+                if record is not None and _is_under(record, scope, signature):
+                    standing.append(number)
+        return standing
 
     def sharing(
         self, txn: lmdb.Transaction, probes: Sequence[int], choose: Callable[[Numbers], Iterable[int]]
@@ -69,14 +88,11 @@ class Catalogue:
         """Yield the records, of every scope, under the signatures that *choose* picks of those in the buckets *probes*."""
         for scope in self.tables.scopes(txn):
             for signature in choose(self.tables.query(txn, scope, probes, count_chunks(_SHARED))):
-                for number in self.representatives.query(txn, scope, [signature]).tolist():
-                    record = self.records.get(txn, number)
-                    if record is not None:
-                        yield record
+                yield from (record for _, record in self._read_standing(txn, scope, signature))
 
     def add(self, txn: lmdb.Transaction, record: Record, filing: Filing) -> int:
         """Store *record*, file it under its signature, and return its number."""
-        number = self.records.add(txn, record)
+        number, record = self.records.add(txn, record)
         self.profiles.add_record(txn, record.page)
         self._stand(txn, number, record, filing)
         return number
@@ -86,16 +102,16 @@ class Catalogue:
         page, scope = record.page, hash_scope(record.page.scope)
         self.records.remove(txn, number, record)
         self.profiles.remove_record(txn, page)
-        self.representatives.remove(txn, scope, [page.signature], number)
-        if not len(self.representatives.query(txn, scope, [page.signature])):
+        self.numbers.remove(txn, place_of_signature(scope, page.signature), number)
+        if not self._has_standing(txn, scope, page.signature):
             self.tables.remove(txn, scope, filing.keys(page), page.signature)
 
     def rebuild(self, txn: lmdb.Transaction, filing: Filing, advance: Advance) -> None:
         """Build everything else anew from the records."""
-        for buckets in (self.tables, self.representatives):
-            txn.drop(buckets.db, delete=False)
+        txn.drop(self.tables.db, delete=False)
+        self.numbers.clear(txn)
         self.runs.rebuild(txn)
-        self.records.rebuild_numbers(txn)
+        self.records.rebuild(txn)
         self.profiles.begin_rebuild(txn)
         for number, record in self.records.items(txn):
             if record is not None:
@@ -107,11 +123,24 @@ class Catalogue:
     def _stand(self, txn: lmdb.Transaction, number: int, record: Record, filing: Filing) -> None:
         """Let a recorded page stand for others, if there is room under its signature."""
         scope, signature = hash_scope(record.page.scope), record.page.signature
-        standing = len(self.representatives.query(txn, scope, [signature]))
-        stands = standing < MAX_REPRESENTATIVES
+        place = place_of_signature(scope, signature)
+        is_filed = self._has_standing(txn, scope, signature)
+        stands = not is_filed or len(self.numbers.query(txn, place)) < MAX_REPRESENTATIVES
         if stands:
-            self.representatives.insert(txn, scope, [signature], number)
-        if not standing:
+            self.numbers.insert(txn, place, number)
+        if not is_filed:
             self.tables.insert(txn, scope, filing.keys(record.page), signature)
         if record.stands != stands:
             self.records.replace(txn, number, msgspec.structs.replace(record, stands=stands))
+
+    def _has_standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> bool:
+        """Return whether a page stands under *signature*, so that it is in the tables. One that cannot be read does."""
+        try:
+            return any(True for _ in self._read_standing(txn, scope, signature))
+        except msgspec.DecodeError:
+            return True
+
+
+def _is_under(record: Record, scope: int, signature: int) -> bool:
+    """Return whether *record* has *signature*, and a scope with the hash *scope*: another record may share their place."""
+    return record.page.signature == signature and hash_scope(record.page.scope) == scope

@@ -22,11 +22,14 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.hamming import Numbers
+from crawler_dedup.index import olderrows
 from crawler_dedup.index.header import Header
 from crawler_dedup.system.compression import FrameDamaged, FrameTooLarge, compress, decompress
 from crawler_dedup.system.files import open_replacement
 
-FORMAT = 3
+FORMAT = 4
+FORMATS = (olderrows.FORMAT, FORMAT)
+"""The versions that are read."""
 MAX_BLOCK_ROWS = 1 << 16
 """Most rows of a block."""
 
@@ -78,6 +81,10 @@ def write_export(path: Path, header: Header, blocks: Iterable[ExportBlock]) -> i
 class Export:
     """An export to read.
 
+    Attributes:
+        format: version of the file.
+        header: of the index that was exported.
+
     Raises:
         ExportUnreadable: here and while it is read.
     """
@@ -85,7 +92,8 @@ class Export:
     def __init__(self, path: Path) -> None:
         self.path = path
         with path.open("rb") as file:
-            self.header = self._read_header(file)
+            stored = self._read_header(file)
+        self.format, self.header = stored.export, stored.index
 
     def __len__(self) -> int:
         """Return how many signatures the export says it has; 0 where its end is damaged."""
@@ -120,7 +128,7 @@ class Export:
             if content != total.to_bytes(8, "little") or file.read(1):
                 raise self._error("its end does not fit")
 
-    def _read_header(self, file: IO[bytes]) -> Header:
+    def _read_header(self, file: IO[bytes]) -> _FileHeader:
         if file.read(len(_MAGIC)) != _MAGIC:
             raise self._error("it is no export of an index")
         kind, content = self._read_frame(file)
@@ -130,11 +138,12 @@ class Export:
             header = None
         if header is None:
             raise self._error("its header is damaged")
-        if header.export != FORMAT:
-            raise self._error(f"its format is {header.export}, this version reads {FORMAT}")
+        if header.export not in FORMATS:
+            readable = " and ".join(map(str, FORMATS))
+            raise self._error(f"its format is {header.export}, this version reads {readable}")
         if header.index.kind not in ("pages", "signatures"):
             raise self._error(f"it holds {reprlib.repr(header.index.kind)}, which this version does not know")
-        return header.index
+        return header
 
     def _read_frame(self, file: IO[bytes]) -> tuple[bytes, bytes]:
         head = file.read(_FRAME.size)

@@ -14,7 +14,7 @@ import numpy as np
 
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import ExportUnreadable
-from crawler_dedup.index import export, permuted, records, store
+from crawler_dedup.index import export, olderrows, permuted, records, store
 from crawler_dedup.index.catalogue import Filing
 from crawler_dedup.index.engine import DATA_FILE, KEEP_MAP_SIZE, FileFigures, no_index_error
 from crawler_dedup.index.environment import Environment
@@ -195,7 +195,8 @@ def _decode_records(export: Export, block: ExportBlock) -> list[Record]:
     if len(block.rows) != len(block.signatures) * pages:
         raise ExportUnreadable(f"{export.path} cannot be imported: records are missing.")
     try:
-        decoded = [records.decode(row) for row in block.rows]
+        decode = olderrows.decode if export.format == olderrows.FORMAT else records.decode
+        decoded = [decode(row) for row in block.rows]
     except msgspec.DecodeError as error:
         raise ExportUnreadable(f"{export.path} cannot be imported: a record is damaged ({error}).") from error
     pairs = zip(decoded, block.signatures.tolist(), strict=False)

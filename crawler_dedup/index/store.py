@@ -139,11 +139,19 @@ class Store:
         self.environment.write(job, _END_TIMEOUT)
 
     def offer(
-        self, pages: Sequence[SignedPage], matcher: Matcher, terms: OfferTerms = OfferTerms()
+        self,
+        pages: Sequence[SignedPage],
+        matcher: Matcher,
+        terms: OfferTerms = OfferTerms(),
+        *,
+        aliases: Mapping[str, str] | None = None,
     ) -> Future[list[Decision]]:
         """Decide about *pages* and file them, in order and also against each other.
 
         All offers that wait share one transaction. See :class:`~crawler_dedup.index.verdicts.Verdicts`.
+
+        Args:
+            aliases: page key → another key by which that page is known from then on.
         """
 
         def job(txn: lmdb.Transaction) -> list[Decision]:
@@ -151,19 +159,21 @@ class Store:
                 raise IndexUnusable(f"The index in {self.directory} was emptied for another configuration meanwhile.")
             now, runs = self._touch_run(txn, terms), self._catalogue.runs.states(txn)
             verdicts = Verdicts(self._catalogue, txn, matcher, terms, now=now, runs=runs)
-            return [verdicts.decide(page) for page in pages]
+            return [verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in pages]
 
         future = self.environment.submit(job)
         if terms.makes_claims:
             future.add_done_callback(self._note_claims)
         return future
 
-    def look(self, page: SignedPage, matcher: Matcher, terms: OfferTerms = OfferTerms()) -> Decision:
+    def look(
+        self, page: SignedPage, matcher: Matcher, terms: OfferTerms = OfferTerms(), *, alias: str = ""
+    ) -> Decision:
         """Return the decision that an offer of *page* would get now, as far as it is committed; change nothing."""
         dead = self._find_dead()
         with self.environment.read() as txn:
             runs = self._catalogue.runs.states_in_reading(txn, dead)
-            return Verdicts(self._catalogue, txn, matcher, terms, now=terms.clock(), runs=runs).look(page)
+            return Verdicts(self._catalogue, txn, matcher, terms, now=terms.clock(), runs=runs).look(page, alias)
 
     def end_claim(
         self, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool, urgent: bool = False

@@ -17,7 +17,7 @@ from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.catalogue import Catalogue, Filing
 from crawler_dedup.index.profiles import CountsReader, Snapshot, site_key
-from crawler_dedup.index.records import Record, hash_page_key
+from crawler_dedup.index.records import Record, name_page, shorten_key
 from crawler_dedup.index.runs import Fate, RunStates, wall_clock
 from crawler_dedup.signedpage import SignedPage
 
@@ -124,36 +124,39 @@ class Verdicts:
         self._oldest = now - terms.max_age if terms.max_age else 0
         self._snapshots: dict[bytes, Snapshot] = {}  # that were looked up for the page
 
-    def decide(self, page: SignedPage) -> Decision:
+    def decide(self, page: SignedPage, alias: str = "") -> Decision:
         """Decide about *page*, and file it if it passes.
 
         A page alike to one that is being handled gets :data:`~crawler_dedup.decision.BEING_HANDLED`, and is not filed; it
         can be offered again.
+
+        Args:
+            alias: another key by which the page is known from then on; ``""``: none.
         """
         changes = _Changes()
-        decision = self._judge(page, changes)
+        decision = self._judge(page, alias, changes)
         for number, record in changes.gone.items():
             self._catalogue.remove(self._txn, number, record, self._matcher)
         for number, key in changes.lost_aliases:
             self._remove_alias(number, key)
         if changes.visited is not None:
-            self._note_visit(page, *changes.visited)
-        return replace(decision, claim=self._file(page)) if changes.is_filed else decision
+            self._note_visit(page, alias, *changes.visited)
+        return replace(decision, claim=self._file(page, alias)) if changes.is_filed else decision
 
-    def look(self, page: SignedPage) -> Decision:
+    def look(self, page: SignedPage, alias: str = "") -> Decision:
         """Return the decision about *page* and change nothing: a read transaction is enough for this."""
-        return self._judge(page, _Changes())
+        return self._judge(page, alias, _Changes())
 
-    def _judge(self, page: SignedPage, changes: _Changes) -> Decision:
+    def _judge(self, page: SignedPage, alias: str, changes: _Changes) -> Decision:
         """Decide about *page*, and put into *changes* what follows from that for the index."""
         if page.unsigned:
             return Decision(Verdict.UNCHECKED, page.url, page.key, page.scope, page.unsigned)
         self._snapshots.clear()
-        return self._compare_with_itself(page, changes) or self._compare_with_others(page, changes)
+        return self._compare_with_itself(page, alias, changes) or self._compare_with_others(page, changes)
 
-    def _compare_with_itself(self, page: SignedPage, changes: _Changes) -> Decision | None:
+    def _compare_with_itself(self, page: SignedPage, alias: str, changes: _Changes) -> Decision | None:
         """Decide about a page that is recorded, under its key or as what its first address led to; else ``None``."""
-        for key in (page.key, page.alias) if page.alias else (page.key,):
+        for key in (page.key, alias) if alias else (page.key,):
             own = self._records.find(self._txn, page.scope, key)
             if own is None:
                 continue
@@ -164,11 +167,11 @@ class Verdicts:
             chosen = self._choose(page, [self._comparable(record)])
             if chosen is not None:
                 return self._renew(page, number, record, chosen[1], changes)
-            if record.page.key == page.key:
+            if record.page.key == shorten_key(page.key):
                 changes.gone[number] = record
                 changes.is_filed = True
                 return self._decision(page, Verdict.CHANGED)
-            if record.page.key != key:
+            if record.page.key != shorten_key(key):
                 # The address led to another page once, which may still be there.
                 changes.lost_aliases.append((number, key))
         return None
@@ -228,30 +231,30 @@ class Verdicts:
     def _remove_alias(self, number: int, key: str) -> None:
         record = self._records.get(self._txn, number)
         if record is not None:
-            self._records.replace(self._txn, number, self._records.remove_alias(self._txn, record, key))
+            self._records.replace(self._txn, number, self._records.remove_alias(self._txn, number, record, key))
 
-    def _note_visit(self, page: SignedPage, number: int, record: Record) -> None:
+    def _note_visit(self, page: SignedPage, alias: str, number: int, record: Record) -> None:
         """Note that the page of *record* was visited as *page*, whose keys lead to it from now on."""
-        for key in (page.key, page.alias):
-            if key not in ("", record.page.key):
+        for key in (page.key, alias):
+            if key and shorten_key(key) != record.page.key:
                 record = self._records.add_alias(self._txn, number, record, key)
         self._records.replace(self._txn, number, msgspec.structs.replace(record, seen=self._now))
 
     def _fate_of(self, record: Record) -> Fate:
         return Fate.RELEASED if record.seen < self._oldest else self._runs.fate_of(record)
 
-    def _file(self, page: SignedPage) -> int:
+    def _file(self, page: SignedPage, alias: str) -> int:
         """File *page* and return the number of its claim. Without a claim it is handled: its site is learned from it now."""
         claim = self._terms.next_claim() if self._terms.next_claim else 0
         kept = page if claim else self._matcher.trim(page)
         record = Record(
-            page=msgspec.structs.replace(kept, alias=""),
+            page=kept,
             run=self._terms.run,
             claim=claim,
             filed=self._now,
             seen=self._now,
             settled=0 if claim else self._now,
-            aliases=(hash_page_key(page.scope, page.alias),) if page.alias else (),
+            aliases=(name_page(page.scope, alias),) if alias else (),
         )
         self._catalogue.add(self._txn, record, self._matcher)
         if not claim:

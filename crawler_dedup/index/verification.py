@@ -13,6 +13,7 @@ import numpy as np
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.buckets import Tally, hash_scope, tally
 from crawler_dedup.index.catalogue import Catalogue
+from crawler_dedup.index.numbers import place_entry, place_of_signature
 from crawler_dedup.index.profiles import site_key, tally_sites
 from crawler_dedup.index.records import Record
 from crawler_dedup.signedpage import SignedPage
@@ -27,8 +28,7 @@ class _Findings:
     """What the records say should stand in the buckets, and what is wrong with the records."""
 
     wrong: Counter[str] = field(default_factory=Counter)
-    keys: int = 0
-    representatives: Tally = field(default_factory=Tally)
+    numbers: Tally = field(default_factory=Tally)
     tables: Tally = field(default_factory=Tally)
     sites: Tally = field(default_factory=Tally)
 
@@ -55,12 +55,11 @@ def find_problems(
         advance(len(batch))
     counted_sites, unreadable_sites = catalogue.profiles.check(txn)
     findings.wrong["profiles of sites cannot be read"] += unreadable_sites
+    findings.wrong["dictionaries cannot be read"] += len(records.dictionaries.find_unreadable(txn))
     findings.wrong["runs cannot be read"] += len(catalogue.runs.find_unreadable(txn))
     sentences = [f"{count} {what}." for what, count in findings.wrong.items() if count]
-    if records.count_keys(txn) != findings.keys:
-        sentences.append(f"There are {records.count_keys(txn)} page keys, {findings.keys} expected.")
     for name, filed, expected in (
-        ("representatives", catalogue.representatives.tally(txn), findings.representatives),
+        ("numbers", catalogue.numbers.tally(txn), findings.numbers),
         ("tables", catalogue.tables.tally(txn), findings.tables),
     ):
         if filed != expected:
@@ -82,7 +81,7 @@ def _check_records(
     findings: _Findings,
 ) -> None:
     sites: list[bytes] = []
-    stand: list[tuple[int, int, int]] = []
+    places: list[tuple[int, int]] = []
     filed: list[tuple[int, int, int]] = []
     for number, record in batch:
         if record is None:
@@ -91,19 +90,19 @@ def _check_records(
         if key := site_key(record.page.scope, record.page.url):
             sites.append(key)
         scope, signature = hash_scope(record.page.scope), record.page.signature
-        findings.keys += 1 + len(record.aliases)
+        places.extend(place_entry(place, number) for place in catalogue.records.places(record))
         if not catalogue.records.leads_to(txn, number, record):
             findings.wrong["records are not found by their page key"] += 1
-        numbers = catalogue.representatives.query(txn, scope, [signature]).tolist()
-        if (number in numbers) != record.stands:
+        standing = catalogue.find_standing(txn, scope, signature)
+        if (number in standing) != record.stands:
             findings.wrong["records do not stand under their signature as they say"] += 1
-        if number in numbers:
-            stand.append((scope, signature, number))
-            if number == min(numbers):
+        if number in standing:
+            places.append(place_entry(place_of_signature(scope, signature), number))
+            if number == standing[0]:
                 filed.extend((scope, key, signature) for key in keys(record.page))
     findings.sites += tally_sites(sites)
-    if stand:
-        findings.representatives += tally(*map(_array, zip(*stand, strict=True)))
+    if places:
+        findings.numbers += tally(0, *map(_array, zip(*places, strict=True)))
     if filed:
         findings.tables += tally(*map(_array, zip(*filed, strict=True)))
 

@@ -154,7 +154,6 @@ class Signer:
         encoding: str | None,
         key: str | None,
         scope: str,
-        alias: str = "",
     ) -> tuple[SignedPage, str | None]:
         """Sign a page; return it with its main text (``None`` where extraction was not reached).
 
@@ -166,7 +165,7 @@ class Signer:
         Raises:
             NotLoaded: the page needs a dictionary that is not loaded, and none is loaded on demand.
         """
-        page = identify_page(url, key=key, scope=scope, alias=alias, size=len(body))
+        page = identify_page(url, key=key, scope=scope, size=len(body))
         try:
             content = self._read(body, tree, encoding)
         except BeyondLimits as limit:

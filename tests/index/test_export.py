@@ -321,7 +321,7 @@ def test_another_format_is_named(export: Path, target: Path, tmp_path: Path) -> 
     whole = export.read_bytes()
     other = with_header(whole, {**header_of(whole), "export": FORMAT + 1})
     sentence = refused(tmp_path / "file", other, target)
-    assert f"its format is {FORMAT + 1}, this version reads {FORMAT}" in sentence
+    assert f"its format is {FORMAT + 1}, this version reads {FORMAT - 1} and {FORMAT}" in sentence
 
 
 @pytest.mark.parametrize("spec", [{}, {"tables": "5"}, {"tables": "x"}, {"scheme": "other"}])

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.cli import app
+from crawler_dedup.index.packing import pack
 from crawler_dedup.index.permuted import PermutedIndex
-from crawler_dedup.index.records import decode, encode
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import find_initials
 from crawler_dedup.signing.lexicon import Lexicon, lexicon_of
@@ -29,6 +29,7 @@ from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.signing.text import hash_words
 from tests.support.crawling import words
+from tests.support.indexing import read_record
 from tests.support.prose import config, prose, text_of
 
 BIGRAMS = ("-s", "DEDUP_TOKENIZER=bigrams")
@@ -319,8 +320,8 @@ def rewrite(directory: Path, text: bytes) -> None:
         records = env.open_db(b"records")
         with env.begin(write=True, db=records) as txn:
             name, content = next(iter(txn.cursor()))
-            record = decode(content)
-            txn.put(name, encode(replace(record, page=replace(record.page, text=text))))
+            record = read_record(content)
+            txn.put(name, pack(replace(record, page=replace(record.page, text=text)), None))
 
 
 _HUGE = b"\x28\xb5\x2f\xfd\xe0" + b"\xff" * 7 + b"\x0f" + b"\x01\0\0"  # a frame that says it holds 2^60 bytes

@@ -22,8 +22,9 @@ from crawler_dedup import Decision, Deduplicator, IndexDamaged, Verdict
 from crawler_dedup.cli import app
 from crawler_dedup.index.buckets import Buckets
 from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.packing import pack
 from crawler_dedup.index.permuted import PermutedIndex
-from crawler_dedup.index.records import Record, decode, encode
+from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import wall_clock
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
@@ -34,6 +35,7 @@ from crawler_dedup.signing.initials import find_initial_positions, find_initials
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes.pinyin import Pinyin
 from tests.support.chinese import alike, chinese, letters, with_homophones
+from tests.support.indexing import read_record
 from tests.support.noting import lines_by_type
 from tests.support.prose import config, html, prose, sentences, text_of
 
@@ -653,7 +655,7 @@ def rewrite(directory: Path, database: bytes, change: Any) -> None:
                 txn.put(name, change(content))
 
 
-@pytest.mark.parametrize("database", [b"records", b"tables", b"representatives"])
+@pytest.mark.parametrize("database", [b"records", b"tables", b"numbers"])
 def test_a_damaged_index_is_a_sentence(own_index: Path, tmp_path: Path, database: bytes) -> None:
     rewrite(own_index, database, lambda content: content[:-1])
     with pytest.raises(IndexDamaged):
@@ -672,10 +674,10 @@ def test_a_page_whose_value_is_damaged_is_no_source_and_hides_no_other(
     own_index: Path, tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     def with_damage(content: bytes) -> bytes:
-        record = decode(content)
+        record = read_record(content)
         if record.page.url != "http://one.org/novel":
             return content
-        return encode(replace(record, page=replace(record.page, value=damage(record.page.value))))
+        return pack(replace(record, page=replace(record.page, value=damage(record.page.value))), None)
 
     rewrite(own_index, b"records", with_damage)
     found = told(trace(text_file(tmp_path), own_index, "--json"))

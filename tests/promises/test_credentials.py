@@ -270,8 +270,8 @@ def test_an_old_export_is_imported_without_credentials(tmp_path: Path) -> None:
     index = maintenance.open_pages(tmp_path / "new")
     keys = {record.page.url: record.page.key for record in maintenance.read_records(index, lambda _: None)}
     index.close()
-    assert keys["http:/h/2"] == "http:/h/2"
-    assert re.fullmatch("http://h/key [0-9a-f]{16}", keys["http://h/1"])
+    assert {"http:/h/2", "http://h/1"} <= keys.keys()
+    assert all(re.fullmatch("[0-9a-f]{40}", key) for key in keys.values())
 
 
 def test_decisions_settings_and_errors_hold_no_credentials() -> None:

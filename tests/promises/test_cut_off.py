@@ -24,6 +24,7 @@ from tests.support.indexing import (
     array,
     beside,
     clusters,
+    number_of,
     open_store,
     page,
     run,
@@ -128,7 +129,7 @@ def test_what_is_taken_for_whole_is_read_by_lmdb_to_the_last_page(tmp_path: Path
     """LMDB itself dies where a page of a database is missing. Free pages and its list of them it does not read."""
     store = open_store(tmp_path / "index")
     store.offer([page(number, one) for number, one in enumerate(clusters(1, 3000))], ByDistance(0)).result()
-    store.forget(lambda record: int(record.page.key) % 3 == 0, FILING)
+    store.forget(lambda record: number_of(record.page) % 3 == 0, FILING)
     store.close()
     size = (tmp_path / "index" / "data.mdb").stat().st_size
     whole = shortest_whole(tmp_path / "index")

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from crawler_dedup import Decision, Match, SignedPage, Verdict
 from crawler_dedup.hamming import SignatureMatch, distance
+from crawler_dedup.index.packing import unpack, unpack_head
 from crawler_dedup.index.profiles import Snapshot
+from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules.sites import SiteCounts
@@ -161,6 +163,16 @@ def open_store(directory: Path, *, fresh: bool = False, spec: dict[str, str] | N
 
 def page(number: int, signature: int, scope: str = "") -> SignedPage:
     return SignedPage(key=str(number), url=f"http://example.com/{number}", scope=scope, signature=signature)
+
+
+def number_of(kept: SignedPage) -> int:
+    """The number of a page that is kept, as :func:`page` was given it."""
+    return int(kept.url.rpartition("/")[2])
+
+
+def read_record(content: bytes) -> Record:
+    """The record that stands in the database of an index without dictionary."""
+    return unpack(unpack_head(content), None)
 
 
 _NOBODY = OfferTerms()

@@ -24,9 +24,9 @@ SETTINGS = {
 class _Seen(Claims):
     """Settles what passes at once. A decision without claim is nothing that the spider middleware ends."""
 
-    async def _offer(self, page: SignedPage) -> Decision:
+    async def _offer(self, offered: tuple[SignedPage, str]) -> Decision:
         (decision,) = await asyncio.wait_for(
-            asyncio.wrap_future(self._deduplicator.submit([page])), timeout=self._timeout
+            asyncio.wrap_future(self._deduplicator.submit(offered[:1])), timeout=self._timeout
         )
         return decision
 

@@ -1,0 +1,184 @@
+"""The records of an index, by number and by page key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import lmdb
+import msgspec
+
+from crawler_dedup.index.decoding import decode_number
+from crawler_dedup.index.dictionaries import TRAINED_ON, Dictionaries
+from crawler_dedup.index.numbers import NUMBER_BYTES, RecordNumbers, place_of_name
+from crawler_dedup.index.packing import joined_texts, pack, repack, unpack, unpack_head
+from crawler_dedup.index.records import MAX_ALIASES, Record, name_page
+
+
+class Records:
+    """Records by number and by page key. Numbers are given in ascending order, so that the database grows at its end.
+
+    Attributes:
+        dictionaries: with which the texts of records are compressed.
+    """
+
+    def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None, numbers: RecordNumbers) -> None:
+        self._records = env.open_db(b"records", txn)
+        self._numbers = numbers
+        self.dictionaries = Dictionaries(env, txn)
+
+    def find(self, txn: lmdb.Transaction, scope: str, key: str) -> tuple[int, Record] | None:
+        """Return the number and record of a page, or ``None``."""
+        return self._find(txn, name_page(scope, key))
+
+    def _find(self, txn: lmdb.Transaction, name: bytes) -> tuple[int, Record] | None:
+        for number in self._numbers.query(txn, place_of_name(name)):
+            record = self.get(txn, number)
+            if record is not None and (name in record.aliases or name == _name_of(record)):
+                return number, record
+        return None
+
+    def get(self, txn: lmdb.Transaction, number: int) -> Record | None:
+        """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` for one that cannot be read."""
+        content = txn.get(_number(number), db=self._records)
+        return None if content is None else self._unpack(txn, content)
+
+    def add(self, txn: lmdb.Transaction, record: Record) -> tuple[int, Record]:
+        """Store *record*, with those of its aliases that lead nowhere yet, under a new number; return both."""
+        with txn.cursor(db=self._records) as cursor:
+            number = decode_number(cursor.key(), NUMBER_BYTES) + 1 if cursor.last() else 1
+        self._numbers.insert(txn, place_of_name(_name_of(record)), number)
+        record = self._with_free_aliases(txn, number, record)
+        dictionary = self.dictionaries.find_newest(txn)
+        txn.put(_number(number), pack(record, dictionary), db=self._records, append=True)
+        if dictionary is None:
+            self._train(txn)
+        return number, record
+
+    def replace(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
+        """Store *record*, which is of the same page, in the place of the one with *number*."""
+        name = _number(number)
+        txn.put(name, repack(unpack_head(txn.get(name, b"", db=self._records)), record), db=self._records)
+
+    def remove(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
+        """Forget *record*, which has *number*."""
+        txn.delete(_number(number), db=self._records)
+        for name in (_name_of(record), *record.aliases):
+            self._numbers.remove(txn, place_of_name(name), number)
+
+    def add_alias(self, txn: lmdb.Transaction, number: int, record: Record, key: str) -> Record:
+        """Let *key* lead to *record*, which has *number*, unless it leads somewhere already; return the record to store."""
+        name = name_page(record.page.scope, key)
+        if self._find(txn, name) is not None:
+            return record
+        for oldest in record.aliases[: -(MAX_ALIASES - 1)]:
+            self._numbers.remove(txn, place_of_name(oldest), number)
+        self._numbers.insert(txn, place_of_name(name), number)
+        return msgspec.structs.replace(record, aliases=(*record.aliases[-(MAX_ALIASES - 1) :], name))
+
+    def remove_alias(self, txn: lmdb.Transaction, number: int, record: Record, key: str) -> Record:
+        """Let *key*, an alias of *record*, which has *number*, lead nowhere; return the record to store."""
+        name = name_page(record.page.scope, key)
+        self._numbers.remove(txn, place_of_name(name), number)
+        return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
+
+    def has(self, txn: lmdb.Transaction, scope: str, key: str) -> bool:
+        """Return whether a page is recorded."""
+        return self.find(txn, scope, key) is not None
+
+    def items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, Record | None]]:
+        """Yield (number, record) in ascending order; ``None`` for a record that cannot be read.
+
+        Raises:
+            msgspec.DecodeError: what stands there is no number.
+        """
+        with txn.cursor(db=self._records) as cursor:
+            for name, content in cursor:
+                try:
+                    record = self._unpack(txn, content)
+                except msgspec.DecodeError:
+                    record = None
+                yield decode_number(name, NUMBER_BYTES), record
+
+    def places(self, record: Record) -> list[int]:
+        """Return the places of the page key and of the aliases of *record*."""
+        return [place_of_name(name) for name in (_name_of(record), *record.aliases)]
+
+    def leads_to(self, txn: lmdb.Transaction, number: int, record: Record) -> bool:
+        """Return whether the page key of *record* leads to *number*."""
+        return number in self._numbers.query(txn, place_of_name(_name_of(record)))
+
+    def rebuild(self, txn: lmdb.Transaction) -> None:
+        """Build the page keys anew from the records; no place leads to a record before.
+
+        Remove what cannot be read, and of two records of a page the older.
+        """
+        self.dictionaries.rebuild(txn)
+        self._remove_nameless(txn)
+        removed = []
+        for number, record in self.items(txn):
+            if record is None:
+                removed.append(number)
+                continue
+            name = _name_of(record)
+            older = self._find(txn, name)
+            if older is not None:
+                self._numbers.remove(txn, place_of_name(name), older[0])
+                removed.append(older[0])
+            self._numbers.insert(txn, place_of_name(name), number)
+        for number in removed:
+            txn.delete(_number(number), db=self._records)
+        self._rebuild_aliases(txn)
+
+    def _remove_nameless(self, txn: lmdb.Transaction) -> None:
+        """Remove what stands under no number."""
+        with txn.cursor(db=self._records) as cursor:
+            nameless = [bytes(name) for name in cursor.iternext(values=False) if len(name) != NUMBER_BYTES]
+        for name in nameless:
+            txn.delete(name, db=self._records)
+
+    def _rebuild_aliases(self, txn: lmdb.Transaction) -> None:
+        aliased = [(number, record) for number, record in self.items(txn) if record is not None and record.aliases]
+        for number, record in aliased:
+            without = msgspec.structs.replace(record, aliases=())
+            self.replace(txn, number, without)  # before its aliases lead to it, it must not be found by them
+            self.replace(txn, number, self._with_free_aliases(txn, number, record))
+
+    def count(self, txn: lmdb.Transaction) -> int:
+        """Return how many records there are."""
+        entries: int = txn.stat(self._records)["entries"]
+        return entries
+
+    def _with_free_aliases(self, txn: lmdb.Transaction, number: int, record: Record) -> Record:
+        """Return *record* with those of its aliases that can lead to *number* from now on: they led nowhere before."""
+        free: list[bytes] = []
+        for alias in record.aliases:
+            if alias not in free and alias != _name_of(record) and self._find(txn, alias) is None:
+                self._numbers.insert(txn, place_of_name(alias), number)
+                free.append(alias)
+        return msgspec.structs.replace(record, aliases=tuple(free)) if record.aliases else record
+
+    def _train(self, txn: lmdb.Transaction) -> None:
+        """Train the dictionary of the index with :data:`TRAINED_ON` records; where that fails, with each doubling."""
+        count = self.count(txn)
+        if count < TRAINED_ON or count & (count - 1):
+            return
+        with txn.cursor(db=self._records) as cursor:
+            newest = [bytes(content) for _, content in islice(cursor.iterprev(), TRAINED_ON)]
+        texts = (joined_texts(self._unpack(txn, content).page) for content in newest)
+        self.dictionaries.add(txn, [text for text in texts if text is not None])
+
+    def _unpack(self, txn: lmdb.Transaction, content: bytes | memoryview) -> Record:
+        packed = unpack_head(content)
+        return unpack(packed, self.dictionaries.find(txn, packed.dictionary) if packed.dictionary else None)
+
+
+def _name_of(record: Record) -> bytes:
+    return name_page(record.page.scope, record.page.key)
+
+
+def _number(number: int) -> bytes:
+    try:
+        return number.to_bytes(NUMBER_BYTES, "big")
+    except OverflowError as error:  # the one after the last that can be
+        raise msgspec.DecodeError(f"{number} is no number of a record") from error

@@ -1,0 +1,349 @@
+"""The format of records: packed and unpacked, with the dictionary that an index trains on its pages."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import lmdb
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler_dedup import Config, Decision, Deduplicator, IndexDamaged, IndexMismatch, SignedPage, Verdict
+from crawler_dedup.index import catalogue, maintenance, recordtable, verification
+from crawler_dedup.index.compaction import compact
+from crawler_dedup.index.dictionaries import TRAINED_ON, Dictionary
+from crawler_dedup.index.export import Export
+from crawler_dedup.index.header import FORMAT
+from crawler_dedup.index.packing import pack, unpack, unpack_head
+from crawler_dedup.index.records import MAX_ALIASES, Record, shorten_key
+from crawler_dedup.index.store import Store
+from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.signing.lookup import lookup_of
+from crawler_dedup.system.compression import train_dictionary
+from tests.support.crawling import article
+from tests.support.indexing import FILING, SPEC, ByDistance, number_of, open_store, page, put_meta, run
+
+OLDER = Path(__file__).parent / "exports" / "format3.dedup"
+"""An export of the format before: seven pages, that of the address "0" with another key, one that hides some of its text."""
+
+CONFIG = Config(tokenizer="bigrams")
+MANY = TRAINED_ON + 300
+_TERMS = OfferTerms()
+
+
+def titled(number: int, signature: int, scope: str = "spider tea") -> SignedPage:
+    return msgspec.structs.replace(page(number, signature, scope), title=f"Leaves {number} · Gärten und Tee")
+
+
+def fill(store: Store, seed: int = 1, many: int = MANY) -> list[SignedPage]:
+    """File *many* pages, none alike to another, and return them as the index keeps them."""
+    source = random.Random(seed)
+    pages = [titled(number, source.getrandbits(64)) for number in range(many)]
+    decisions = store.offer(pages, ByDistance(0)).result()
+    assert {decision.verdict for decision in decisions} == {Verdict.NEW}
+    return [msgspec.structs.replace(one, key=shorten_key(one.key)) for one in pages]
+
+
+def kept(store: Store) -> list[SignedPage]:
+    return [record.page for block in store.records(1000) for record in block]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(open_store(tmp_path / "index")) as opened:
+        yield opened
+
+
+def entries(directory: Path, database: bytes) -> dict[bytes, bytes]:
+    with lmdb.open(str(directory), max_dbs=8) as env, env.begin(db=env.open_db(database, create=False)) as txn:
+        return {bytes(name): bytes(content) for name, content in txn.cursor()}
+
+
+# The dictionary
+
+
+def test_an_index_trains_one_dictionary_and_reads_what_was_filed_before_and_after(tmp_path: Path) -> None:
+    with closing(open_store(tmp_path)) as store:
+        pages = fill(store)
+        assert kept(store) == pages
+        assert store.verify(FILING) == []
+    assert [*entries(tmp_path, b"dictionaries")] == [b"\1"]
+    used = [unpack_head(content).dictionary for content in entries(tmp_path, b"records").values()]
+    assert used == [0] * TRAINED_ON + [1] * (MANY - TRAINED_ON)
+    with closing(Store.open_to_read(tmp_path, SPEC)) as reader:
+        assert kept(reader) == pages
+    assert run(_READ, tmp_path) == (0, f"{MANY} {pages[-1].title}\n", "")
+
+
+_READ = """
+    import sys
+    from pathlib import Path
+    from crawler_dedup.index.store import Store
+
+    store = Store.open_to_read(Path(sys.argv[1]))
+    pages = [record.page for block in store.records(1000) for record in block]
+    print(len(pages), pages[-1].title)
+"""
+
+
+def test_records_with_a_dictionary_survive_all_that_is_done_with_an_index(tmp_path: Path) -> None:
+    directory = tmp_path / "index"
+    with closing(open_store(directory)) as store:
+        pages = fill(store)
+    compact(directory)
+    with closing(open_store(directory)) as store:
+        store.repair(FILING)
+        assert kept(store) == pages
+        maintenance.export_index(store, tmp_path / "file", lambda _: None)
+    maintenance.import_index(Export(tmp_path / "file"), tmp_path / "other", lambda _: FILING, _ignore, _ignore)
+    with closing(open_store(tmp_path / "other")) as other:
+        assert sorted(kept(other), key=number_of) == pages
+        assert other.verify(FILING) == []
+        assert other.forget(lambda record: number_of(record.page) != MANY - 1, ByDistance()) == MANY - 1
+        assert kept(other) == pages[-1:]
+        decision = other.offer([titled(MANY, pages[-1].signature)], ByDistance()).result()[0]
+        assert decision.duplicate_of == pages[-1].url
+
+
+def _ignore(_: int) -> None:
+    pass
+
+
+def test_a_settled_record_keeps_what_its_page_says(store: Store) -> None:
+    pages = fill(store)
+    before = [record for block in store.records(1000) for record in block]
+    decision = Decision(Verdict.NEW, "", str(MANY - 1), "spider tea")
+    assert store.end_claim(decision, ByDistance(), _TERMS, settled=True, urgent=True).result()
+    assert [record for block in store.records(1000) for record in block] == before
+    assert kept(store) == pages
+
+
+def test_an_index_that_was_emptied_and_filled_anew_is_read_with_its_new_dictionary(tmp_path: Path) -> None:
+    """By another process: this one has the dictionary of before, which has the same number."""
+    with closing(open_store(tmp_path)) as store:
+        fill(store)
+        assert len(kept(store)) == MANY
+        assert run(_FILL_ANEW, tmp_path) == (0, "", "")
+        titles = [one.title for one in kept(store)]
+        assert titles == [f"{number} books, maps and much else" for number in range(MANY)]
+        decision = store.offer([titled(MANY, 5)], ByDistance()).result()[0]
+        assert decision.verdict is Verdict.NEW
+        assert kept(store)[-1].title == titled(MANY, 5).title
+
+
+_FILL_ANEW = """
+    import random, sys
+    from pathlib import Path
+    import msgspec
+    from tests.support.indexing import ByDistance, open_store, page
+
+    store = open_store(Path(sys.argv[1]), fresh=True)
+    pages = [
+        msgspec.structs.replace(page(number, random.getrandbits(64)), title=f"{number} books, maps and much else")
+        for number in range(MANY)
+    ]
+    store.offer(pages, ByDistance(0)).result()
+    store.close()
+""".replace("MANY", str(MANY))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda content: content[:-1], lambda content: b"", lambda content: content[:500] + b"x" + content[501:]],
+    ids=["cut off", "empty", "another byte"],
+)
+def test_a_damaged_dictionary_is_said_and_a_repair_removes_what_it_is_needed_for(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    with closing(open_store(tmp_path)) as store:
+        pages = fill(store)
+    with lmdb.open(str(tmp_path), max_dbs=8) as env:
+        dictionaries = env.open_db(b"dictionaries")
+        with env.begin(write=True, db=dictionaries) as txn:
+            txn.put(b"\1", damage(bytes(txn.get(b"\1") or b"")))
+    with closing(open_store(tmp_path)) as store:
+        assert "1 dictionaries cannot be read." in store.verify(FILING)
+        assert f"{MANY - TRAINED_ON} records cannot be read." in store.verify(FILING)
+        assert kept(store) == pages[:TRAINED_ON]
+        with pytest.raises(IndexDamaged):
+            store.offer([titled(MANY, 5)], ByDistance(0)).result()
+        with pytest.raises(IndexDamaged):
+            store.look(titled(MANY - 1, pages[-1].signature), ByDistance(0))
+        store.repair(FILING)
+        assert store.verify(FILING) == []
+        assert kept(store) == pages[:TRAINED_ON]
+        assert store.offer([titled(MANY, 5)], ByDistance(0)).result()[0].verdict is Verdict.NEW
+
+
+def test_pages_that_have_nothing_in_common_do_not_keep_an_index_from_growing(store: Store) -> None:
+    blank = [SignedPage("", "", "", signature=number << 20) for number in range(2 * TRAINED_ON + 5)]
+    pages = [msgspec.structs.replace(one, key=f"{at:040x}") for at, one in enumerate(blank)]
+    store.offer(pages, ByDistance(0)).result()
+    assert kept(store) == pages
+
+
+# Packing
+
+_DICTIONARY = Dictionary(
+    7, b"", train_dictionary([f"\0http://a.example/{n}\0A title {n}".encode() for n in range(999)], 4096) or b""
+)
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=300) | st.sampled_from(["\0", "x" * (1 << 20)])
+_TIMES = st.integers(-(1 << 60), 1 << 60) | st.integers(0, 2_000_000_000)
+
+
+@given(
+    st.tuples(_TEXTS, _TEXTS, _TEXTS, _TEXTS),
+    st.tuples(_TIMES, _TIMES, _TIMES),
+    st.lists(st.binary(min_size=12, max_size=12), max_size=MAX_ALIASES),
+    st.booleans(),
+)
+def test_what_is_packed_comes_back(
+    texts: tuple[str, str, str, str], times: tuple[int, int, int], aliases: list[bytes], is_compressed: bool
+) -> None:
+    key, url, scope, title = texts
+    signed = SignedPage(key, f"http://a.example/{len(url)}", scope, title, b"digest", 5, signature=1 << 63)
+    record = Record(signed, 1 << 31, 70_000, *times, aliases=tuple(aliases))
+    dictionary = _DICTIONARY if is_compressed else None
+    head = unpack_head(pack(record, dictionary))
+    expected = msgspec.structs.replace(record, page=msgspec.structs.replace(signed, key=shorten_key(key)))
+    assert unpack(head, dictionary if head.dictionary else None) == expected
+
+
+@given(st.binary(max_size=200))
+def test_texts_that_are_damaged_are_refused_or_are_texts(content: bytes) -> None:
+    head = unpack_head(pack(Record(page(1, 5)), _DICTIONARY))
+    with suppress(msgspec.DecodeError):
+        unpack(msgspec.structs.replace(head, texts=content), _DICTIONARY)
+
+
+def test_the_key_of_a_kept_page_is_a_fingerprint_or_stands_for_its_key() -> None:
+    fingerprint = "0123456789abcdef" * 2 + "01234567"
+    assert shorten_key(fingerprint) == fingerprint
+    others = [fingerprint.upper(), f" {fingerprint[1:]}", fingerprint[:-1], "http://a.example/", "", "\ud800"]
+    shortened = [shorten_key(key) for key in others]
+    assert len({*shortened, fingerprint}) == len(others) + 1
+    assert all(re.fullmatch("[0-9a-f]{40}", key) for key in shortened)
+    assert [shorten_key(key) for key in shortened] == shortened
+
+
+# Numbers
+
+
+def test_pages_that_share_their_place_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A place has 40 bits. Here it has 3, so that each leads to a quarter of the records, by page key or by signature."""
+    for module in (recordtable, catalogue, verification):
+        for name in ("place_of_name", "place_of_signature"):
+            if hasattr(module, name):
+                real = getattr(module, name)
+                monkeypatch.setattr(module, name, _make_coarse(real))
+    source = random.Random(2)
+    signatures = [source.getrandbits(64) for _ in range(12)]
+    model: dict[int, int] = {}
+    with closing(open_store(tmp_path)) as store:
+        for step in range(300):
+            number, signature = source.randrange(30), source.choice(signatures)
+            if source.random() < 0.3:
+                assert store.forget(_is_number(number), ByDistance(0)) == (model.pop(number, None) is not None)
+                continue
+            others = {held for one, held in model.items() if one != number}
+            decision = store.offer([page(number, signature)], ByDistance(0)).result()[0]
+            if model.get(number) == signature:
+                assert decision.verdict is Verdict.UNCHANGED
+            elif number in model:
+                assert decision.verdict is Verdict.CHANGED
+                model[number] = signature
+            else:
+                assert decision.verdict is (Verdict.DUPLICATE if signature in others else Verdict.NEW)
+                if signature not in others:
+                    model[number] = signature
+            if step % 25 == 0:
+                assert store.verify(FILING) == []
+        assert {number_of(one): one.signature for one in kept(store)} == model
+        store.repair(FILING)
+        assert store.verify(FILING) == []
+        assert {number_of(one): one.signature for one in kept(store)} == model
+
+
+def _is_number(number: int) -> Callable[[Record], bool]:
+    return lambda record: number_of(record.page) == number
+
+
+def _make_coarse(place_of: Callable[..., int]) -> Callable[..., int]:
+    return lambda *asked: place_of(*asked) & (1 << 24 | 3)
+
+
+# Formats before
+
+
+def test_an_export_of_the_format_before_is_read(tmp_path: Path) -> None:
+    total, new = maintenance.import_index(Export(OLDER), tmp_path, lookup_of, _ignore, _ignore)
+    assert (total, new) == (7, 7)
+    with closing(Store.attach(tmp_path)) as store:
+        assert store.verify(lookup_of(store.header.spec)) == []
+        records = {record.page.url: record for block in store.records(10) for record in block}
+    urls = [f"http://gardens.example/{name}" for name in ("0", "1", "2", "3", "4", "5", "hidden")]
+    assert sorted(records) == urls
+    assert [records[url].page.title for url in urls] == [f"Page {n} · Gärten" for n in (0, 1, 2, 3, 4, 5, 77)]
+    assert [records[url].page.scope for url in urls] == ["spider a"] * 4 + ["", "", "spider a"]
+    assert records[urls[2]].page.key == f"{2:040x}"
+    assert records[urls[1]].page.key == shorten_key(urls[1])
+    assert records[urls[6]].page.partly_hidden is not None
+    assert all(record.settled and record.page.signature for record in records.values())
+
+
+def test_pages_of_the_format_before_are_found_by_their_keys(tmp_path: Path) -> None:
+    maintenance.import_index(Export(OLDER), tmp_path, lookup_of, _ignore, _ignore)
+    with closing(Store.attach(tmp_path)) as store:
+        forgotten = [
+            store.end_claim(
+                Decision(Verdict.NEW, "", key, scope), ByDistance(), _TERMS, settled=False, urgent=True
+            ).result()
+            for key, scope in (
+                (f"{0:040x}", "spider a"),
+                ("http://gardens.example/1", "spider a"),
+                (f"{4:040x}", ""),
+                (f"{4:040x}", "spider a"),  # in that scope there is none
+                (f"{102:040x}", "spider a"),
+            )
+        ]
+        assert forgotten == [True, True, True, False, False]
+        assert len(store) == 4
+
+
+def test_the_other_key_of_a_page_of_the_format_before_leads_to_it(tmp_path: Path) -> None:
+    maintenance.import_index(Export(OLDER), tmp_path, lookup_of, _ignore, _ignore)
+    with closing(Store.attach(tmp_path)) as store:
+        decision = Decision(Verdict.NEW, "", f"{100:040x}", "spider a")
+        assert store.end_claim(decision, ByDistance(), _TERMS, settled=False, urgent=True).result()
+        urls = {one.url for one in kept(store)}
+        assert "http://gardens.example/0" not in urls
+        assert len(urls) == 6
+
+
+def test_an_older_index_is_refused_with_the_commands_that_bring_it_over(tmp_path: Path) -> None:
+    directory = tmp_path / "an index"
+    with Deduplicator.open(directory, CONFIG) as deduplicator:
+        deduplicator.check("http://a.org/1", article("x").encode())
+    with closing(Store.attach(directory)) as store:
+        header = msgspec.structs.replace(store.header, format=FORMAT - 1)
+    put_meta(directory, b"header", msgspec.json.encode(header))
+    uses: list[Callable[[], object]] = [
+        lambda: Deduplicator.open(directory, CONFIG),
+        lambda: maintenance.open_index(directory),
+        lambda: maintenance.open_pages(directory),
+    ]
+    for use in uses:
+        with pytest.raises(IndexMismatch) as refused:
+            use()
+        lines = str(refused.value).splitlines()
+        assert f"has format {FORMAT - 1}, this version has {FORMAT}" in lines[0]
+        assert lines[1] == f"  crawler-dedup index export pages.dedup '{directory}'"
+        assert lines[3] == f"  crawler-dedup index import pages.dedup '{directory}'"
+    with pytest.raises(IndexMismatch, match="made with another configuration"):
+        Deduplicator.open(directory, Config(tokenizer="bigrams", fold_han=False))
