@@ -21,6 +21,7 @@ from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.export import Export, ExportBlock
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.permuted import PermutedIndex, tables_of
+from crawler_dedup.index.profiles import SiteFigures
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.system.callbacks import Advance
@@ -48,11 +49,13 @@ class Contents:
         scopes: scope → number of pages, most first.
         runs: number of a run → its pages.
         open_claims: pages that are not settled.
+        sites: what it knows of their sites.
     """
 
     scopes: Mapping[str, int]
     runs: Mapping[int, PagesOfRun]
     open_claims: int
+    sites: SiteFigures
 
 
 def open_index(directory: Path) -> Store | PermutedIndex:
@@ -129,7 +132,7 @@ def count_contents(pages: Store, advance: Advance) -> Contents:
         run = runs.get(record.run, PagesOfRun())
         runs[record.run] = PagesOfRun(run.pages + 1, max(run.last_filed, record.filed))
         open_claims += not record.settled
-    return Contents(dict(scopes.most_common()), runs, open_claims)
+    return Contents(dict(scopes.most_common()), runs, open_claims, pages.measure_sites())
 
 
 def export_index(index: Store | PermutedIndex, file: Path, advance: Advance) -> int:

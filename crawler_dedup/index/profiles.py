@@ -70,6 +70,20 @@ class Snapshot(NamedTuple):
 NO_SNAPSHOT = Snapshot()
 
 
+class SiteFigures(NamedTuple):
+    """How much is stored of sites.
+
+    Attributes:
+        sites: of how many there is something.
+        known: of how many of them there is a snapshot.
+        content_bytes: length of all names and values.
+    """
+
+    sites: int
+    known: int
+    content_bytes: int
+
+
 class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
     """What is stored of a site beside its counts.
 
@@ -165,10 +179,15 @@ class Profiles:
             if not self._entry(txn, key).records:
                 self._remove(txn, key)
 
-    def count(self, txn: lmdb.Transaction) -> tuple[int, int]:
-        """Return of how many sites there is something, and of how many of them there is a snapshot."""
-        numbers = [self._entry(txn, key).number > 0 for key in self._keys(txn)]
-        return len(numbers), sum(numbers)
+    def measure(self, txn: lmdb.Transaction) -> SiteFigures:
+        """Count the sites and what is stored of them."""
+        sites = known = content = 0
+        for key in self._keys(txn):
+            sites += 1
+            for name in self._names(txn, key):
+                known += name == key + _ENTRY and self._entry(txn, key).number > 0
+                content += len(name) + len(txn.get(name, b"", self._sites))
+        return SiteFigures(sites, known, content)
 
     def _keys(self, txn: lmdb.Transaction) -> Iterator[bytes]:
         """Yield the keys of all sites, ascending. Rows of a site may be changed before the next one is asked for."""

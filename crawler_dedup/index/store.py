@@ -18,7 +18,7 @@ from crawler_dedup.index.catalogue import Catalogue, Filing
 from crawler_dedup.index.engine import KEEP_MAP_SIZE
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.header import FORMAT, Header, check_header
-from crawler_dedup.index.profiles import Snapshot, site_key
+from crawler_dedup.index.profiles import SiteFigures, Snapshot, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import RunEntry, RunLock, wall_clock
 from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts
@@ -284,6 +284,11 @@ class Store:
         not kept any more."""
         with self.environment.read() as txn:
             return self._catalogue.profiles.find_snapshot(txn, site_key(scope, url), number, moment)
+
+    def measure_sites(self) -> SiteFigures:
+        """Count the sites and what is stored of them."""
+        with self.environment.read() as txn:
+            return self._catalogue.profiles.measure(txn)
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         """File *records* as they are, but for pages that are recorded already; returns how many are new.

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are f
 FAST = Path("/dev/shm")
 """Killing a process loses nothing of what the system has, so that the disk need not be waited for."""
 GRACE = 5
-DATABASES = ("records", "numbers", "representatives", "tables", "runs", "sites")
+DATABASES = ("tables", "runs", "sites")
 COUNTED: Counter[str] = Counter()
 """What happened in all examples."""
 
@@ -201,7 +201,7 @@ class _Replay:
 
 
 def contents(environment: Environment) -> dict[str, dict[bytes, bytes]]:
-    """All that an index holds, but for the recorded events."""
+    """What an index has filed, and what it knows of runs and sites."""
     return {name: _content_of(environment, name.encode()) for name in DATABASES}
 
 

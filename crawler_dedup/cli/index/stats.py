@@ -86,6 +86,9 @@ def _lines(read: _Stats) -> Iterator[Line]:
         free_share=_free_share(figures),
         readers=figures.readers,
         open_claims=read.contents.open_claims if read.contents else None,
+        sites=read.contents.sites.sites if read.contents else None,
+        known_sites=read.contents.sites.known if read.contents else None,
+        site_bytes=read.contents.sites.content_bytes if read.contents else None,
     )
     if read.contents is None:
         return
@@ -121,6 +124,8 @@ def _free_share(figures: FileFigures) -> float:
 
 def _add_contents(table: Table, contents: Contents) -> None:
     table.add_row("claims not settled", f"{contents.open_claims:,}")
+    sites = contents.sites
+    table.add_row("sites", f"{sites.sites:,}, of {sites.known:,} there is a snapshot; {decimal(sites.content_bytes)}")
     table.add_section()
     for scope, count in list(contents.scopes.items())[:_MAX_ROWS]:
         table.add_row(Text(f"scope {scope}"), f"{count:,}")

@@ -23,6 +23,9 @@ class Index(Line, frozen=True, kw_only=True, tag="index"):
     open_claims: Annotated[
         int | None, Meta(description="Number of pages that are not settled; null for an index of signatures.")
     ]
+    sites: Annotated[int | None, Meta(description="Number of sites of its pages; null for an index of signatures.")]
+    known_sites: Annotated[int | None, Meta(description="Number of sites of which there is a snapshot.")]
+    site_bytes: Annotated[int | None, Meta(description="Bytes of what is stored of the sites.")]
 
 
 class IndexScope(Line, frozen=True, kw_only=True, tag="index_scope"):

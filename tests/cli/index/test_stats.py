@@ -25,6 +25,7 @@ from tests.support.noting import invoke, said
 def test_stats_of_pages(pages: Path) -> None:
     table = rows(cli("stats", pages))
     assert (table["kind"], table["pages"], table["claims not settled"]) == ("pages", "4", "0")
+    assert table["sites"].startswith("3, of 0 there is a snapshot; ")
     assert table["scheme"] == SimHash().spec
     assert table["run 00000001"].startswith("2, the last ")
     assert table["run 00000abc"].startswith("2, the last ")
