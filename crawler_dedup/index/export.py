@@ -24,6 +24,7 @@ from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index import olderrows
 from crawler_dedup.index.header import Header
+from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.system.compression import FrameDamaged, FrameTooLarge, compress, decompress
 from crawler_dedup.system.files import open_replacement
 
@@ -35,13 +36,15 @@ MAX_BLOCK_ROWS = 1 << 16
 
 _MAGIC = b"crawler-dedup export\n"
 _FRAME = struct.Struct("<cIQ")
-_HEADER, _BLOCK, _END = b"H", b"B", b"E"
+_HEADER, _BLOCK, _SITES, _END = b"H", b"B", b"S", b"E"
 _ROWS_BYTES = 1 << 26
 # A file is not believed: each of its parts has a limit that is checked before memory is taken for it.
-_LONGEST = {_HEADER: 1 << 20, _BLOCK: 1 << 28, _END: 8}
+_LONGEST = {_HEADER: 1 << 20, _BLOCK: 1 << 28, _SITES: 1 << 23, _END: 8}
 _MAX_UNPACKED = (
     _ROWS_BYTES + MAX_BLOCK_ROWS * (8 + 5) + 64
 )  # rows, of each a signature and the length, and what holds them together
+_SITES_BYTES = 1 << 22
+_MAX_SITES_UNPACKED = 1 << 23  # a site may take 400 KB more than fits
 _MAX_RATIO = 4  # of a longer block, which has a single row: that is long because of a text, which is compressed already
 _LEVEL = 3
 
@@ -64,7 +67,7 @@ class _FileHeader(msgspec.Struct):
     index: Header
 
 
-def write_export(path: Path, header: Header, blocks: Iterable[ExportBlock]) -> int:
+def write_export(path: Path, header: Header, blocks: Iterable[ExportBlock], sites: Iterable[StoredSite] = ()) -> int:
     """Write an export and return the number of signatures. A file that is there is replaced when all is written."""
     total = 0
     with open_replacement(path) as file:
@@ -74,6 +77,8 @@ def write_export(path: Path, header: Header, blocks: Iterable[ExportBlock]) -> i
             packed = _Packed(len(block.signatures), _pack(block.signatures), list(block.rows))
             _write_frame(file, _BLOCK, compress(msgspec.msgpack.encode(packed), _LEVEL))
             total += packed.count
+        for batch in _batches(sites):
+            _write_frame(file, _SITES, compress(msgspec.msgpack.encode(batch), _LEVEL))
         _write_frame(file, _END, total.to_bytes(8, "little"))
     return total
 
@@ -112,20 +117,33 @@ class Export:
     def blocks(self) -> Iterator[ExportBlock]:
         """Yield the blocks in order."""
         total, expected = 0, self._total()
-        with self.path.open("rb") as file:
-            self._read_header(file)
-            while True:
-                kind, content = self._read_frame(file)
-                if kind == _END:
-                    break
-                if kind != _BLOCK:
-                    raise self._error("an unknown part")
+        for kind, content in self._parts():
+            if kind == _BLOCK:
                 block = self._unpack_block(content)
                 total += len(block.signatures)
                 if expected is not None and total > expected:
                     raise self._error("its end does not fit")
                 yield block
-            if content != total.to_bytes(8, "little") or file.read(1):
+            if kind == _END and content != total.to_bytes(8, "little"):
+                raise self._error("its end does not fit")
+
+    def sites(self) -> Iterator[StoredSite]:
+        """Yield what was known of the sites of the pages. What it says is not checked."""
+        for kind, content in self._parts():
+            if kind == _SITES:
+                yield from self._unpack_sites(content)
+
+    def _parts(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield kind and content of each part behind the header; the last one is the end of the file."""
+        with self.path.open("rb") as file:
+            self._read_header(file)
+            kind = _HEADER
+            while kind != _END:
+                kind, content = self._read_frame(file)
+                if kind == _HEADER:
+                    raise self._error("an unknown part")
+                yield kind, content
+            if file.read(1):
                 raise self._error("its end does not fit")
 
     def _read_header(self, file: IO[bytes]) -> _FileHeader:
@@ -178,6 +196,12 @@ class Export:
             raise self._error("a block is not sorted")
         return ExportBlock(signatures, packed.rows)
 
+    def _unpack_sites(self, content: bytes) -> list[StoredSite]:
+        try:
+            return msgspec.msgpack.decode(decompress(content, _MAX_SITES_UNPACKED), type=list[StoredSite])
+        except (FrameDamaged, msgspec.DecodeError, RecursionError) as error:
+            raise self._error(f"what is known of sites is damaged ({error})") from error
+
     def _error(self, what: str) -> ExportUnreadable:
         return ExportUnreadable(f"{self.path} cannot be imported: {what}.")
 
@@ -191,6 +215,20 @@ def _pieces(block: ExportBlock) -> Iterator[ExportBlock]:
             yield ExportBlock(block.signatures[start:end], block.rows[start:end])
             start, size = end, len(row)
     yield ExportBlock(block.signatures[start:], block.rows[start:])
+
+
+def _batches(sites: Iterable[StoredSite]) -> Iterator[list[StoredSite]]:
+    """Cut *sites* where they become too long for one frame."""
+    batch: list[StoredSite] = []
+    size = 0
+    for site in sites:
+        batch.append(site)
+        size += site.size
+        if size >= _SITES_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _write_frame(file: IO[bytes], kind: bytes, content: bytes) -> None:

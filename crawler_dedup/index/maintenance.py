@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +20,7 @@ from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.export import Export, ExportBlock
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.permuted import PermutedIndex, tables_of
-from crawler_dedup.index.profiles import SiteFigures
+from crawler_dedup.index.profiles import SiteFigures, StoredSite
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.system.callbacks import Advance
@@ -29,6 +28,9 @@ from crawler_dedup.urls import identifier_without_credentials, without_credentia
 
 FilingOf = Callable[[Mapping[str, str]], Filing]
 """Gives what files pages in an index, from the spec in its header."""
+
+SiteCheck = Callable[[StoredSite], bool]
+"""Tells whether what is known of a site can be read; the index itself cannot."""
 
 _COUNTED = 10_000
 _MERGED = 1 << 13
@@ -137,23 +139,31 @@ def count_contents(pages: Store, advance: Advance) -> Contents:
 
 def export_index(index: Store | PermutedIndex, file: Path, advance: Advance) -> int:
     """Write *index* to *file* and return how many signatures or pages that are."""
-    # It is closed before the index is: LMDB before 3.0 raises where a transaction of a closed index ends.
-    with closing(_read_signatures(index) if isinstance(index, PermutedIndex) else _read_pages(index)) as blocks:
-        return export.write_export(file, read_header(index), _counted(blocks, advance))
+    if isinstance(index, PermutedIndex):
+        return export.write_export(file, read_header(index), _counted(_read_signatures(index), advance))
+    return export.write_export(file, read_header(index), _counted(_read_pages(index), advance), index.sites())
 
 
 def import_index(
-    export: Export, directory: Path, filing_of: FilingOf, checked: Advance, advance: Advance
+    export: Export,
+    directory: Path,
+    filing_of: FilingOf,
+    checked: Advance,
+    advance: Advance,
+    *,
+    is_readable: SiteCheck = lambda _: True,
 ) -> tuple[int, int]:
     """Merge *export* into the index in *directory*, which is made where there is none.
 
-    Pages that it has already stay as they are, and nothing is compared. The whole file is read before anything is
+    Pages that it has already stay as they are, and nothing is compared. Of a site that both know, the knowledge stays that
+    was counted on more pages. The whole file is read before anything is
     written: a damaged one changes nothing.
 
     Args:
         filing_of: gives what files pages, from the spec in the header of the export.
         checked: called with numbers of rows that were read the first time.
         advance: called with numbers of rows that were filed.
+        is_readable: tells whether what is known of a site can be read; by default it is believed.
 
     Returns:
         How many signatures or pages the export has, and how many of them are new.
@@ -166,6 +176,8 @@ def import_index(
     for block in _counted(export.blocks(), checked):
         _decode_records(export, block)
         total += len(block.signatures)
+    if not all(map(is_readable, export.sites())):
+        raise ExportUnreadable(f"{export.path} cannot be imported: what is known of a site is damaged.")
     header = export.header
     if header.kind == permuted.KIND:
         with PermutedIndex.open(directory, tables=tables_of(header)) as index:
@@ -176,17 +188,18 @@ def import_index(
         for block in _counted(export.blocks(), advance):
             rows = _decode_records(export, block)
             new += sum(pages.merge(rows[at : at + _MERGED], filing) for at in range(0, len(rows), _MERGED))
+        pages.merge_sites(export.sites())
     finally:
         pages.close()
     return total, new
 
 
-def _read_signatures(index: PermutedIndex) -> Generator[ExportBlock, None, None]:
+def _read_signatures(index: PermutedIndex) -> Iterator[ExportBlock]:
     for signatures in index.blocks(export.MAX_BLOCK_ROWS):
         yield ExportBlock(signatures, ())
 
 
-def _read_pages(pages: Store) -> Generator[ExportBlock, None, None]:
+def _read_pages(pages: Store) -> Iterator[ExportBlock]:
     for batch in pages.records(export.MAX_BLOCK_ROWS, handled_only=True):
         batch.sort(key=lambda record: record.page.signature)
         signatures = np.array([record.page.signature for record in batch], dtype=np.uint64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import NamedTuple, Protocol, cast
+from typing import Annotated, NamedTuple, Protocol, cast
 
 import lmdb
 import msgspec
@@ -100,6 +100,34 @@ class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
     since: int = 0
 
 
+class StoredSite(msgspec.Struct, frozen=True, array_like=True):
+    """All that is stored of a site, to carry it into another index.
+
+    Attributes:
+        key: 96 bits that stand for scope and site (:func:`site_key`).
+        taught: how many of its pages were counted, all in all.
+        number: number of its latest snapshot; 0: there is none yet.
+        since: when its first page was counted, in seconds since 1970.
+        counts: what was counted.
+        snapshots: number and content of each snapshot that is kept.
+    """
+
+    key: Annotated[bytes, msgspec.Meta(min_length=_KEY_BYTES, max_length=_KEY_BYTES)]
+    taught: Count
+    number: Count
+    since: int
+    counts: bytes
+    snapshots: Annotated[
+        list[tuple[Annotated[int, msgspec.Meta(ge=1, lt=1 << 8 * _NUMBER_BYTES)], bytes]],
+        msgspec.Meta(max_length=MAX_SNAPSHOTS),
+    ]
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes, roughly."""
+        return 100 + len(self.counts) + sum(len(content) for _, content in self.snapshots)
+
+
 _encode_entry = msgspec.msgpack.Encoder().encode
 _decode_entry = msgspec.msgpack.Decoder(SiteEntry).decode
 
@@ -178,6 +206,27 @@ class Profiles:
         for key in self._keys(txn):
             if not self._entry(txn, key).records:
                 self._remove(txn, key)
+
+    def read_all(self, txn: lmdb.Transaction) -> Iterator[StoredSite]:
+        """Yield all sites of which pages were counted and that can be read."""
+        for key in self._keys(txn):
+            entry = self._read_site(txn, key)
+            if entry is not None and entry.taught:
+                names = [name for name in self._names(txn, key) if name.startswith(key + _SNAPSHOT)]
+                snapshots = [(_number_in(name), self._get(txn, name) or b"") for name in names]
+                counts = self._get(txn, key + _COUNTS) or b""
+                yield StoredSite(key, entry.taught, entry.number, entry.since, counts, snapshots)
+
+    def merge(self, txn: lmdb.Transaction, site: StoredSite) -> None:
+        """Let *site* take the place of what is known of it, if more of its pages were counted and any is recorded."""
+        entry = self._entry(txn, site.key)
+        if not entry.records or entry.taught >= site.taught:
+            return
+        self._remove(txn, site.key)
+        self._put_entry(txn, site.key, SiteEntry(entry.records, site.taught, site.number, site.since))
+        self._put(txn, site.key + _COUNTS, site.counts)
+        for number, content in site.snapshots:
+            self._put(txn, _snapshot_name(site.key, number), content)
 
     def measure(self, txn: lmdb.Transaction) -> SiteFigures:
         """Count the sites and what is stored of them."""
@@ -281,6 +330,10 @@ def site_key(scope: str, url: str) -> bytes:
 
 def _snapshot_name(key: bytes, number: int) -> bytes:
     return key + _SNAPSHOT + number.to_bytes(_NUMBER_BYTES, "big")
+
+
+def _number_in(name: bytes) -> int:
+    return int.from_bytes(name[_KEY_BYTES + 1 :], "big")
 
 
 def _seal(content: bytes) -> bytes:

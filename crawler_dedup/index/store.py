@@ -18,7 +18,7 @@ from crawler_dedup.index.catalogue import Catalogue, Filing
 from crawler_dedup.index.engine import KEEP_MAP_SIZE
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.header import FORMAT, Header, check_header
-from crawler_dedup.index.profiles import SiteFigures, Snapshot, site_key
+from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import RunEntry, RunLock, wall_clock
 from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts
@@ -284,6 +284,16 @@ class Store:
         not kept any more."""
         with self.environment.read() as txn:
             return self._catalogue.profiles.find_snapshot(txn, site_key(scope, url), number, moment)
+
+    def sites(self) -> Iterator[StoredSite]:
+        """Yield what is stored of each site. One state of the index, while it goes on."""
+        with self.environment.read() as txn:
+            yield from self.environment.iterate_checked(self._catalogue.profiles.read_all(txn))
+
+    def merge_sites(self, sites: Iterable[StoredSite]) -> None:
+        """Let each of *sites* take the place of what is known of it, if more of its pages were counted."""
+        for site in sites:
+            self.environment.write(partial(self._catalogue.profiles.merge, site=site))
 
     def measure_sites(self) -> SiteFigures:
         """Count the sites and what is stored of them."""

@@ -277,6 +277,15 @@ def _read_page(page: SignedPage) -> Numbers:
     return np.unique(np.concatenate([kind << _KIND | hashes << _ITEM for kind, hashes in kinds]))
 
 
+def can_read(taught: int, counts: bytes, snapshots: Iterable[tuple[int, bytes]]) -> bool:
+    """Tell whether what is stored of a site can be read, and the numbers of pages are those beside it."""
+    try:
+        is_counted = SiteCounts.decode(counts).taught == taught
+        return is_counted and all(decode_profile(content).number == number for number, content in snapshots)
+    except msgspec.DecodeError:
+        return False
+
+
 def learn_sites(pages: Iterable[SignedPage]) -> Sites:
     """Learn what the sites of *pages* have in common, from these pages in this order."""
     counts: dict[tuple[str, str], SiteCounts] = {}

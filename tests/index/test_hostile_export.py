@@ -42,9 +42,10 @@ Part = bytes | tuple[bytes, int]
 """Bytes, and how often they stand there."""
 
 
-def block(*parts: Part, size: int | None = None, window: int = 0) -> bytes:
-    """A block of msgpack *parts*, packed bit by bit; *size* is what it says it is, where that is a lie.
+def block(*parts: Part, size: int | None = None, window: int = 0, kind: bytes = b"B") -> bytes:
+    """A block, or a part of another *kind*, of msgpack *parts*, packed bit by bit.
 
+    *size* is what it says it is, where that is a lie.
     To unpack it takes a window of 2 to the power of *window* bytes, where that is given.
     """
     repeated = [part if isinstance(part, tuple) else (part, 1) for part in parts]
@@ -56,7 +57,7 @@ def block(*parts: Part, size: int | None = None, window: int = 0) -> bytes:
         for left in range(times, 0, -at_once):
             packed += packer.compress(part * min(left, at_once))
     packed += packer.flush()
-    return frame(b"B", packed if size is None else _with_content_size(packed, size))
+    return frame(kind, packed if size is None else _with_content_size(packed, size))
 
 
 def _with_content_size(packed: bytes, size: int) -> bytes:
@@ -117,6 +118,11 @@ def _exports() -> dict[str, bytes]:
         "aliases without end": export(
             head, one_row(without_aliases, array_head(aliases), (b"\xc4\x00", aliases)), total=1
         ),
+        "brackets among sites": export(head, block((b"\x91", 60 * MEGABYTE), kind=b"S"), total=0),
+        "sites without end": export(
+            head, block(array_head(8 * MEGABYTE - 5), (b"\x90", 8 * MEGABYTE - 5), kind=b"S"), total=0
+        ),
+        "a size of sites that is too small": export(head, block((bytes(1), 1 << 30), size=1000, kind=b"S"), total=0),
         "a part that is not there": export(head, frame(b"B", b"x", length=1 << 28), total=0),
         "a header that is not there": export(frame(b"H", HEADER, length=1 << 28), total=0),
         "a header without end": export(frame(b"H", HEADER.ljust(2 * MEGABYTE)), total=0),

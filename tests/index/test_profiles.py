@@ -15,12 +15,15 @@ import pytest
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
-from crawler_dedup.errors import IndexDamaged
-from crawler_dedup.index import runs
+from crawler_dedup.errors import ExportUnreadable, IndexDamaged
+from crawler_dedup.index import maintenance, runs
+from crawler_dedup.index.export import Export, write_export
+from crawler_dedup.index.maintenance import SiteCheck
 from crawler_dedup.index.profiles import MAX_SNAPSHOTS, Snapshot
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
-from crawler_dedup.rules.sites import MIN_PAGES, SiteCounts, decode_profile
+from crawler_dedup.rules.sites import MIN_PAGES, SiteCounts, can_read, decode_profile
+from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_store, run
 
@@ -290,3 +293,83 @@ def test_verify_finds_wrong_counts_of_records_and_repair_counts_them_anew(store:
         store.repair(FILING)
         assert store.verify(FILING) == []
         assert rows(store) == before
+
+
+# Export and import
+
+
+def transfer(store: Store, directory: Path, *, is_readable: SiteCheck = lambda _: True) -> tuple[int, int]:
+    file = directory.with_suffix(".export")
+    maintenance.export_index(store, file, ignore_progress)
+    return maintenance.import_index(
+        Export(file), directory, lambda _: FILING, ignore_progress, ignore_progress, is_readable=is_readable
+    )
+
+
+def test_what_is_known_of_sites_travels_with_their_pages(store: Store, tmp_path: Path) -> None:
+    teach(store, 2 * MIN_PAGES + 1)
+    teach(store, 3, host="other")
+    transfer(store, tmp_path / "copy")
+    copy = open_store(tmp_path / "copy")
+    assert rows(copy) == rows(store)
+    assert copy.verify(FILING) == []
+    assert offer(copy, page(100)) == offer(store, page(100))
+    copy.close()
+
+
+def test_of_a_site_that_both_know_that_stays_which_was_counted_on_more_pages(store: Store, tmp_path: Path) -> None:
+    teach(store, MIN_PAGES)
+    teach(store, MIN_PAGES, host="other")
+    directory = tmp_path / "target"
+    target = open_store(directory)
+    teach(target, 2 * MIN_PAGES, first=100)
+    teach(target, 1, first=100, host="other")
+    known_before = target.latest_snapshot("", "http://h/")
+    assert transfer(store, directory) == (2 * MIN_PAGES, 2 * MIN_PAGES)
+    assert target.latest_snapshot("", "http://h/") == known_before
+    assert target.latest_snapshot("", "http://other/") == store.latest_snapshot("", "http://other/")
+    assert target.verify(FILING) == []
+    target.close()
+
+
+def test_sites_are_not_imported_without_a_page(store: Store, tmp_path: Path) -> None:
+    teach(store, MIN_PAGES)
+    file = tmp_path / "file"
+    write_export(file, store.header, [], store.sites())
+    maintenance.import_index(Export(file), tmp_path / "target", lambda _: FILING, ignore_progress, ignore_progress)
+    target = open_store(tmp_path / "target")
+    assert rows(target) == {}
+    target.close()
+
+
+@pytest.mark.parametrize("part", ["counts", "snapshots", "taught"])
+def test_an_export_with_damaged_sites_changes_nothing(store: Store, tmp_path: Path, part: str) -> None:
+    teach(store, MIN_PAGES)
+    (site,) = store.sites()
+    damage: dict[str, Any] = {"counts": {"counts": site.counts[:-1]}, "snapshots": {"snapshots": [(8, b"\x91")]}}
+    damaged = msgspec.structs.replace(site, **damage.get(part, {"taught": 9}))
+    file = tmp_path / "file"
+    write_export(file, store.header, [], [damaged])
+    with pytest.raises(ExportUnreadable, match="what is known of a site is damaged"):
+        maintenance.import_index(
+            Export(file),
+            tmp_path / "target",
+            lambda _: FILING,
+            ignore_progress,
+            ignore_progress,
+            is_readable=lambda site: can_read(site.taught, site.counts, site.snapshots),
+        )
+    assert not (tmp_path / "target").exists()
+
+
+def test_many_sites_are_several_parts_of_an_export(store: Store, tmp_path: Path) -> None:
+    teach(store, MIN_PAGES)
+    (site,) = store.sites()
+    many = [
+        msgspec.structs.replace(site, key=number.to_bytes(12, "big"), counts=bytes([number]) * 400_000)
+        for number in range(30)
+    ]
+    write_export(tmp_path / "file", store.header, [], many)
+    export = Export(tmp_path / "file")
+    assert list(export.sites()) == many
+    assert (len(export), list(export.blocks())) == (0, [])
