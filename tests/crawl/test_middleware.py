@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import threading
+from base64 import urlsafe_b64encode
 from contextlib import suppress
 from itertools import count, islice
 from pathlib import Path
@@ -576,8 +578,9 @@ def fill(index: Path) -> None:
     config = Config(tokenizer="bigrams", map_size=SMALLEST_MAP)
     with Deduplicator.open(index, config) as deduplicator:
         page = deduplicator.sign("http://filler/", article("filler").encode())
-        for step in (100, 1):
-            pages = (replace(page, key=f"{step} {number}", scope=f"{number}") for number in count())
+        # Several times: a dictionary of the index, which needs some pages of the file in a row, finds no room before others.
+        for turn, step in enumerate((100, 1, 1, 1)):
+            pages = (replace(page, key=f"{turn} {number}", scope=f"{number}") for number in count())
             with suppress(IndexUnusable):
                 while True:
                     deduplicator.decide(list(islice(pages, step)))
@@ -585,8 +588,10 @@ def fill(index: Path) -> None:
 
 def test_when_the_index_is_full_no_page_is_lost(tmp_path: Path) -> None:
     fill(tmp_path / "index")
-    # Long addresses make large records: what fits into the gaps of a full index is soon used up.
-    pages = {f"/{number}?{number:01500}": html(article(f"page {number}")) for number in range(60)}
+    # Long addresses that cannot be compressed make large records: what fits into the gaps of a full index is soon used up.
+    source = random.Random(1)
+    addresses = [f"/{number}?{urlsafe_b64encode(source.randbytes(1125)).decode()}" for number in range(60)]
+    pages = {address: html(article(address)) for address in addresses}
     with Site(pages) as site:
         crawl = run_script(tmp_path, WALK, {"DEDUP_MAP_SIZE": SMALLEST_MAP}, site=site.url, paths=list(pages))
     counts = crawl.counts()

@@ -265,4 +265,4 @@ def test_one_process_decides_as_several_have() -> None:
 
 @pytest.mark.slow
 def test_one_process_decides_as_several_have_for_long() -> None:
-    _run(600, 60)
+    _run(300, 60)
