@@ -1,7 +1,7 @@
 """What each part of the decision adds: ``python -m benchmarks.ablation [FOLDER]``.
 
 The labelled pairs, judged by more and more of the rules. The first row is the obvious build: trafilatura's text and a
-simhash within 3 bits. Where *short pages* are not yet told apart, every page is judged by the text that was found.
+simhash within 3 bits. Where *thin pages* are not yet told apart, every page is judged by the text that was found.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from tests.support.data import DATA, require_data
 _TEXT = ("too little text", "signatures far apart")
 _CHECKED = (*_TEXT, "other words")
 _COVERED = (*_CHECKED, "not covered")
-_LISTS = (*_COVERED, OTHER_LINKS)
-_SHORT = (*_LISTS, "same bytes", "other kinds of page", "same list", "same short page")
-_TITLES = (*_SHORT, "other titles", "other numbers")
+_LINKS = (*_COVERED, OTHER_LINKS)
+_THIN = (*_LINKS, "same bytes", "same thin page", "nothing of its own")
+_TITLES = (*_THIN, "other titles")
+_MARKS = (*_TITLES, "other headings or numbers")
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,16 @@ STAGES = (
     Stage("paragraphs, distance 3", "paragraphs", 3, 1, _TEXT),
     Stage("+ distance 7, resemblance", "paragraphs", 7, 1, _CHECKED),
     Stage("+ coverage", "paragraphs", 7, 1, _COVERED),
-    Stage("+ links of lists", "paragraphs", 7, 1, _LISTS),
-    Stage("+ short pages, lists without text", "paragraphs", 7, Config.min_features, _SHORT),
-    Stage("+ titles, numbers", "paragraphs", 7, Config.min_features, _TITLES),
-    Stage("trafilatura with all rules", "trafilatura", 7, Config.min_features, _TITLES),
+    Stage("+ links", "paragraphs", 7, 1, _LINKS),
+    Stage("+ thin pages", "paragraphs", 7, Config.min_features, _THIN),
+    Stage("+ titles", "paragraphs", 7, Config.min_features, _TITLES),
+    Stage("+ headings, numbers", "paragraphs", 7, Config.min_features, _MARKS),
+    Stage("trafilatura with all rules", "trafilatura", 7, Config.min_features, _MARKS),
 )
+
+
+_NO_THIN_PAGES = Rule("no thin pages", lambda pair: False if pair.are_thin else None, lambda _: "")
+"""Two pages without any text are told apart until their blocks are looked at."""
 
 
 def evaluate_stage(folder: Path, sets: Sequence[LabelledSet], stage: Stage) -> list[PairResult]:
@@ -65,6 +71,8 @@ def evaluate_stage(folder: Path, sets: Sequence[LabelledSet], stage: Stage) -> l
     )
     signed = sign_documents(folder, sets, config, os.cpu_count() or 1, lambda _: None)
     rules = [rule for rule in TABLE if rule.name in (*stage.rules, "alike")]
+    if "same thin page" not in stage.rules:
+        rules.insert(0, _NO_THIN_PAGES)
     return [
         replace(result, forward=_decide(result.forward, rules), backward=_decide(result.backward, rules))
         for result in pairs.evaluate_pairs(sets, signed, config)

@@ -12,7 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-import msgspec
 from lxml.html import HtmlElement
 
 from crawler_dedup.config import AUTO, Config
@@ -23,7 +22,8 @@ from crawler_dedup.index.runs import RunLock
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules import table
-from crawler_dedup.rules.pair import Pair, needs_links
+from crawler_dedup.rules.keeping import with_site_keys, without_unneeded
+from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import SiteCounts, SiteProfile, decode_profile
 from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.lookup import Lookup
@@ -47,8 +47,11 @@ class _Matcher(Lookup):
     def read_counts(self, content: bytes) -> SiteCounts:
         return SiteCounts.decode(content)
 
-    def trim(self, page: SignedPage) -> SignedPage:
-        return msgspec.structs.replace(page, blocks=b"", links=page.links if needs_links(page) else b"")
+    def prepare(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
+        return with_site_keys(page, decode_profile(snapshot.content))
+
+    def trim(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
+        return without_unneeded(page, decode_profile(snapshot.content))
 
     def choose(
         self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]

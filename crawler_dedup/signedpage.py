@@ -30,10 +30,8 @@ class PageKind(IntEnum):
 
     TEXT = 0
     """The main text."""
-    SHORT = 1
-    """Too little main text: all that is visible, and the title."""
-    LIST = 2
-    """Little text, many links: the links."""
+    THIN = 1
+    """Too little main text: the blocks that stand on this page alone, and the title."""
 
 
 class Shown(msgspec.Struct, frozen=True, array_like=True):
@@ -44,15 +42,12 @@ class Shown(msgspec.Struct, frozen=True, array_like=True):
         sketch: of these features.
         feature_digest: of these features.
         numbers: sketch of the numbers in the main text.
-        rest: where some of it is hidden, BLAKE2b of what is shown of a list's links, or of a short page's pictures, frames
-            and the like, 8 bytes.
     """
 
     features: int = 0
     sketch: bytes = b""
     feature_digest: bytes = b""
     numbers: bytes = b""
-    rest: bytes = b""
 
 
 class SignedPage(msgspec.Struct, frozen=True, array_like=True):
@@ -69,10 +64,11 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         kind: what the signature is made of.
         chars: how much the main text says (:attr:`crawler_dedup.signing.maintext.MainBlocks.size`), in Latin letters
             (:func:`crawler_dedup.signing.features.size_in_letters`).
-        signature: the number of the scheme's signature (:class:`Signature`); of another kind than TEXT a hash.
-        value: the value of the scheme's signature.
-        features: number of different features, stop words not counted; of a short page those of all that is visible, of
-            a list less the words of the title.
+        signature: the number of the scheme's signature (:class:`Signature`); of a thin page a hash of title and blocks.
+        value: the value of the scheme's signature; of a thin page the keys under which it is filed
+            (:func:`crawler_dedup.signing.lookup.with_keys`).
+        features: number of different features of the main text, stop words not counted; of a thin page 0, and the next two
+            are empty.
         sketch: of these features (:mod:`crawler_dedup.signing.sketch`).
         feature_digest: BLAKE2b of the set of features, 8 bytes.
         numbers: sketch of the numbers in the main text.
@@ -80,13 +76,16 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         link_chars: how much stands inside links, elements for navigation and footers not counted, in Latin letters.
         inner_link_chars: how much of that in the element that holds the main text.
         link_digest: BLAKE2b of the set of outlinks, 8 bytes.
-        links: of each outlink 32 bits (:attr:`crawler_dedup.signing.links.Links.packed`). Kept only of pages that are
-            compared by their links.
+        links: of each outlink 32 bits (:attr:`crawler_dedup.signing.links.Links.packed`). Once the page is settled, kept
+            only where a rule looks at them.
         text: the main text in UTF-8, compressed with Zstandard, where ``Config.store_text`` asks for it.
         unsigned: why the page could not be signed, in a few words; ``""`` if it was.
         partly_hidden: what the page shows of that, if it hides some of it.
-        blocks: of each different block of text 32 bits (:func:`crawler_dedup.signing.blocks.pack_blocks`). Kept until the
-            page is settled: its site is learned from it then.
+        blocks: its blocks of text (:attr:`crawler_dedup.signing.blocks.PageBlocks.packed`). Once the page is settled, which
+            is when its site is learned from it, kept only where a rule looks at them.
+        heading: 32 bits of a first heading that has nothing in common with the title, else 0
+            (:attr:`crawler_dedup.signing.blocks.PageBlocks.heading`).
+        named: the parts of the title that stand on the page, too, as bits: the lowest is the first in alphabetical order.
     """
 
     key: str
@@ -112,6 +111,8 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
     unsigned: str = ""
     partly_hidden: Shown | None = None
     blocks: bytes = b""
+    heading: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)] = 0
+    named: Count = 0
 
     @property
     def shown(self) -> Shown:
@@ -157,5 +158,5 @@ def is_well_formed(page: SignedPage) -> bool:
     shown = page.shown
     sketches = (page.sketch, page.numbers, shown.sketch, shown.numbers)
     are_sketches = all(len(part) == 64 or (len(part) <= 192 and len(part) % 3 == 0) for part in sketches)
-    are_numbers = len(page.links) % 4 == 0 and len(page.blocks) % 4 == 0
-    return are_sketches and are_numbers and 0 <= page.signature < 1 << 64
+    are_lists = len(page.links) % 4 == 0 and len(page.blocks) % 6 == 0
+    return are_sketches and are_lists and 0 <= page.signature < 1 << 64

@@ -20,7 +20,8 @@ from crawler_dedup.inspection.compare import InspectedPage, apply_rules, inspect
 from crawler_dedup.inspection.fetching import load_page
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.rules import table
-from crawler_dedup.rules.pair import Pair, is_list
+from crawler_dedup.rules.keeping import is_list
+from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.urls import without_credentials
 

@@ -9,7 +9,8 @@ from rich.text import Text
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.inspection.compare import InspectedPage, RuleResult, apply_rules
-from crawler_dedup.rules.pair import Pair, is_list
+from crawler_dedup.rules.keeping import is_list
+from crawler_dedup.rules.pair import Pair
 
 _SHOWN_TOKENS = 60
 

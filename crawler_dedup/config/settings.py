@@ -144,8 +144,8 @@ class Config:
     )
     min_features: Annotated[int, Meta(ge=1, le=10_000)] = _setting(
         20,
-        "A page whose main text has fewer different tokens than this (not counting stop words) is compared as a list, "
-        "by its links, or as a short page, by all its visible words. Part of the index header.",
+        "A page whose main text has fewer different tokens than this (not counting stop words) is thin: it is compared "
+        "by all blocks of text that stand on it alone. Part of the index header.",
     )
     min_resemblance: Share = _setting(
         0.65,

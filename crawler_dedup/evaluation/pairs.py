@@ -18,6 +18,7 @@ from crawler_dedup.evaluation.counts import Counts, Share
 from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument
 from crawler_dedup.evaluation.labelled import LabelledPair, LabelledSet
 from crawler_dedup.rules import table
+from crawler_dedup.rules.keeping import with_site_keys, without_unneeded
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import Sites, learn_sites
 from crawler_dedup.signedpage import SignedPage
@@ -108,6 +109,8 @@ def decide_direction(
     new: SignedPage, kept: SignedPage, config: Config, sites: Sites, scheme: Scheme
 ) -> DirectionResult:
     """Decide as a crawl does that meets *new* while *kept* is kept."""
+    new = with_site_keys(new, sites.profile_of(new))
+    kept = without_unneeded(with_site_keys(kept, sites.profile_of(kept)), sites.profile_of(kept))
     result = _apply_rules(Pair(new, kept, config, scheme, sites.profile_of(new), sites.profile_of(kept)))
     if result.is_duplicate and not Lookup(scheme).finds(new, kept):
         return DirectionResult(result.pair, "not met in the index", False)

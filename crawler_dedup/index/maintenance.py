@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -139,9 +140,10 @@ def count_contents(pages: Store, advance: Advance) -> Contents:
 
 def export_index(index: Store | PermutedIndex, file: Path, advance: Advance) -> int:
     """Write *index* to *file* and return how many signatures or pages that are."""
-    if isinstance(index, PermutedIndex):
-        return export.write_export(file, read_header(index), _counted(_read_signatures(index), advance))
-    return export.write_export(file, read_header(index), _counted(_read_pages(index), advance), index.sites())
+    sites: Iterable[StoredSite] = () if isinstance(index, PermutedIndex) else index.sites()
+    # It is closed before the index is: LMDB before 3.0 raises where a transaction of a closed index ends.
+    with closing(_read_signatures(index) if isinstance(index, PermutedIndex) else _read_pages(index)) as blocks:
+        return export.write_export(file, read_header(index), _counted(blocks, advance), sites)
 
 
 def import_index(
@@ -156,8 +158,7 @@ def import_index(
     """Merge *export* into the index in *directory*, which is made where there is none.
 
     Pages that it has already stay as they are, and nothing is compared. Of a site that both know, the knowledge stays that
-    was counted on more pages. The whole file is read before anything is
-    written: a damaged one changes nothing.
+    was counted on more pages. The whole file is read before anything is written: a damaged one changes nothing.
 
     Args:
         filing_of: gives what files pages, from the spec in the header of the export.
@@ -178,7 +179,7 @@ def import_index(
         total += len(block.signatures)
     if not all(map(is_readable, export.sites())):
         raise ExportUnreadable(f"{export.path} cannot be imported: what is known of a site is damaged.")
-    header = export.header
+    header = olderrows.renew(export.header) if export.format == olderrows.FORMAT else export.header
     if header.kind == permuted.KIND:
         with PermutedIndex.open(directory, tables=tables_of(header)) as index:
             return total, sum(index.insert(block.signatures) for block in _counted(export.blocks(), advance))
@@ -194,12 +195,12 @@ def import_index(
     return total, new
 
 
-def _read_signatures(index: PermutedIndex) -> Iterator[ExportBlock]:
+def _read_signatures(index: PermutedIndex) -> Generator[ExportBlock, None, None]:
     for signatures in index.blocks(export.MAX_BLOCK_ROWS):
         yield ExportBlock(signatures, ())
 
 
-def _read_pages(pages: Store) -> Iterator[ExportBlock]:
+def _read_pages(pages: Store) -> Generator[ExportBlock, None, None]:
     for batch in pages.records(export.MAX_BLOCK_ROWS, handled_only=True):
         batch.sort(key=lambda record: record.page.signature)
         signatures = np.array([record.page.signature for record in batch], dtype=np.uint64)

@@ -1,15 +1,24 @@
-"""The rows of exports of the format before: those of pages that also held another key, always empty."""
+"""The rows of exports of the format before.
+
+Texts are signed as they were. Short pages and lists were compared in another way: they are read as thin pages of which no
+block is known. Such a page stands for no other until it is visited again.
+"""
 
 from __future__ import annotations
+
+from typing import Annotated
 
 import msgspec
 
 from crawler_dedup.index.decoding import decode_struct
+from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Aliases, Record, RunNumber, checked
 from crawler_dedup.signedpage import Count, PageKind, Shown, SignedPage
 
 FORMAT = 3
 """Version of the exports that have such rows."""
+
+_BEHAVIOUR, _NEXT_BEHAVIOUR = "3", "4"
 
 
 class _Page(msgspec.Struct, frozen=True, array_like=True):
@@ -19,7 +28,7 @@ class _Page(msgspec.Struct, frozen=True, array_like=True):
     title: str
     digest: bytes
     size: Count
-    kind: PageKind
+    kind: Annotated[int, msgspec.Meta(ge=0, le=2)]
     chars: Count
     signature: int
     value: bytes
@@ -56,4 +65,12 @@ def decode(content: bytes | memoryview) -> Record:
     """Decode a row; raise :class:`msgspec.DecodeError` for anything else."""
     older = decode_struct(_decode, content)
     page = {name: value for name, value in msgspec.structs.asdict(older.page).items() if name != "alias"}
+    page["kind"] = PageKind.TEXT if older.page.kind == 0 else PageKind.THIN
     return checked(Record(**{**msgspec.structs.asdict(older), "page": SignedPage(**page)}))
+
+
+def renew(header: Header) -> Header:
+    """Return the header of an index into which such rows can be imported."""
+    behaviour = header.spec.get("behaviour")
+    spec = {**header.spec, "behaviour": _NEXT_BEHAVIOUR} if behaviour == _BEHAVIOUR else header.spec
+    return msgspec.structs.replace(header, spec=spec)

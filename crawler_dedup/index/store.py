@@ -361,9 +361,10 @@ class Store:
         return True
 
     def _settle(self, txn: lmdb.Transaction, number: int, record: Record, matcher: Matcher, now: int) -> None:
-        self._catalogue.profiles.teach(txn, record.page, matcher, now)
-        settled = msgspec.structs.replace(record, settled=now, page=matcher.trim(record.page))
-        self._catalogue.records.replace(txn, number, settled)
+        page, profiles = record.page, self._catalogue.profiles
+        kept = matcher.trim(page, profiles.snapshot(txn, site_key(page.scope, page.url)))
+        profiles.teach(txn, page, matcher, now)
+        self._catalogue.records.replace(txn, number, msgspec.structs.replace(record, settled=now, page=kept))
 
     def _forget(
         self, txn: lmdb.Transaction, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing

@@ -28,12 +28,14 @@ MAX_COMPARED = 256
 class Matcher(Filing, CountsReader, Protocol):
     """Answers what the index has to know about signatures and pages; the index knows neither scheme nor rules."""
 
-    def trim(self, page: SignedPage) -> SignedPage:
-        """Return *page*, from which its site was learned, without what no later page is compared with."""
+    def prepare(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
+        """Return *page* with what it is filed and looked up by, as its site is known now."""
 
-    @property
-    def bucket_limit(self) -> int | None:
-        """The number of pages under one key that are looked at; ``None``: all."""
+    def trim(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
+        """Return *page*, which was handled, without what no later page is compared with, as its site is known now."""
+
+    def bucket_limit(self, page: SignedPage) -> int | None:
+        """Return the number of pages under one key that are looked at; ``None``: all."""
 
     def probes(self, page: SignedPage) -> Iterable[int]:
         """Return the buckets in which the candidates for *page* stand."""
@@ -134,6 +136,7 @@ class Verdicts:
             alias: another key by which the page is known from then on; ``""``: none.
         """
         changes = _Changes()
+        page = self._prepare(page)
         decision = self._judge(page, alias, changes)
         for number, record in changes.gone.items():
             self._catalogue.remove(self._txn, number, record, self._matcher)
@@ -145,13 +148,16 @@ class Verdicts:
 
     def look(self, page: SignedPage, alias: str = "") -> Decision:
         """Return the decision about *page* and change nothing: a read transaction is enough for this."""
-        return self._judge(page, alias, _Changes())
+        return self._judge(self._prepare(page), alias, _Changes())
+
+    def _prepare(self, page: SignedPage) -> SignedPage:
+        self._snapshots.clear()
+        return page if page.unsigned else self._matcher.prepare(page, self._snapshot_of(page))
 
     def _judge(self, page: SignedPage, alias: str, changes: _Changes) -> Decision:
         """Decide about *page*, and put into *changes* what follows from that for the index."""
         if page.unsigned:
             return Decision(Verdict.UNCHECKED, page.url, page.key, page.scope, page.unsigned)
-        self._snapshots.clear()
         return self._compare_with_itself(page, alias, changes) or self._compare_with_others(page, changes)
 
     def _compare_with_itself(self, page: SignedPage, alias: str, changes: _Changes) -> Decision | None:
@@ -164,10 +170,13 @@ class Verdicts:
             if self._fate_of(record) is Fate.RELEASED:
                 changes.gone[number] = record
                 continue
-            chosen = self._choose(page, [self._comparable(record)])
+            is_own = record.page.key == shorten_key(page.key)
+            kept = self._comparable(record)
+            # The rules tell by the key that it is no variant of the page.
+            chosen = self._choose(page, [msgspec.structs.replace(kept, key=page.key) if is_own else kept])
             if chosen is not None:
                 return self._renew(page, number, record, chosen[1], changes)
-            if record.page.key == shorten_key(page.key):
+            if is_own:
                 changes.gone[number] = record
                 changes.is_filed = True
                 return self._decision(page, Verdict.CHANGED)
@@ -212,7 +221,7 @@ class Verdicts:
         """Yield the pages near *page* that stand for others, nearest first; put those that do not stand yet into
         *being_handled*, and those that no longer count into *changes*."""
         filed = self._catalogue.read_buckets(
-            self._txn, page.scope, self._matcher.probes(page), self._matcher.bucket_limit
+            self._txn, page.scope, self._matcher.probes(page), self._matcher.bucket_limit(page)
         )
         left = MAX_COMPARED
         for signature in self._matcher.near(page, filed):
@@ -246,7 +255,7 @@ class Verdicts:
     def _file(self, page: SignedPage, alias: str) -> int:
         """File *page* and return the number of its claim. Without a claim it is handled: its site is learned from it now."""
         claim = self._terms.next_claim() if self._terms.next_claim else 0
-        kept = page if claim else self._matcher.trim(page)
+        kept = page if claim else self._matcher.trim(page, self._snapshot_of(page))
         record = Record(
             page=kept,
             run=self._terms.run,
@@ -266,7 +275,7 @@ class Verdicts:
 
     def _comparable(self, record: Record) -> SignedPage:
         """Return the page of *record* as it is when it was handled, with which it is always compared."""
-        return record.page if record.settled else self._matcher.trim(record.page)
+        return record.page if record.settled else self._matcher.trim(record.page, self._snapshot_of(record.page))
 
     def _snapshot_of(self, page: SignedPage) -> Snapshot:
         key = site_key(page.scope, page.url)

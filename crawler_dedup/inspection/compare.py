@@ -28,7 +28,7 @@ class InspectedPage:
         page: the page as the index would keep it.
         text: its main text; ``""`` where a limit was met before the extraction.
         boilerplate: what else it shows, a line each, in document order.
-        tokens: how often each token stands in what is compared: the main text, of a short page or a list all of it.
+        tokens: how often each token stands in what is compared: the main text, of a thin page all that it shows.
     """
 
     page: SignedPage

@@ -5,21 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from crawler_dedup.config import Config
+from crawler_dedup.rules import numbers
+from crawler_dedup.rules.content import Content
+from crawler_dedup.rules.keeping import is_list, named_parts
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import sketch, titles
 from crawler_dedup.signing.links import unpack_links
 from crawler_dedup.signing.schemes import Agreement, Scheme
-from crawler_dedup.urls import host_of
+from crawler_dedup.urls import site_of
 
-_NEARLY_ALL = 0.95
+_MOST_WORDS = 0.85
+_NOTHING = 20  # letters: a page that says less of its own says nothing
+_LITTLE = 100  # letters: of so little all must be the same
+_MANY_MORE, _MORE_LINKS = 1.5, 10  # on one host nearly all copies have the same links
+_MORE = 1.25  # times the features: a start page that shows so many more than an article shows others
 _MANY_FEATURES = 100  # below, labelled pages with the same words under two titles were two pages
-_MANY_NUMBERS = 5  # fewer are a date
-_SAME_NUMBERS = 0.3  # of labelled duplicates every pair shares .8
-_SAME_NUMBERS_ESTIMATED = 0.08  # from sketches, whose standard error is .03 there
+_SHORT_TEXT = 300  # features: a longer text is the same on another day
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,10 @@ class Pair:
 
     @cached_property
     def agreement(self) -> Agreement | None:
-        """How the signatures agree by the scheme; ``None``: they do not.
-
-        Pages of another kind than TEXT are signed by a hash, which is the same or not.
-        """
+        """How the signatures agree by the scheme; ``None``: they do not, or one of the pages is thin."""
         if self.new.kind is PageKind.TEXT and self.kept.kind is PageKind.TEXT:
             return self.scheme.compare(self.new.signed, self.kept.signed)
-        return Agreement(distance=0) if self.new.signature == self.kept.signature else None
+        return None
 
     @property
     def distance(self) -> int | None:
@@ -61,8 +61,109 @@ class Pair:
 
     @property
     def signatures_far_apart(self) -> bool:
-        """Whether the texts are different by their signatures."""
+        """Whether the texts are different by their signatures, or a text would be compared with a thin page."""
+        if self.are_thin:
+            return False
         return self.agreement is None or (self.distance is not None and self.distance > self.limits.max_distance)
+
+    # Blocks
+
+    @property
+    def are_thin(self) -> bool:
+        """Whether both pages have too little main text to be compared by it."""
+        return self.new.kind is PageKind.THIN and self.kept.kind is PageKind.THIN
+
+    @cached_property
+    def content(self) -> Content:
+        """What the two pages say by themselves."""
+        return Content(self.new, self.kept, self.new_site, self.kept_site, self.same_host)
+
+    @property
+    def is_site_known(self) -> bool:
+        """Whether it is known what the new page alone says: by its own site, or by the kept page's if that is another."""
+        return self.new_site.is_known or (self.kept_site.is_known and not self.same_host)
+
+    @property
+    def same_thin_page(self) -> bool:
+        """Whether two thin pages differ in nothing that is looked at, and name their title themselves."""
+        return (
+            self.are_thin
+            and titles.split_title(self.new.title) == titles.split_title(self.kept.title)
+            and self.same_links
+            and bool(self.new_named)
+            and self.content.same_blocks
+        )
+
+    @property
+    def same_list(self) -> bool:
+        """Whether two thin pages of a known site are lists of the same entries, whatever their titles: two tags of the same
+        posts."""
+        content = self.content
+        return (
+            self.are_thin
+            and self.same_host
+            and self.is_site_known
+            and content.is_list
+            and content.same_entries
+            and bool(self.new_content_links)
+        )
+
+    @property
+    def says_nothing_of_its_own(self) -> bool:
+        """Whether the new page is thin, and says too little beside its title and what is common on its site.
+
+        As long as the site is not known, a page without a heading that names it may be a frame that a script fills.
+        """
+        if not self.are_thin:
+            return False
+        content = self.content
+        is_frame = not self.is_site_known and not self.new_named and content.unlinked_size < _LITTLE
+        return content.own_size < _NOTHING or is_frame
+
+    @property
+    def marks_differ(self) -> bool:
+        """Whether headings or numbers tell that these are two pages."""
+        if self.are_thin:
+            return self.content.marks_missing
+        return self.headings_differ or self.numbers_differ
+
+    @property
+    def headings_differ(self) -> bool:
+        """Whether both pages begin with headings of their own that differ, or the kept page lacks a heading of several."""
+        new, kept = self.new.heading, self.kept.heading
+        not_own = self.new_site.furniture | self.new_site.shared | self.kept_site.furniture | self.kept_site.shared
+        if new and kept and new != kept and not {new, kept} & not_own:
+            return True
+        # As long as the site is not known, the headings may belong to its side columns.
+        return (self.is_site_known or not self._other_parts_agree) and self.content.headings_missing
+
+    @property
+    def other_words(self) -> bool:
+        """Whether the pages say too little in common."""
+        if self.are_thin:
+            return not self._own_words_agree
+        return self.is_estimated and self.resemblance < self.limits.min_resemblance
+
+    @property
+    def _own_words_agree(self) -> bool:
+        content = self.content
+        if content.own_size < _LITTLE or not self.is_site_known:
+            return content.same_own_blocks
+        return min(content.resemblance, content.coverage) >= _MOST_WORDS
+
+    @property
+    def all_covered(self) -> bool:
+        """Whether the kept page says all that the new page says of its own, not only its longest text."""
+        if self.are_thin:
+            return self.content.whole_coverage >= _MOST_WORDS
+        if not self.words_covered:
+            return False
+        if not self.new.blocks:
+            return True
+        if not self.new_site.is_known:
+            # The main text may be what all pages of the site have.
+            return not (self.same_host and self.content.texts_missing)
+        return not self.content.main_text_is_minor or self.content.coverage >= _MOST_WORDS
 
     # Words
 
@@ -73,13 +174,17 @@ class Pair:
 
     @cached_property
     def resemblance(self) -> float:
-        """|A∩B| / |A∪B| of what the scheme compares, or else of the features, 0 to 1."""
+        """|A∩B| / |A∪B| of what the scheme compares, or else of the features, or of a thin page's own blocks; 0 to 1."""
+        if self.are_thin:
+            return self.content.resemblance
         measured = None if self.agreement is None else self.agreement.resemblance
         return sketch.resemblance(self.new.sketch, self.kept.sketch) if measured is None else measured
 
     @cached_property
     def coverage(self) -> float:
         """The share of what the new page says that the kept page says too, 0 to 1."""
+        if self.are_thin:
+            return self.content.coverage
         measured = None if self.agreement is None else self.agreement.coverage
         if measured is not None:
             return measured
@@ -98,17 +203,15 @@ class Pair:
         return self.new.feature_digest == self.kept.feature_digest and self.same_words_visible
 
     @property
-    def nearly_same_words(self) -> bool:
-        """Whether the pages differ in hardly any word, also of those that are visible."""
-        return self.resemblance >= _NEARLY_ALL and (
-            not self.any_partly_hidden or self.visible_resemblance >= _NEARLY_ALL
-        )
-
-    @property
     def numbers_differ(self) -> bool:
-        """Whether both texts have some numbers, and hardly any in common: two tables in the same words."""
-        return _numbers_differ(self.new.numbers, self.kept.numbers) or (
-            self.any_partly_hidden and _numbers_differ(self.new.shown.numbers, self.kept.shown.numbers)
+        """Whether both texts have some numbers, and hardly any in common: two tables in the same words.
+
+        On one host short texts also differ if each has a number that the other lacks: two showings of a film.
+        """
+        if self.same_host and self.new.features < _SHORT_TEXT and numbers.conflict(self.new.numbers, self.kept.numbers):
+            return True
+        return numbers.differ(self.new.numbers, self.kept.numbers) or (
+            self.any_partly_hidden and numbers.differ(self.new.shown.numbers, self.kept.shown.numbers)
         )
 
     # Hidden elements
@@ -119,8 +222,8 @@ class Pair:
 
         What the kept page hides does not cover what the new one shows: no reader would see it there. So the visible
         parts are compared once more, by sketches alone. What the new page hides needs to be covered too, but by all of
-        the kept page: of two copies with the same closed tabs one is enough. Links count also where they are hidden,
-        except on lists: a crawl follows hidden links too.
+        the kept page: of two copies with the same closed tabs one is enough. Links count also where they are hidden: a
+        crawl follows hidden links too.
         """
         return self.new.partly_hidden is not None or self.kept.partly_hidden is not None
 
@@ -140,26 +243,31 @@ class Pair:
         hidden = self.kept.partly_hidden
         return hidden is None or hidden.feature_digest == self.new.shown.feature_digest
 
-    @property
-    def same_links_or_pictures_visible(self) -> bool:
-        """Whether the kept page shows all links (of a list) or pictures (of a short page) that the new page shows.
-
-        Given that both pages have the same ones.
-        """
-        return self.kept.shown.rest in (b"", self.new.shown.rest)
-
     # Links
 
     @cached_property
     def same_host(self) -> bool:
-        """Whether both pages stand on one host, which is known."""
-        host = host_of(self.new.url)
-        return bool(host) and host == host_of(self.kept.url)
+        """Whether both pages stand on one host, which is known, with ``www.`` or without, by http or https."""
+        host = site_of(self.new.url)
+        return bool(host) and host == site_of(self.kept.url)
 
     @property
     def same_links(self) -> bool:
         """Whether both pages have the same outlinks."""
         return self.new.link_digest == self.kept.link_digest
+
+    @property
+    def leads_further(self) -> bool:
+        """Whether a crawl would lose links with the new page, if the kept one stands on the same host.
+
+        Between two hosts links say nothing: mirrors differ in them.
+        """
+        if not self.same_host:
+            return False
+        if is_list(self.new):
+            return not self.links_covered
+        has_many_links = 2 * self.new.link_chars >= self.new.chars
+        return has_many_links and self.new.link_count > _MANY_MORE * self.kept.link_count + _MORE_LINKS
 
     @cached_property
     def new_content_links(self) -> set[int]:
@@ -185,15 +293,36 @@ class Pair:
         """The parts of the kept page's title without those that its site writes into every title."""
         return self.kept_site.own_parts(self.kept.title)
 
+    @property
+    def new_named(self) -> frozenset[str]:
+        """Those that the new page names itself."""
+        return named_parts(self.new) & self.new_title_parts
+
+    @property
+    def _kept_named(self) -> frozenset[str]:
+        return named_parts(self.kept) & self.kept_title_parts
+
     @cached_property
     def same_title(self) -> bool:
         """Whether the titles can name one page."""
         new, kept = titles.split_title(self.new.title), titles.split_title(self.kept.title)
+        if new == kept:
+            return True
+        are_known = self.new_site.is_known and self.kept_site.is_known
+        if not are_known and self.new_named and self.new_named == self._kept_named:
+            return True
         # Few words make many titles: "Manual | Router".
         if not self.kept_title_parts and len(kept) > 1 and not kept <= new:
             return not self.new_title_parts and new <= kept
-        known = self.same_host or (self.new_site.is_known and self.kept_site.is_known)
-        return titles.titles_agree(self.new_title_parts, self.kept_title_parts, own_parts=known)
+        if not self.kept_title_parts and self.new_title_parts and self.kept.features > _MORE * self.new.features:
+            return False
+        return self._other_parts_agree
+
+    @property
+    def _other_parts_agree(self) -> bool:
+        """Whether the titles agree without regard to which of their parts the pages name."""
+        are_known = self.new_site.is_known and self.kept_site.is_known
+        return titles.titles_agree(self.new_title_parts, self.kept_title_parts, own_parts=self.same_host or are_known)
 
     @property
     def is_retitled_copy(self) -> bool:
@@ -209,29 +338,3 @@ class Pair:
             and self.new.features >= _MANY_FEATURES
             and bool(self.new_title_parts - self.kept_title_parts)
         )
-
-
-def _numbers_differ(new: bytes, kept: bytes) -> bool:
-    """Return whether two sketches of numbers have hardly any number in common."""
-    new_numbers, kept_numbers = sketch.read_members(new), sketch.read_members(kept)
-    if new_numbers is None and kept_numbers is None:
-        return sketch.resemblance(new, kept) < _SAME_NUMBERS_ESTIMATED
-    if new_numbers is None or kept_numbers is None:
-        return False
-    fewer = min(len(new_numbers), len(kept_numbers))
-    return fewer >= _MANY_NUMBERS and len(np.intersect1d(new_numbers, kept_numbers)) < _SAME_NUMBERS * fewer
-
-
-def is_list(page: SignedPage) -> bool:
-    """Say whether a page is there to go on from: an index, an archive, a tag page.
-
-    Beside its main text stands half as much in links, or on the whole page twice as much (an index without text, whose
-    main text is a box at its side).
-    """
-    inside, outside = 2 * page.inner_link_chars >= page.chars, page.link_chars >= 2 * page.chars
-    return page.kind is PageKind.LIST or (page.chars > 0 and (inside or outside))
-
-
-def needs_links(page: SignedPage) -> bool:
-    """Say whether a rule ever looks at the links of a page, so that the index must keep them."""
-    return page.kind is not PageKind.TEXT or is_list(page)

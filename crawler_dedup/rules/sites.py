@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -17,6 +18,7 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signedpage import Count, SignedPage
+from crawler_dedup.signing.blocks import block_hashes
 from crawler_dedup.signing.titles import split_title
 from crawler_dedup.system.compression import FrameDamaged, compress, decompress
 from crawler_dedup.urls import site_of
@@ -25,12 +27,10 @@ MIN_PAGES = 8
 """Pages after which a site is known, by its first snapshot."""
 FURNITURE_SHARE = 0.5
 """Share of the pages on which a block is furniture: on so many or more."""
-FURNITURE_TITLES = 1
-"""Titles in a row that differ, under which it must stand for that."""
 SHARED_SHARE = 0.15
 """Share of the pages on which a block is shared: on more than so many."""
-SHARED_TITLES = 4
-"""Titles in a row that differ, under which it must stand for that."""
+TITLES = 4
+"""Different titles under which a block must stand, where the site has so many: copies of one page tell nothing about it."""
 
 _NAVIGATION_SHARE = 0.2
 _TITLE_SHARE = 0.3  # kinds and things, four of each, make sixteen titles: "Manual | Router"
@@ -40,18 +40,19 @@ MAX_COUNTERS = 5_000
 
 _SECOND = 16
 _INTERVAL = 32
-_HALVE_AT = 64
+_HALVE_AT = 240
 _CACHED = 256
 _LEVEL = 1
 
-# A counter: what is counted (2 bits of its kind, 32 of its hash), 8 bits of the count, 6 of the title of the last page, 2
-# of how often that was another title than before.
-_KIND, _ITEM, _COUNT, _TITLE = np.uint64(48), np.uint64(16), np.uint64(8), np.uint64(2)
+# A counter: what is counted (2 bits of its kind, 32 of its hash), 8 bits of the count, and 16 for titles, of which each sets
+# one: as many bits as are set, so many different titles there were at least (linear counting: Whang, Vander-Zanden and
+# Taylor, "A linear-time probabilistic counting algorithm for database applications", TODS 15, 1990).
+_KIND, _ITEM, _COUNT = np.uint64(56), np.uint64(24), np.uint64(16)
 _BLOCK, _LINK, _PART = np.uint64(0), np.uint64(1), np.uint64(2)
-_HASH_BITS, _BYTE, _TITLE_BITS, _CHANGES = np.uint64(0xFFFFFFFF), np.uint64(0xFF), np.uint64(0x3F), np.uint64(3)
-_WITHOUT_TITLE = ~_BYTE
-_ONE, _ONCE = np.uint64(1), np.uint64(1 << 8)
-_BYTES = 6
+_HASH_BITS, _BYTE, _TITLE_BITS = np.uint64(0xFFFFFFFF), np.uint64(0xFF), np.uint64(0xFFFF)
+_ONE, _ONCE = np.uint64(1), np.uint64(1 << 16)
+_TITLES_COUNTED = 16
+_BYTES = 7
 _MAX_UNPACKED = _BYTES * MAX_COUNTERS + 64
 _NO_COUNTERS: Numbers = np.empty(0, dtype=np.uint64)
 
@@ -122,7 +123,7 @@ def decode_profile(content: bytes) -> SiteProfile:
 class SiteCounts:
     """On how many of a site's pages each block, each outlink and each part of a title stands.
 
-    All counts are halved after every 32 pages, which keeps them small and lets them follow a site that changes. The
+    All counts are halved after every 120 pages, which keeps them small and lets them follow a site that changes. The
     same pages in the same order make the same counts. Not thread-safe.
 
     Attributes:
@@ -132,6 +133,7 @@ class SiteCounts:
     def __init__(self) -> None:
         self.taught = 0
         self._pages = 0
+        self._titles = 0  # the bits that titles have set
         self._counters = _NO_COUNTERS  # ascending
 
     @property
@@ -145,22 +147,19 @@ class SiteCounts:
             self._halve()
         self.taught += 1
         self._pages += 1
-        title = np.uint64(xxh3_64_intdigest(page.title.encode("utf-8", "replace"))) & _TITLE_BITS
-        self._count(_read_page(page), title)
+        title = 1 << xxh3_64_intdigest(page.title.encode("utf-8", "replace")) % _TITLES_COUNTED
+        self._titles |= title
+        self._count(_read_page(page), np.uint64(title))
         if len(self._counters) > MAX_COUNTERS:
             self._forget_rarest()
 
     def _count(self, items: Numbers, title: np.uint64) -> None:
-        """Count each of *items* (ascending, distinct) once, on a page with this title."""
+        """Count each of *items* (ascending, distinct) once, on a page whose *title* sets this bit."""
         places = np.searchsorted(self._counters, items)
         is_known = places < np.searchsorted(self._counters, items + (_ONE << _ITEM))
-        at = places[is_known]
-        counters = self._counters[at] + _ONCE
-        changes = np.minimum((counters & _CHANGES) + _ONE, _CHANGES)
-        renamed = counters & _WITHOUT_TITLE | title << _TITLE | changes
-        self._counters[at] = np.where(counters >> _TITLE & _TITLE_BITS == title, counters, renamed)
+        self._counters[places[is_known]] = (self._counters[places[is_known]] + _ONCE) | title
         is_new = ~is_known
-        self._counters = np.insert(self._counters, places[is_new], items[is_new] | _ONCE | title << _TITLE)
+        self._counters = np.insert(self._counters, places[is_new], items[is_new] | _ONCE | title)
 
     def _halve(self) -> None:
         """Halve all counts, and forget what was counted once."""
@@ -179,21 +178,26 @@ class SiteCounts:
 
     def publish(self) -> SiteProfile:
         """Return the snapshot of what is counted now."""
-        furniture = self._frequent(_BLOCK, FURNITURE_SHARE * self._pages, FURNITURE_TITLES)
-        more_than = int(SHARED_SHARE * self._pages) + 1
+        titles = min(TITLES, self._titles.bit_count())
+        furniture = self._frequent(_BLOCK, FURNITURE_SHARE * self._pages, titles)
+        more_than = max(int(SHARED_SHARE * self._pages) + 1, TITLES)
         return SiteProfile(
             self.taught,
             furniture,
-            self._frequent(_BLOCK, more_than, SHARED_TITLES) - furniture,
+            self._frequent(_BLOCK, more_than, titles) - furniture,
             self._frequent(_LINK, max(_MIN_SHARED, _NAVIGATION_SHARE * self._pages)),
             self._frequent(_PART, max(_MIN_SHARED, _TITLE_SHARE * self._pages)),
         )
 
     def _frequent(self, kind: np.uint64, pages: float, titles: int = 1) -> frozenset[int]:
-        """Return the hashes of one kind that stand on so many pages, under so many titles in a row that differ."""
+        """Return the hashes of one kind that stand on so many pages, under so many titles.
+
+        On few pages two different titles may have set one bit.
+        """
         first, end = np.searchsorted(self._counters, (kind << _KIND, (kind + _ONE) << _KIND))
         counters = self._counters[first:end]
-        is_frequent = (counters >> _COUNT & _BYTE >= pages) & (counters & _CHANGES >= titles - 1)
+        counts, bits = counters >> _COUNT & _BYTE, np.bitwise_count(counters & _TITLE_BITS)
+        is_frequent = (counts >= pages) & (bits >= np.minimum(titles, counts - _ONE))
         return frozenset((counters[is_frequent] >> _ITEM & _HASH_BITS).tolist())
 
     def encode(self) -> bytes:
@@ -201,9 +205,9 @@ class SiteCounts:
         links, parts = np.searchsorted(self._counters, (_LINK << _KIND, _PART << _KIND)).tolist()
         hashes = (self._counters >> _ITEM).astype("<u4")
         steps = np.diff(hashes, prepend=hashes[:0].dtype.type(0))  # modulo 2^32, where one kind follows another too
-        rest = self._counters.astype("<u2").view(np.uint8).reshape(-1, 2)
+        rest = self._counters.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :3]
         columns = [steps.view(np.uint8).reshape(-1, 4).T.tobytes(), rest.T.tobytes()]
-        packed = _PackedCounts(self.taught, self._pages, links, parts, b"".join(columns))
+        packed = _PackedCounts(self.taught, self._pages, self._titles, links, parts, b"".join(columns))
         return compress(msgspec.msgpack.encode(packed), _LEVEL)
 
     @classmethod
@@ -220,7 +224,7 @@ class SiteCounts:
             packed = _decode_counts(decompress(content, _MAX_UNPACKED))
         except FrameDamaged as error:
             raise msgspec.DecodeError(str(error)) from error
-        counts.taught, counts._pages = packed.taught, packed.pages
+        counts.taught, counts._pages, counts._titles = packed.taught, packed.pages, packed.titles
         counts._counters = packed.read_counters()
         return counts
 
@@ -231,14 +235,16 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
     Attributes:
         taught: how many pages were counted.
         pages: how many of them count still: all are halved together.
+        titles: the bits that their titles have set.
         links: number of the first counter of a link; before it stand those of blocks.
         parts: number of the first counter of a part of a title.
-        columns: of each counter the 32-bit hash less the one before, bytes of equal significance together; the last two
+        columns: of each counter the 32-bit hash less the one before, bytes of equal significance together; the last three
             bytes in the same way.
     """
 
     taught: Count
     pages: Count
+    titles: Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
     links: Count
     parts: Count
     columns: bytes
@@ -249,10 +255,13 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
         columns = np.frombuffer(self.columns, dtype=np.uint8)
         split = len(columns) // _BYTES * 4
         steps = columns[:split].reshape(4, -1).T.copy().view("<u4").ravel()
-        rest = columns[split:].reshape(2, -1).T.copy().view("<u2").ravel().astype(np.uint64)
+        rest = np.zeros((len(steps), 4), dtype=np.uint8)
+        rest[:, :3] = columns[split:].reshape(3, -1).T
         kinds = np.repeat(np.arange(3, dtype=np.uint64), self._lengths(len(steps)))
-        counters = kinds << _KIND | np.cumsum(steps, dtype=np.uint32).astype(np.uint64) << _ITEM | rest
-        counts = rest >> _COUNT
+        counters: Numbers = (
+            kinds << _KIND | np.cumsum(steps, dtype=np.uint32).astype(np.uint64) << _ITEM | rest.view("<u4").ravel()
+        )
+        counts = counters >> _COUNT & _BYTE
         if (counters[1:] <= counters[:-1]).any() or (counts < 1).any() or (counts > _HALVE_AT).any():
             raise msgspec.DecodeError("the counts of a site are not what they can be")
         return counters
@@ -270,7 +279,7 @@ def _read_page(page: SignedPage) -> Numbers:
     """Return what is counted of *page*, each once, ascending: kind and hash in the place that they have in a counter."""
     parts = np.array([hash_part(part) for part in split_title(page.title)], dtype=np.uint64)
     kinds = (
-        (_BLOCK, np.frombuffer(page.blocks, dtype="<u4").astype(np.uint64)),
+        (_BLOCK, np.array(block_hashes(page.blocks), dtype=np.uint64)),
         (_LINK, np.frombuffer(page.links, dtype="<u4").astype(np.uint64)),
         (_PART, parts),
     )

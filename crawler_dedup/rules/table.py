@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from crawler_dedup.decision import Match
-from crawler_dedup.rules.pair import Pair, is_list
-from crawler_dedup.signedpage import PageKind, SignedPage
-
-_CONTENT_LINKS = 2  # one may be the way back
+from crawler_dedup.rules.keeping import is_list
+from crawler_dedup.rules.pair import Pair
+from crawler_dedup.signedpage import SignedPage
 
 
 @dataclass(frozen=True)
@@ -42,21 +41,12 @@ def _same_bytes(pair: Pair) -> bool | None:
     return pair.same_links
 
 
-def _same_list(pair: Pair) -> bool | None:
-    if pair.new.kind is not PageKind.LIST:
-        return None
-    # A list is known by where it leads, but navigation leads everywhere from the whole site.
-    known_by_links = pair.new_site.is_known and len(pair.new_content_links) >= _CONTENT_LINKS
-    words = pair.same_words or (known_by_links and pair.same_title and pair.nearly_same_words)
-    return pair.same_links and pair.same_links_or_pictures_visible and words and (known_by_links or pair.same_title)
+def _same_thin_page(pair: Pair) -> bool | None:
+    return True if pair.same_thin_page else None
 
 
-def _same_short_page(pair: Pair) -> bool | None:
-    if pair.new.kind is not PageKind.SHORT:
-        return None
-    # The signature is made of title, words and pictures.
-    visible = pair.same_words_visible and pair.same_links_or_pictures_visible
-    return pair.new.signature == pair.kept.signature and visible and pair.links_covered
+def _same_title_or_list(pair: Pair) -> bool:
+    return pair.same_title or pair.is_retitled_copy or pair.same_list
 
 
 def _different_if(condition: Callable[[Pair], bool]) -> Callable[[Pair], bool | None]:
@@ -74,20 +64,15 @@ def _describe_bytes(pair: Pair) -> str:
     return f"{'the same' if pair.new.digest == pair.kept.digest else 'other'} bytes, {_describe_links(pair)}"
 
 
-def _describe_kinds(pair: Pair) -> str:
-    return f"{pair.new.kind.name.lower()} and {pair.kept.kind.name.lower()}"
-
-
-def _describe_links_and_words(pair: Pair) -> str:
-    hidden = "" if pair.same_links_or_pictures_visible else ", other ones hidden"
-    return f"{_describe_links(pair)}, {'the same' if pair.same_words else 'other'} words{hidden}"
-
-
-def _describe_list_content(pair: Pair) -> str:
-    return f"{_describe_links_and_words(pair)}, {_describe_titles(pair)}"
+def _describe_thin_page(pair: Pair) -> str:
+    if not pair.are_thin:
+        return f"{pair.new.kind.name.lower()} and {pair.kept.kind.name.lower()}"
+    return f"{'the same' if pair.content.same_blocks else 'other'} blocks, {_describe_links(pair)}"
 
 
 def _describe_signatures(pair: Pair) -> str:
+    if pair.are_thin:
+        return "thin pages have none"
     if pair.agreement is None:
         return "they do not agree"
     if pair.distance is None:
@@ -96,14 +81,26 @@ def _describe_signatures(pair: Pair) -> str:
 
 
 def _describe_titles(pair: Pair) -> str:
-    return "the same title" if pair.same_title else "renamed" if pair.is_retitled_copy else "other titles"
+    if pair.same_title:
+        return "the same title"
+    return "renamed" if pair.is_retitled_copy else "two lists of the same entries" if pair.same_list else "other titles"
 
 
-def _describe_numbers(pair: Pair) -> str:
-    return "hardly a number in common" if pair.numbers_differ else "no two tables"
+def _describe_own_size(pair: Pair) -> str:
+    return f"{pair.content.own_size} letters of its own" if pair.are_thin else "a text"
+
+
+def _describe_marks(pair: Pair) -> str:
+    if pair.are_thin:
+        return "some are missing" if pair.marks_differ else "all are there"
+    if pair.headings_differ:
+        return "other headings"
+    return "each has numbers that the other lacks" if pair.numbers_differ else "neither differs"
 
 
 def _describe_least(pair: Pair, least: float) -> str:
+    if pair.are_thin:
+        return "of what the pages alone say"
     return f"least {least:.2f}" if pair.is_estimated else f"decided by {pair.scheme.spec}"
 
 
@@ -113,6 +110,10 @@ def _describe_resemblance(pair: Pair) -> str:
 
 def _describe_coverage(pair: Pair) -> str:
     least = pair.limits.min_coverage
+    if pair.are_thin:
+        return f"coverage {pair.content.whole_coverage:.2f} of all but furniture"
+    if pair.words_covered and not pair.all_covered:
+        return f"of what the page alone says only {pair.content.coverage:.2f}"
     visible = f"; of what is shown {pair.visible_coverage:.2f}, least {least:.2f}" if pair.any_partly_hidden else ""
     return f"coverage {pair.coverage:.2f}, {_describe_least(pair, least)}{visible}"
 
@@ -125,7 +126,7 @@ def _describe_list(pair: Pair) -> str:
 # The table
 
 SAME_BYTES = "same bytes"
-OTHER_LINKS = "lists with other links"
+OTHER_LINKS = "other links"
 TOO_MANY_VARIANTS = "too many variants of a list"
 
 TABLE: tuple[Rule, ...] = (
@@ -135,29 +136,15 @@ TABLE: tuple[Rule, ...] = (
         lambda pair: pair.new.unsigned or pair.kept.unsigned,
     ),
     Rule(SAME_BYTES, _same_bytes, _describe_bytes),
-    Rule("other kinds of page", _different_if(lambda pair: pair.new.kind is not pair.kept.kind), _describe_kinds),
-    Rule("same list", _same_list, _describe_list_content),
-    Rule("same short page", _same_short_page, _describe_links_and_words),
+    Rule("same thin page", _same_thin_page, _describe_thin_page),
     Rule("signatures far apart", _different_if(lambda pair: pair.signatures_far_apart), _describe_signatures),
-    Rule(
-        "other titles",
-        _different_if(lambda pair: not pair.same_title and not pair.is_retitled_copy),
-        _describe_titles,
-    ),
-    Rule("other numbers", _different_if(lambda pair: pair.numbers_differ), _describe_numbers),
-    Rule(
-        "other words",
-        _different_if(lambda pair: pair.is_estimated and pair.resemblance < pair.limits.min_resemblance),
-        _describe_resemblance,
-    ),
-    Rule("not covered", _different_if(lambda pair: not pair.words_covered), _describe_coverage),
+    Rule("other titles", _different_if(lambda pair: not _same_title_or_list(pair)), _describe_titles),
+    Rule("nothing of its own", _different_if(lambda pair: pair.says_nothing_of_its_own), _describe_own_size),
+    Rule("other headings or numbers", _different_if(lambda pair: pair.marks_differ), _describe_marks),
+    Rule("other words", _different_if(lambda pair: pair.other_words), _describe_resemblance),
+    Rule("not covered", _different_if(lambda pair: not pair.all_covered), _describe_coverage),
     # One new link is reason enough to keep a list: behind it stands a page that nobody has seen.
-    # Between two hosts links say nothing: mirrors differ in them.
-    Rule(
-        OTHER_LINKS,
-        _different_if(lambda pair: is_list(pair.new) and pair.same_host and not pair.links_covered),
-        _describe_list,
-    ),
+    Rule(OTHER_LINKS, _different_if(lambda pair: pair.leads_further), _describe_list),
     Rule("alike", lambda _: True, lambda _: ""),
 )
 """In the order in which they are asked; the last one always decides."""

@@ -1,46 +1,223 @@
-"""The blocks of a page as short hashes, by which a site learns what its pages have in common."""
+"""The blocks of a page as short hashes: what a site learns from, and what thin pages are compared by."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from enum import IntFlag
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.outline import Block
+from crawler_dedup.signing.features import normalise, size_in_letters, split_units
+from crawler_dedup.signing.titles import letters_of, split_title
+
+if TYPE_CHECKING:
+    from crawler_dedup.signing.outline import Block
 
 MAX_BLOCKS = 512
-"""Blocks of a page that are hashed; of more, those that say most."""
+"""Blocks of a page that are kept; of more, those that say most."""
+BLOCK_BYTES = 6
+
+_PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
+_SIZE_UNIT = 4
+_MAX_UNITS = 255
+_PUNCTUATION = b" \t\n!\"$%&'()*,-./:;<=>?@[\\]^_`{|}~"  # but for C++ and C#
+_DIGIT = re.compile(r"\d")
+_MAX_PARTS = 32
+_TELLING = 3  # letters: a shorter part of a title may stand in any text
 
 
-def pack_blocks(blocks: Sequence[Block], max_chars: int) -> bytes:
-    """Return 32 bits of xxh3 of each different block, in reading order, as little-endian numbers.
+class Trait(IntFlag):
+    """What is known of a block besides what it says."""
 
-    Two blocks are the same if their texts are after normalising (NFKC, case and Traditional characters folded, runs of
-    white space as one space).
+    ENTRY = 1
+    """It is mainly a link."""
+    HEADING = 2
+    NUMBER = 4
+    """It has a digit."""
+    NAME = 8
+    """It only repeats the title, or parts of it."""
+    MAIN = 16
+    """It belongs to the main text."""
+    HIDDEN = 32
+    """It is not shown, or a part of it is not."""
+    EMBEDDED = 64
+    """It is no text but a picture, a frame, a button or the like."""
+
+
+_ENTRY, _HEADING, _NUMBER, _NAME, _MAIN, _HIDDEN, _EMBEDDED = map(int, Trait)
+
+
+class PackedBlock(NamedTuple):
+    """What is kept of a block.
+
+    Attributes:
+        hash: 32 bits of xxh3 of its normalised text without white space and ASCII punctuation.
+        traits: bits of :class:`Trait`.
+        size: how much it says, in Latin letters: a multiple of 4, up to 1,020.
+    """
+
+    hash: int
+    traits: int
+    size: int
+
+
+class _Heading(NamedTuple):
+    """Level and letters of a heading, and whether it is mainly a link."""
+
+    level: int
+    letters: str
+    is_link: bool
+
+
+class PageBlocks(NamedTuple):
+    """The blocks of a page, and what they tell about its title.
+
+    Attributes:
+        packed: each different block, in reading order (:func:`unpack_blocks`).
+        heading: hash of the first ``<h1>`` that is no link. 0 if there is none, or if any ``<h1>`` stands in the title or
+            has a part of it.
+        named: which parts of the title stand in a heading or in the main text, too: as bits, the lowest for the first
+            part in alphabetical order.
+    """
+
+    packed: bytes
+    heading: int
+    named: int
+
+
+def pack_blocks(
+    blocks: Sequence[Block],
+    main: Collection[Block],
+    title: str,
+    embedded: Mapping[str, bool] | None = None,
+    *,
+    max_chars: int,
+    fold_han: bool = True,
+) -> PageBlocks:
+    """Pack the blocks of a page.
+
+    Two blocks are the same if their texts are after normalising (NFKC, case and Traditional characters folded) but for white
+    space and the punctuation of ASCII, also in full width.
 
     Args:
+        main: those of the main text.
+        embedded: what the page has beside its text (:func:`crawler_dedup.signing.embedded.find_embedded_content`), and
+            whether it shows that.
         max_chars: characters that are read; of a page that has more, the blocks behind them are left out.
     """
-    sizes: dict[str, int] = {}
-    # All at once: of a short text the call costs more than the work.
-    plain = normalise("\n".join(_first(blocks, max_chars)))
-    for text, block in zip(plain.split("\n"), blocks, strict=False):
-        sizes.setdefault(text if text.isascii() else " ".join(text.split()), block.size)
-    if len(sizes) > MAX_BLOCKS:
-        largest = set(sorted(sizes, key=sizes.__getitem__, reverse=True)[:MAX_BLOCKS])
-        sizes = {text: size for text, size in sizes.items() if text in largest}
-    hashes = [xxh3_64_intdigest(text.encode("utf-8", "replace")) >> 32 for text in sizes]
-    return np.array(hashes, dtype="<u4").tobytes()
+    parts = split_title(title)
+    longest_name = 2 * len(title) + 2  # it may have its words twice
+    title_units = frozenset(split_units(normalise(title)))
+    of_main = frozenset(map(id, main))
+    packed: dict[int, PackedBlock] = {}
+    headings: list[_Heading] = []
+    main_texts: list[str] = []
+    for block, plain in _normalised(blocks, max_chars, fold_han=fold_han):
+        close = plain.replace(" ", "")
+        number = _hash(close)
+        is_link = 2 * block.linked >= block.size
+        is_main = id(block) in of_main
+        if is_main and not (block.level and is_link):
+            main_texts.append(close)
+        if block.level:
+            headings.append(_Heading(block.level, letters_of(plain), is_link))
+        if number in packed:
+            continue
+        traits = (
+            (_ENTRY if is_link else 0)
+            | (_HEADING if block.level else 0)
+            | (_NUMBER if _DIGIT.search(close) else 0)
+            | (_NAME if len(plain) <= longest_name and title_units.issuperset(split_units(plain)) else 0)
+            | (_MAIN if is_main else 0)
+            | (_HIDDEN if block.shown != block.text else 0)
+        )
+        packed[number] = PackedBlock(number, traits, min(-(-block.size // _SIZE_UNIT), _MAX_UNITS) * _SIZE_UNIT)
+    for source, is_shown in (embedded or {}).items():
+        number = _hash(source)
+        packed.setdefault(number, PackedBlock(number, _EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
+    letters = letters_of(normalise(title))
+    return PageBlocks(_pack(packed), _find_heading(headings, parts), _find_named(headings, main_texts, parts, letters))
 
 
-def _first(blocks: Sequence[Block], max_chars: int) -> list[str]:
-    """Return the texts of the first blocks that have up to *max_chars* characters together."""
+def _normalised(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterator[tuple[Block, str]]:
+    """Yield the first blocks that have up to *max_chars* characters together, each with its normalised text."""
     texts, left = [], max_chars
     for block in blocks:
         left -= len(block.text)
         if left < 0:
             break
         texts.append(block.text)
-    return texts
+    # All at once: of a short text the call costs more than the work.
+    plain = normalise("\n".join(texts), fold_han=fold_han)
+    yield from zip(blocks[: len(texts)], plain.split("\n"), strict=False)
+
+
+def _hash(plain: str) -> int:
+    return xxh3_64_intdigest(plain.encode("utf-8", "replace").translate(None, _PUNCTUATION)) >> 32
+
+
+def _pack(blocks: dict[int, PackedBlock]) -> bytes:
+    kept = list(blocks.values())
+    if len(kept) > MAX_BLOCKS:
+        largest = sorted(kept, key=lambda block: block.size, reverse=True)[:MAX_BLOCKS]
+        numbers = {block.hash for block in largest}
+        kept = [block for block in kept if block.hash in numbers]
+    rows = [(block.hash, block.traits, block.size // _SIZE_UNIT) for block in kept]
+    return np.array(rows, dtype=_PACKED).tobytes()
+
+
+def _find_heading(headings: Sequence[_Heading], parts: frozenset[str]) -> int:
+    highest = [heading for heading in headings if heading.level == 1 and heading.letters]
+    if any(part in heading.letters or heading.letters in part for heading in highest for part in parts):
+        return 0
+    return next((_hash(heading.letters) for heading in highest if not heading.is_link), 0)
+
+
+def _find_named(headings: Sequence[_Heading], main: Sequence[str], parts: frozenset[str], title: str) -> int:
+    """Return the *parts* of a *title*, given by its letters, that the page itself names, as bits.
+
+    A heading that is a link may be the site's name, which comes before that of the page. So the last one counts, if there
+    are several, and only if nothing else names a part.
+    """
+    repeating = [heading for heading in headings if heading.letters and heading.letters in title]
+    names = "\n".join([*(heading.letters for heading in repeating if not heading.is_link), *main])
+    links = repeating[-1].letters if len({heading.letters for heading in repeating}) > 1 else ""
+    in_order = sorted(parts)[:_MAX_PARTS]
+    return _bits(in_order, names) or _bits(in_order, links)
+
+
+def _bits(parts: Sequence[str], names: str) -> int:
+    """Return which of *parts* stand in *names*."""
+    return sum(1 << bit for bit, part in enumerate(parts) if size_in_letters(part) >= _TELLING and part in names)
+
+
+def unpack_blocks(packed: bytes) -> list[PackedBlock]:
+    """Return the blocks that :attr:`PageBlocks.packed` holds."""
+    rows = np.frombuffer(packed, dtype=_PACKED)
+    sizes = rows["size"].astype(np.uint16) * _SIZE_UNIT
+    return list(map(PackedBlock, rows["hash"].tolist(), rows["traits"].tolist(), sizes.tolist()))
+
+
+def drop_blocks(packed: bytes, numbers: Collection[int]) -> bytes:
+    """Return the packed blocks without those with the hashes *numbers*."""
+    if not numbers:
+        return packed
+    rows = np.frombuffer(packed, dtype=_PACKED)
+    return rows[~np.isin(rows["hash"], np.fromiter(numbers, dtype=np.uint32))].tobytes()
+
+
+def drop_entries(packed: bytes) -> bytes:
+    """Return the packed blocks without links that are no headings."""
+    rows = np.frombuffer(packed, dtype=_PACKED)
+    is_entry = rows["traits"] & (_ENTRY | _HEADING) == _ENTRY
+    kept: bytes = rows[~is_entry].tobytes()
+    return kept
+
+
+def block_hashes(packed: bytes) -> Sequence[int]:
+    """Return the hashes of packed blocks."""
+    hashes: list[int] = np.frombuffer(packed, dtype=_PACKED)["hash"].tolist()
+    return hashes

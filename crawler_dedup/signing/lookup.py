@@ -1,12 +1,40 @@
-"""Under which keys a page is filed and looked up: by its scheme, or, where only equals match, by its hash."""
+"""Under which keys a page is filed and looked up: by its scheme, or, if it is thin, by its title and its largest blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+import numpy as np
+from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signedpage import PageKind, SignedPage
+from crawler_dedup.signing.blocks import Trait, unpack_blocks
 from crawler_dedup.signing.schemes import Scheme, scheme_of
+
+_BLOCKS = 4
+_CANDIDATES = 64
+_THIN_BUCKET = 1_000  # pages under one title that are looked at
+_KEY = np.dtype("<u8")
+_NO_KEY = int(Trait.NAME | Trait.EMBEDDED)
+
+
+def with_keys(page: SignedPage, titles: Sequence[Collection[str]], not_own: Collection[int]) -> SignedPage:
+    """Return *page*, if it is thin with the keys under which it is filed and looked up.
+
+    Args:
+        titles: sets of parts of its title, of which each makes a key.
+        not_own: hashes of the blocks that many pages of its site have; of the others the largest make keys.
+    """
+    if page.kind is not PageKind.THIN:
+        return page
+    own = [block for block in unpack_blocks(page.blocks) if block.hash not in not_own and not block.traits & _NO_KEY]
+    own.sort(key=lambda block: -block.size)  # stable: of equal ones the first
+    names = ["\n".join(sorted(parts)) for parts in titles if parts]
+    names += [f"{block.hash}" for block in own[:_BLOCKS]]
+    keys = dict.fromkeys(xxh3_64_intdigest(name.encode("utf-8", "replace")) for name in names)
+    return msgspec.structs.replace(page, value=np.array([*keys], dtype=_KEY).tobytes())
 
 
 class Lookup:
@@ -15,30 +43,37 @@ class Lookup:
     def __init__(self, scheme: Scheme) -> None:
         self._scheme = scheme
 
-    @property
-    def bucket_limit(self) -> int | None:
+    def bucket_limit(self, page: SignedPage) -> int | None:
         """How many of the pages under one key are looked at; ``None``: all."""
-        return self._scheme.bucket_limit
+        return self._scheme.bucket_limit if page.kind is PageKind.TEXT else _THIN_BUCKET
 
     def keys(self, page: SignedPage) -> Sequence[int]:
         """Return the buckets under which *page* is filed."""
-        return self._scheme.keys(page.signed) if page.kind is PageKind.TEXT else [page.signature]
+        return self._scheme.keys(page.signed) if page.kind is PageKind.TEXT else _keys_of(page)
 
     def probes(self, page: SignedPage) -> Sequence[int]:
         """Return the buckets in which candidates for *page* stand."""
-        return self._scheme.probes(page.signed) if page.kind is PageKind.TEXT else [page.signature]
+        return self._scheme.probes(page.signed) if page.kind is PageKind.TEXT else _keys_of(page)
 
     def near(self, page: SignedPage, filed: Numbers) -> Sequence[int]:
         """Return those of the signatures *filed* in the probed buckets that are candidates for *page*, nearest first."""
         if page.kind is PageKind.TEXT:
             return self._scheme.near(page.signed, filed)
-        return [page.signature] if page.signature in filed else []
+        signatures, times = np.unique(filed, return_counts=True)
+        nearest = np.lexsort((signatures, -times, signatures != page.signature))[:_CANDIDATES]
+        candidates: list[int] = signatures[nearest].tolist()
+        return candidates
 
     def finds(self, new: SignedPage, kept: SignedPage) -> bool:
         """Tell whether a look-up of *new* finds *kept*."""
         if new.kind is PageKind.TEXT and kept.kind is PageKind.TEXT:
             return self._scheme.finds(new.signed, kept.signed)
-        return new.signature == kept.signature
+        return not {*_keys_of(new)}.isdisjoint(_keys_of(kept)) if new.kind is kept.kind else False
+
+
+def _keys_of(page: SignedPage) -> list[int]:
+    keys: list[int] = np.frombuffer(page.value, dtype=_KEY).tolist()
+    return keys
 
 
 def lookup_of(spec: Mapping[str, str]) -> Lookup:

@@ -26,6 +26,7 @@ _LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
 _ITEMS = frozenset(("dd", "li", "td", "th"))
 # Blocks that make up one text with their neighbours in the same element.
 _PARAGRAPHS = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "p"))
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
 class Block(NamedTuple):
@@ -38,6 +39,7 @@ class Block(NamedTuple):
         group: number of the element whose text it is part of: the nearest list, table or preformatted text, else the
             one whose paragraphs and headings stand side by side, else its own.
         shown: the text without what stands in hidden elements (:mod:`crawler_dedup.signing.hidden`).
+        level: of a heading 1 (``<h1>``) to 6, else 0.
     """
 
     text: str
@@ -45,6 +47,7 @@ class Block(NamedTuple):
     linked: int
     group: int
     shown: str
+    level: int = 0
 
 
 class Outline(NamedTuple):
@@ -68,18 +71,22 @@ def read_outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
     reader = _Reader()
     for root, around in roots_and_states(tree):
         reader.turn(concealment(root, around))
-        reader.read(root, _Context(0, 0, 0), max_depth)
-        reader.end_block(0)
+        reader.read(root, _ROOT, max_depth)
+        reader.end_block(_ROOT)
         reader.turn(SHOWN)
     return Outline(reader.blocks, reader.parents)
 
 
 class _Context(NamedTuple):
-    """Where a text stands: numbers of its element, its group, and the list around it (0: none)."""
+    """Where a text stands: numbers of its element, its group, and the list around it (0: none); the level of its heading."""
 
     element: int
     group: int
     around: int
+    level: int
+
+
+_ROOT = _Context(0, 0, 0, 0)
 
 
 class _Reader:
@@ -110,13 +117,13 @@ class _Reader:
                 parts.append(" ")
             elif isinstance(tag, str):  # a comment's tag is a function
                 if parts:
-                    self.end_block(context.group)
+                    self.end_block(context)
                 if (names := child.keys()) and ("hidden" in names or "style" in names):  # most have neither
                     self.turn(concealment(child, state))
                 inside = self._enter(child, tag, context)
                 self.read(child, inside, levels - 1)
                 if parts:
-                    self.end_block(inside.group)
+                    self.end_block(inside)
             if self._state is not state:
                 self.turn(state)
             if child.tail:
@@ -141,7 +148,8 @@ class _Reader:
         around = number if tag in _LISTS else context.around
         if around and tag in _ITEMS and _is_text_of_its_own(element):
             around = 0
-        return _Context(number, around or (context.element if tag in _PARAGRAPHS else number), around)
+        group = around or (context.element if tag in _PARAGRAPHS else number)
+        return _Context(number, group, around, _HEADINGS.get(tag, context.level))
 
     def turn(self, state: Concealment) -> None:
         """What is taken in from here on is shown, or not."""
@@ -156,8 +164,8 @@ class _Reader:
     def _end_link(self) -> None:
         self._linked += size_in_letters(" ".join("".join(self._parts[self._link_begins :]).split()))
 
-    def end_block(self, group: int) -> None:
-        """What was taken in since the last block is one."""
+    def end_block(self, context: _Context) -> None:
+        """What was taken in since the last block is one, in *context*."""
         if self._link_begins is not None:  # the link goes on in the next block
             self._end_link()
             self._link_begins = 0
@@ -167,7 +175,7 @@ class _Reader:
         linked, self._linked = self._linked, 0
         if text:
             size = size_in_letters(text)
-            self.blocks.append(Block(text, size, min(linked, size), group, shown))
+            self.blocks.append(Block(text, size, min(linked, size), context.group, shown, context.level))
 
     def _shown(self) -> str:
         """What was taken in since the last block and is not hidden."""

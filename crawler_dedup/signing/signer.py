@@ -17,18 +17,12 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, IndexDamaged
-from crawler_dedup.signedpage import PageKind, Signature, SignedPage, identify_page
+from crawler_dedup.signedpage import PageKind, SignedPage, identify_page
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
-from crawler_dedup.signing.features import (
-    Features,
-    simplify_han,
-    size_in_letters,
-    weigh_tokens,
-)
+from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.hidden import hidden_elements
-from crawler_dedup.signing.links import Links
 from crawler_dedup.signing.loading import Resource
 from crawler_dedup.signing.maintext import (
     MainBlocks,
@@ -37,28 +31,25 @@ from crawler_dedup.signing.maintext import (
     join_shown_text,
     join_text,
     load_trafilatura,
-    unlinked_blocks,
 )
 from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.schemes import scheme_of
 from crawler_dedup.signing.segmentation import han_cutter, resolve_tokenizer
-from crawler_dedup.signing.sketch import digest, set_hash
+from crawler_dedup.signing.sketch import digest
 from crawler_dedup.signing.storedtext import pack_text
 from crawler_dedup.signing.summary import sketch_numbers, with_shown, with_signature
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import split_title
 
-BEHAVIOUR = 3
+BEHAVIOUR = 4
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
 _QUICK_BYTES = 64 << 10
 _QUICK_BYTES_JIEBA = 16 << 10  # it cuts a few hundred thousand characters a second
-_SHORT_FEATURES = 8
-_LIST_LINKS = 5
-_LIST_SHARE = 1 / 4
+_LEAST_LETTERS = 20
 _LEAST_SHOWN = 1 / 2
 _MOSTLY_HIDDEN = "mostly hidden"
 _TOO_LONG = "too many characters"
@@ -204,16 +195,28 @@ class Signer:
             digest=digest(body),
             chars=content.main.size,
             inner_link_chars=content.main.linked,
-            numbers=sketch_numbers(main_text),
             link_count=len(links),
             link_chars=sum(block.linked for block in content.outline.blocks),
             link_digest=links.digest,
             links=links.packed,
-            blocks=pack_blocks(content.outline.blocks, self.config.max_chars),
         )
         if len(main_text.features.content) >= self.config.min_features:
-            return self._sign_main_text(page, content, main_text)
-        return self._sign_short(page, content, links)
+            page = msgspec.structs.replace(page, numbers=sketch_numbers(main_text))
+            return self._sign_main_text(self._with_blocks(page, content), content, main_text)
+        return self._sign_thin(page, content)
+
+    def _with_blocks(
+        self, page: SignedPage, content: _Content, embedded: Mapping[str, bool] | None = None
+    ) -> SignedPage:
+        blocks = pack_blocks(
+            content.outline.blocks,
+            content.main.blocks,
+            page.title,
+            embedded,
+            max_chars=self.config.max_chars,
+            fold_han=self.config.fold_han,
+        )
+        return msgspec.structs.replace(page, blocks=blocks.packed, heading=blocks.heading, named=blocks.named)
 
     def _sign_main_text(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
         hides = any(block.shown != block.text for block in content.outline.blocks)
@@ -222,58 +225,30 @@ class Signer:
         if size_in_letters(shown) < _LEAST_SHOWN * size_in_letters(content.text):
             return _unsigned(page, _MOSTLY_HIDDEN)
         self._of_scheme.get(load=self._load_on_demand)
-        page = with_signature(page, PageKind.TEXT, self.scheme.sign(main_text), main_text.features)
+        page = with_signature(page, self.scheme.sign(main_text), main_text.features)
         if shown == content.text:
             return page
         shown_text = self.text_of(shown)
-        return with_shown(page, shown_text.features, numbers=sketch_numbers(shown_text))
+        return with_shown(page, shown_text.features, sketch_numbers(shown_text))
 
-    def _sign_short(self, page: SignedPage, content: _Content, links: Links) -> SignedPage:
-        """Sign a page with little main text: by its links if it is a list, by all its words, or not at all."""
-        text = join_text(unlinked_blocks(content.outline))
+    def _sign_thin(self, page: SignedPage, content: _Content) -> SignedPage:
+        """Sign a page with little main text by its blocks, or not at all."""
+        blocks = content.outline.blocks
+        text = join_text(blocks)
         if len(text) > self.config.max_chars:
             return _unsigned(page, _TOO_LONG)
         # An error page, a form or a shell that a script fills looks the same wherever it stands.
-        if not len(links) or parsing.asks_for_password(content.tree):
+        if not page.link_count or parsing.asks_for_password(content.tree) or size_in_letters(text) < _LEAST_LETTERS:
             return _unsigned(page, _TOO_SHORT)
-        blocks = content.outline.blocks
-        if size_in_letters(join_shown_text(blocks)) < _LEAST_SHOWN * size_in_letters(join_text(blocks)):
+        if size_in_letters(join_shown_text(blocks)) < _LEAST_SHOWN * size_in_letters(text):
             return _unsigned(page, _MOSTLY_HIDDEN)
-        if len(links) >= _LIST_LINKS and page.link_chars >= _LIST_SHARE * size_in_letters(text):
-            return self._sign_list(page, content, links, self.text_of(text))
-        return self._sign_words(page, content, self.text_of(text))
-
-    def _sign_list(self, page: SignedPage, content: _Content, links: Links, text: Text) -> SignedPage:
-        features = self._without_title(text, page.title)
-        page = with_signature(page, PageKind.LIST, Signature(set_hash(links.hashes)), features)
         hidden = frozenset(hidden_elements(content.tree))
-        if not hidden:
-            return page
-        shown_features = self._without_title(self._shown_text(content), page.title)
-        shown_links = find_links(content.tree, page.url, hidden).digest
-        return with_shown(page, shown_features, rest=shown_links if shown_links != links.digest else b"")
-
-    def _sign_words(self, page: SignedPage, content: _Content, text: Text) -> SignedPage:
-        if len(text.features.hashes) < _SHORT_FEATURES:
-            return _unsigned(page, _TOO_SHORT)
-        embedded = find_embedded_content(content.tree)
-        rest = "\n".join([*sorted(split_title(page.title)), *embedded])
-        seed = xxh3_64_intdigest((simplify_han(rest) if self.config.fold_han else rest).encode("utf-8", "replace"))
-        page = with_signature(page, PageKind.SHORT, Signature(set_hash(text.features.hashes, seed)), text.features)
-        hidden = frozenset(hidden_elements(content.tree))
-        if not hidden:
-            return page
-        shown = find_embedded_content(content.tree, hidden)
-        shown_digest = digest("\n".join(shown).encode("utf-8", "replace")) if shown != embedded else b""
-        return with_shown(page, self._shown_text(content).features, rest=shown_digest)
-
-    def _shown_text(self, content: _Content) -> Text:
-        return self.text_of(join_shown_text(unlinked_blocks(content.outline)))
-
-    def _without_title(self, text: Text, title: str) -> Features:
-        """Weigh the tokens of *text* but for those of *title*: two tags of the same posts differ in the tag's name alone."""
-        name = set(self.text_of(title).tokens)
-        return weigh_tokens(token for token in text.tokens if token not in name)
+        shown = frozenset(find_embedded_content(content.tree, hidden))
+        embedded = {piece: piece in shown for piece in find_embedded_content(content.tree)}
+        page = self._with_blocks(page, content, embedded)
+        names = "\n".join(sorted(split_title(page.title)))
+        signature = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
+        return msgspec.structs.replace(page, kind=PageKind.THIN, signature=signature)
 
 
 def _unsigned(page: SignedPage, reason: str) -> SignedPage:

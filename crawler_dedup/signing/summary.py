@@ -10,12 +10,12 @@ from crawler_dedup.signing.sketch import set_digest, sketch
 from crawler_dedup.signing.text import Text
 
 
-def with_signature(page: SignedPage, kind: PageKind, signature: Signature, features: Features) -> SignedPage:
+def with_signature(page: SignedPage, signature: Signature, features: Features) -> SignedPage:
     """Return *page* with its signature and a summary of the features that it is compared by."""
     content = features.content
     return msgspec.structs.replace(
         page,
-        kind=kind,
+        kind=PageKind.TEXT,
         signature=signature.number,
         value=signature.value,
         features=len(content),
@@ -24,16 +24,11 @@ def with_signature(page: SignedPage, kind: PageKind, signature: Signature, featu
     )
 
 
-def with_shown(page: SignedPage, features: Features, *, numbers: bytes | None = None, rest: bytes = b"") -> SignedPage:
-    """Return *page* with a summary of *features*, those that it shows, if it hides some that are not shown elsewhere.
-
-    Args:
-        numbers: sketch of the numbers that are shown; ``None``: of all.
-        rest: as :attr:`Shown.rest`.
-    """
+def with_shown(page: SignedPage, features: Features, numbers: bytes) -> SignedPage:
+    """Return *page* with a summary of *features* and a sketch of *numbers*, those that it shows, if it hides some that are
+    not shown elsewhere."""
     content = features.content
-    numbers = page.numbers if numbers is None else numbers
-    shown = Shown(len(content), sketch(content), set_digest(content), numbers, rest)
+    shown = Shown(len(content), sketch(content), set_digest(content), numbers)
     return page if shown == page.shown else msgspec.structs.replace(page, partly_hidden=shown)
 
 

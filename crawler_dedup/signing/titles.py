@@ -28,6 +28,11 @@ def split_title(title: str) -> frozenset[str]:
     return frozenset(letters + "…" * is_cut for letters, is_cut in split if letters)
 
 
+def letters_of(plain: str) -> str:
+    """Return the letters and digits of a normalised text, as parts of titles have them."""
+    return _NOT_LETTERS.sub("", plain)
+
+
 def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bool) -> bool:
     """Tell whether two titles, given by their parts, can name one page.
 

@@ -37,7 +37,7 @@ def test_settings_are_printed_as_documented() -> None:
     [
         (article("x", frame="another template"), 0, "duplicate: alike"),
         (article("y"), 1, "different: signatures far apart"),
-        (LIST, 1, "different: other kinds of page"),
+        (LIST, 1, "different: signatures far apart"),
     ],
 )
 def test_two_files_are_compared_by_the_rules_of_the_crawl(tmp_path: Path, other: str, status: int, line: str) -> None:

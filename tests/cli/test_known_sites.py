@@ -16,19 +16,23 @@ from tests.support.noting import FIRST, SECOND, entries_of, invoke, json_lines, 
 
 KEPT, COPY = "http://a.org/0", "http://a.org/copy"
 NAME = "</title>", " | Tea House</title>"
+UNNAMED = "<title>Article", "<title>Gazette"  # which no heading names
 LATER = 24
 
 
 def retitled_copy() -> str:
     """It lacks what the site writes into every title."""
-    return article(0, count=60, frame="copy")
+    return article(0, count=60, frame="copy").replace(*UNNAMED)
 
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An index in which a copy was dropped by what was known of the site, before that changed."""
     monkeypatch.chdir(tmp_path)
-    named = {f"http://a.org/{number}": article(number, count=60).replace(*NAME) for number in range(MIN_PAGES)}
+    named = {
+        f"http://a.org/{number}": article(number, count=60).replace(*NAME).replace(*UNNAMED)
+        for number in range(MIN_PAGES)
+    }
     note(tmp_path / "index", {**named, COPY: retitled_copy()})
     others = {f"http://a.org/later/{number}": article(f"later {number}") for number in range(LATER)}
     note(tmp_path / "index", others, journal=SECOND)

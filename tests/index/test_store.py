@@ -17,6 +17,7 @@ from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdi
 from crawler_dedup.hamming import distance
 from crawler_dedup.index.buckets import Buckets
 from crawler_dedup.index.catalogue import MAX_REPRESENTATIVES
+from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.index.records import shorten_key
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import MAX_COMPARED
@@ -244,7 +245,7 @@ def test_an_unfit_page_is_not_filed(store: Store) -> None:
 
 def test_of_a_page_the_index_keeps_what_the_matcher_leaves(store: Store) -> None:
     class Sparing(ByDistance):
-        def trim(self, page: SignedPage) -> SignedPage:
+        def trim(self, page: SignedPage, _: Snapshot) -> SignedPage:
             return msgspec.structs.replace(page, title="")
 
     given = [msgspec.structs.replace(page(1, signature), title="Steeping") for signature in (0, 2**64 - 1)]

@@ -3,6 +3,8 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,12 +15,14 @@ from crawler_dedup import Config, SignedPage
 from crawler_dedup.inspection.compare import InspectedPage, apply_rules, inspect_page
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.sites import UNKNOWN_SITE
 from crawler_dedup.signedpage import PageKind
+from crawler_dedup.signing.blocks import Trait
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article, paragraphs, words
 from tests.support.prose import prose
-from tests.support.signedpages import LIMITS, SIMHASH, kept, links, new, numbers
+from tests.support.signedpages import LIMITS, SIMHASH, block, kept, links, new, numbers, thin
 from tests.support.signedpages import words as features
 
 SIGNER = Signer(Config(tokenizer="bigrams"))
@@ -35,7 +39,6 @@ def changed(page: SignedPage, source: random.Random) -> SignedPage:
     begin = source.choice((0, 0, 0, 20, 100))
     chosen = {
         "digest": source.choice((b"a", b"b")),
-        "kind": source.choice((PageKind.TEXT, PageKind.TEXT, PageKind.TEXT, PageKind.LIST, PageKind.SHORT)),
         "signature": source.choice((0, 1, 0b111, 0xFFFF)),
         "title": source.choice(TITLES),
         "url": source.choice(URLS),
@@ -46,7 +49,15 @@ def changed(page: SignedPage, source: random.Random) -> SignedPage:
         **features(begin, begin + source.choice((60, 200))),
     }
     some = {name: value for name, value in chosen.items() if source.random() < 0.5}
-    return msgspec.structs.replace(page, **some)
+    some_thin = {} if source.random() < 0.6 else changed_blocks(source)
+    return msgspec.structs.replace(page, **{**some, **some_thin})
+
+
+def changed_blocks(source: random.Random) -> dict[str, Any]:
+    """What makes a page thin, with some blocks."""
+    traits = [0, 0, 0, int(source.choice([*Trait]))]
+    blocks = [block(number, trait, source.choice((16, 40))) for number, trait in enumerate(traits)]
+    return thin(*blocks[source.choice((0, 0, 3)) :], named=source.choice((0, 1)))
 
 
 def pairs(count: int) -> list[Pair]:
@@ -87,24 +98,57 @@ def test_of_a_page_that_could_not_be_signed_one_row_says_why(one: str, other: st
         ("same bytes", {}, "other bytes, the same links"),
         ("same bytes", {"digest": b"a", **links(1, 2, 4)}, "the same bytes, other links"),
         ("same bytes", links(1, 2), "other bytes, all links known"),
-        ("other kinds of page", {"kind": PageKind.LIST}, "list and text"),
-        ("same list", {"kind": PageKind.LIST}, "the same links, the same words, the same title"),
-        ("same short page", features(0, 100), "the same links, other words"),
+        ("same thin page", {}, "text and text"),
+        ("same thin page", thin(), "thin and text"),
         ("signatures far apart", {"signature": 0b111}, "3 bits, limit 6"),
-        ("signatures far apart", {"kind": PageKind.SHORT, "signature": 1}, "they do not agree"),
+        ("signatures far apart", thin(), "they do not agree"),
         ("other titles", {}, "the same title"),
         ("other titles", {"title": "Another"}, "other titles"),
         ("other titles", {"title": "Another", "url": "http://example.org/"}, "renamed"),
-        ("other numbers", {}, "no two tables"),
+        ("nothing of its own", {}, "a text"),
+        ("other headings or numbers", {}, "neither differs"),
+        ("other headings or numbers", {"heading": 2}, "other headings"),
+        ("other headings or numbers", {"numbers": numbers(0, 9)}, "each has numbers that the other lacks"),
         ("other words", {}, "resemblance 1.00, least 0.65"),
         ("not covered", {}, "coverage 1.00, least 0.85"),
-        ("lists with other links", {}, "no list, one host, the same links"),
-        ("lists with other links", {"link_chars": 3_000, "url": "http://b.org/"}, "a list, two hosts, the same links"),
+        ("other links", {}, "no list, one host, the same links"),
+        ("other links", {"link_chars": 3_000, "url": "http://b.org/"}, "a list, two hosts, the same links"),
     ],
 )
 def test_a_row_tells_what_it_has_looked_at(row: str, fields: dict[str, object], measured: str) -> None:
-    told = {one.name: one.measured for one in apply_rules(Pair(new(**fields), kept(), LIMITS, SIMHASH))}
+    page = kept(heading=1, numbers=numbers(9, 18))
+    told = {one.name: one.measured for one in apply_rules(Pair(new(**fields), page, LIMITS, SIMHASH))}
     assert told[row] == measured
+
+
+@pytest.mark.parametrize(
+    ("row", "fields", "measured"),
+    [
+        ("same thin page", {}, "the same blocks, the same links"),
+        ("same thin page", thin(block(1), block(2), block(3)), "other blocks, the same links"),
+        ("signatures far apart", {"signature": 1}, "thin pages have none"),
+        ("other titles", {"title": "Another"}, "other titles"),
+        ("nothing of its own", {}, "120 letters of its own"),
+        ("other headings or numbers", {}, "all are there"),
+        ("other headings or numbers", thin(block(1), block(3, Trait.NUMBER)), "some are missing"),
+        ("other words", thin(block(1), block(2), block(3)), "resemblance 0.67, of what the pages alone say"),
+        ("not covered", thin(block(1), block(2), block(3)), "coverage 0.67 of all but furniture"),
+        ("other links", links(1, 2), "a list, one host, all links known"),
+    ],
+)
+def test_of_thin_pages_a_row_tells_what_it_has_looked_at(row: str, fields: dict[str, object], measured: str) -> None:
+    whole = thin(block(1), block(2))
+    pair = Pair(new(**{**whole, **fields}), kept(**whole), LIMITS, SIMHASH)
+    told = {one.name: one.measured for one in apply_rules(pair)}
+    assert told[row] == measured
+
+
+def test_two_lists_of_the_same_entries_are_told_as_such() -> None:
+    listed = thin(block(1, Trait.ENTRY))
+    site = replace(UNKNOWN_SITE, number=8)
+    pair = Pair(new(**listed, title="Another"), kept(**listed), LIMITS, SIMHASH, site, site)
+    told = {one.name: one.measured for one in apply_rules(pair)}
+    assert told["other titles"] == "two lists of the same entries"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -216,12 +260,12 @@ def test_of_a_text_what_was_cut_away_is_not_compared() -> None:
     assert one.tokens_missing_in(other) == other.tokens_missing_in(one) == []
 
 
-def test_of_a_short_page_and_a_list_all_is_compared() -> None:
+def test_of_a_thin_page_all_is_compared() -> None:
     menu = "".join(f'<li><a href="/{number}">story {number}</a></li>' for number in range(9))
     short = f'<nav>zebra</nav><p>{" ".join(words(1, 12))} <a href="/">on</a></p>'
-    for source, kind in ((f"<nav>zebra</nav><ul>{menu}</ul>", PageKind.LIST), (short, PageKind.SHORT)):
+    for source in (f"<nav>zebra</nav><ul>{menu}</ul>", short):
         examined = look(source)
-        assert examined.page.kind is kind
+        assert examined.page.kind is PageKind.THIN
         assert examined.tokens["zebra"] == 1
 
 

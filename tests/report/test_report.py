@@ -190,7 +190,7 @@ def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
             signature,
             url=f"http://{source.choice(hosts)}/{number}",
             run=source.choice([RUN, OTHER_RUN]),
-            kind=source.choice([PageKind.TEXT, PageKind.TEXT, PageKind.LIST]),
+            kind=source.choice([PageKind.TEXT, PageKind.TEXT, PageKind.THIN]),
             scope=source.choice(["one", "two"]),
         )
         for number, signature in enumerate(clusters(3, 500))
@@ -202,7 +202,7 @@ def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
             source.choice(events),
             url=f"http://{source.choice(hosts)}/{source.randrange(3000)}",
             duplicate_of=source.choice(records[:90]).page.url,
-            rule=source.choice(["alike", "same bytes", "same list"]),
+            rule=source.choice(["alike", "same bytes", "same thin page"]),
             reason=source.choice(["error", "too little text"]),
             run=f"{source.choice([RUN, OTHER_RUN]):08x}",
             distance=source.choice([None, *range(8)]),
@@ -566,10 +566,10 @@ NO_SHARES: dict[str, Any] = {"resemblance": None, "coverage": None}
         ([record(1, 1)], [entry()], "nearest other one", ""),
         ([record(1, 1)], [entry()], "First different bit", ""),
         (
-            [record(1, 1, kind=PageKind.LIST)],
+            [record(1, 1, kind=PageKind.THIN)],
             [entry()],
             "Signatures in 128",
-            "No text is kept, only short pages or lists",
+            "No text is kept, only thin pages",
         ),
         ([], [entry(distance=None)], "Distance of a duplicate", ""),
         ([], [entry(**NO_SHARES)], "Resemblance", ""),

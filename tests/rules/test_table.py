@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -8,17 +9,27 @@ import msgspec
 import pytest
 
 from crawler_dedup import Config, SignedPage
-from crawler_dedup.rules.pair import Pair, is_list, needs_links
-from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, SiteCounts, SiteProfile
+from crawler_dedup.rules.keeping import is_list, with_site_keys, without_unneeded
+from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, SiteCounts, SiteProfile, hash_part
 from crawler_dedup.rules.table import NAMES, TABLE, compare, decide, first_match
 from crawler_dedup.signedpage import PageKind
+from crawler_dedup.signing.blocks import Trait, block_hashes
 from crawler_dedup.signing.sketch import resemblance, sketch
-from tests.support.signedpages import HASHES, LIMITS, PAGE, SIMHASH, kept, links, new, numbers, words
+from tests.support.signedpages import HASHES, LIMITS, PAGE, SIMHASH, block, kept, links, new, numbers, thin, words
 
 MANY = {"chars": 1000, "inner_link_chars": 500}
 """Makes a page with text a list."""
-LIST = {"kind": PageKind.LIST, "chars": 0}
-SHORT = {"kind": PageKind.SHORT, "chars": 0, "signature": 77}
+ENTRY, HEADING, NUMBER, NAME, MAIN, HIDDEN, PICTURE = map(int, Trait)
+
+THREE = block(1), block(2), block(3)
+THIN = thin(*THREE)
+ENTRIES = tuple(block(number, ENTRY) for number in range(11, 14))
+LIST = thin(*ENTRIES, **links(1, 2, 3, 4))
+
+
+TWO_TEXTS = block(1, HEADING | ENTRY, 16) + block(2, HEADING, 16) + block(4, MAIN, 400)
+THREE_TEXTS = TWO_TEXTS + block(3, HEADING, 16)
 
 
 def known_site(*navigation: int, title: str = "Tea House") -> SiteProfile:
@@ -31,6 +42,9 @@ def known_site(*navigation: int, title: str = "Tea House") -> SiteProfile:
 
 
 TEA = known_site(1, 2)
+"""Its navigation are links 1 and 2."""
+FURNISHED = replace(TEA, furniture=frozenset((91, 92)), shared=frozenset((81, 82)))
+"""Blocks 91 and 92 stand on half of its pages, and 81 and 82 on many."""
 
 Case = tuple[Pair, str, bool]
 
@@ -47,7 +61,7 @@ def case(
 
 
 def on_the_site(new: SignedPage, kept: SignedPage, row: str, duplicate: bool) -> Case:
-    return case(new, kept, row, duplicate, TEA, TEA)
+    return case(new, kept, row, duplicate, FURNISHED, FURNISHED)
 
 
 OTHER_HOST = "http://mirror.net/"
@@ -60,55 +74,155 @@ CASES = {
     "equal": case(PAGE, PAGE, "same bytes", True),
     "equal with other links": case(kept(**links(1, 2, 4)), PAGE, "same bytes", False),
     "equal at another host": case(kept(url=OTHER_HOST), PAGE, "same bytes", True),
-    # Kinds
-    "text and list": case(new(), kept(**LIST), "other kinds of page", False),
-    "list and text": case(new(**LIST), PAGE, "other kinds of page", False),
-    "short page and list": case(new(**SHORT), kept(**LIST), "other kinds of page", False),
-    # Lists of a site that is not known
-    "list": case(new(**LIST), kept(**LIST), "same list", True),
-    "list with another signature": case(new(**LIST, signature=2**64 - 1), kept(**LIST), "same list", True),
-    "list with a link less": case(new(**LIST, **links(1, 2)), kept(**LIST), "same list", False),
-    "list with another title": case(new(**LIST, title="Brewing | Tea House"), kept(**LIST), "same list", False),
-    "list with another word": case(new(**LIST, **words(0, 60)), kept(**LIST, **words(0, 61)), "same list", False),
+    # Thin pages of a site that is not known
+    "thin": case(new(**THIN), kept(**THIN), "same thin page", True),
+    "thin, on another host": case(new(**THIN, url=OTHER_HOST), kept(**THIN), "same thin page", True),
+    "thin, which does not name its title": case(
+        new(**{**THIN, "named": 0}), kept(**{**THIN, "named": 0}), "alike", True
+    ),
+    "thin with other links": case(new(**THIN, **links(4)), kept(**THIN), "other links", False),
+    "thin with a link less": case(new(**THIN, **links(1, 2)), kept(**THIN), "alike", True),
+    "thin with another title": case(new(**THIN, title="Brewing | Tea House"), kept(**THIN), "other titles", False),
+    "thin in another order": case(new(**thin(*THREE[::-1])), kept(**THIN), "alike", True),
+    "thin with another block": case(new(**thin(*THREE, block(4))), kept(**THIN), "other words", False),
+    "thin with a block less": case(new(**thin(*THREE[:2])), kept(**THIN), "other words", False),
+    "thin with another number": case(
+        new(**thin(*THREE, block(4, NUMBER))),
+        kept(**thin(*THREE, block(5, NUMBER))),
+        "other headings or numbers",
+        False,
+    ),
+    "thin with another heading": case(
+        new(**thin(*THREE, block(4, HEADING))), kept(**THIN), "other headings or numbers", False
+    ),
+    "thin with another entry": case(
+        new(**thin(*THREE, block(4, ENTRY, 20))), kept(**THIN), "other headings or numbers", False
+    ),
+    "thin with another short entry": case(new(**thin(*THREE, block(4, ENTRY, 16))), kept(**THIN), "other words", False),
+    "thin with another picture": case(
+        new(**thin(*THREE, block(4, PICTURE, 0))), kept(**THIN), "other headings or numbers", False
+    ),
+    "thin with another picture on another host": case(
+        new(**thin(*THREE, block(4, PICTURE, 0)), url=OTHER_HOST), kept(**THIN), "same thin page", True
+    ),
+    "thin with a picture that the kept page hides": case(
+        new(**thin(*THREE, block(4, PICTURE, 0)), url=OTHER_HOST),
+        kept(**thin(*THREE, block(4, PICTURE | HIDDEN, 0))),
+        "other headings or numbers",
+        False,
+    ),
+    "thin, of which the kept page hides a block": case(
+        new(**THIN), kept(**thin(*THREE[:2], block(3, HIDDEN))), "other words", False
+    ),
+    "thin, of which both pages hide a block": case(
+        new(**thin(*THREE[:2], block(3, HIDDEN))), kept(**thin(*THREE[:2], block(3, HIDDEN))), "same thin page", True
+    ),
+    "thin with its name again": case(new(**thin(*THREE, block(4, NAME))), kept(**THIN), "alike", True),
+    "thin with hardly a word": case(
+        new(**thin(block(1, size=16), block(4, NAME))), kept(**thin(block(1, size=16))), "nothing of its own", False
+    ),
+    "thin with a few words": case(
+        new(**thin(block(1, size=20), block(4, NAME))), kept(**thin(block(1, size=20))), "alike", True
+    ),
+    "frame without a name": case(
+        new(**thin(block(1, size=96), named=0)), kept(**thin(block(1, size=96))), "nothing of its own", False
+    ),
+    "frame of links without a name": case(
+        new(**thin(*ENTRIES, named=0)), kept(**thin(*ENTRIES)), "nothing of its own", False
+    ),
+    "no frame": case(new(**thin(block(1, size=100), named=0)), kept(**thin(block(1, size=100))), "alike", True),
+    "list with another title": case(new(**LIST, title="Brewing | Tea House"), kept(**LIST), "other titles", False),
+    "thin and text": case(new(**THIN), PAGE, "signatures far apart", False),
+    "text and thin": case(new(), kept(**THIN), "signatures far apart", False),
+    # Thin pages of a known site
+    "thin but for furniture": on_the_site(
+        new(**thin(*THREE, block(91), block(92, HEADING))), kept(**THIN), "same thin page", True
+    ),
+    "thin but for shared blocks": on_the_site(
+        new(**thin(*THREE, block(81, size=12), block(82, size=12))), kept(**THIN), "alike", True
+    ),
+    "thin but for large shared blocks": on_the_site(
+        new(**thin(*THREE, block(81, size=20), block(82, size=20))), kept(**THIN), "not covered", False
+    ),
+    "thin but for large blocks that are shared and on the kept page": on_the_site(
+        new(**THIN), kept(**thin(*THREE, block(81), block(82))), "alike", True
+    ),
+    "thin with another shared number": on_the_site(
+        new(**thin(*THREE, block(81, NUMBER))), kept(**THIN), "other headings or numbers", False
+    ),
+    "thin with furniture alone": on_the_site(
+        new(**thin(block(91), block(82))), kept(**thin(block(91))), "nothing of its own", False
+    ),
+    "thin, known, with hardly a word more": on_the_site(
+        new(**thin(*THREE, block(4, size=28))), kept(**THIN), "alike", True
+    ),
+    "thin, known, with some words more": on_the_site(
+        new(**thin(*THREE, block(4, size=40))), kept(**THIN), "other words", False
+    ),
+    "thin, known, with hardly a word less": on_the_site(
+        new(**THIN), kept(**thin(*THREE, block(4, size=28))), "alike", True
+    ),
+    "thin, known, with some words less": on_the_site(
+        new(**THIN), kept(**thin(*THREE, block(4, size=40))), "other words", False
+    ),
+    "thin, known, of few words": on_the_site(
+        new(**thin(block(1, size=92), block(4, size=4))), kept(**thin(block(1, size=92))), "other words", False
+    ),
+    "thin, known, with new navigation": on_the_site(
+        new(**THIN, **links(1, 2, 3)), kept(**THIN, **links(3, 5)), "alike", True
+    ),
+    "thin, known, with a new link": on_the_site(
+        new(**THIN, **links(1, 2, 3, 4)), kept(**THIN, **links(3, 5)), "other links", False
+    ),
+    "thin, known on the other site": case(
+        new(**thin(*THREE, block(4, size=28)), url=OTHER_HOST), kept(**THIN), "alike", True, UNKNOWN_SITE, FURNISHED
+    ),
     # Lists of a known site
-    "list known by its links": on_the_site(
-        new(**LIST, title="Brewing | Tea House", **links(1, 2, 3, 4)),
-        kept(**LIST, **links(1, 2, 3, 4)),
-        "same list",
-        True,
+    "list of the same entries under another title": on_the_site(
+        new(**LIST, title="Brewing | Tea House"), kept(**LIST), "alike", True
     ),
-    "list known by its links, of other text": on_the_site(
-        new(**{**LIST, **links(1, 2, 3, 4), **words(0, 60)}),
-        kept(**{**LIST, **links(1, 2, 3, 4), **words(0, 56)}),
-        "same list",
+    "list of the same entries under another title on another host": case(
+        new(**LIST, title="Brewing | Tea House", url=OTHER_HOST),
+        kept(**LIST),
+        "other titles",
+        False,
+        FURNISHED,
+        FURNISHED,
+    ),
+    "list in another order under another title": on_the_site(
+        new(**{**LIST, "blocks": b"".join(ENTRIES[::-1])}, title="Brewing | Tea House"),
+        kept(**LIST),
+        "other titles",
         False,
     ),
-    "list known by its links, of nearly the same text": on_the_site(
-        new(**{**LIST, **links(1, 2, 3, 4), **words(0, 60)}),
-        kept(**{**LIST, **links(1, 2, 3, 4), **words(0, 58)}),
-        "same list",
-        True,
+    "list in another order": on_the_site(
+        new(**{**LIST, "blocks": b"".join(ENTRIES[::-1])}), kept(**LIST), "alike", True
     ),
-    "list known by its links, of nearly the same text with another title": on_the_site(
-        new(**{**LIST, **links(1, 2, 3, 4), **words(0, 60)}, title="Brewing | Tea House"),
-        kept(**{**LIST, **links(1, 2, 3, 4), **words(0, 58)}),
-        "same list",
+    "list under another title, which leads to navigation alone": on_the_site(
+        new(**{**LIST, **links(1, 2)}, title="Brewing | Tea House"),
+        kept(**{**LIST, **links(1, 2)}),
+        "other titles",
         False,
     ),
-    "list known by its links, of which one is new": on_the_site(
-        new(**LIST, **links(1, 2, 3, 4, 5)), kept(**LIST, **links(1, 2, 3, 4)), "same list", False
+    "list with other words under another title": on_the_site(
+        new(**{**LIST, "blocks": b"".join((*ENTRIES, block(1)))}, title="Brewing | Tea House"),
+        kept(**LIST),
+        "other titles",
+        False,
     ),
-    "list with nothing but navigation": on_the_site(
-        new(**LIST, title="Brewing | Tea House", **links(1, 2, 3)), kept(**LIST, **links(1, 2, 3)), "same list", False
+    "no list, under another title": on_the_site(
+        new(**THIN, title="Brewing | Tea House"), kept(**THIN), "other titles", False
     ),
-    # Short pages
-    "short": case(new(**SHORT), kept(**SHORT), "same short page", True),
-    "short with a word more": case(new(**{**SHORT, "signature": 78}), kept(**SHORT), "same short page", False),
-    "short with a link less": case(new(**SHORT, **links(1, 2)), kept(**SHORT), "same short page", True),
-    "short with a new link": case(new(**SHORT, **links(1, 2, 3, 4)), kept(**SHORT), "same short page", False),
-    "short with other navigation": on_the_site(
-        new(**SHORT, **links(1, 2, 3)), kept(**SHORT, **links(3, 5)), "same short page", True
+    "list with other pictures": on_the_site(
+        new(**{**LIST, "blocks": b"".join((*ENTRIES, block(4, PICTURE, 0)))}), kept(**LIST), "alike", True
     ),
+    "list with a new entry": on_the_site(
+        new(**{**LIST, "blocks": b"".join((*ENTRIES, block(4, ENTRY)))}),
+        kept(**LIST),
+        "other headings or numbers",
+        False,
+    ),
+    "list with a new link": on_the_site(new(**{**LIST, **links(1, 2, 3, 4, 5)}), kept(**LIST), "other links", False),
     # Signatures
     "farthest": case(new(signature=0b111111), PAGE, "alike", True),
     "too far": case(new(signature=0b1111111), PAGE, "signatures far apart", False),
@@ -128,6 +242,39 @@ CASES = {
     "nothing but the site's title": on_the_site(new(title="Tea House"), PAGE, "other titles", False),
     "kept without title": case(new(), kept(title=""), "alike", True),
     "kept with nothing but the site's title": on_the_site(new(), kept(title="Tea House"), "alike", True),
+    "kept with nothing but the site's title, and far more words": on_the_site(
+        new(), kept(title="Tea House", **words(0, 251)), "other titles", False
+    ),
+    "kept with nothing but the site's title, and some more words": on_the_site(
+        new(), kept(title="Tea House", **words(0, 249)), "alike", True
+    ),
+    "the same title, of which one site writes all on its pages": case(
+        new(url=OTHER_HOST, **words(0, 99)),
+        kept(**words(0, 99)),
+        "alike",
+        True,
+        known_site(title="How to steep leaves"),
+        TEA,
+    ),
+    "the part that both pages name": case(
+        new(url=OTHER_HOST, title="Leaves - Mirror", named=1, **words(0, 99)),
+        kept(title="Leaves | Tea House", named=1, **words(0, 99)),
+        "alike",
+        True,
+    ),
+    "different parts that the pages name": case(
+        new(url=OTHER_HOST, title="Leaves - Mirror", named=2, **words(0, 99)),
+        kept(title="Leaves | Tea House", named=1, **words(0, 99)),
+        "other titles",
+        False,
+    ),
+    "titles of kinds and things": case(
+        new(title="Manual | Router X", **words(0, 99)),
+        kept(title="Manual | Router Y", **words(0, 99)),
+        "other titles",
+        False,
+        *[replace(TEA, titles=frozenset(map(hash_part, ("manual", "routerx", "routery"))))] * 2,
+    ),
     "the site's title missing": on_the_site(
         new(title="How to steep leaves", **words(0, 99)), kept(**words(0, 99)), "alike", True
     ),
@@ -163,27 +310,103 @@ CASES = {
         TEA,
     ),
     # Numbers
-    "other numbers": case(new(numbers=numbers(0, 10)), kept(numbers=numbers(8, 18)), "other numbers", False),
-    "three of ten numbers in common": case(new(numbers=numbers(0, 10)), kept(numbers=numbers(7, 17)), "alike", True),
-    "five other numbers": case(new(numbers=numbers(0, 5)), kept(numbers=numbers(5, 55)), "other numbers", False),
-    "four other numbers": case(new(numbers=numbers(0, 4)), kept(numbers=numbers(5, 55)), "alike", True),
+    "other numbers": case(
+        new(numbers=numbers(0, 10)), kept(numbers=numbers(8, 18)), "other headings or numbers", False
+    ),
+    "three of ten numbers in common": case(
+        new(url=OTHER_HOST, numbers=numbers(0, 10)), kept(numbers=numbers(7, 17)), "alike", True
+    ),
+    "five other numbers": case(
+        new(numbers=numbers(0, 5)), kept(numbers=numbers(5, 55)), "other headings or numbers", False
+    ),
+    "four other numbers": case(new(url=OTHER_HOST, numbers=numbers(0, 4)), kept(numbers=numbers(5, 55)), "alike", True),
     "no numbers": case(new(), kept(numbers=numbers(0, 10)), "alike", True),
-    "many other numbers": case(new(numbers=numbers(0, 100)), kept(numbers=numbers(100, 200)), "other numbers", False),
+    "many other numbers": case(
+        new(numbers=numbers(0, 100)), kept(numbers=numbers(100, 200)), "other headings or numbers", False
+    ),
     "many numbers, some in common": case(new(numbers=numbers(0, 100)), kept(numbers=numbers(50, 150)), "alike", True),
+    "another day on one host": case(
+        new(numbers=numbers(0, 1)), kept(numbers=numbers(1, 2)), "other headings or numbers", False
+    ),
+    "another day on another host": case(
+        new(numbers=numbers(0, 1), url=OTHER_HOST), kept(numbers=numbers(1, 2)), "alike", True
+    ),
+    "another day in a long text": case(
+        new(numbers=numbers(0, 1), **words(0, 300)), kept(numbers=numbers(1, 2), **words(0, 300)), "alike", True
+    ),
+    "a day less": case(new(numbers=numbers(0, 1)), kept(numbers=numbers(0, 2)), "alike", True),
+    "a day more": case(new(numbers=numbers(0, 2)), kept(numbers=numbers(0, 1)), "alike", True),
+    # Headings
+    "another heading": case(new(heading=5), kept(heading=6), "other headings or numbers", False),
+    "the same heading": case(new(heading=5), kept(heading=5), "alike", True),
+    "one heading": case(new(heading=5), PAGE, "alike", True),
+    "other headings, which many pages have": on_the_site(new(heading=81), kept(heading=6), "alike", True),
+    "a text less": on_the_site(new(blocks=TWO_TEXTS), kept(blocks=THREE_TEXTS), "alike", True),
+    "a text more": on_the_site(new(blocks=THREE_TEXTS), kept(blocks=TWO_TEXTS), "other headings or numbers", False),
+    "a text more, of a site that is not known": case(new(blocks=THREE_TEXTS), kept(blocks=TWO_TEXTS), "alike", True),
+    "a text more, under a short heading": on_the_site(
+        new(blocks=TWO_TEXTS + block(3, HEADING, 12)), kept(blocks=TWO_TEXTS), "alike", True
+    ),
+    "a section more in the main text": on_the_site(
+        new(blocks=b"".join(block(number, HEADING | MAIN) for number in (1, 2, 3))),
+        kept(blocks=block(1, HEADING | MAIN)),
+        "alike",
+        True,
+    ),
     # Words
     "other words": case(new(**words(500, 700)), PAGE, "other words", False),
     "a few other words": case(new(**words(10, 210)), PAGE, "alike", True),
     "longer": case(new(**words(0, 270)), PAGE, "not covered", False),
     "shorter": case(new(**words(0, 145)), PAGE, "alike", True),
+    "a text of its own beside that of the site": on_the_site(
+        new(blocks=b"".join((block(1), block(91, MAIN, 1000)))),
+        kept(blocks=b"".join((block(2), block(91, MAIN, 1000)))),
+        "not covered",
+        False,
+    ),
+    "the same text of its own beside that of the site": on_the_site(
+        new(blocks=b"".join((block(1), block(91, MAIN, 1000)))),
+        kept(blocks=b"".join((block(1), block(91, MAIN, 1000)))),
+        "alike",
+        True,
+    ),
+    "little beside its own main text": on_the_site(
+        new(blocks=b"".join((block(1, size=400), block(2, MAIN, 500)))), kept(blocks=block(2, MAIN, 500)), "alike", True
+    ),
+    "much beside its own main text": on_the_site(
+        new(blocks=b"".join((block(1, size=600), block(2, MAIN, 500)))),
+        kept(blocks=block(2, MAIN, 500)),
+        "not covered",
+        False,
+    ),
+    "much beside it, of a site that is not known": case(
+        new(blocks=b"".join((block(1, size=600), block(2, MAIN, 500)))),
+        kept(blocks=block(2, MAIN, 500)),
+        "not covered",
+        False,
+    ),
+    "much beside it, on another host that is not known": case(
+        new(url="http://example.org/", blocks=b"".join((block(1, size=600), block(2, MAIN, 500)))),
+        kept(blocks=block(2, MAIN, 500)),
+        "alike",
+        True,
+    ),
+    # Links of texts
+    "more links": case(new(link_chars=500, **links(*range(14))), kept(**links(*range(3))), "alike", True),
+    "far more links": case(new(link_chars=500, **links(*range(15))), kept(**links(*range(3))), "other links", False),
+    "far more links, which say little": case(
+        new(link_chars=499, **links(*range(15))), kept(**links(*range(3))), "alike", True
+    ),
+    "far more links on another host": case(
+        new(link_chars=500, **links(*range(15)), url=OTHER_HOST), kept(**links(*range(3))), "alike", True
+    ),
     # Lists with a text
     "list with text": case(new(**MANY), kept(**MANY), "alike", True),
-    "list with text and a new link": case(
-        new(**MANY, **links(1, 2, 3, 4)), kept(**MANY), "lists with other links", False
-    ),
+    "list with text and a new link": case(new(**MANY, **links(1, 2, 3, 4)), kept(**MANY), "other links", False),
     "list with text and a link less": case(new(**MANY, **links(1, 2)), kept(**MANY), "alike", True),
     "list with text and new navigation": on_the_site(new(**MANY), kept(**MANY, **links(3, 4)), "alike", True),
     "list with text and more links than are kept": case(
-        new(**MANY, link_digest=b"others", links=b""), kept(**MANY), "lists with other links", False
+        new(**MANY, link_digest=b"others", links=b""), kept(**MANY), "other links", False
     ),
     "list with text at another host": case(
         new(**MANY, **links(1, 2, 3, 4), url=OTHER_HOST), kept(**MANY), "alike", True
@@ -223,15 +446,13 @@ def test_every_row_has_its_own_name() -> None:
 
 CONTRADICTIONS: dict[tuple[str, str], tuple[SignedPage, SignedPage]] = {
     ("too little text", "same bytes"): (kept(unsigned="too many nodes"), kept(unsigned="too many nodes")),
-    ("same bytes", "other kinds of page"): (kept(**LIST), PAGE),
     ("same bytes", "signatures far apart"): (kept(signature=2**64 - 1), PAGE),
-    ("other kinds of page", "same list"): (new(**LIST), PAGE),
-    ("other kinds of page", "same short page"): (new(**SHORT), kept(signature=77)),
-    ("same list", "signatures far apart"): (new(**LIST, signature=2**64 - 1), kept(**LIST)),
-    ("same list", "alike"): (new(**LIST, **links(1, 2)), kept(**LIST)),
-    ("same short page", "other words"): (new(**SHORT, **words(500, 700)), kept(**SHORT)),
-    ("same short page", "alike"): (new(**SHORT), kept(**{**SHORT, "signature": 78})),
-    ("lists with other links", "alike"): (new(**MANY, **links(4)), kept(**MANY)),
+    ("same bytes", "nothing of its own"): (kept(**thin(block(1, size=8))), kept(**thin(block(1, size=8)))),
+    ("same thin page", "nothing of its own"): (new(**thin(block(1, size=8))), kept(**thin(block(1, size=8)))),
+    ("signatures far apart", "alike"): (new(**THIN), PAGE),
+    ("nothing of its own", "alike"): (new(**thin(block(1, size=8), named=0)), kept(**thin(block(1, size=8)))),
+    ("other headings or numbers", "alike"): (new(heading=5), kept(heading=6)),
+    ("other links", "alike"): (new(**MANY, **links(4)), kept(**MANY)),
 }
 
 
@@ -253,10 +474,10 @@ def test_of_two_rows_that_contradict_each_other_the_upper_one_decides(
 REASONS = [
     "signatures far apart",
     "other titles",
-    "other numbers",
+    "other headings or numbers",
     "other words",
     "not covered",
-    "lists with other links",
+    "other links",
 ]
 
 
@@ -265,10 +486,10 @@ def test_a_list_with_other_links_is_a_variant_only_if_nothing_else_speaks_agains
     differences: dict[str, dict[str, Any]] = {
         "signatures far apart": {"signature": 2**64 - 1},
         "other titles": {"title": ""},
-        "other numbers": {"numbers": numbers(20, 30)},
+        "other headings or numbers": {"numbers": numbers(20, 30)},
         "other words": words(500, 700),
         "not covered": words(0, 270),
-        "lists with other links": links(4),
+        "other links": links(4),
     }
     fields = {**differences[lower], **differences[upper]}
     pair = Pair(new(**MANY, **fields), kept(**MANY, numbers=numbers(0, 10)), LIMITS, SIMHASH)
@@ -285,10 +506,10 @@ def test_a_list_with_other_links_is_a_variant_only_if_nothing_else_speaks_agains
         (words(0, 145), words(0, 200)),
         ({"title": "How to steep leaves | Tea House"}, {"title": ""}),
         ({**MANY, **links(1, 2)}, {**MANY, **links(1, 2, 3)}),
-        ({**SHORT, **links(1, 2)}, {**SHORT, **links(1, 2, 3)}),
+        ({**THIN, **links(1, 2)}, {**THIN, **links(1, 2, 3)}),
         (links(1, 2, 3, 4), {**MANY, **links(1, 2, 3, 5)}),
     ],
-    ids=["excerpt", "start page", "list", "short page", "page and list"],
+    ids=["excerpt", "start page", "list", "thin page", "page and list"],
 )
 def test_what_covers_a_page_need_not_be_covered_by_it(covered: dict[str, Any], covers: dict[str, Any]) -> None:
     one, other = new(**covered), kept(**covers)
@@ -325,20 +546,66 @@ def test_limits_move_the_rows() -> None:
         (kept(inner_link_chars=500), True),
         (kept(link_chars=1999), False),
         (kept(link_chars=2000), True),
-        (kept(kind=PageKind.LIST, chars=10**6), True),
-        (kept(kind=PageKind.SHORT), False),
+        (kept(kind=PageKind.THIN, chars=10**6), True),
+        (kept(chars=0, link_chars=100), False),
     ],
 )
 def test_a_list_is_a_place_to_go_on_from(page: SignedPage, expected: bool) -> None:
     assert is_list(page) is expected
 
 
-@pytest.mark.parametrize("kind", PageKind)
-@pytest.mark.parametrize("inner_link_chars", [0, 500])
-def test_links_are_kept_of_pages_that_they_tell(kind: PageKind, inner_link_chars: int) -> None:
-    assert needs_links(kept(kind=kind, inner_link_chars=inner_link_chars)) is (
-        kind is not PageKind.TEXT or inner_link_chars > 0
-    )
+# What is kept of a page
+
+
+EVERY_BLOCK = b"".join(
+    (*THREE, block(91), block(81, HEADING), block(82, ENTRY), block(7, ENTRY), block(8, ENTRY | HEADING))
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "hashes", "has_links"),
+    [
+        ({}, [1, 2, 3, 8], False),
+        (MANY, [1, 2, 3, 81, 82, 7, 8], True),
+        ({"kind": PageKind.THIN}, [1, 2, 3, 81, 82, 7, 8], True),
+    ],
+    ids=["text", "list with text", "thin page"],
+)
+def test_links_and_blocks_are_kept_where_a_rule_looks_at_them(
+    fields: dict[str, Any], hashes: list[int], has_links: bool
+) -> None:
+    trimmed = without_unneeded(kept(**fields, blocks=EVERY_BLOCK), FURNISHED)
+    assert list(block_hashes(trimmed.blocks)) == hashes
+    assert bool(trimmed.links) is has_links
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rules_decide_as_before_when_what_no_rule_looks_at_is_dropped_from_the_kept_page(name: str) -> None:
+    pair, row, duplicate = CASES[name]
+    trimmed = replace(pair, kept=without_unneeded(pair.kept, pair.kept_site))
+    assert decide(trimmed) == (row, duplicate)
+
+
+def test_thin_pages_are_filed_under_their_title_and_their_largest_blocks() -> None:
+    def keys(*blocks: bytes, site: SiteProfile = UNKNOWN_SITE, **fields: Any) -> set[int]:
+        page = with_site_keys(new(**thin(*blocks, **fields)), site)
+        return {int.from_bytes(page.value[at : at + 8], "little") for at in range(0, len(page.value), 8)}
+
+    sizes = [block(number, size=4 * number) for number in range(1, 11)]
+    alone = [keys(row, title="", named=0) for row in sizes]
+    assert all(len(found) == 1 for found in alone)
+    assert keys(*sizes, title="", named=0) == set().union(*alone[-4:])
+    assert not keys(block(1, NAME), block(2, PICTURE), title="", named=0)
+    assert keys(*sizes, block(91, size=400), block(81, size=400), site=FURNISHED) & alone[-1]
+    assert not keys(block(91), block(81), site=FURNISHED) & (keys(block(91)) - keys())
+    assert len(keys()) == len({*keys(), *keys(title="Tea House | How to steep leaves")})
+    assert keys(site=FURNISHED) & keys(title="How to steep leaves - Mirror", site=known_site(title="Mirror"))
+    assert keys() & keys(title="How to steep leaves - Mirror")
+    assert not keys() & keys(title="Brewing | Tea House")
+
+
+def test_texts_have_the_keys_of_their_scheme() -> None:
+    assert with_site_keys(PAGE, TEA) is PAGE
 
 
 # Many kept pages

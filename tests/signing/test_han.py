@@ -137,26 +137,30 @@ def test_nothing_is_folded_where_that_is_turned_off() -> None:
 # Pages
 
 
-def page(article: Article, kind: PageKind, title: str) -> str:
+TEXT, SHORT, LIST = KINDS = "a text", "a short text", "a list"
+_KINDS = {TEXT: PageKind.TEXT, SHORT: PageKind.THIN, LIST: PageKind.THIN}
+
+
+def page(article: Article, kind: str, title: str) -> str:
     paragraphs = "".join(f"<p>{paragraph}</p>" for paragraph in article.paragraphs)
+    # OpenCC writes these two as 伕 and 枱, which it never folds. A block of a thin page is the same or another one.
+    whole = "".join(article.paragraphs).replace("夫", "").replace("台", "")
     links = "".join(
         f'<li><a href="/{article.slug}/{number}">{text[:6]}</a> {text[6:10]}'
-        for number, text in enumerate("".join(article.paragraphs).split("，"))
+        for number, text in enumerate(whole.split("，"))
     )
     content = {
-        PageKind.TEXT: f"<article>{paragraphs}</article><a href=/next>{article.title}</a>",
-        PageKind.SHORT: f"<div>{article.paragraphs[0][:24]}</div><a href=/map>{article.paragraphs[1][:6]}</a>",
-        PageKind.LIST: f"<ul>{links}</ul>",
+        TEXT: f"<article>{paragraphs}</article><a href=/next>{article.title}</a>",
+        SHORT: f"<div>{article.paragraphs[0][:24]}</div><a href=/map>{article.paragraphs[1][:6]}</a>",
+        LIST: f"<ul>{links}</ul>",
     }[kind]
-    return f"<html><head><title>{title}</title></head><body>{content}</body></html>"
+    return f"<html><head><title>{title}</title></head><body><h1>{title}</h1>{content}</body></html>"
 
 
-def decisions(
-    directory: Path, kept: list[str], new: list[str], kind: PageKind, *, fold_han: bool = True
-) -> list[Decision]:
+def decisions(directory: Path, kept: list[str], new: list[str], kind: str, *, fold_han: bool = True) -> list[Decision]:
     with Deduplicator.open(directory, Config(tokenizer="rjieba", fold_han=fold_han)) as deduplicator:
         for number, body in enumerate(kept):
-            assert deduplicator.sign("http://a.org/", body.encode()).kind is kind
+            assert deduplicator.sign("http://a.org/", body.encode()).kind is _KINDS[kind]
             assert deduplicator.check(f"http://a.org/{number}/", body.encode(), encoding="utf-8").passes
         return [
             deduplicator.check(f"http://b.org/{number}/", body.encode(), encoding="utf-8")
@@ -167,9 +171,9 @@ def decisions(
 @pytest.mark.parametrize("title", ["Tea & kites", ""], ids=["title in letters", "title in Chinese"])
 @pytest.mark.parametrize("kept_is", ["simplified", "traditional"])
 @pytest.mark.parametrize("writing", ["s2t", "s2hk"])
-@pytest.mark.parametrize("kind", PageKind)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_page_in_the_other_writing_is_decided_as_the_page_itself(
-    tmp_path: Path, kind: PageKind, writing: str, kept_is: str, title: str
+    tmp_path: Path, kind: str, writing: str, kept_is: str, title: str
 ) -> None:
     simple = [page(article, kind, title or article.title) for article in CHINESE]
     traditional = [in_other_writing(body, writing) for body in simple]
@@ -183,8 +187,8 @@ def test_a_page_in_the_other_writing_is_decided_as_the_page_itself(
         assert [one.duplicate_of for one in made] == ["http://a.org/0/", "http://a.org/1/", ""]
 
 
-@pytest.mark.parametrize("kind", [PageKind.TEXT, PageKind.SHORT])
-def test_without_folding_the_other_writing_is_another_page(tmp_path: Path, kind: PageKind) -> None:
+@pytest.mark.parametrize("kind", [TEXT, SHORT])
+def test_without_folding_the_other_writing_is_another_page(tmp_path: Path, kind: str) -> None:
     simple = [page(article, kind, "Tea & kites") for article in CHINESE]
     made = decisions(tmp_path, simple, [in_other_writing(body) for body in simple], kind, fold_han=False)
     assert [one.verdict for one in made] == [Verdict.NEW] * len(CHINESE)

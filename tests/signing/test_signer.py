@@ -24,8 +24,11 @@ GOLDEN = {
         44,
         "31f2548fa17ca9e9",
         "e3b0c44298fc1c14",
+        "6eebc5c75c45745e",
         "c889640d0690f0c9",
         "ee85516c5561c8de",
+        "00000000",
+        1,
     ),
     "zh": (
         PageKind.TEXT,
@@ -33,8 +36,11 @@ GOLDEN = {
         88,
         "60132a4c75086e9f",
         "e3b0c44298fc1c14",
+        "1febb6dec1b0cb04",
         "1278902e28ff76eb",
         "ee85516c5561c8de",
+        "00000000",
+        1,
     ),
     "table": (
         PageKind.TEXT,
@@ -42,26 +48,47 @@ GOLDEN = {
         67,
         "45e68e7e1512716a",
         "17756152bf1ebe8d",
+        "90e865bf247b135a",
         "c6be62c9ab00cd16",
         "ee85516c5561c8de",
+        "00000000",
+        1,
     ),
     "short": (
-        PageKind.SHORT,
-        "7ec44d7308fef5f6",
-        2,
-        "fb7729422652caba",
+        PageKind.THIN,
+        "e4d50ea1883b99cf",
+        0,
         "e3b0c44298fc1c14",
-        "3be5a2036434d32d",
+        "e3b0c44298fc1c14",
+        "b62b18ab25b1ae80",
+        "",
         "42864dafd30d56a0",
+        "00000000",
+        0,
+    ),
+    "lamp": (
+        PageKind.THIN,
+        "fbf0903da5e40041",
+        0,
+        "e3b0c44298fc1c14",
+        "e3b0c44298fc1c14",
+        "fe720f53702dde92",
+        "",
+        "d1a33bec0cc38088",
+        "1b424640",
+        0,
     ),
     "list": (
-        PageKind.LIST,
-        "ac7f5a7ffb3fee58",
-        3,
-        "f6bcefd0ecf2a571",
+        PageKind.THIN,
+        "34f2315db99340e6",
+        0,
         "e3b0c44298fc1c14",
-        "8bf589196010c9da",
+        "e3b0c44298fc1c14",
+        "eb9090c47cf1e412",
+        "",
         "c369ff8060b881f2",
+        "00000000",
+        0,
     ),
 }
 
@@ -90,6 +117,7 @@ PAGES = {
     "zh": page(CHINESE[0]),
     "table": page(ENGLISH[1]).replace(b"</article>", f"<table>{ROWS}</table></article>".encode()),
     "short": "<title>Opening | 茶馆</title><p>We open in spring: come and see us. 再见</p><a href=/map>map</a>".encode(),
+    "lamp": "<title>Product | 茶馆</title><h1>Lamp, 40 cm</h1><p>Brass, of 1924</p><img src=/1><a href=/>茶馆</a>".encode(),
     "list": f"<title>Archive | 茶馆</title><p>Stories of 2024 from the river, on 茶馆</p>{STORIES}".encode(),
 }
 
@@ -98,10 +126,12 @@ PAGES = {
 @pytest.mark.parametrize("name", PAGES)
 def test_golden_values(signer: Signer, name: str, tokenizer: Literal["jieba", "rjieba"]) -> None:
     signed = sign(signer if tokenizer == "jieba" else Signer(Config(tokenizer=tokenizer)), PAGES[name])
-    sketches = [hashlib.sha256(content).hexdigest()[:16] for content in (signed.sketch, signed.numbers)]
+    parts = (signed.sketch, signed.numbers, signed.blocks)
+    hashes = [hashlib.sha256(content).hexdigest()[:16] for content in parts]
     digests = [signed.feature_digest.hex(), signed.link_digest.hex()]
-    assert (signed.kind, f"{signed.signature:016x}", signed.features, *sketches, *digests) == GOLDEN[name]
-    assert BEHAVIOUR == 3
+    names = (f"{signed.heading:08x}", signed.named)
+    assert (signed.kind, f"{signed.signature:016x}", signed.features, *hashes, *digests, *names) == GOLDEN[name]
+    assert BEHAVIOUR == 4
 
 
 _SIGN = """
@@ -137,6 +167,25 @@ def test_all_that_a_record_needs_is_there(signer: Signer) -> None:
     assert len(signed.links) == 2 * 4
     assert len(signed.sketch) == 3 * signed.features <= 192
     assert not signed.unsigned
+    assert len(signed.blocks) == 6 * (1 + len(ENGLISH[0].paragraphs) + 1)
+    assert (signed.heading, signed.named) == (0, 1)
+
+
+def test_of_a_thin_page_its_blocks_are_kept_and_no_features(signer: Signer) -> None:
+    signed = sign(signer, PAGES["list"])
+    assert signed.kind is PageKind.THIN
+    assert len(signed.blocks) == 6 * 10
+    assert (signed.features, signed.sketch, signed.feature_digest, signed.numbers) == (0, b"", b"", b"")
+    assert signed.partly_hidden is None
+
+
+def test_thin_pages_with_another_title_or_block_have_another_signature(signer: Signer) -> None:
+    thin = PAGES["short"].decode()
+    changes = ("", "<!-- -->", "<p>Tea</p>")
+    signatures = [sign(signer, f"{thin}{change}".encode()).signature for change in changes]
+    assert signatures[0] == signatures[1] != signatures[2]
+    assert sign(signer, thin.replace("Opening", "Closing").encode()).signature != signatures[0]
+    assert sign(signer, thin.replace("Opening | 茶馆", "茶館: OPENING").encode()).signature == signatures[0]
 
 
 def test_the_sketch_of_a_long_text_is_short(signer: Signer) -> None:

@@ -308,7 +308,7 @@ ENTITIES = (
 )
 
 LINKS = (
-    HostilePage("10 links alone", _numbered("<a href=/{0}>{0}</a> ", 10), "new"),
+    HostilePage("10 links alone", _numbered("<a href=/{0}>{0}</a> ", 10), "too little text"),
     HostilePage("5,000 links alone", _numbered("<a href=/{0}>{0}</a> ", 5000), "new"),
     HostilePage("100,000 links alone", _numbered("<a href=/{0}>{0}</a> ", 100_000), MANY),
     HostilePage("links that lead nowhere", _with("".join(

@@ -140,7 +140,10 @@ class ByDistance(Lookup):
     def read_counts(self, content: bytes) -> SiteCounts:
         return SiteCounts.decode(content)
 
-    def trim(self, page: SignedPage) -> SignedPage:
+    def prepare(self, page: SignedPage, _: Snapshot) -> SignedPage:
+        return page
+
+    def trim(self, page: SignedPage, _: Snapshot) -> SignedPage:
         return page
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from crawler_dedup import Config, SignedPage
+from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.sketch import set_digest, sketch
 
@@ -52,3 +53,14 @@ def kept(**fields: Any) -> SignedPage:
 def new(**fields: Any) -> SignedPage:
     """A page at another address with other bytes, else equal to the kept one."""
     return msgspec.structs.replace(PAGE, **{"key": "new", "url": "http://example.com/new", "digest": b"b", **fields})
+
+
+def block(number: int, traits: int = 0, size: int = 60) -> bytes:
+    """A block with this hash, as pages keep it."""
+    return number.to_bytes(4, "little") + bytes([traits, size // 4])
+
+
+def thin(*blocks: bytes, **fields: Any) -> dict[str, Any]:
+    """A page without a text, of these blocks, which names its title itself."""
+    nothing = {"features": 0, "sketch": b"", "feature_digest": b"", "chars": 0, "link_chars": 0}
+    return {"kind": PageKind.THIN, **nothing, "named": 1, "blocks": b"".join(blocks), **fields}

@@ -1,0 +1,198 @@
+"""What two pages say by themselves: their blocks without those that many pages of their sites have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from crawler_dedup.rules.sites import SiteProfile
+from crawler_dedup.signedpage import PageKind, SignedPage
+from crawler_dedup.signing.blocks import PackedBlock, Trait, unpack_blocks
+
+_TEXT = 100  # letters
+_PARAGRAPH = 60  # letters: a shorter line may be a date, a count of comments or a hint
+_GOOD_PART = 0.1
+_TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"
+_TELLING_HEADING = 16  # letters: a shorter heading may be "Categories" or "Comments"
+
+_ENTRY, _HEADING, _MAIN = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN))
+_HIDDEN, _EMBEDDED = map(int, (Trait.HIDDEN, Trait.EMBEDDED))
+_MARK = int(Trait.HEADING | Trait.NUMBER)
+_NO_TEXT = int(Trait.NAME | Trait.EMBEDDED)
+
+
+@dataclass(frozen=True)
+class Content:
+    """The blocks of a new page and of a kept one, and what is known of their sites.
+
+    A block that the kept page hides does not stand for one that the new page shows: no reader would see it there.
+
+    Attributes:
+        new: the page that may be dropped.
+        kept: the page that would stand for it.
+        new_site: what is known of the site of the new page.
+        kept_site: what is known of the site of the kept page.
+        same_host: whether both stand on one host: pictures and the like have other addresses on another one.
+    """
+
+    new: SignedPage
+    kept: SignedPage
+    new_site: SiteProfile
+    kept_site: SiteProfile
+    same_host: bool
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether the pages have too little main text to be compared by it."""
+        return self.new.kind is PageKind.THIN
+
+    @cached_property
+    def _furniture(self) -> frozenset[int]:
+        return self.new_site.furniture | self.kept_site.furniture
+
+    @cached_property
+    def _not_own(self) -> frozenset[int]:
+        return self._furniture | self.new_site.shared | self.kept_site.shared
+
+    @cached_property
+    def _new_blocks(self) -> list[PackedBlock]:
+        """The blocks of the new page but for furniture."""
+        return [block for block in unpack_blocks(self.new.blocks) if block.hash not in self._furniture]
+
+    @cached_property
+    def _kept_blocks(self) -> list[PackedBlock]:
+        """The blocks of the kept page but for furniture."""
+        return [block for block in unpack_blocks(self.kept.blocks) if block.hash not in self._furniture]
+
+    @cached_property
+    def _concealed(self) -> frozenset[int]:
+        """The blocks that the new page shows and the kept one hides."""
+        shown = {block.hash for block in self._new_blocks if not block.traits & _HIDDEN}
+        return frozenset(block.hash for block in self._kept_blocks if block.traits & _HIDDEN and block.hash in shown)
+
+    @cached_property
+    def _standing(self) -> frozenset[int]:
+        """The blocks of the new page that stand on the kept one, too."""
+        return frozenset(block.hash for block in self._kept_blocks) - self._concealed
+
+    @cached_property
+    def new_own(self) -> Mapping[int, PackedBlock]:
+        """What the new page alone says, beside its title, by hash."""
+        return self._own_text(self._new_blocks)
+
+    @cached_property
+    def kept_own(self) -> Mapping[int, PackedBlock]:
+        """What the kept page alone says, beside its title, by hash."""
+        return self._own_text(self._kept_blocks)
+
+    def _own_text(self, blocks: Iterable[PackedBlock]) -> dict[int, PackedBlock]:
+        own = (block for block in blocks if block.hash not in self._not_own and not block.traits & _NO_TEXT)
+        # Of texts links are not kept.
+        return {block.hash: block for block in own if self.is_thin or block.traits & (_ENTRY | _HEADING) != _ENTRY}
+
+    @cached_property
+    def own_size(self) -> int:
+        """How much the new page alone says beside its title, in letters."""
+        return _size(self.new_own.values())
+
+    @property
+    def unlinked_size(self) -> int:
+        """How much of that is no link."""
+        return _size(block for block in self.new_own.values() if not block.traits & _ENTRY)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether what the new page alone says is mainly links."""
+        return self.own_size > 0 and 2 * self.unlinked_size <= self.own_size
+
+    @property
+    def same_blocks(self) -> bool:
+        """Whether both pages have the same blocks but for furniture, in the same order, and the kept one hides no other."""
+        ignored = 0 if self.same_host else _EMBEDDED
+        new, kept = (
+            [block.hash for block in blocks if not block.traits & ignored]
+            for blocks in (self._new_blocks, self._kept_blocks)
+        )
+        return new == kept and not self._concealed
+
+    @property
+    def same_entries(self) -> bool:
+        """Whether both pages alone say the same, in the same order: two lists of the same entries."""
+        return [*self.new_own] == [*self.kept_own] and self._standing.issuperset(self.new_own)
+
+    @property
+    def same_own_blocks(self) -> bool:
+        """Whether both pages alone say the same, in any order."""
+        return self.new_own.keys() == self.kept_own.keys() and self._standing.issuperset(self.new_own)
+
+    @cached_property
+    def common_size(self) -> int:
+        """How much of what the new page alone says stands on the kept one, in letters."""
+        return _size(block for number, block in self.new_own.items() if number in self._standing)
+
+    @property
+    def resemblance(self) -> float:
+        """What both pages alone say, in letters, of what one of them says; 0 to 1."""
+        union = self.own_size + _size(self.kept_own.values()) - self.common_size
+        return self.common_size / union if union > 0 else 1.0
+
+    @property
+    def coverage(self) -> float:
+        """The share of what the new page alone says that the kept page says too; 0 to 1."""
+        return self.common_size / self.own_size if self.own_size else 1.0
+
+    @property
+    def whole_coverage(self) -> float:
+        """The share of all that the new page says but furniture, in letters, that the kept page says too; 0 to 1."""
+        texts = [block for block in self._new_blocks if not block.traits & _NO_TEXT]
+        size = _size(texts)
+        return _size(block for block in texts if block.hash in self._standing) / size if size else 1.0
+
+    @property
+    def marks_missing(self) -> bool:
+        """Whether the kept page lacks a heading, a line with a number, or an entry of the new page that is no furniture.
+
+        Pictures and the like also count, but on lists, and beside a text on another host; what the kept page hides of
+        them always counts.
+        """
+        is_ignored = self.is_list or (self.own_size >= _TEXT and not self.same_host)
+        pictures = 0 if is_ignored else _EMBEDDED
+        return any(
+            block.traits & (_MARK | pictures)
+            or (block.traits & _ENTRY and block.size >= _TELLING_ENTRY)
+            or (block.traits & _EMBEDDED and block.hash in self._concealed)
+            for block in self._new_blocks
+            if block.hash not in self._standing and not block.traits & Trait.NAME
+        )
+
+    @property
+    def headings_missing(self) -> bool:
+        """Whether the new page has several texts, each under a heading, and the kept page lacks one of these headings.
+
+        These headings are links, or stand outside the main text.
+        """
+        headings = [
+            block
+            for block in self.new_own.values()
+            if block.traits & _HEADING and block.traits & (_MAIN | _ENTRY) != _MAIN and block.size >= _TELLING_HEADING
+        ]
+        return len(headings) > 1 and any(block.hash not in self._standing for block in headings)
+
+    @property
+    def texts_missing(self) -> bool:
+        """Whether the kept page lacks paragraphs of the new page outside the main text, a good part of what it says."""
+        outside = (block for block in self.new_own.values() if not block.traits & (_MAIN | _HEADING | _HIDDEN))
+        missing = _size(block for block in outside if block.size >= _PARAGRAPH and block.hash not in self._standing)
+        return missing > _GOOD_PART * self.own_size
+
+    @property
+    def main_text_is_minor(self) -> bool:
+        """Whether the new page's main text is less than half of what the page alone says, or is mainly not its own."""
+        main = _size(block for block in unpack_blocks(self.new.blocks) if block.traits & _MAIN)
+        own_main = _size(block for block in self.new_own.values() if block.traits & _MAIN)
+        return 2 * own_main < main or 2 * own_main < self.own_size
+
+
+def _size(blocks: Iterable[PackedBlock]) -> int:
+    return sum(block.size for block in blocks)

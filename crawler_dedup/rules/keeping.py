@@ -1,0 +1,41 @@
+"""What the index keeps of a page for the rules, and by which keys a thin page is found."""
+
+from __future__ import annotations
+
+import msgspec
+
+from crawler_dedup.rules.sites import SiteProfile
+from crawler_dedup.signedpage import PageKind, SignedPage
+from crawler_dedup.signing import titles
+from crawler_dedup.signing.blocks import drop_blocks, drop_entries
+from crawler_dedup.signing.lookup import with_keys
+
+
+def named_parts(page: SignedPage) -> frozenset[str]:
+    """Return the parts of the title that the page itself names (:attr:`SignedPage.named`)."""
+    return frozenset(part for bit, part in enumerate(sorted(titles.split_title(page.title))) if page.named >> bit & 1)
+
+
+def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
+    """Return *page*, if it is thin with the keys under which it is filed and looked up, as its *site* is known now."""
+    own_parts = site.own_parts(page.title)
+    names = titles.split_title(page.title), own_parts, named_parts(page) & own_parts
+    return with_keys(page, names, site.furniture | site.shared)
+
+
+def is_list(page: SignedPage) -> bool:
+    """Say whether a page is there to go on from: an index, an archive, a tag page.
+
+    Beside its main text stands half as much in links, or on the whole page twice as much (an index without text, whose
+    main text is a box at its side).
+    """
+    inside, outside = 2 * page.inner_link_chars >= page.chars, page.link_chars >= 2 * page.chars
+    return page.kind is PageKind.THIN or (page.chars > 0 and (inside or outside))
+
+
+def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
+    """Return *page*, from which its *site* was learned, without the links and blocks at which no rule looks."""
+    blocks = drop_blocks(page.blocks, site.furniture)
+    if is_list(page):
+        return msgspec.structs.replace(page, blocks=blocks)
+    return msgspec.structs.replace(page, links=b"", blocks=drop_entries(drop_blocks(blocks, site.shared)))

@@ -1,0 +1,380 @@
+"""Pages with a main text: which of them stands for which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator, Verdict
+from crawler_dedup.rules.sites import MIN_PAGES
+from crawler_dedup.signedpage import PageKind
+from tests.support.crawling import paragraphs, words
+from tests.support.sitepages import MENU, SITE, STORIES, Crawl, is_duplicate, listing, page, story
+
+knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
+
+
+@pytest.fixture
+def crawl(deduplicator: Deduplicator) -> Crawl:
+    return Crawl(deduplicator)
+
+
+@pytest.fixture
+def bounded(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Crawl]:
+    """A crawl with the bound of variants that the test gives."""
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", max_list_variants=request.param)) as opened:
+        yield Crawl(opened)
+
+
+# Lists with text
+
+
+ESSAY = paragraphs(words("essay", 90))
+
+
+def calendar(number: int) -> str:
+    """The same text on every page, and links that no other has."""
+    days = "".join(
+        f'<li><a href="/day/{number}/{day}">on this day in the house by the river {day}</a></li>' for day in range(28)
+    )
+    return page(f"Calendar | {SITE}", f"<div>{ESSAY}<ul>{days}</ul></div>")
+
+
+def verdicts(crawl: Crawl, count: int) -> list[bool]:
+    assert crawl.kind(calendar(0)) is PageKind.TEXT
+    return [crawl.check(f"/calendar/{number}", calendar(number)).passes for number in range(count)]
+
+
+@pytest.mark.parametrize("bounded", [1, 3, 50], indirect=True)
+def test_as_many_variants_of_a_list_pass_as_the_setting_says(bounded: Crawl, request: pytest.FixtureRequest) -> None:
+    limit = request.node.callspec.params["bounded"]
+    assert verdicts(bounded, limit + 5) == [True] * limit + [False] * 5
+    last = bounded.check("/calendar/last", calendar(1000))
+    assert last.match is not None
+    assert last.match.rule == "too many variants of a list"
+    assert last.duplicate_of.startswith("http://h/calendar/")
+    assert bounded.check("/story", story("x")).verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize("bounded", [0], indirect=True)
+def test_without_a_bound_every_variant_passes(bounded: Crawl) -> None:
+    assert all(verdicts(bounded, 120))
+
+
+@pytest.mark.parametrize("bounded", [64], indirect=True)
+def test_the_largest_bound_is_a_bound_too(bounded: Crawl, request: pytest.FixtureRequest) -> None:
+    limit = request.node.callspec.params["bounded"]
+    assert verdicts(bounded, limit + 5) == [True] * limit + [False] * 5
+
+
+# Which page stands for which
+
+
+def without_name(*stories: str, below: str = "") -> str:
+    shown = "".join(f"<article><h2>Story {name}</h2>{paragraphs(words(name, 150))}</article>" for name in stories)
+    return page(SITE, f"{shown}{below}", MENU)
+
+
+def test_a_start_page_is_no_duplicate_of_the_story_that_it_shows(crawl: Crawl) -> None:
+    crawl.get_known()
+    assert crawl.check("/story", story("a")).verdict is Verdict.NEW
+    assert crawl.check("/", without_name("a", below='<a href="/older">older stories</a>')).verdict is Verdict.NEW
+    assert (
+        crawl.check("/page/2", without_name("a", below='<a href="/3">older stories</a>')).verdict is Verdict.DUPLICATE
+    )
+
+
+def test_but_the_story_may_be_one_of_the_start_page(crawl: Crawl) -> None:
+    crawl.get_known()
+    assert crawl.check("/", without_name("a")).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/story", story("a")), "http://h/", "alike")
+
+
+def test_nor_is_a_start_page_before_the_site_is_known(crawl: Crawl) -> None:
+    assert crawl.check("/story", story("a")).verdict is Verdict.NEW
+    assert crawl.check("/", without_name("a", below='<a href="/older">older stories</a>')).verdict is Verdict.NEW
+
+
+def test_a_page_of_two_stories_is_no_duplicate_of_the_longer_one(crawl: Crawl) -> None:
+    crawl.get_known()
+    assert crawl.check("/story", story("a", 200)).verdict is Verdict.NEW
+    both = "".join(f"<article>{paragraphs(words(name, count))}</article>" for name, count in (("a", 200), ("b", 150)))
+    second = page(f"Page 2 | {SITE}", f'{both}<a href="/story/b">Story b</a>', MENU)
+    assert crawl.check("/page/2", second).verdict is Verdict.NEW
+
+
+def template(name: str, count: int) -> str:
+    text = f"<p>Ask {name} for a quiet table in the house by the river.</p>{paragraphs(words('template', count))}"
+    return page(f"{name} | {SITE}", f"<article><h1>{name}</h1>{text}</article>", MENU)
+
+
+@knowing
+@pytest.mark.parametrize(
+    "count",
+    [
+        40,
+        80,
+        200,
+        400,
+    ],
+)
+def test_pages_of_a_template_with_another_name_in_the_title_are_kept_apart(
+    crawl: Crawl, count: int, known: bool
+) -> None:
+    if known:
+        crawl.get_known()
+    for name in ("Adamson", "Bretherton", "Cavendish"):
+        assert crawl.kind(template(name, count)) is PageKind.TEXT
+        assert crawl.check(f"/{name}", template(name, count)).verdict is (Verdict.NEW)
+    copy = crawl.check("/again", template("Cavendish", count) + "<!-- -->")
+    assert is_duplicate(copy, "http://h/Cavendish", "alike")
+
+
+@knowing
+def test_a_page_that_holds_more_than_the_kept_one_is_kept(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    text = words("a", 120) * 4  # it says most, so that both have nearly the same signature
+    short = page(f"Story a | {SITE}", paragraphs(text), MENU)
+    long = page(f"Story a | {SITE}", paragraphs(text + words("more", 34)), MENU)
+    assert crawl.check("/short", short).verdict is Verdict.NEW
+    assert crawl.check("/long", long).verdict is Verdict.NEW
+
+
+def test_and_the_shorter_one_is_dropped_if_it_comes_later(crawl: Crawl) -> None:
+    text = words("a", 300)
+    short = page(f"Story a | {SITE}", paragraphs(text[:290]), MENU)
+    long = page(f"Story a | {SITE}", paragraphs(text), MENU)
+    assert crawl.check("/long", long).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/short", short), "http://h/long", "alike")
+
+
+@knowing
+def test_a_mirror_with_other_links_around_the_text_is_a_duplicate(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    mirror = Crawl(crawl.deduplicator, "http://mirror")
+    crawl.check("/story/a", story("a", below=f"<ul>{MENU}</ul>"))
+    menu = "".join(f'<li><a href="/cgi/{number}">room {number}</a></li>' for number in range(40))
+    for title in (SITE, "Mirror of the house", "Tea | Mirror"):
+        copy = story("a", site=title, menu=menu, below="<p>Mirrored by friends</p>")
+        assert is_duplicate(mirror.check(f"/{title}", copy), "http://h/story/a", "alike")
+
+
+def test_a_mirror_of_a_list_with_text_is_a_duplicate_whatever_its_links(crawl: Crawl) -> None:
+    crawl.check("/calendar", calendar(1))
+    assert crawl.check("/calendar/2", calendar(2)).verdict is Verdict.NEW
+    assert Crawl(crawl.deduplicator, "http://mirror").check("/calendar", calendar(3)).verdict is Verdict.DUPLICATE
+
+
+def test_kinds_of_pages_are_not_compared_with_each_other(crawl: Crawl) -> None:
+    crawl.get_known()
+    assert crawl.check("/list", listing("Green", STORIES)).verdict is Verdict.NEW
+    with_text = listing("Green", STORIES).replace("</h1>", f"</h1>{ESSAY}")
+    assert crawl.kind(with_text) is PageKind.TEXT
+    assert crawl.check("/text", with_text).verdict is Verdict.NEW
+
+
+# What once lost a page
+
+
+SHIPPING = paragraphs(words("shipping", 220))
+
+
+@knowing
+def test_things_for_sale_with_the_same_text_below_are_kept_apart(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    for name, price in (("Red mug", "7 €"), ("Blue kettle", "30 €"), ("Desk lamp", "19 €")):
+        body = f"<div><h1>{name}</h1></div><div>{price}</div><div>{name}, hand made</div><div>{SHIPPING}</div>"
+        assert crawl.check(f"/{name}", page(f"{name} | {SITE}", body, MENU)).verdict is Verdict.NEW
+
+
+def test_a_thread_of_short_posts_is_not_told_by_the_rules_beside_it(crawl: Crawl) -> None:
+    rules = f"<div>{paragraphs(words('rules', 45))}</div>"
+    for name in ("a", "b"):
+        posts = "".join(f"<div><div>{' '.join(words((name, number), 12))}</div></div>" for number in range(40))
+        assert crawl.check(f"/{name}", page(SITE, f"{posts}{rules}", MENU)).verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize("count", [60, 65, 110])
+def test_two_tables_of_other_numbers_in_the_same_words_are_kept_apart(crawl: Crawl, count: int) -> None:
+    text = paragraphs(words("report", 1500))
+    for first in (10_000, 50_000):
+        cells = "".join(f"<tr><td>{first + 7 * number}</td></tr>" for number in range(count))
+        body = f"<article>{text}<table>{cells}</table></article>"
+        assert crawl.check(f"/{first}", page(f"Report | {SITE}", body, MENU)).verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize(
+    "titles", [("Lecture 1", "Lecture 12"), ("Annual report", "Annual report 2023"), ("C jobs", "C++ jobs")]
+)
+def test_a_title_that_goes_on_is_another(crawl: Crawl, titles: tuple[str, str]) -> None:
+    text = paragraphs(words("lecture", 60))
+    for title in titles:
+        assert crawl.check(f"/{title}", page(f"{title} | {SITE}", f"<article>{text}</article>", MENU)).passes
+
+
+def test_titles_made_of_few_words_tell_pages_apart_on_a_site_that_is_known(crawl: Crawl) -> None:
+    text = paragraphs(words("manual", 80))
+    for _ in range(3):
+        for kind in ("Installation", "Manual", "Repair", "Parts"):
+            for thing in ("Router X", "Router Y", "Switch A", "Switch B"):
+                body = page(f"{kind} | {thing}", f"<article>{text}</article>", MENU)
+                assert crawl.check(f"/{kind}/{thing}", body).verdict in (Verdict.NEW, Verdict.UNCHANGED)
+
+
+def test_two_things_with_the_same_site_name_on_two_hosts_are_kept_apart(crawl: Crawl) -> None:
+    text = f"<article>{paragraphs(words('maker', 80))}</article>"
+    assert crawl.check("/widget", page("Widget | Acme", text)).verdict is Verdict.NEW
+    other = Crawl(crawl.deduplicator, "http://other")
+    assert other.check("/gadget", page("Gadget | Acme", text)).verdict is Verdict.NEW
+
+
+def test_a_long_text_that_begins_with_a_notice_of_copyright_is_read(crawl: Crawl) -> None:
+    for name in ("a", "b"):
+        text = f"<pre>Copyright © 2020 Somebody\n{' '.join(words(name, 400))}</pre><a href='/source'>source</a>"
+        assert crawl.check(f"/{name}", page("Source", text)).verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize("bounded", [3], indirect=True)
+def test_a_page_whose_relative_link_leads_ever_deeper_comes_to_an_end(bounded: Crawl) -> None:
+    trap = page(f"Trap | {SITE}", f"<article>{paragraphs(words('trap', 100))}</article><a href='x/'>deeper</a>")
+    assert [bounded.check("/" + "x/" * depth, trap).passes for depth in range(6)] == [True] * 3 + [False] * 3
+
+
+# What the rules of texts look at beside the words
+
+
+def film(day: str, count: int = 120, *, title: str = "Faust") -> str:
+    text = f"<p>Shown on the {day} in the great hall.</p>{paragraphs(words('film', count))}"
+    return page(f"{title} | {SITE}", f"<article><h1>{title}</h1>{text}</article>", MENU)
+
+
+@knowing
+def test_two_showings_of_one_film_are_two_pages(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    for day in ("7. of May", "8. of May", "9. of June at 20:30"):
+        assert crawl.kind(film(day)) is PageKind.TEXT
+        assert crawl.check(f"/film/{day}", film(day)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/again", film("7. of May") + "<!-- -->"), "http://h/film/7. of May", "alike")
+
+
+def test_a_date_in_a_long_text_is_that_of_its_printing(crawl: Crawl) -> None:
+    assert crawl.check("/1", film("7. of May 2023", 500)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/2", film("8. of May 2024", 500)), "http://h/1", "alike")
+
+
+def test_on_another_host_a_date_may_be_that_of_the_copy(crawl: Crawl) -> None:
+    assert crawl.check("/1", film("7. of May")).verdict is Verdict.NEW
+    mirror = Crawl(crawl.deduplicator, "http://mirror")
+    assert is_duplicate(mirror.check("/1", film("8. of May")), "http://h/1", "alike")
+
+
+def lamp(name: str) -> str:
+    return page(f"Product | {SITE}", f"<h1>{name}</h1><article>{paragraphs(words('lamp', 120))}</article>", MENU)
+
+
+@knowing
+def test_two_sizes_under_one_generic_title_are_told_apart_by_their_headings(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    for name in ("Lamp, 40 cm", "Lamp, 60 cm"):
+        assert crawl.check(f"/{name}", lamp(name)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/again", lamp("LAMP 40&nbsp;cm")), "http://h/Lamp, 40 cm", "alike")
+
+
+def test_headings_in_both_writings_of_chinese_are_the_same(crawl: Crawl) -> None:
+    assert crawl.check("/1", lamp("銅燈四十釐米")).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/2", lamp("铜灯四十厘米")), "http://h/1", "alike")
+
+
+def teasers(*names: str) -> str:
+    texts = [(name, " ".join(words(f"teaser {name}", 30))) for name in names]
+    shown = "".join(
+        f"<div><h2><a href='/story/{name}'>The long story of {name}</a></h2><p>{text}</p></div>" for name, text in texts
+    )
+    return page(SITE, f"{shown}<article>{paragraphs(words('longest', 150))}</article>", MENU)
+
+
+def test_a_page_of_several_texts_under_headings_needs_all_of_them(crawl: Crawl) -> None:
+    """Most of its words are those of the longest text, which the kept page has too."""
+    crawl.get_known()
+    assert crawl.check("/1", teasers()).verdict is Verdict.NEW
+    assert crawl.check("/2", teasers("a", "b", "c")).verdict is Verdict.NEW
+    assert crawl.check("/3", teasers("a", "b", "d")).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/4", teasers("a", "b")), "http://h/2", "alike")
+
+
+def test_a_short_article_above_one_long_consent_text_is_not_covered_by_another(crawl: Crawl) -> None:
+    """Where other pages of the site have told which of the texts is that of the site."""
+    consent = f"<div><p>{' '.join(words('consent', 200))}</p></div>"
+    for number in range(MIN_PAGES):
+        crawl.check(f"/known/{number}", story(number, 300, below=consent))
+    for number in range(3):
+        body = f"<div><p>{' '.join(words(f'short {number}', 40))}</p></div>{consent}"
+        assert crawl.check(f"/{number}", page(SITE, body, MENU)).verdict is Verdict.NEW
+        assert crawl.check(f"/{number}/again", page(SITE, body + "<!-- -->", MENU)).verdict is Verdict.DUPLICATE
+
+
+def test_an_article_is_not_covered_by_a_start_page_that_shows_far_more(crawl: Crawl) -> None:
+    crawl.get_known()
+    text = words("a", 300)
+    start = page(SITE, f"<article>{paragraphs(text)}</article>", MENU)
+    for count, is_covered in ((200, False), (290, True)):
+        part = page(f"Story a | {SITE}", f"<article>{paragraphs(text[:count])}</article>", MENU)
+        other = Crawl(crawl.deduplicator, "http://h")
+        other.check("/", start)
+        assert other.check(f"/{count}", part).passes is not is_covered
+
+
+def linked(count: int) -> str:
+    """An article above so many links."""
+    links = "".join(f"<p><a href='/{count}/{number}'>Story {number}</a></p>" for number in range(count))
+    return story("a", below=f"<div>{links}</div>")
+
+
+@knowing
+def test_on_one_host_a_page_with_far_more_links_is_kept(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    assert crawl.check("/1", linked(20)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/2", linked(25)), "http://h/1", "alike")
+    assert is_duplicate(Crawl(crawl.deduplicator, "http://mirror").check("/3", linked(120)), "http://h/1", "alike")
+    assert crawl.check("/3", linked(120)).verdict is Verdict.NEW
+
+
+# Titles
+
+
+def titled(title: str, heading: str = "", count: int = 120) -> str:
+    named = f"<h1>{heading}</h1>" if heading else ""
+    return page(title, f"<article>{named}{paragraphs(words('titled', count))}</article>", MENU)
+
+
+def test_identical_whole_titles_agree_also_where_one_site_writes_them_on_all_pages(crawl: Crawl) -> None:
+    mirror = Crawl(crawl.deduplicator, "http://mirror")
+    for number in range(8):
+        text = paragraphs(words(f"mirror {number}", 120))
+        mirror.check(f"/{number}", page("Story a | Tea House", f"<article>{text}</article>", MENU))
+    crawl.get_known()
+    assert crawl.check("/a", titled("Story a | Tea House")).verdict is Verdict.NEW
+    assert is_duplicate(mirror.check("/a", titled("Story a | Tea House") + "<!-- -->"), "http://h/a")
+
+
+def test_before_the_site_is_known_the_part_of_the_title_that_the_page_itself_names_is_its_own(crawl: Crawl) -> None:
+    mirror = Crawl(crawl.deduplicator, "http://mirror")
+    assert crawl.check("/ferry", titled("Ferry | Tea House", "Ferry")).verdict is Verdict.NEW
+    assert crawl.check("/unnamed", titled("Ferry | River")).verdict is Verdict.NEW
+    assert is_duplicate(mirror.check("/ferry", titled("Ferry - Mirror", "Ferry")), "http://h/ferry", "alike")
+    assert mirror.check("/other", titled("Boats - Mirror", "Boats")).verdict is Verdict.NEW
+
+
+def test_the_name_of_the_site_in_a_heading_that_is_a_link_names_no_page(crawl: Crawl) -> None:
+    for number, thing in enumerate(("Widget", "Gadget")):
+        heading = "</h1><h1><a href=/>Acme</a>"
+        other = Crawl(crawl.deduplicator, f"http://shop{number}")
+        assert other.check("/", titled(f"{thing} | Acme", heading, 80)).verdict is Verdict.NEW

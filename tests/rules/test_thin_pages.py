@@ -1,0 +1,466 @@
+"""Pages with little main text are compared by the blocks that stand on them alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawler_dedup import Decision, Deduplicator, Verdict
+from crawler_dedup.signedpage import PageKind
+from tests.support.crawling import paragraphs, words
+from tests.support.sitepages import (
+    INTRODUCTION,
+    MENU,
+    SITE,
+    STORIES,
+    Crawl,
+    entries,
+    is_duplicate,
+    listing,
+    page,
+    story,
+)
+
+
+@pytest.fixture
+def crawl(deduplicator: Deduplicator) -> Crawl:
+    return Crawl(deduplicator)
+
+
+@pytest.fixture
+def mirror(deduplicator: Deduplicator) -> Crawl:
+    return Crawl(deduplicator, "http://mirror")
+
+
+knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
+
+
+# Short texts
+
+
+NOTICE = "The house by the river is closed on Monday, open again from Tuesday noon"
+
+
+def notice(
+    text: str = NOTICE,
+    *,
+    title: str = "Notice | Tea House",
+    name: str = "Notice",
+    link: str = "/hours",
+    extra: str = "",
+    label: str = "hours",
+    menu: str = "",
+) -> str:
+    heading = f"<h1>{name}</h1>" if name else ""
+    return page(title, f"{heading}<p>{text}</p>{extra}<p>See <a href='{link}'>{label}</a></p>", menu)
+
+
+@knowing
+def test_short_pages_with_the_same_text_title_and_links_are_duplicates(
+    crawl: Crawl, mirror: Crawl, known: bool
+) -> None:
+    if known:
+        crawl.get_known()
+    assert crawl.kind(notice()) is PageKind.THIN
+    assert crawl.check("/1", notice()).verdict is Verdict.NEW
+    copy = notice(extra="<!-- made on another day -->")
+    assert is_duplicate(crawl.check("/2", copy), "http://h/1", "same thin page")
+    assert is_duplicate(mirror.check("/1", copy), "http://h/1")
+
+
+@knowing
+@pytest.mark.parametrize(
+    "other",
+    [
+        notice(NOTICE.replace("Monday", "Sunday")),
+        notice(NOTICE + " sharp"),
+        notice(NOTICE.replace("closed on", "closed")),
+        notice(title="Remark | Tea House"),
+        notice(title="Remark | Tea House", name="Remark"),
+        notice(title="Notice 2 | Tea House"),
+        notice(title="Tea House"),
+        notice(title=""),
+    ],
+    ids=["word", "longer", "stop word", "title", "title and heading", "number in title", "no own title", "no title"],
+)
+def test_a_short_page_with_another_text_or_title_is_kept(crawl: Crawl, other: str, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    crawl.check("/1", notice())
+    assert crawl.kind(other) is PageKind.THIN
+    assert crawl.check("/2", other).verdict is Verdict.NEW
+
+
+@knowing
+@pytest.mark.parametrize(
+    "other",
+    [notice(link="/hours/today"), notice(extra='<p><a href="/files/day.pdf">the paper</a></p>')],
+    ids=["leads elsewhere", "one link more"],
+)
+def test_a_short_page_with_another_link_is_kept(crawl: Crawl, other: str, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    crawl.check("/1", notice())
+    assert crawl.kind(other) is PageKind.THIN
+    assert crawl.check("/2", other).verdict is Verdict.NEW
+
+
+def test_a_short_page_with_another_title_on_another_host_is_kept(crawl: Crawl, mirror: Crawl) -> None:
+    crawl.check("/1", notice())
+    for name in ("Remark", "Notice"):
+        assert mirror.check(f"/{name}", notice(title="Remark | Tea House", name=name)).verdict is Verdict.NEW
+
+
+def test_a_short_page_is_no_duplicate_of_an_article_that_quotes_it(crawl: Crawl) -> None:
+    crawl.check("/article", page("Notice | Tea House", f"<p>{NOTICE}</p>{paragraphs(words('article', 100))}"))
+    assert crawl.check("/notice", notice()).verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "<img src='/photo/{}.jpg'>",
+        "<aside>number {}</aside>",
+        "<textarea>number {}</textarea>",
+        "<iframe src='/player/{}'></iframe>",
+        "<button>number {}</button>",
+        '<script id=__NEXT_DATA__ type=application/json>{{"id": {}}}</script>',
+    ],
+)
+@knowing
+def test_short_pages_that_differ_in_what_is_not_read_are_kept_apart(crawl: Crawl, other: str, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    for number in (1, 2):
+        assert crawl.check(f"/{number}", notice(extra=other.format(number))).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/again", notice(extra=other.format(1) + "<!-- -->")), "http://h/1")
+
+
+def test_a_picture_has_another_address_on_another_host(crawl: Crawl, mirror: Crawl) -> None:
+    here, there = (notice(extra=f"<img src='{folder}/river.jpg'>") for folder in ("/photo", "/h/photo"))
+    assert crawl.check("/1", here).verdict is Verdict.NEW
+    assert is_duplicate(mirror.check("/1", there), "http://h/1")
+
+
+def test_pages_that_differ_behind_an_early_end_of_the_page_are_kept_apart(crawl: Crawl) -> None:
+    banner = f"<html><head><title>Tea House</title></head><body><p>{NOTICE}</p><a href='/'>home</a></body></html>"
+    for number in range(3):
+        assert crawl.check(f"/{number}", banner + paragraphs(words(number, 150))).verdict is not Verdict.DUPLICATE
+
+
+# What a page alone says
+
+
+def remark(name: object, *, changed: int = 0, frame: str = "") -> str:
+    """A page of some 250 letters of its own, in eight lines of two words, of which some lines are changed."""
+    lines = [line_of_two(f"{name} {number}{' changed' * (number < changed)}") for number in range(8)]
+    table = "".join(f"<tr><td>{line}</td></tr>" for line in lines)
+    return page(
+        f"Remark {name} | {SITE}", f"{frame}<h1>Remark {name}</h1><table>{table}</table><a href=/>home</a>", MENU
+    )
+
+
+def line_of_two(seed: str) -> str:
+    first, second, *rest = words(seed, 4)
+    return f"{first}{second} {''.join(rest)}".capitalize()
+
+
+def test_what_all_pages_of_the_site_have_is_not_compared_once_it_is_known(crawl: Crawl) -> None:
+    crawl.get_known()
+    assert crawl.kind(notice()) is PageKind.THIN
+    assert crawl.check("/1", notice(menu=MENU)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/2", notice()), "http://h/1")
+    assert is_duplicate(crawl.check("/3", notice(menu=MENU[: len(MENU) // 2])), "http://h/1")
+
+
+def test_as_long_as_the_site_is_not_known_all_is_compared(crawl: Crawl) -> None:
+    assert crawl.check("/1", notice()).verdict is Verdict.NEW
+    assert crawl.check("/2", notice(menu=MENU)).verdict is Verdict.NEW
+
+
+def test_a_page_is_kept_although_its_site_gives_all_pages_the_same_frame(crawl: Crawl) -> None:
+    crawl.get_known()
+    for name in "abcdefgh":
+        assert crawl.kind(remark(name)) is PageKind.THIN
+        assert crawl.check(f"/{name}", remark(name)).verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_line_of_many_may_be_another_only_where_it_is_known_what_the_page_alone_says(
+    crawl: Crawl, known: bool
+) -> None:
+    """As long as the site is not known, any line may be all that differs between its pages."""
+    if known:
+        crawl.get_known()
+    assert crawl.check("/1", remark("a")).verdict is Verdict.NEW
+    assert crawl.check("/2", remark("a", changed=0, frame="<!-- -->")).verdict is Verdict.DUPLICATE
+    assert crawl.check("/3", remark("a", frame="<p>Today</p>")).verdict is (Verdict.DUPLICATE if known else Verdict.NEW)
+    assert crawl.check("/4", remark("a", changed=1)).verdict is Verdict.NEW
+
+
+def test_of_little_all_must_be_the_same(crawl: Crawl) -> None:
+    crawl.get_known()
+    text = "Closed on Monday"
+    assert crawl.check("/1", notice(text)).verdict is Verdict.NEW
+    assert crawl.check("/2", notice(text, extra="<p>Sorry</p>")).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/3", notice(text, menu=MENU)), "http://h/1")
+
+
+@pytest.mark.parametrize(
+    "extra", ["<h2>Winter</h2>", "<p>From 8 pm</p>", "<p><a href=/hours>All about our hours</a></p>"]
+)
+def test_a_heading_a_number_or_an_entry_that_the_kept_page_lacks_is_reason_enough(crawl: Crawl, extra: str) -> None:
+    crawl.get_known()
+    long = remark("a")
+    assert crawl.check("/1", long).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/2", long.replace("<table>", "<p>Welcome</p><table>")), "http://h/1", "alike")
+    assert crawl.check("/3", long.replace("<table>", f"{extra}<table>")).verdict is Verdict.NEW
+
+
+def test_a_line_with_a_number_counts_even_if_a_fifth_of_the_site_has_it(crawl: Crawl) -> None:
+    """Screenings of a film share their synopsis, and differ in a date that stands on many pages."""
+    crawl.get_known()
+    for number in range(24):
+        day = f"<p>On the {number % 4 + 1}. of May</p>"
+        crawl.check(f"/film/{number}", remark(number // 4, frame=day))
+    for late in range(1, 4):
+        assert (
+            crawl.check(f"/late/{late}", remark("late", frame=f"<p>On the {late}. of May</p>")).verdict is Verdict.NEW
+        )
+
+
+@knowing
+def test_what_the_kept_page_hides_does_not_stand_for_what_the_new_one_shows(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    for number, extra in enumerate(("<p>From 8 pm</p>", "<h2>In winter</h2>", "<img src=/river.jpg>", "<p>Sorry</p>")):
+        shown = notice("Closed on Monday", name=f"Notice {number}", title=f"Notice {number} | {SITE}", extra=extra)
+        hidden = shown.replace(extra, f"<div hidden>{extra}</div>")
+        assert crawl.check(f"/hidden/{number}", hidden).verdict is Verdict.NEW
+        assert crawl.check(f"/shown/{number}", shown).verdict is Verdict.NEW
+        assert crawl.check(f"/hidden/{number}/again", hidden + "<!-- -->").verdict is Verdict.DUPLICATE
+
+
+# Pages that say nothing
+
+
+LOG_IN = (
+    "<form><p>Please tell us who you are before we show you this page</p><input name=who><input type={} name=x></form>"
+)
+NO_TEXT = {
+    "log in": page("Log in | Tea House", LOG_IN.format("password") + "<a href='/help'>help</a>"),
+    "error without links": page(
+        "Error", "<h1>Something went wrong</h1><p>The server could not answer, try again later please</p>"
+    ),
+    "shell": '<!doctype html><title>App</title><div id="root"></div><script src="/app.js">var a = "b c d e f g h";</script>',
+    "shell with a hint": "<title>App</title><noscript>You need to enable scripts to run this app, it is made of them"
+    '</noscript><a href="/app"></a>',
+    "hardly a word": page("Tea House", "<p>Please wait <a href='/on'>go on</a></p>"),
+    "empty": "",
+    "empty body": page("", ""),
+    "only a title": page("Story of the house by the river and of all that came to pass there", ""),
+}
+
+
+@pytest.mark.parametrize("name", NO_TEXT)
+@knowing
+def test_what_says_nothing_passes_unchecked_at_every_address(crawl: Crawl, name: str, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    before = len(crawl.deduplicator)
+    for number in range(20):
+        decision = crawl.check(f"/page/{number}", NO_TEXT[name])
+        assert (decision.verdict, decision.reason, decision.passes) == (Verdict.UNCHECKED, "too little text", True)
+    assert len(crawl.deduplicator) == before
+
+
+@pytest.mark.parametrize("name", NO_TEXT)
+def test_what_says_nothing_stands_for_nobody(crawl: Crawl, name: str) -> None:
+    crawl.check("/1", NO_TEXT[name])
+    assert crawl.check("/2", story("x")).verdict is Verdict.NEW
+    assert crawl.check("/3", notice()).verdict is Verdict.NEW
+    assert crawl.check("/1", story("y")).verdict is Verdict.NEW
+
+
+def test_the_same_form_without_a_password_is_a_thin_page(crawl: Crawl) -> None:
+    assert crawl.kind(page("Search | Tea House", LOG_IN.format("text") + "<a href='/help'>help</a>")) is PageKind.THIN
+
+
+def test_a_log_in_form_inside_the_sites_frame_passes_unchecked_too(crawl: Crawl) -> None:
+    form = page("Log in | Tea House", LOG_IN.format("password"), MENU)
+    for number in range(3):
+        assert crawl.check(f"/private/{number}", form).verdict is Verdict.UNCHECKED
+
+
+FRAMES = {
+    "menu": page(SITE, "", MENU),
+    "loading": page(SITE, "<p>Loading…</p>", MENU),
+    "name": page(f"Photographs | {SITE}", "<p>Photographs</p>", MENU),
+    "script": page(SITE, "<div id=root></div><script src=/app.js></script>", MENU),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+@knowing
+def test_frames_that_a_script_fills_are_not_duplicates_of_each_other(crawl: Crawl, name: str, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    assert crawl.kind(FRAMES[name]) is PageKind.THIN
+    for number in range(4):
+        assert crawl.check(f"/app/{number}", f"{FRAMES[name]}<!-- {number} -->").verdict is Verdict.NEW
+
+
+@knowing
+def test_the_same_bytes_of_a_frame_are_the_same_page(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    crawl.check("/app/1", FRAMES["name"])
+    assert is_duplicate(crawl.check("/app/2", FRAMES["name"]), "http://h/app/1", "same bytes")
+
+
+def test_an_unnamed_page_says_something_if_it_is_long_enough(crawl: Crawl) -> None:
+    lines = "".join(f"<tr><td>{line_of_two(f'{line}')}</td></tr>" for line in range(8))
+    for title, menu in (("Timetable", MENU), ("Fares", "")):
+        unnamed = page(f"{title} | {SITE}", f"<table>{lines}</table><a href=/>home</a>", menu)
+        assert crawl.kind(unnamed) is PageKind.THIN
+        assert crawl.check(f"/{title}/1", unnamed).verdict is Verdict.NEW
+        assert is_duplicate(crawl.check(f"/{title}/2", unnamed + "<!-- -->"), f"http://h/{title}/1", "alike")
+
+
+# Lists
+
+
+def test_two_tag_pages_with_the_same_entries_in_order_are_duplicates_once_the_site_is_known(crawl: Crawl) -> None:
+    crawl.get_known()
+    assert crawl.kind(listing("Green", STORIES)) is PageKind.THIN
+    assert crawl.check("/tag/green", listing("Green", STORIES)).verdict is Verdict.NEW
+    assert crawl.check("/tag/river", listing("River", STORIES[::-1])).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/tag/leaf", listing("Leaf", STORIES)), "http://h/tag/green", "alike")
+
+
+def test_before_the_site_is_known_they_are_not_unless_title_and_text_agree(crawl: Crawl) -> None:
+    green = listing("Green", STORIES, heading="Green")
+    assert crawl.check("/tag/green", green).verdict is Verdict.NEW
+    assert crawl.check("/tag/leaf", listing("Leaf", STORIES, heading="Leaf")).verdict is Verdict.NEW
+    other_text = green.replace(INTRODUCTION, INTRODUCTION + " harbours")
+    assert crawl.check("/tag/green?text", other_text).verdict is Verdict.NEW
+    other_title = green.replace("<title>Green", "<title>Leaf")
+    assert crawl.check("/tag/green?title", other_title).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/tag/green/1", green + "<!-- -->"), "http://h/tag/green", "same thin page")
+
+
+def test_a_site_is_known_by_its_own_pages_only(crawl: Crawl) -> None:
+    crawl.get_known()
+    other = Crawl(crawl.deduplicator, "http://other")
+    assert other.check("/tag/green", listing("Green", STORIES)).verdict is Verdict.NEW
+    assert other.check("/tag/leaf", listing("Leaf", STORIES)).verdict is Verdict.NEW
+
+
+def test_lists_of_the_same_entries_under_other_titles_are_duplicates_on_one_host_only(
+    crawl: Crawl, mirror: Crawl
+) -> None:
+    crawl.get_known()
+    mirror.get_known()
+    crawl.check("/tag/green", listing("Green", STORIES))
+    assert mirror.check("/tag/leaf", listing("Leaf", STORIES)).verdict is Verdict.NEW
+    assert is_duplicate(mirror.check("/tag/green", listing("Green", STORIES)), "http://h/tag/green")
+
+
+def test_a_known_list_with_a_quite_other_text_is_kept(crawl: Crawl) -> None:
+    crawl.get_known()
+    crawl.check("/tag/green", listing("Green", STORIES))
+    other = listing("Shop", STORIES, introduction="What customers bought last week, with prices and weights")
+    assert crawl.check("/shop", other).verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize("stories", [[], STORIES[:1]], ids=["navigation only", "one link beside it"])
+def test_lists_with_only_navigation_in_common_are_kept_apart(crawl: Crawl, stories: list[str]) -> None:
+    crawl.get_known()
+    for name in ("Green", "Leaf", "River"):
+        empty = listing(name, stories)
+        assert crawl.kind(empty) is PageKind.THIN
+        assert crawl.check(f"/tag/{name}", empty).verdict is Verdict.NEW
+
+
+def test_archives_whose_one_post_also_stands_in_the_side_column_are_kept_apart(crawl: Crawl) -> None:
+    """Both lead to the same set of places."""
+    crawl.get_known()
+    column = entries(STORIES[:5])
+    for number in range(3):
+        archive = page(
+            f"Archive of May {number} | {SITE}", f"<ul>{entries([STORIES[number]])}</ul><ul>{column}</ul>", MENU
+        )
+        assert crawl.check(f"/2024/05/{number}", archive).verdict is Verdict.NEW
+
+
+def test_one_new_link_lets_a_list_pass(crawl: Crawl) -> None:
+    crawl.get_known()
+    for count in range(3, 9):
+        assert crawl.check(f"/archive/{count}", listing("Archive", STORIES[:count])).verdict is Verdict.NEW
+    assert crawl.check("/archive/again", listing("Archive", STORIES) + "<!-- -->").verdict is Verdict.DUPLICATE
+
+
+@knowing
+def test_an_entry_that_leads_elsewhere_lets_a_list_pass(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    green = listing("Green", STORIES, heading="Green")
+    assert crawl.check("/tag/green", green).verdict is Verdict.NEW
+    assert crawl.check("/tag/green/2", green.replace(STORIES[3], "/story/elsewhere")).verdict is Verdict.NEW
+
+
+def test_an_entry_less_is_covered_by_a_long_list_of_a_known_site(crawl: Crawl) -> None:
+    """The other way round an entry is new, and a page behind it that nobody has seen."""
+    crawl.get_known()
+    long = [f"/story/{number}" for number in range(30)]
+    assert crawl.check("/archive", listing("Archive", long)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/archive/old", listing("Archive", long[2:])), "http://h/archive", "alike")
+    assert crawl.check("/archive/new", listing("Archive", ["/story/new", *long])).verdict is Verdict.NEW
+
+
+def test_parameters_of_the_visit_make_no_new_link(crawl: Crawl) -> None:
+    crawl.get_known()
+    crawl.check("/archive", listing("Archive", STORIES))
+
+    def visited(visit: str) -> str:
+        return listing("Archive", STORIES, visit=visit)
+
+    for visit in ("?sid={}", "?PHPSESSID={}&utm_source=list", "?utm_medium={}#top", "?fbclid={}"):
+        for number in range(2):
+            decision = crawl.check(f"/archive{visit.format(number)}", visited(visit.format(number)))
+            assert decision.verdict is Verdict.DUPLICATE
+    assert crawl.check("/archive;jsessionid=A1", visited(";jsessionid=A1")).verdict is Verdict.DUPLICATE
+    assert crawl.check("/archive?page=2", visited("?page=2")).passes
+
+
+def test_pictures_of_a_list_are_those_of_its_entries(crawl: Crawl) -> None:
+    """A picture of each entry is made for each visit; on one host a page of two photographs is no list."""
+    crawl.get_known()
+    pictures = [f"<img src=/thumb/{visit}/{{}}.jpg>" for visit in range(2)]
+    first, second = (listing("Archive", STORIES, picture=picture) for picture in pictures)
+    assert crawl.check("/archive", first).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/archive/again", second), "http://h/archive", "alike")
+
+
+def test_two_lists_with_the_same_links_and_other_words_under_other_titles_are_kept_apart(crawl: Crawl) -> None:
+    crawl.get_known()
+    table = " ".join(words("sizes", 15))
+    for number, length in ((17, 355), (18, 912)):
+        listed = listing(f"Widget {number}", STORIES, introduction=f"{table} length {length}")
+        assert crawl.check(f"/{number}", listed).verdict is Verdict.NEW
+
+
+# Which candidates are found
+
+
+@knowing
+def test_a_copy_is_found_among_many_pages_with_its_title(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+
+    def check(number: int, extra: str = "") -> Decision:
+        text = " ".join(words(f"same title {number}", 6))
+        return crawl.check(f"/{number}{extra}", notice(text.capitalize(), extra=extra and f"<!-- {extra} -->"))
+
+    assert all(check(number).verdict is Verdict.NEW for number in range(60))
+    for number in (0, 31, 59):
+        assert is_duplicate(check(number, "again"), f"http://h/{number}")

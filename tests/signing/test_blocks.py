@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from itertools import accumulate
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler_dedup.signing.blocks import (
+    BLOCK_BYTES,
+    MAX_BLOCKS,
+    PackedBlock,
+    PageBlocks,
+    Trait,
+    block_hashes,
+    drop_blocks,
+    drop_entries,
+    pack_blocks,
+    unpack_blocks,
+)
+from crawler_dedup.signing.embedded import find_embedded_content
+from crawler_dedup.signing.features import normalise, size_in_letters
+from crawler_dedup.signing.hidden import hidden_elements
+from crawler_dedup.signing.maintext import find_main_blocks
+from crawler_dedup.signing.outline import Block, read_outline
+from crawler_dedup.signing.parsing import find_title, parse
+from crawler_dedup.signing.titles import split_title
+from tests.support.crawling import paragraphs, words
+
+TITLE = "Ferry to the island | Tea House"
+FERRY, HOUSE = range(2)  # in alphabetical order
+
+
+def pack(markup: str, title: str = "", *, max_chars: int = 1 << 20, fold_han: bool = True) -> PageBlocks:
+    """Pack a page as the signer does."""
+    tree = parse(f"<title>{title}</title><body>{markup}".encode())
+    outline = read_outline(tree)
+    main = find_main_blocks(outline).blocks
+    hidden = frozenset(hidden_elements(tree))
+    shown = frozenset(find_embedded_content(tree, hidden))
+    embedded = {piece: piece in shown for piece in find_embedded_content(tree)}
+    return pack_blocks(outline.blocks, main, find_title(tree), embedded, max_chars=max_chars, fold_han=fold_han)
+
+
+def hashes(markup: str, *, fold_han: bool = True) -> list[int]:
+    return [block.hash for block in unpack_blocks(pack(markup, fold_han=fold_han).packed)]
+
+
+def traits(markup: str, title: str = "") -> Trait:
+    """The traits of the first block."""
+    return Trait(unpack_blocks(pack(markup, title).packed)[0].traits)
+
+
+# Packing
+
+
+PACKED = st.lists(
+    st.builds(
+        PackedBlock, st.integers(0, 2**32 - 1), st.integers(0, 127), st.integers(0, 255).map(lambda units: 4 * units)
+    ),
+    max_size=20,
+)
+
+
+def packed(rows: list[PackedBlock]) -> bytes:
+    return b"".join(row.hash.to_bytes(4, "little") + bytes([row.traits, row.size // 4]) for row in rows)
+
+
+@given(PACKED)
+def test_what_is_packed_is_unpacked(rows: list[PackedBlock]) -> None:
+    assert unpack_blocks(packed(rows)) == rows
+    assert list(block_hashes(packed(rows))) == [row.hash for row in rows]
+    assert len(packed(rows)) == BLOCK_BYTES * len(rows)
+
+
+@given(PACKED, st.data())
+def test_some_blocks_are_dropped_and_the_others_keep_their_order(rows: list[PackedBlock], data: st.DataObject) -> None:
+    numbers = [row.hash for row in rows]
+    dropped = data.draw(st.frozensets(st.sampled_from(numbers))) if rows else frozenset({7})
+    assert unpack_blocks(drop_blocks(packed(rows), dropped)) == [row for row in rows if row.hash not in dropped]
+
+
+@given(PACKED)
+def test_links_are_dropped_but_headings_are_kept(rows: list[PackedBlock]) -> None:
+    kept = [row for row in rows if row.traits & Trait.HEADING or not row.traits & Trait.ENTRY]
+    assert unpack_blocks(drop_entries(packed(rows))) == kept
+
+
+TEXTS = st.lists(st.text(st.sampled_from("ab1 漢汉é,.<"), min_size=1, max_size=12).filter(str.strip), max_size=12)
+
+
+@given(TEXTS)
+def test_each_different_block_is_packed_once_in_reading_order(texts: list[str]) -> None:
+    outline = [Block(text, size_in_letters(text), 0, number, text) for number, text in enumerate(texts)]
+    found = unpack_blocks(pack_blocks(outline, [], "", max_chars=1000).packed)
+    keys = ["".join(character for character in normalise(text) if character not in " ,.<") for text in texts]
+    assert len(found) == len(set(keys))
+    numbers = {key: row.hash for key, row in zip(dict.fromkeys(keys), found, strict=True)}
+    for key, text in zip(keys, outline, strict=True):
+        (alone,) = unpack_blocks(pack_blocks([text], [], "", max_chars=1000).packed)
+        assert alone.hash == numbers[key]
+
+
+@pytest.mark.parametrize(("letters", "size"), [(1, 4), (4, 4), (5, 8), (1020, 1020), (1021, 1020), (9000, 1020)])
+def test_the_size_of_a_block_is_its_letters_in_fours(letters: int, size: int) -> None:
+    (block,) = unpack_blocks(pack(f"<p>{'a' * letters}</p>").packed)
+    assert block.size == size
+
+
+def test_a_chinese_character_says_as_much_as_three_letters() -> None:
+    (block,) = unpack_blocks(pack("<p>茶馆明天开门</p>").packed)
+    assert block.size == 20
+
+
+# What is the same
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Closed on Monday", "CLOSED on monday"),
+        ("Closed on Monday", "Ｃｌｏｓｅｄ on Monday"),
+        ("Closed on Monday", "Closed  on\n\tMonday"),
+        ("Closed on Monday", "Closed on&nbsp;Monday"),
+        ("Closed on Monday.", "Closed – on Monday".replace(" –", ",")),
+        ("It's closed (today)", "Its closed: today!"),
+        ("café", "cafe\u0301"),
+        ("茶館裏", "茶馆里"),
+        ("茶館，明天！", "茶馆 明天"),
+        ("5&nbsp;000 €", "5000 €"),
+    ],
+)
+def test_case_width_white_space_punctuation_and_the_writing_make_no_other_block(text: str, other: str) -> None:
+    assert hashes(f"<p>{text}</p>") == hashes(f"<p>{other}</p>")
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Closed on Monday", "Closed on Sunday"),
+        ("Closed on Monday", "Closed Monday"),
+        ("Jobs in C", "Jobs in C++"),
+        ("Jobs in C", "Jobs in C#"),
+        ("5 €", "5 $ £"),
+        ("茶馆", "茶饭"),
+        ("cafe", "café"),
+    ],
+)
+def test_a_letter_or_a_sign_makes_another_block(text: str, other: str) -> None:
+    assert hashes(f"<p>{text}</p>") != hashes(f"<p>{other}</p>")
+
+
+def test_traditional_characters_are_folded_unless_that_is_turned_off() -> None:
+    assert hashes("<p>茶館</p>", fold_han=False) != hashes("<p>茶馆</p>", fold_han=False)
+    assert hashes("<p>茶馆</p>", fold_han=False) == hashes("<p>茶馆</p>")
+
+
+def test_the_same_block_elsewhere_on_the_page_is_the_same_block() -> None:
+    assert hashes("<h2>Fares</h2><p>Ferry</p><p>FERRY</p><li>fares</li>") == hashes("<p>fares</p><p>ferry</p>")
+
+
+# Traits
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<p>By the river</p>", Trait(0)),
+        ("<p><a href=/1>By the river</a></p>", Trait.ENTRY),
+        ("<p><a href=/1>By the river</a> 12 May, at the old pier</p>", Trait.NUMBER),
+        ("<p><a href=/1>By the old river</a> today</p>", Trait.ENTRY),
+        ("<p><a>By the river</a></p>", Trait(0)),
+        ("<h2>By the river</h2>", Trait.HEADING),
+        ("<h3><a href=/1>By the river</a></h3>", Trait.HEADING | Trait.ENTRY),
+        ("<p>At 8 by the river</p>", Trait.NUMBER),
+        ("<p>下午８点</p>", Trait.NUMBER),
+        ("<p>Ferry to the island</p>", Trait.NAME),
+        ("<h1>The Tea House: Ferry</h1>", Trait.NAME | Trait.HEADING),
+        ("<p>Ferry to the other island</p>", Trait(0)),
+        ("<p>By <b hidden>night</b> the river</p>", Trait.HIDDEN),
+        ("<div style='display:none'>By the river</div>", Trait.HIDDEN),
+        ("<img src=/river.png>", Trait.EMBEDDED),
+        ("<div hidden><img src=/river.png></div>", Trait.EMBEDDED | Trait.HIDDEN),
+        ("<div hidden><img src=/river.png></div><img src=/river.png>", Trait.EMBEDDED),
+        ("<button>By the river</button>", Trait.EMBEDDED),
+    ],
+)
+def test_what_is_known_of_a_block(markup: str, expected: Trait) -> None:
+    assert traits(markup, TITLE) & ~Trait.MAIN == expected
+
+
+def test_blocks_of_the_main_text_are_marked() -> None:
+    packed = pack(f"<p>menu</p><article>{paragraphs(words('text', 96))}</article>").packed
+    assert [bool(block.traits & Trait.MAIN) for block in unpack_blocks(packed)] == [False, True, True]
+
+
+def test_a_text_that_repeats_the_words_of_the_title_many_times_is_no_name() -> None:
+    assert traits("<p>Ferry to the island, ferry to the island</p>", TITLE) & Trait.NAME
+    assert not traits(f"<p>{'ferry ' * 20}</p>", TITLE) & Trait.NAME
+
+
+# Bounds
+
+
+def test_of_many_blocks_those_that_say_most_are_kept_in_reading_order() -> None:
+    texts = [" ".join(words(number, 2 + number % 7)) for number in range(2000)]
+    found = unpack_blocks(pack("".join(f"<p>{text}</p>" for text in texts)).packed)
+    every = [hashes(f"<p>{text}</p>")[0] for text in texts]
+    assert len(found) == MAX_BLOCKS
+    assert [block.hash for block in found] == [number for number in every if number in {block.hash for block in found}]
+    sizes = sorted((4 * -(-len(text) // 4) for text in texts), reverse=True)
+    assert sorted((block.size for block in found), reverse=True) == sizes[:MAX_BLOCKS]
+
+
+def test_blocks_behind_the_longest_text_that_is_read_are_left_out() -> None:
+    texts = words("many", 100)
+    page = "".join(f"<p>{text}</p>" for text in texts)
+    ends = [*accumulate(map(len, texts))]
+    for limit in (0, 5, 50, 200, ends[-1]):
+        expected = [number for number, end in zip(hashes(page), ends, strict=True) if end <= limit]
+        assert [block.hash for block in unpack_blocks(pack(page, max_chars=limit).packed)] == expected
+
+
+def test_work_grows_with_the_page_and_no_faster() -> None:
+    def lines(count: int) -> int:
+        """Lines of Python that are run."""
+        run = 0
+
+        def trace(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
+            nonlocal run
+            run += 1
+            return trace
+
+        texts = [" ".join(words(number, 9)) for number in range(count)]
+        outline = [Block(text, len(text), 0, at, text, at % 2) for at, text in enumerate(texts)]
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            pack_blocks(outline, outline[::2], TITLE, dict.fromkeys(texts, True), max_chars=1 << 30)
+        finally:
+            sys.settrace(before)
+        return run
+
+    assert lines(100) < lines(1600) < 17 * lines(100)
+
+
+# What the page says of its title
+
+
+def named(markup: str, title: str = TITLE) -> set[str]:
+    bits = pack(markup, title).named
+    return {part for bit, part in enumerate(sorted(split_title(title))) if bits >> bit & 1}
+
+
+TEXT = paragraphs(words("text", 96))
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<p>By the river</p>", set()),
+        ("<h1>Ferry to the island</h1>", {"ferrytotheisland"}),
+        ("<h3>FERRY: to the Island!</h3>", {"ferrytotheisland"}),
+        ("<h1>Tea House</h1><h2>Ferry to the island</h2>", {"ferrytotheisland", "teahouse"}),
+        ("<h1><a href=/>Tea House</a></h1><h2>Ferry to the island</h2>", {"ferrytotheisland"}),
+        ("<h1><a href=/>Tea House</a></h1><h2><a href=/1>Ferry to the island</a></h2>", {"ferrytotheisland"}),
+        ("<h1><a href=/>Tea House</a></h1>", set()),
+        (f"<article><h1><a href=/>Tea House</a></h1>{TEXT}</article>", set()),
+        ("<h2>Ferry</h2>", set()),
+        ("<h2>About a ferry to the island and back</h2>", set()),
+        (f"<article><p>The ferry to the island, again.</p>{TEXT}</article>", {"ferrytotheisland"}),
+        (f"<p>The ferry to the island, again.</p><div></div><article>{TEXT}</article>", set()),
+    ],
+)
+def test_the_parts_of_the_title_that_stand_in_a_heading_or_in_the_main_text_are_named(
+    markup: str, expected: set[str]
+) -> None:
+    assert named(markup) == expected
+
+
+def test_a_part_of_two_letters_may_stand_in_any_text() -> None:
+    assert named("<h1>Go</h1>", "Go | Tea House") == set()
+    assert named("<h1>茶</h1>", "茶 | Tea House") == {"茶"}
+
+
+@given(st.text(st.sampled_from("ab |茶館12"), max_size=40), st.text(st.sampled_from("ab |茶館12"), max_size=40))
+def test_only_parts_of_the_title_are_named(title: str, heading: str) -> None:
+    outline = [Block(heading, size_in_letters(heading), 0, 1, heading, 1)] if heading.strip() else []
+    bits = pack_blocks(outline, [], title, max_chars=100).named
+    assert bits < 1 << min(len(split_title(title)), 32)
+
+
+@pytest.mark.parametrize(
+    ("markup", "has_heading"),
+    [
+        ("<h1>Lamp, 40 cm</h1>", True),
+        ("<p>By the river</p>", False),
+        ("<h2>Lamp, 40 cm</h2>", False),
+        ("<h1><a href=/>Lamp, 40 cm</a></h1>", False),
+        ("<h1>Ferry to the island</h1>", False),
+        ("<h1>Tea House</h1><h1>Lamp, 40 cm</h1>", False),
+        ("<h1><a href=/>Tea House</a></h1><h1>Lamp, 40 cm</h1>", False),
+        ("<h1>Lamp, 40 cm</h1><h1>Ferry to the island</h1>", False),
+        ("<h1>Lamp, 40 cm</h1><h2>Ferry to the island</h2>", True),
+        ("<h1><a href=/>Start</a></h1><h1>Lamp, 40 cm</h1>", True),
+        ("<h1>Timetable of the ferry to the island</h1>", False),
+        ("<h1>The island</h1>", False),
+        ("<h1>!</h1>", False),
+    ],
+)
+def test_a_first_heading_that_has_nothing_to_do_with_the_title_is_noted(markup: str, has_heading: bool) -> None:
+    assert bool(pack(markup, TITLE).heading) is has_heading
+
+
+def test_the_noted_heading_is_the_same_in_both_writings() -> None:
+    one, other = (pack(f"<h1>{heading}</h1>", TITLE).heading for heading in ("茶館的門", "茶馆 的门!"))
+    assert one == other != pack("<h1>茶馆的窗</h1>", TITLE).heading

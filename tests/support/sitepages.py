@@ -1,0 +1,78 @@
+"""Pages of one site, and a crawl of them by an index that knows the site or not."""
+
+from __future__ import annotations
+
+import html as markup
+
+from crawler_dedup import Decision, Deduplicator, Verdict
+from crawler_dedup.rules.sites import MIN_PAGES
+from crawler_dedup.signedpage import PageKind
+from tests.support.crawling import paragraphs, words
+
+MENU = "".join(f'<li><a href="/menu/{number}">section {number}</a></li>' for number in range(6))
+SITE = "Tea House"
+INTRODUCTION = "Stories from the river, written by guests, waiters and passing sailors, newest above, oldest below"
+
+
+def page(title: str, body: str, menu: str = "") -> str:
+    head = f"<!doctype html><html><head><title>{markup.escape(title)}</title></head>"
+    return f"{head}<body><ul>{menu}</ul><div>{body}</div></body></html>"
+
+
+def story(name: object, count: int = 150, *, site: str = SITE, menu: str = MENU, below: str = "") -> str:
+    body = f"<article><h1>Story {name}</h1>{paragraphs(words(name, count))}</article>{below}"
+    return page(f"Story {name} | {site}", body, menu)
+
+
+def listing(
+    name: str,
+    stories: list[str],
+    *,
+    introduction: str = INTRODUCTION,
+    menu: str = MENU,
+    heading: str = "",
+    picture: str = "",
+    visit: str = "",
+) -> str:
+    """A page that leads to stories and says little itself."""
+    named = f"<h2>{heading}</h2>" if heading else ""
+    text = f"{named}<h1>{introduction}</h1><p>{name}</p><ul>{entries(stories, picture=picture, visit=visit)}</ul>"
+    return page(f"{name} | {SITE}", text, menu)
+
+
+def entries(stories: list[str], *, picture: str = "", visit: str = "") -> str:
+    """Lines that lead to stories, each with a picture; *visit* stands behind each address."""
+    return "".join(
+        f'<li>{picture.format(place)}<a href="{href}{visit}">{" ".join(words(href, 4))}</a></li>'
+        for place, href in enumerate(stories)
+    )
+
+
+STORIES = [f"/story/{number}" for number in range(8)]
+
+
+class Crawl:
+    """One host after the other on one index."""
+
+    def __init__(self, deduplicator: Deduplicator, host: str = "http://h") -> None:
+        self.deduplicator = deduplicator
+        self.host = host
+
+    def check(self, path: str, body: str) -> Decision:
+        return self.deduplicator.check(self.host + path, body.encode())
+
+    def kind(self, body: str) -> PageKind | str:
+        signed = self.deduplicator.sign(self.host + "/x", body.encode())
+        return signed.unsigned or signed.kind
+
+    def get_known(self) -> Crawl:
+        """Let the index learn the site from stories."""
+        for number in range(MIN_PAGES):
+            name = f"known on {self.host.removeprefix('http://')} {number}"
+            assert self.check(f"/known/{number}", story(name)).verdict is Verdict.NEW
+        return self
+
+
+def is_duplicate(decision: Decision, of: str, rule: str = "") -> bool:
+    assert decision.match is None or not rule or decision.match.rule == rule
+    return decision.verdict is Verdict.DUPLICATE and decision.duplicate_of == of
