@@ -46,7 +46,7 @@ def site() -> Iterator[Site]:
 @pytest.mark.parametrize(
     ("arguments", "status", "output"),
     [
-        (("demo",), 0, "13 dropped, 16 kept"),
+        (("demo",), 0, "13 dropped, 20 kept"),
         (("crawl", "SITE/", "--dry-run", *BIGRAMS, "-s", "AUTOTHROTTLE_ENABLED=False"), 0, "2 kept"),
         (("settings",), 0, "## DEDUP_MAX_DISTANCE"),
         (("compare", "x.html", "y.html", *BIGRAMS), 1, "signatures far apart"),
