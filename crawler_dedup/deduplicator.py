@@ -24,7 +24,7 @@ from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules import table
 from crawler_dedup.rules.keeping import with_site_keys, without_unneeded
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import SiteCounts, SiteProfile, decode_profile
+from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteCounts, SiteProfile, decode_profile
 from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.segmentation import resolve_tokenizer
@@ -272,6 +272,7 @@ class Deduplicator:
 
     def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
         """Return the match if *kept* covers *new*, by the rules of a crawl that knows the site of neither; else ``None``."""
+        kept = without_unneeded(kept, UNKNOWN_SITE)
         return table.compare(Pair(new, kept, self._signer.config, self._signer.scheme))
 
     def end_claim(self, decision: Decision, *, settled: bool) -> Future[bool]:

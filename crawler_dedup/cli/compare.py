@@ -20,7 +20,7 @@ from crawler_dedup.inspection.compare import InspectedPage, apply_rules, inspect
 from crawler_dedup.inspection.fetching import load_page
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.rules import table
-from crawler_dedup.rules.keeping import is_list
+from crawler_dedup.rules.keeping import is_list, without_unneeded
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.urls import without_credentials
@@ -78,7 +78,8 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     if unsigned:
         print_error("; ".join(unsigned))
     sites = PairSites() if target is None else _find_sites(target, scope, new_page.page.url, kept_page.page.url)
-    pair = Pair(new_page.page, kept_page.page, config, signer.scheme, sites.new, sites.kept)
+    kept_as_stored = without_unneeded(kept_page.page, sites.kept)
+    pair = Pair(new_page.page, kept_as_stored, config, signer.scheme, sites.new, sites.kept)
     rule, duplicate = ("", None) if unsigned else table.decide(pair)
     if json:
         print_json([_line(new_page, kept_page, pair, brief=brief)])

@@ -25,6 +25,7 @@ from crawler_dedup.inspection.fetching import fetch_page
 from crawler_dedup.inspection.sites import PairSites
 from crawler_dedup.inspection.why import JOURNAL_PASSES, AddressHistory, PageHistory, find_history
 from crawler_dedup.journal.entry import Entry
+from crawler_dedup.rules.keeping import without_unneeded
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.signing.storedtext import unpack_text
@@ -213,7 +214,12 @@ def _print_fetched(sites: PairSites, last: Entry, config: Config) -> None:
     new, kept = (_fetch(signer, url, last.scope) for url in (last.url, last.duplicate_of))
     console = make_console()
     print_side_by_side(console, new.text, kept.text, folded=True)
-    print_pair(console, new, kept, Pair(new.page, kept.page, config, signer.scheme, sites.new, sites.kept))
+    print_pair(
+        console,
+        new,
+        kept,
+        Pair(new.page, without_unneeded(kept.page, sites.kept), config, signer.scheme, sites.new, sites.kept),
+    )
     click.echo(f"The pages were compared as they are now, with the settings of the index. {sites.source}")
 
 

@@ -8,11 +8,10 @@ from functools import cached_property
 
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
-from crawler_dedup.signing.blocks import PackedBlock, Trait, unpack_blocks
+from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, unpack_blocks
 
 _TEXT = 100  # letters
 _PARAGRAPH = 60  # letters: a shorter line may be a date, a count of comments or a hint
-_GOOD_PART = 0.1
 _TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"
 _TELLING_HEADING = 16  # letters: a shorter heading may be "Categories" or "Comments"
 
@@ -47,47 +46,54 @@ class Content:
         """Whether the pages have too little main text to be compared by it."""
         return self.new.kind is PageKind.THIN
 
-    @cached_property
-    def _furniture(self) -> frozenset[int]:
-        return self.new_site.furniture | self.kept_site.furniture
+    @property
+    def _site_of_new(self) -> SiteProfile:
+        """What is known of the site of the new page, or else of that of the kept page, which may be a mirror.
 
-    @cached_property
-    def _not_own(self) -> frozenset[int]:
-        return self._furniture | self.new_site.shared | self.kept_site.shared
+        Never of both: what another site has on its pages must not hide what the new page says.
+        """
+        return self.new_site if self.new_site.is_known else self.kept_site
+
+    @property
+    def _site_of_kept(self) -> SiteProfile:
+        return self.kept_site if self.kept_site.is_known else self.new_site
 
     @cached_property
     def _new_blocks(self) -> list[PackedBlock]:
         """The blocks of the new page but for furniture."""
-        return [block for block in unpack_blocks(self.new.blocks) if block.hash not in self._furniture]
+        furniture = self._site_of_new.furniture
+        return [block for block in unpack_blocks(self.new.blocks) if block.hash not in furniture]
 
     @cached_property
     def _kept_blocks(self) -> list[PackedBlock]:
         """The blocks of the kept page but for furniture."""
-        return [block for block in unpack_blocks(self.kept.blocks) if block.hash not in self._furniture]
+        furniture = self._site_of_kept.furniture
+        return [block for block in unpack_blocks(self.kept.blocks) if block.hash not in furniture]
 
     @cached_property
     def _concealed(self) -> frozenset[int]:
         """The blocks that the new page shows and the kept one hides."""
         shown = {block.hash for block in self._new_blocks if not block.traits & _HIDDEN}
-        return frozenset(block.hash for block in self._kept_blocks if block.traits & _HIDDEN and block.hash in shown)
+        kept = unpack_blocks(self.kept.blocks)
+        return frozenset(block.hash for block in kept if block.traits & _HIDDEN and block.hash in shown)
 
     @cached_property
     def _standing(self) -> frozenset[int]:
         """The blocks of the new page that stand on the kept one, too."""
-        return frozenset(block.hash for block in self._kept_blocks) - self._concealed
+        return frozenset(block_hashes(self.kept.blocks)) - self._concealed
 
     @cached_property
     def new_own(self) -> Mapping[int, PackedBlock]:
         """What the new page alone says, beside its title, by hash."""
-        return self._own_text(self._new_blocks)
+        return self._own_text(self._new_blocks, self._site_of_new)
 
     @cached_property
     def kept_own(self) -> Mapping[int, PackedBlock]:
         """What the kept page alone says, beside its title, by hash."""
-        return self._own_text(self._kept_blocks)
+        return self._own_text(self._kept_blocks, self._site_of_kept)
 
-    def _own_text(self, blocks: Iterable[PackedBlock]) -> dict[int, PackedBlock]:
-        own = (block for block in blocks if block.hash not in self._not_own and not block.traits & _NO_TEXT)
+    def _own_text(self, blocks: Iterable[PackedBlock], site: SiteProfile) -> dict[int, PackedBlock]:
+        own = (block for block in blocks if block.hash not in site.shared and not block.traits & _NO_TEXT)
         # Of texts links are not kept.
         return {block.hash: block for block in own if self.is_thin or block.traits & (_ENTRY | _HEADING) != _ENTRY}
 
@@ -121,11 +127,6 @@ class Content:
         """Whether both pages alone say the same, in the same order: two lists of the same entries."""
         return [*self.new_own] == [*self.kept_own] and self._standing.issuperset(self.new_own)
 
-    @property
-    def same_own_blocks(self) -> bool:
-        """Whether both pages alone say the same, in any order."""
-        return self.new_own.keys() == self.kept_own.keys() and self._standing.issuperset(self.new_own)
-
     @cached_property
     def common_size(self) -> int:
         """How much of what the new page alone says stands on the kept one, in letters."""
@@ -149,12 +150,14 @@ class Content:
         size = _size(texts)
         return _size(block for block in texts if block.hash in self._standing) / size if size else 1.0
 
-    @property
-    def marks_missing(self) -> bool:
-        """Whether the kept page lacks a heading, a line with a number, or an entry of the new page that is no furniture.
+    def lacks_marks(self, *, with_names: bool) -> bool:
+        """Tell whether the kept page lacks a heading, a line with a number, or an entry of the new page, furniture left out.
 
         Pictures and the like also count, but on lists, and beside a text on another host; what the kept page hides of
         them always counts.
+
+        Args:
+            with_names: whether what only repeats the title counts, too.
         """
         is_ignored = self.is_list or (self.own_size >= _TEXT and not self.same_host)
         pictures = 0 if is_ignored else _EMBEDDED
@@ -163,7 +166,7 @@ class Content:
             or (block.traits & _ENTRY and block.size >= _TELLING_ENTRY)
             or (block.traits & _EMBEDDED and block.hash in self._concealed)
             for block in self._new_blocks
-            if block.hash not in self._standing and not block.traits & Trait.NAME
+            if block.hash not in self._standing and (with_names or not block.traits & Trait.NAME)
         )
 
     @property
@@ -180,11 +183,16 @@ class Content:
         return len(headings) > 1 and any(block.hash not in self._standing for block in headings)
 
     @property
-    def texts_missing(self) -> bool:
-        """Whether the kept page lacks paragraphs of the new page outside the main text, a good part of what it says."""
-        outside = (block for block in self.new_own.values() if not block.traits & (_MAIN | _HEADING | _HIDDEN))
-        missing = _size(block for block in outside if block.size >= _PARAGRAPH and block.hash not in self._standing)
-        return missing > _GOOD_PART * self.own_size
+    def text_under_title_missing(self) -> bool:
+        """Whether the kept page lacks the first paragraph under the heading that repeats the title, given that this paragraph
+        stands outside the main text: that may be what all pages of the site have, such as a long question about consent."""
+        blocks = iter(unpack_blocks(self.new.blocks))
+        title = int(Trait.NAME | Trait.HEADING)
+        for block in blocks:
+            if block.traits & (title | _ENTRY) == title:
+                break
+        first = next((block for block in blocks if block.size >= _PARAGRAPH), None)
+        return first is not None and not first.traits & _MAIN and first.hash not in self._standing
 
     @property
     def main_text_is_minor(self) -> bool:

@@ -35,7 +35,7 @@ def is_list(page: SignedPage) -> bool:
 
 def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
     """Return *page*, from which its *site* was learned, without the links and blocks at which no rule looks."""
-    blocks = drop_blocks(page.blocks, site.furniture)
     if is_list(page):
-        return msgspec.structs.replace(page, blocks=blocks)
-    return msgspec.structs.replace(page, links=b"", blocks=drop_entries(drop_blocks(blocks, site.shared)))
+        return page
+    blocks = drop_entries(drop_blocks(page.blocks, site.furniture | site.shared))
+    return msgspec.structs.replace(page, links=b"", blocks=blocks)

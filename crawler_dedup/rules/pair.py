@@ -18,7 +18,8 @@ from crawler_dedup.urls import site_of
 
 _MOST_WORDS = 0.85
 _NOTHING = 20  # letters: a page that says less of its own says nothing
-_LITTLE = 100  # letters: of so little all must be the same
+_LITTLE = 100  # letters
+_SHORT = 300  # letters: of so little all must be the same, in the same order
 _MANY_MORE, _MORE_LINKS = 1.5, 10  # on one host nearly all copies have the same links
 _MORE = 1.25  # times the features: a start page that shows so many more than an article shows others
 _MANY_FEATURES = 100  # below, labelled pages with the same words under two titles were two pages
@@ -114,7 +115,7 @@ class Pair:
 
         As long as the site is not known, a page without a heading that names it may be a frame that a script fills.
         """
-        if not self.are_thin:
+        if not self.are_thin or self.new.key == self.kept.key:  # a page that is visited again
             return False
         content = self.content
         is_frame = not self.is_site_known and not self.new_named and content.unlinked_size < _LITTLE
@@ -124,7 +125,7 @@ class Pair:
     def marks_differ(self) -> bool:
         """Whether headings or numbers tell that these are two pages."""
         if self.are_thin:
-            return self.content.marks_missing
+            return self.content.lacks_marks(with_names=self.same_title)
         return self.headings_differ or self.numbers_differ
 
     @property
@@ -147,8 +148,8 @@ class Pair:
     @property
     def _own_words_agree(self) -> bool:
         content = self.content
-        if content.own_size < _LITTLE or not self.is_site_known:
-            return content.same_own_blocks
+        if content.own_size < _SHORT or not self.is_site_known:
+            return content.same_entries
         return min(content.resemblance, content.coverage) >= _MOST_WORDS
 
     @property
@@ -161,8 +162,7 @@ class Pair:
         if not self.new.blocks:
             return True
         if not self.new_site.is_known:
-            # The main text may be what all pages of the site have.
-            return not (self.same_host and self.content.texts_missing)
+            return not (self.same_host and self.content.text_under_title_missing)
         return not self.content.main_text_is_minor or self.content.coverage >= _MOST_WORDS
 
     # Words

@@ -23,7 +23,8 @@ BLOCK_BYTES = 6
 _PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
 _SIZE_UNIT = 4
 _MAX_UNITS = 255
-_PUNCTUATION = b" \t\n!\"$%&'()*,-./:;<=>?@[\\]^_`{|}~"  # but for C++ and C#
+_PUNCTUATION = b" \t\n!\"$%&'()*,-./:;=?@[\\]^_`{|}~"  # but for C++ and C#
+_NUMBERS = re.compile(r"(?:(?<!\w)-)?\d+(?:[.,:/-]\d+)*")
 _DIGIT = re.compile(r"\d")
 _MAX_PARTS = 32
 _TELLING = 3  # letters: a shorter part of a title may stand in any text
@@ -100,7 +101,7 @@ def pack_blocks(
     """Pack the blocks of a page.
 
     Two blocks are the same if their texts are after normalising (NFKC, case and Traditional characters folded) but for white
-    space and the punctuation of ASCII, also in full width.
+    space and the punctuation of ASCII outside of numbers, also in full width.
 
     Args:
         main: those of the main text.
@@ -117,23 +118,23 @@ def pack_blocks(
     main_texts: list[str] = []
     for block, plain in _normalised(blocks, max_chars, fold_han=fold_han):
         close = plain.replace(" ", "")
-        number = _hash(close)
+        number = _hash(plain)
         is_link = 2 * block.linked >= block.size
         is_main = id(block) in of_main
         if is_main and not (block.level and is_link):
             main_texts.append(close)
         if block.level:
             headings.append(_Heading(block.level, letters_of(plain), is_link))
-        if number in packed:
-            continue
         traits = (
             (_ENTRY if is_link else 0)
             | (_HEADING if block.level else 0)
             | (_NUMBER if _DIGIT.search(close) else 0)
-            | (_NAME if len(plain) <= longest_name and title_units.issuperset(split_units(plain)) else 0)
+            | (_NAME if len(plain) <= longest_name and _repeats(plain, title_units) else 0)
             | (_MAIN if is_main else 0)
             | (_HIDDEN if block.shown != block.text else 0)
         )
+        if number in packed:
+            traits = _join_traits(packed[number].traits, traits)
         packed[number] = PackedBlock(number, traits, min(-(-block.size // _SIZE_UNIT), _MAX_UNITS) * _SIZE_UNIT)
     for source, is_shown in (embedded or {}).items():
         number = _hash(source)
@@ -156,21 +157,39 @@ def _normalised(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> I
 
 
 def _hash(plain: str) -> int:
-    return xxh3_64_intdigest(plain.encode("utf-8", "replace").translate(None, _PUNCTUATION)) >> 32
+    content = plain.encode("utf-8", "replace").translate(None, _PUNCTUATION)
+    if _DIGIT.search(plain):  # without what stands between digits, 1.12 would be 11.2
+        content += " ".join(["", *_NUMBERS.findall(plain)]).encode()
+    return xxh3_64_intdigest(content) >> 32
+
+
+def _repeats(plain: str, title_units: frozenset[str]) -> bool:
+    units = split_units(plain)
+    return bool(units) and title_units.issuperset(units)
+
+
+def _join_traits(first: int, second: int) -> int:
+    """Return the traits of a block that stands twice: a link or hidden only if it is both times."""
+    always = _ENTRY | _HIDDEN
+    return (first | second) & ~always | (first & second & always)
 
 
 def _pack(blocks: dict[int, PackedBlock]) -> bytes:
     kept = list(blocks.values())
     if len(kept) > MAX_BLOCKS:
-        largest = sorted(kept, key=lambda block: block.size, reverse=True)[:MAX_BLOCKS]
+        largest = sorted(kept, key=lambda block: block.size, reverse=True)[: MAX_BLOCKS - 1]
         numbers = {block.hash for block in largest}
+        left_out = [block.hash for block in kept if block.hash not in numbers]
         kept = [block for block in kept if block.hash in numbers]
+        # Two pages of so many blocks are the same only if the others are, too.
+        rest = xxh3_64_intdigest(np.array(left_out, dtype="<u4").tobytes()) >> 32
+        kept.append(PackedBlock(rest, _NUMBER, 0))
     rows = [(block.hash, block.traits, block.size // _SIZE_UNIT) for block in kept]
     return np.array(rows, dtype=_PACKED).tobytes()
 
 
 def _find_heading(headings: Sequence[_Heading], parts: frozenset[str]) -> int:
-    highest = [heading for heading in headings if heading.level == 1 and heading.letters]
+    highest = [heading for heading in headings if heading.level == 1 and heading.letters][:_MAX_PARTS]
     if any(part in heading.letters or heading.letters in part for heading in highest for part in parts):
         return 0
     return next((_hash(heading.letters) for heading in highest if not heading.is_link), 0)

@@ -24,6 +24,7 @@ def with_keys(page: SignedPage, titles: Sequence[Collection[str]], not_own: Coll
     """Return *page*, if it is thin with the keys under which it is filed and looked up.
 
     Args:
+        page: as it was signed, without keys.
         titles: sets of parts of its title, of which each makes a key.
         not_own: hashes of the blocks that many pages of its site have; of the others the largest make keys.
     """
@@ -34,7 +35,9 @@ def with_keys(page: SignedPage, titles: Sequence[Collection[str]], not_own: Coll
     names = ["\n".join(sorted(parts)) for parts in titles if parts]
     names += [f"{block.hash}" for block in own[:_BLOCKS]]
     keys = dict.fromkeys(xxh3_64_intdigest(name.encode("utf-8", "replace")) for name in names)
-    return msgspec.structs.replace(page, value=np.array([*keys], dtype=_KEY).tobytes())
+    value = np.array([*keys], dtype=_KEY).tobytes()
+    # Pages with one signature are filed under the same keys.
+    return msgspec.structs.replace(page, value=value, signature=xxh3_64_intdigest(value, page.signature))
 
 
 class Lookup:

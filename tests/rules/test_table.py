@@ -24,6 +24,7 @@ ENTRY, HEADING, NUMBER, NAME, MAIN, HIDDEN, PICTURE = map(int, Trait)
 
 THREE = block(1), block(2), block(3)
 THIN = thin(*THREE)
+SEVEN = tuple(map(block, range(1, 8)))
 ENTRIES = tuple(block(number, ENTRY) for number in range(11, 14))
 LIST = thin(*ENTRIES, **links(1, 2, 3, 4))
 
@@ -83,7 +84,7 @@ CASES = {
     "thin with other links": case(new(**THIN, **links(4)), kept(**THIN), "other links", False),
     "thin with a link less": case(new(**THIN, **links(1, 2)), kept(**THIN), "alike", True),
     "thin with another title": case(new(**THIN, title="Brewing | Tea House"), kept(**THIN), "other titles", False),
-    "thin in another order": case(new(**thin(*THREE[::-1])), kept(**THIN), "alike", True),
+    "thin in another order": case(new(**thin(*THREE[::-1])), kept(**THIN), "other words", False),
     "thin with another block": case(new(**thin(*THREE, block(4))), kept(**THIN), "other words", False),
     "thin with a block less": case(new(**thin(*THREE[:2])), kept(**THIN), "other words", False),
     "thin with another number": case(
@@ -154,13 +155,17 @@ CASES = {
         new(**thin(block(91), block(82))), kept(**thin(block(91))), "nothing of its own", False
     ),
     "thin, known, with hardly a word more": on_the_site(
-        new(**thin(*THREE, block(4, size=28))), kept(**THIN), "alike", True
+        new(**thin(*SEVEN, block(8, size=28))), kept(**thin(*SEVEN)), "alike", True
     ),
+    "thin, known, of which little is said, with hardly a word more": on_the_site(
+        new(**thin(*THREE, block(4, size=28))), kept(**THIN), "other words", False
+    ),
+    "thin, known, in another order": on_the_site(new(**thin(*SEVEN[::-1])), kept(**thin(*SEVEN)), "alike", True),
     "thin, known, with some words more": on_the_site(
         new(**thin(*THREE, block(4, size=40))), kept(**THIN), "other words", False
     ),
     "thin, known, with hardly a word less": on_the_site(
-        new(**THIN), kept(**thin(*THREE, block(4, size=28))), "alike", True
+        new(**thin(*SEVEN)), kept(**thin(*SEVEN, block(8, size=28))), "alike", True
     ),
     "thin, known, with some words less": on_the_site(
         new(**THIN), kept(**thin(*THREE, block(4, size=40))), "other words", False
@@ -175,7 +180,12 @@ CASES = {
         new(**THIN, **links(1, 2, 3, 4)), kept(**THIN, **links(3, 5)), "other links", False
     ),
     "thin, known on the other site": case(
-        new(**thin(*THREE, block(4, size=28)), url=OTHER_HOST), kept(**THIN), "alike", True, UNKNOWN_SITE, FURNISHED
+        new(**thin(*SEVEN, block(8, size=28)), url=OTHER_HOST),
+        kept(**thin(*SEVEN)),
+        "alike",
+        True,
+        UNKNOWN_SITE,
+        FURNISHED,
     ),
     # Lists of a known site
     "list of the same entries under another title": on_the_site(
@@ -196,7 +206,7 @@ CASES = {
         False,
     ),
     "list in another order": on_the_site(
-        new(**{**LIST, "blocks": b"".join(ENTRIES[::-1])}), kept(**LIST), "alike", True
+        new(**{**LIST, "blocks": b"".join(ENTRIES[::-1])}), kept(**LIST), "other words", False
     ),
     "list under another title, which leads to navigation alone": on_the_site(
         new(**{**LIST, **links(1, 2)}, title="Brewing | Tea House"),
@@ -379,13 +389,25 @@ CASES = {
         "not covered",
         False,
     ),
-    "much beside it, of a site that is not known": case(
-        new(blocks=b"".join((block(1, size=600), block(2, MAIN, 500)))),
-        kept(blocks=block(2, MAIN, 500)),
+    "another text under the title, beside the main text, of a site that is not known": case(
+        new(blocks=b"".join((block(5, NAME | HEADING, 20), block(1, size=60), block(2, MAIN, 500)))),
+        kept(blocks=b"".join((block(5, NAME | HEADING, 20), block(6, size=60), block(2, MAIN, 500)))),
         "not covered",
         False,
     ),
-    "much beside it, on another host that is not known": case(
+    "the same text under the title": case(
+        new(blocks=b"".join((block(5, NAME | HEADING, 20), block(1, size=60), block(2, MAIN, 500)))),
+        kept(blocks=b"".join((block(1, size=60), block(2, MAIN, 500)))),
+        "alike",
+        True,
+    ),
+    "another text behind that under the title": case(
+        new(blocks=b"".join((block(5, NAME | HEADING, 20), block(2, MAIN, 500), block(1, size=60)))),
+        kept(blocks=block(2, MAIN, 500)),
+        "alike",
+        True,
+    ),
+    "much beside the main text, on another host that is not known": case(
         new(url="http://example.org/", blocks=b"".join((block(1, size=600), block(2, MAIN, 500)))),
         kept(blocks=block(2, MAIN, 500)),
         "alike",
@@ -447,7 +469,7 @@ def test_every_row_has_its_own_name() -> None:
 CONTRADICTIONS: dict[tuple[str, str], tuple[SignedPage, SignedPage]] = {
     ("too little text", "same bytes"): (kept(unsigned="too many nodes"), kept(unsigned="too many nodes")),
     ("same bytes", "signatures far apart"): (kept(signature=2**64 - 1), PAGE),
-    ("same bytes", "nothing of its own"): (kept(**thin(block(1, size=8))), kept(**thin(block(1, size=8)))),
+    ("same bytes", "nothing of its own"): (kept(**thin(block(1, size=8)), key="new"), kept(**thin(block(1, size=8)))),
     ("same thin page", "nothing of its own"): (new(**thin(block(1, size=8))), kept(**thin(block(1, size=8)))),
     ("signatures far apart", "alike"): (new(**THIN), PAGE),
     ("nothing of its own", "alike"): (new(**thin(block(1, size=8), named=0)), kept(**thin(block(1, size=8)))),
@@ -566,8 +588,8 @@ EVERY_BLOCK = b"".join(
     ("fields", "hashes", "has_links"),
     [
         ({}, [1, 2, 3, 8], False),
-        (MANY, [1, 2, 3, 81, 82, 7, 8], True),
-        ({"kind": PageKind.THIN}, [1, 2, 3, 81, 82, 7, 8], True),
+        (MANY, [1, 2, 3, 91, 81, 82, 7, 8], True),
+        ({"kind": PageKind.THIN}, [1, 2, 3, 91, 81, 82, 7, 8], True),
     ],
     ids=["text", "list with text", "thin page"],
 )

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
-from crawler_dedup import Decision, Deduplicator, Verdict
+from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from crawler_dedup.index import maintenance
+from crawler_dedup.rules.sites import MIN_PAGES
 from crawler_dedup.signedpage import PageKind
 from tests.support.crawling import paragraphs, words
+from tests.support.indexing import FILING
 from tests.support.sitepages import (
     INTRODUCTION,
     MENU,
@@ -151,7 +157,7 @@ def test_pages_that_differ_behind_an_early_end_of_the_page_are_kept_apart(crawl:
 
 
 def remark(name: object, *, changed: int = 0, frame: str = "") -> str:
-    """A page of some 250 letters of its own, in eight lines of two words, of which some lines are changed."""
+    """A page of some 400 letters of its own, in eight lines of two words, of which some lines are changed."""
     lines = [line_of_two(f"{name} {number}{' changed' * (number < changed)}") for number in range(8)]
     table = "".join(f"<tr><td>{line}</td></tr>" for line in lines)
     return page(
@@ -160,8 +166,8 @@ def remark(name: object, *, changed: int = 0, frame: str = "") -> str:
 
 
 def line_of_two(seed: str) -> str:
-    first, second, *rest = words(seed, 4)
-    return f"{first}{second} {''.join(rest)}".capitalize()
+    parts = words(seed, 8)
+    return f"{''.join(parts[:4])} {''.join(parts[4:])}".capitalize()
 
 
 def test_what_all_pages_of_the_site_have_is_not_compared_once_it_is_known(crawl: Crawl) -> None:
@@ -464,3 +470,65 @@ def test_a_copy_is_found_among_many_pages_with_its_title(crawl: Crawl, known: bo
     assert all(check(number).verdict is Verdict.NEW for number in range(60))
     for number in (0, 31, 59):
         assert is_duplicate(check(number, "again"), f"http://h/{number}")
+
+
+# Visited again, and removed
+
+
+VISITED = [notice(text="Loading", name="", title=SITE, menu=MENU), listing("Archive", STORIES), remark("a"), notice()]
+
+
+@knowing
+@pytest.mark.parametrize("body", VISITED, ids=["frame", "list", "lines", "notice"])
+def test_a_page_that_is_visited_again_is_unchanged(crawl: Crawl, known: bool, body: str) -> None:
+    if known:
+        crawl.get_known()
+    assert crawl.check("/1", body).verdict is Verdict.NEW
+    assert crawl.check("/1", f"{body}<!-- token -->").verdict is Verdict.UNCHANGED
+
+
+def test_a_page_stays_the_same_when_its_site_stops_to_have_a_block_everywhere(crawl: Crawl) -> None:
+    banner = "<h2>Our summer fair begins on the first of May</h2>"
+    for number in range(MIN_PAGES):
+        crawl.check(f"/known/{number}", story(f"known {number}", below=banner))
+    club = remark("club", frame=banner)
+    assert crawl.check("/club", club).verdict is Verdict.NEW
+    for number in range(MIN_PAGES, 32):
+        crawl.check(f"/known/{number}", story(f"known {number}"))
+    assert is_duplicate(crawl.check("/club/again", f"{club}<!-- again -->"), "http://h/club")
+    assert crawl.check("/club", f"{club}<!-- token -->").verdict is Verdict.UNCHANGED
+
+
+def test_pages_with_the_same_blocks_are_found_and_removed_whatever_was_known_when_they_were_filed(
+    tmp_path: Path,
+) -> None:
+    with Deduplicator.open(tmp_path, Config(tokenizer="bigrams")) as deduplicator:
+        crawl = Crawl(deduplicator)
+        early = crawl.check("/early", remark("a"))
+        crawl.get_known()
+        late = crawl.check("/late", remark("a").replace("href=/", "href=/late"))
+        assert (early.verdict, late.verdict) == (Verdict.NEW, Verdict.NEW)
+        deduplicator.release(early)
+        assert is_duplicate(crawl.check("/copy", remark("a").replace("href=/", "href=/late")), "http://h/late")
+        deduplicator.release(late)
+    with closing(maintenance.open_pages(tmp_path)) as pages:
+        assert pages.verify(FILING) == []
+
+
+def test_what_another_host_writes_on_all_its_pages_hides_nothing_here(crawl: Crawl, mirror: Crawl) -> None:
+    heading = "<h2>The motion was rejected on Monday</h2>"
+    crawl.get_known()
+    for number in range(2 * MIN_PAGES):
+        mirror.check(f"/{number}", story(f"mirrored {number}", below=heading))
+    assert mirror.check("/remark", remark("a")).verdict is Verdict.NEW
+    assert crawl.check("/remark", remark("a", frame=heading)).verdict is Verdict.NEW
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Size S", "Size M"), ("", "Cancelled"), ("Cancelled", ""), ("Anna</p><p>Bob", "Bob</p><p>Anna")],
+)
+def test_a_short_line_makes_another_page_where_little_else_is_said(crawl: Crawl, one: str, other: str) -> None:
+    crawl.get_known()
+    assert crawl.check("/1", notice(extra=f"<p>{one}</p>")).verdict is Verdict.NEW
+    assert crawl.check("/2", notice(extra=f"<p>{other}</p>")).verdict is Verdict.NEW
