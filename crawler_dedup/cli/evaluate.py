@@ -21,6 +21,7 @@ from crawler_dedup.evaluation.calibration import Grid
 from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import read_folder
 from crawler_dedup.evaluation.pairs import PairResult, evaluate_pairs
+from crawler_dedup.evaluation.reopening import compare_reopened
 from crawler_dedup.signing.schemes import NAMES, scheme_of
 from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.system.callbacks import Start
@@ -59,6 +60,12 @@ jobs_option = click.option(
     help="Draw precision and recall by distance into this SVG file.",
 )
 @click.option(
+    "--reopen",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Also offer all pages to an index that is closed and opened again after every N pages, and to one that is not.",
+)
+@click.option(
     "--scheme",
     metavar="NAME",
     multiple=True,
@@ -83,6 +90,7 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     leave_one_out: bool,
     precision: float,
     plot: Path | None,
+    reopen: int | None,
     json: bool,
     scheme: Sequence[str],
     lookups: int,
@@ -108,8 +116,8 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     """
     config = resolve_tokenizer(read_config(settings))
     folder = find_labelled_pages(folder, config)
-    if scheme and (errors or leave_one_out or plot):
-        raise click.BadParameter("--errors, --leave-one-out and --plot do not go with --scheme.")
+    if scheme and (errors or leave_one_out or plot or reopen):
+        raise click.BadParameter("--errors, --leave-one-out, --plot and --reopen do not go with --scheme.")
     if (plot or leave_one_out) and config.scheme != "simhash":
         raise click.BadParameter("--plot and --leave-one-out are about the distances of simhash.")
     if scheme:
@@ -120,7 +128,8 @@ def evaluate(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     with progress_bars() as start:
         results = evaluate_folder(folder, config, jobs, start)
         left_out = calibration.leave_one_out(grid_of(results, config, start), precision) if leave_one_out else None
-    evaluation = evaluation_output.Evaluation(results, config, errors, left_out, precision)
+        reopening = compare_reopened(results, config, reopen, start) if reopen else None
+    evaluation = evaluation_output.Evaluation(results, config, errors, left_out, precision, reopening)
     if json:
         print_json(evaluation_lines(evaluation))
     else:

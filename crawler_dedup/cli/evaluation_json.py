@@ -33,6 +33,8 @@ def evaluation_lines(evaluation: Evaluation) -> Iterator[Line]:
         yield types.GreyPairs(j_sub=name, dropped=_share_part(share))
     for result in evaluation.wrong[: evaluation.max_errors]:
         yield _wrong_pair(result)
+    if evaluation.reopening is not None:
+        yield types.Reopening(**asdict(evaluation.reopening))
     if evaluation.left_out is None:
         return
     for site in evaluation.left_out:

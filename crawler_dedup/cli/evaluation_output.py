@@ -17,9 +17,14 @@ from crawler_dedup.evaluation.calibration import MIN_PAIRS_PER_LABEL, THRESHOLD_
 from crawler_dedup.evaluation.counts import Counts, Share
 from crawler_dedup.evaluation.documents import SignedDocument
 from crawler_dedup.evaluation.pairs import PairResult, SiteMean
+from crawler_dedup.evaluation.reopening import Reopening
 from crawler_dedup.evaluation.scheme_comparison import SchemeResult
 
 _TABLE_WIDTH = 1000  # a table takes the width it needs, whatever the width of the terminal
+_LEGEND = (
+    "found: duplicates called duplicates; missed: duplicates called different;"
+    " false: different pages called duplicates, which a crawl loses; apart: different pages called different."
+)
 _COUNT_COLUMNS = ("found", "missed", "false", "apart", "precision (95 %)", "recall (95 %)")
 
 
@@ -33,6 +38,7 @@ class Evaluation:
         max_errors: how many wrong pairs to print.
         left_out: the sites that were left out in turn; ``None`` if that was not asked for.
         precision: what was calibrated for without them.
+        reopening: how decisions differ in an index that is reopened; ``None`` if that was not asked for.
     """
 
     results: Sequence[PairResult]
@@ -40,6 +46,7 @@ class Evaluation:
     max_errors: int
     left_out: Sequence[LeftOutSite] | None
     precision: float
+    reopening: Reopening | None
 
     @property
     def wrong(self) -> list[PairResult]:
@@ -53,12 +60,15 @@ def print_tables(evaluation: Evaluation) -> None:
     """Print an evaluation for people."""
     console = make_console()
     console.print(_counts_table(evaluation.results))
+    console.print(_LEGEND, soft_wrap=True)
     console.print(_average_line(*pairs.average_over_sites(evaluation.results)), soft_wrap=True)
     console.print(f"Tokenizer: {evaluation.config.tokenizer}")
     if grey := pairs.grey_shares(evaluation.results):
         console.print(_grey_table(grey))
     if evaluation.left_out is not None:
         console.print(_left_out_table(evaluation.left_out, evaluation.precision))
+    if evaluation.reopening is not None:
+        console.print(_reopening_line(evaluation.reopening), soft_wrap=True)
     wrong = evaluation.wrong
     if evaluation.max_errors:
         click.echo(f"\n{len(wrong)} wrong pairs, {min(len(wrong), evaluation.max_errors)} of them here:")
@@ -151,6 +161,14 @@ def _left_out_table(left_out: Sequence[LeftOutSite], precision: float) -> Table:
     table.add_section()
     table.add_row("all of these", "", *_count_cells(sum_counts(left_out)))
     return table
+
+
+def _reopening_line(reopening: Reopening) -> str:
+    return (
+        f"{quantity(reopening.pages, 'page')} in one index, {reopening.dropped:,} dropped."
+        f" If it is reopened after every {quantity(reopening.every, 'page')}"
+        f" ({quantity(reopening.openings, 'opening')}): {quantity(reopening.differing, 'other decision')}"
+    )
 
 
 def _make_table(first: str, *others: str) -> Table:

@@ -21,12 +21,16 @@ from crawler_dedup.rules import table
 from crawler_dedup.rules.keeping import with_site_keys, without_unneeded
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import Sites, learn_sites
-from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 
 SHORT = 250
 """Characters of own text below which a pair counts as short."""
+THIN_PAGES = "thin pages"
+"""The row of pairs of which both pages have too little main text, so that they are compared by their blocks."""
+NOTHING_LEARNED = "nothing learned"
+"""The row of all pairs, judged as if nothing were known of their sites."""
 
 
 class DirectionResult(NamedTuple):
@@ -79,6 +83,27 @@ class PairResult:
         return not (self.a.page.unsigned or self.b.page.unsigned)
 
     @property
+    def are_thin(self) -> bool:
+        """Whether the rules compare both pages by their blocks, because they have too little main text."""
+        return self.a.page.kind is self.b.page.kind is PageKind.THIN
+
+    @property
+    def is_site_known(self) -> bool:
+        """Whether something is known of the site of one of the pages."""
+        pair = self.forward.pair
+        return pair.new_site.is_known or pair.kept_site.is_known
+
+    def with_nothing_learned(self) -> PairResult:
+        """Return the result as if nothing were known of the sites."""
+        config, scheme = self.forward.pair.limits, self.forward.pair.scheme
+        a, b = self.a.page, self.b.page
+        return replace(
+            self,
+            forward=decide_direction(a, b, config, Sites(), scheme),
+            backward=decide_direction(b, a, config, Sites(), scheme),
+        )
+
+    @property
     def deciding_direction(self) -> DirectionResult:
         """The direction that makes the pair a duplicate, or else the one in which more of the new page is covered."""
         if not self.is_signed:
@@ -123,14 +148,17 @@ def _apply_rules(pair: Pair) -> DirectionResult:
     return DirectionResult(pair, *table.decide(pair))
 
 
+def mix(pages: Iterable[SignedPage]) -> list[SignedPage]:
+    """Return *pages* in an order that mixes two states of a site, as a crawl meets them. It is always the same."""
+    return sorted(pages, key=lambda page: xxh3_64_hexdigest(page.key.encode()))
+
+
 def evaluate_pairs(
     sets: Iterable[LabelledSet], documents: Mapping[DocumentKey, SignedDocument], config: Config
 ) -> list[PairResult]:
     """Decide about every pair of *sets*, with what a crawl of all their pages learns about their sites."""
     pages = [document.page for document in documents.values()]
-    # In an order that mixes two states of a site, as a crawl meets them.
-    pages.sort(key=lambda page: xxh3_64_hexdigest(page.key.encode()))
-    sites = learn_sites(pages)
+    sites = learn_sites(mix(pages))
     scheme = scheme_of(config.scheme, config)
     results = []
     for labelled_set in sets:
@@ -167,7 +195,8 @@ def count_by_part(results: Sequence[PairResult]) -> list[tuple[str, str, Counts]
     """Return the rows of the table: set, part of it (``""``: the whole), counts. The set ``""`` is all of them together.
 
     Parts without a labelled pair are left out: those of a set are its categories; those of all sets together are pairs of
-    pages, pairs with a list, short and long pairs, as far as that is known of a pair.
+    pages, pairs with a list, short and long pairs, as far as that is known of a pair, and :data:`THIN_PAGES`. If something
+    is known of a site, :data:`NOTHING_LEARNED` is the last row.
     """
     rows = []
     for name in dict.fromkeys(result.set_name for result in results):
@@ -180,6 +209,9 @@ def count_by_part(results: Sequence[PairResult]) -> list[tuple[str, str, Counts]
     rows.append(("", "", count_outcomes(results)))
     for part, belongs in PARTS:
         rows.append(("", part, count_outcomes(result for result in results if belongs(result.labelled))))
+    rows.append(("", THIN_PAGES, count_outcomes(result for result in results if result.are_thin)))
+    if any(result.is_site_known for result in results):
+        rows.append(("", NOTHING_LEARNED, count_outcomes(result.with_nothing_learned() for result in results)))
     return [(name, part, counts) for name, part, counts in rows if counts != Counts() or not part]
 
 

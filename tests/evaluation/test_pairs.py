@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup import Config, SignedPage
+from crawler_dedup import Config, Deduplicator, SignedPage
 from crawler_dedup.cli import app
 from crawler_dedup.config import setting_name
 from crawler_dedup.errors import DedupError
@@ -99,6 +99,13 @@ def evaluated(folder: Path, *options: object) -> Result:
 def report(folder: Path, *options: object) -> dict[str, list[Any]]:
     """What ``--json`` prints, by type."""
     return lines_by_type(evaluated(folder, "--json", *options))
+
+
+def counts_of(lines: dict[str, list[Any]]) -> dict[str, Any]:
+    """What became of all pairs."""
+    (row,) = (row for row in lines["evaluation_counts"] if not row["set"] and not row["part"])
+    counts: dict[str, Any] = row["counts"]
+    return counts
 
 
 def calibrated(folder: Path, *options: object, status: int = 0) -> str:
@@ -304,15 +311,24 @@ def test_pages_are_judged_as_compare_judges_them(tmp_path: Path) -> None:
         assert (verdict == "duplicate", rule) == (one.forward.is_duplicate, one.forward.rule)
 
 
-def test_pages_are_judged_with_what_all_pages_tell_about_their_site(tmp_path: Path) -> None:
+def headless(*, copied: int) -> dict[str, str]:
+    """Pages of a site with its name in every title and none of their own headings, of which the first are there twice.
+
+    Copies have the title without the name: they are duplicates where the site is known.
+    """
     pages = {f"{number}": article(number, count=60) for number in range(MIN_PAGES)}
     pages = {name: body.replace("</title>", " | Tea House</title>") for name, body in pages.items()}
-    pages["copy"] = article(0, count=60, frame="copy")
-    pages = {name: re.sub("<h1>.*</h1>", "", body) for name, body in pages.items()}  # which would tell by itself
+    pages |= {f"{number}c": article(number, count=60, frame="copy") for number in range(copied)}
+    return {name: re.sub("<h1>.*</h1>", "", body) for name, body in pages.items()}  # which would tell by itself
+
+
+def test_pages_are_judged_with_what_all_pages_tell_about_their_site(tmp_path: Path) -> None:
+    pages = headless(copied=1)
     apart = [pair("1", f"{number}", 0) for number in range(2, MIN_PAGES)]
-    (alone,) = judged_folder(write_set(tmp_path / "few", pages, [pair("copy", "0", 1)]))
-    among, *_ = judged_folder(write_set(tmp_path / "many", pages, [pair("copy", "0", 1), *apart]))
+    (alone,) = judged_folder(write_set(tmp_path / "few", pages, [pair("0c", "0", 1)]))
+    among, *_ = judged_folder(write_set(tmp_path / "many", pages, [pair("0c", "0", 1), *apart]))
     assert (alone.is_duplicate, among.is_duplicate) == (False, True)
+    assert among.with_nothing_learned().is_duplicate is False
 
 
 def signed_page(name: str, *, flipped: int = 0, own: int = 0, features: int = 100, unsigned: str = "") -> SignedPage:
@@ -477,6 +493,62 @@ def test_the_table_has_a_row_for_each_set_and_category_and_for_all(tmp_path: Pat
     assert table["lists"][4:] == ["–", "–"]
 
 
+def test_a_row_tells_what_is_found_without_knowledge_of_the_sites(tmp_path: Path) -> None:
+    pairs = [pair(f"{number}", f"{number}c", 1) for number in range(MIN_PAGES)]
+    write_set(tmp_path, headless(copied=MIN_PAGES), [*pairs, pair("0", "1", 0)])
+    table = rows(evaluated(tmp_path))
+    assert (table["all"][:4], table["nothing learned"][:4]) == (["8", "0", "0", "1"], ["0", "8", "0", "1"])
+    assert list(table)[-1] == "nothing learned"
+    *_, whole, unlearned = report(tmp_path)["evaluation_counts"]
+    assert (unlearned["set"], unlearned["part"]) == ("", "nothing learned")
+    assert (whole["counts"]["found"], unlearned["counts"]["found"]) == (8, 0)
+
+
+def test_pairs_of_thin_pages_have_a_row(tmp_path: Path) -> None:
+    def listing(name: str) -> str:
+        links = "".join(
+            f'<li><a href="/{name}/{one}">{one} {name} and what became of it</a></li>' for one in words(name, count=9)
+        )
+        return f"<title>Posts about {name}</title><body><h1>Posts about {name}</h1><ul>{links}</ul>"
+
+    pages = {"a": listing("tea"), "b": listing("tea"), "c": listing("rain"), "text": article("x")}
+    write_set(tmp_path, pages, [pair("a", "b", 1), pair("a", "c", 0), pair("a", "text", 0), pair("text", "c", 0)])
+    table = rows(evaluated(tmp_path))
+    assert table["all"][:4] == ["1", "0", "0", "3"]
+    assert table["thin pages"][:4] == ["1", "0", "0", "1"]
+
+
+def test_the_columns_are_explained_below_the_table(four_outcomes: Path) -> None:
+    legend = said(evaluated(four_outcomes))
+    for name in ("found", "missed", "false", "apart"):
+        assert f"{name}: d" in legend
+
+
+def test_a_reopened_index_decides_the_same(tmp_path: Path) -> None:
+    pages = headless(copied=MIN_PAGES)
+    write_set(tmp_path, pages, [pair(f"{number}", f"{number}c", 1) for number in range(MIN_PAGES)])
+    (line,) = report(tmp_path, "--reopen", 3, "-s", "DEDUP_FRESH=True")["reopening"]
+    assert line["dropped"] > 0  # which needs what the index knows about the site
+    assert line == {**line, "every": 3, "openings": 6, "pages": 16, "differing": 0}
+    text = said(evaluated(tmp_path, "--reopen", 3))
+    assert "16 pages in one index" in text
+    assert "after every 3 pages (6 openings): 0 other decisions" in text
+    assert "reopening" not in report(tmp_path)
+
+
+def test_a_decision_that_differs_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = headless(copied=MIN_PAGES)
+    write_set(tmp_path, pages, [pair(f"{number}", f"{number}c", 1) for number in range(MIN_PAGES)])
+    open_index = Deduplicator.open
+
+    def open_emptied(directory: Path, config: Config) -> Deduplicator:
+        return open_index(directory, replace(config, fresh=True))
+
+    monkeypatch.setattr(Deduplicator, "open", open_emptied)
+    (line,) = report(tmp_path, "--reopen", 3)["reopening"]
+    assert line["differing"] > 0
+
+
 def test_pairs_of_which_little_is_known_have_few_rows(tmp_path: Path) -> None:
     result = evaluated(write_set(tmp_path / "mine", copies(1), [pair("0", "0c", 1)]))
     assert set(rows(result)) == {"mine", "all"}
@@ -502,7 +574,7 @@ def test_a_folder_with_grey_pairs_only_is_no_error(tmp_path: Path) -> None:
 def test_settings_decide(four_outcomes: Path) -> None:
     strict = report(four_outcomes, "--set", "DEDUP_MIN_FEATURES=1000")
     assert strict["evaluation"][0]["settings"]["DEDUP_MIN_FEATURES"] == 1000
-    assert strict["evaluation_counts"][-1]["counts"]["found"] == 0
+    assert counts_of(strict)["found"] == 0
 
 
 @pytest.mark.parametrize(
@@ -551,8 +623,8 @@ def test_pages_cannot_steer_the_terminal(tmp_path: Path) -> None:
 def test_json_says_what_the_tables_say(four_outcomes: Path) -> None:
     said_json = report(four_outcomes, "--errors", 10, "--leave-one-out")
     rows = said_json["evaluation_counts"]
-    assert [(one["set"], one["part"]) for one in rows] == [(four_outcomes.name, ""), ("", "")]
-    whole = rows[-1]["counts"]
+    assert [(one["set"], one["part"]) for one in rows] == [(four_outcomes.name, ""), ("", ""), ("", "nothing learned")]
+    whole = rows[1]["counts"]
     assert [whole[name] for name in ("found", "missed", "false", "apart")] == [3, 2, 1, 4]
     assert whole["precision"]["value"] == 0.75
     assert (whole["recall"]["low"], whole["recall"]["high"]) == Share(3, 5).interval
@@ -677,7 +749,7 @@ def settings_in(output: str) -> dict[str, Any]:
 
 
 def test_calibrate_reaches_a_precision_that_the_defaults_do_not(alike_others: Path) -> None:
-    before = report(alike_others)["evaluation_counts"][-1]["counts"]
+    before = counts_of(report(alike_others))
     assert before["false"] > 0
     output = calibrated(alike_others, "--precision", 1)
     settings = settings_in(output)
@@ -689,7 +761,7 @@ def test_calibrate_reaches_a_precision_that_the_defaults_do_not(alike_others: Pa
     }
     assert "precision 1.000 (0.758–1.000), recall 1.000 (0.758–1.000)" in output
     chosen = [option for name, value in settings.items() for option in ("-s", f"{name}={value}")]
-    after = report(alike_others, *chosen)["evaluation_counts"][-1]["counts"]
+    after = counts_of(report(alike_others, *chosen))
     assert (after["found"], after["false"]) == (12, 0)
 
 

@@ -16,6 +16,7 @@ from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument, sign_documents
 from crawler_dedup.evaluation.edits import edited_sets, is_chinese
 from crawler_dedup.evaluation.labelled import LabelledPair, read_folder
+from crawler_dedup.evaluation.pairs import NOTHING_LEARNED, THIN_PAGES
 from crawler_dedup.evaluation.scheme_comparison import Detector, SchemeDetector, SchemeResult, SetCounts
 from crawler_dedup.signing.schemes import NAMES, Scheme, ValueScheme, scheme_of
 from crawler_dedup.signing.schemes.shingling import SUPERSHINGLES, Shingling
@@ -208,7 +209,7 @@ def test_with_the_rules_it_is_right_as_often_as_evaluate_says(folder: Path, resu
         for one in lines_by_type(printed)["evaluation_counts"]
     }
     ruled = {row.name: row.with_rules for row in result.sets if row.with_rules is not None and row.name != "Chinese"}
-    assert ruled == said
+    assert ruled == {name: counts for name, counts in said.items() if name not in (THIN_PAGES, NOTHING_LEARNED)}
 
 
 def test_costs_are_means_of_all_texts_with_words(

@@ -29,6 +29,7 @@ LINES: tuple[type[Line], ...] = (
     evaluation.GreyPairs,
     evaluation.WrongPair,
     evaluation.LeftOutSite,
+    evaluation.Reopening,
     evaluation.SchemeEvaluation,
     evaluation.Calibration,
     evaluation.Design,

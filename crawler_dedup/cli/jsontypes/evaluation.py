@@ -49,7 +49,13 @@ class EvaluationCounts(Line, frozen=True, kw_only=True, tag="evaluation_counts")
     """A row of the table of `crawler-dedup evaluate`; the row without set and part counts all pairs."""
 
     set: Annotated[str, Meta(description="Name of the set of pairs; empty: all sets together.")]
-    part: Annotated[str, Meta(description="A part of it: a category of pairs; empty: all of it.")]
+    part: Annotated[
+        str,
+        Meta(
+            description="A part of it: a category or kind of pairs; empty: all of it. `nothing learned`: all of it, judged"
+            " as if nothing were known of the sites."
+        ),
+    ]
     counts: Annotated[Counts, Meta(description="What became of the pairs.")]
 
 
@@ -88,6 +94,16 @@ class LeftOutSite(Line, frozen=True, kw_only=True, tag="left_out_site"):
     wanted_precision: Annotated[float, Meta(description="The precision for which the thresholds were chosen.")]
     settings: Annotated[dict[str, Any] | None, Meta(description="The chosen thresholds; null: there are none.")]
     counts: Annotated[Counts, Meta(description="What became of the pairs of the site.")]
+
+
+class Reopening(Line, frozen=True, kw_only=True, tag="reopening"):
+    """Decisions of an index that is reopened, against one that is not, by `crawler-dedup evaluate --reopen N --json`."""
+
+    every: Annotated[int, Meta(description="Pages after which the index is closed and opened again.")]
+    openings: Annotated[int, Meta(description="How often it was opened.")]
+    pages: Annotated[int, Meta(description="How many pages were offered.")]
+    dropped: Annotated[int, Meta(description="How many of them are duplicates for the index that is opened once.")]
+    differing: Annotated[int, Meta(description="About how many of them the reopened index decides something else.")]
 
 
 class SchemeEvaluation(Line, frozen=True, kw_only=True, tag="scheme_evaluation"):
