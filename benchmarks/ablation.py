@@ -1,7 +1,8 @@
 """What each part of the decision adds: ``python -m benchmarks.ablation [FOLDER]``.
 
 The labelled pairs, judged by more and more of the rules. The first row is the obvious build: trafilatura's text and a
-simhash within 3 bits. Where *thin pages* are not yet told apart, every page is judged by the text that was found.
+simhash within 3 bits. Where *thin pages* are not yet told apart, every page is judged by the text that was found. Until
+*site profiles* are added, nothing is known of any site.
 """
 
 from __future__ import annotations
@@ -21,27 +22,30 @@ from crawler_dedup.evaluation.counts import Counts
 from crawler_dedup.evaluation.documents import sign_documents
 from crawler_dedup.evaluation.labelled import LabelledSet, read_folder
 from crawler_dedup.evaluation.pairs import DirectionResult, PairResult
-from crawler_dedup.rules.table import OTHER_LINKS, TABLE, Rule, decide
+from crawler_dedup.rules.table import OTHER_LINKS, SAME_BYTES, TABLE, Rule, decide
 from tests.support.data import DATA, require_data
 
 _TEXT = ("too little text", "signatures far apart")
 _CHECKED = (*_TEXT, "other words")
 _COVERED = (*_CHECKED, "not covered")
-_LINKS = (*_COVERED, OTHER_LINKS)
-_THIN = (*_LINKS, "same bytes", "same thin page", "nothing of its own")
+_THIN = (*_COVERED, SAME_BYTES, "same thin page", "nothing of its own")
 _TITLES = (*_THIN, "other titles")
 _MARKS = (*_TITLES, "other headings or numbers")
+_LINKS = (*_MARKS, OTHER_LINKS)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A part is added: the name of the row that is printed, the configuration, and the names of the rules."""
+    """A part is added: the name of the row that is printed, the configuration, the names of the rules, and whether
+    something is known of the sites.
+    """
 
     name: str
     extractor: str
     max_distance: int
     min_features: int
     rules: Sequence[str]
+    knows_sites: bool = False
 
 
 STAGES = (
@@ -49,11 +53,13 @@ STAGES = (
     Stage("paragraphs, distance 3", "paragraphs", 3, 1, _TEXT),
     Stage("+ distance 7, resemblance", "paragraphs", 7, 1, _CHECKED),
     Stage("+ coverage", "paragraphs", 7, 1, _COVERED),
-    Stage("+ links", "paragraphs", 7, 1, _LINKS),
     Stage("+ thin pages", "paragraphs", 7, Config.min_features, _THIN),
     Stage("+ titles", "paragraphs", 7, Config.min_features, _TITLES),
     Stage("+ headings, numbers", "paragraphs", 7, Config.min_features, _MARKS),
-    Stage("trafilatura with all rules", "trafilatura", 7, Config.min_features, _MARKS),
+    Stage("+ site profiles", "paragraphs", 7, Config.min_features, _MARKS, knows_sites=True),
+    Stage("+ other links: all rules", "paragraphs", 7, Config.min_features, _LINKS, knows_sites=True),
+    Stage("all rules, without site profiles", "paragraphs", 7, Config.min_features, _LINKS),
+    Stage("all rules, trafilatura", "trafilatura", 7, Config.min_features, _LINKS, knows_sites=True),
 )
 
 
@@ -73,9 +79,12 @@ def evaluate_stage(folder: Path, sets: Sequence[LabelledSet], stage: Stage) -> l
     rules = [rule for rule in TABLE if rule.name in (*stage.rules, "alike")]
     if "same thin page" not in stage.rules:
         rules.insert(0, _NO_THIN_PAGES)
+    results = pairs.evaluate_pairs(sets, signed, config)
+    if not stage.knows_sites:
+        results = [result.with_nothing_learned() for result in results]
     return [
         replace(result, forward=_decide(result.forward, rules), backward=_decide(result.backward, rules))
-        for result in pairs.evaluate_pairs(sets, signed, config)
+        for result in results
     ]
 
 
@@ -96,13 +105,13 @@ def main() -> None:
     given = parser.parse_args()
     require_data(given.folder)
     sets = read_folder(given.folder)
-    rows = ("all", "page–page", "lists", "human", "templated-entity", "templated-reference")
+    rows = ("all", "page–page", "lists", pairs.THIN_PAGES, "human", "templated-entity", "templated-reference")
     table = Table("", *rows, title="precision / recall on labelled pairs")
     for stage in STAGES:
         parts = pairs.count_by_part(evaluate_stage(given.folder, sets, stage))
         found = {part or name or "all": counts for name, part, counts in parts}
         table.add_row(stage.name, *(_cell(found[name]) if name in found else "–" for name in rows))
-    Console(width=190).print(table)
+    Console(width=220).print(table)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,54 @@
+"""Does the filter decide as people who have read the pages: ``python -m benchmarks.read [FOLDER]``.
+
+Of each pair in ``read/judgements.jsonl`` one page is kept, and the other is new. What all pages of the saved sites tell
+about these sites is known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.stream import CONFIG, read_all
+from crawler_dedup.evaluation.pairs import decide_direction, mix
+from crawler_dedup.rules.sites import learn_sites
+from crawler_dedup.signing.schemes import scheme_of
+from tests.support.data import DATA, require_data
+
+console = Console(width=190)
+
+
+def main() -> None:
+    """Decide about each pair, and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=DATA)
+    folder: Path = parser.parse_args().folder
+    require_data(folder)
+    lines = (folder / "read/judgements.jsonl").read_text(encoding="utf-8").splitlines()
+    pairs = [json.loads(line) for line in lines]
+    pages = {
+        page.seen.id: page.signed
+        for page in read_all(sorted(site.name for site in (folder / "sites").iterdir()), folder)
+    }
+    sites, scheme = learn_sites(mix(pages.values())), scheme_of(CONFIG.scheme, CONFIG)
+    counts: Counter[tuple[str, bool]] = Counter()
+    disagreements = Table("read", "rule", "new page, kept page", "what a person said", title="pairs decided otherwise")
+    for pair in pairs:
+        result = decide_direction(pages[pair["id_new"]], pages[pair["id_kept"]], CONFIG, sites, scheme)
+        counts[pair["read"], result.is_duplicate] += 1
+        if pair["read"] == ("DIFFERENT" if result.is_duplicate else "SAME"):
+            disagreements.add_row(pair["read"], result.rule, f"{pair['id_new']}\n{pair['id_kept']}", pair["why"])
+    table = Table("read", "pairs", "dropped", "kept", title="pairs that people have read")
+    for read in ("SAME", "DIFFERENT", "UNSURE"):
+        dropped, kept = counts[read, True], counts[read, False]
+        table.add_row(read, str(dropped + kept), str(dropped), str(kept))
+    console.print(table, disagreements)
+
+
+if __name__ == "__main__":
+    main()
