@@ -105,13 +105,13 @@ def main() -> None:
     given = parser.parse_args()
     require_data(given.folder)
     sets = read_folder(given.folder)
-    rows = ("all", "page–page", "lists", pairs.THIN_PAGES, "human", "templated-entity", "templated-reference")
+    rows = ("all", "page–page", "lists", "human", "templated-entity", "templated-reference")
     table = Table("", *rows, title="precision / recall on labelled pairs")
     for stage in STAGES:
         parts = pairs.count_by_part(evaluate_stage(given.folder, sets, stage))
         found = {part or name or "all": counts for name, part, counts in parts}
         table.add_row(stage.name, *(_cell(found[name]) if name in found else "–" for name in rows))
-    Console(width=220).print(table)
+    Console(width=190).print(table)
 
 
 if __name__ == "__main__":
