@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 
 import lmdb
@@ -94,11 +95,7 @@ class Records:
         """
         with txn.cursor(db=self._records) as cursor:
             for name, content in cursor:
-                try:
-                    record = self._unpack(txn, content)
-                except msgspec.DecodeError:
-                    record = None
-                yield decode_number(name, NUMBER_BYTES), record
+                yield decode_number(name, NUMBER_BYTES), self._unpack_sound(txn, content)
 
     def places(self, record: Record) -> list[int]:
         """Return the places of the page key and of the aliases of *record*."""
@@ -159,14 +156,25 @@ class Records:
         return msgspec.structs.replace(record, aliases=tuple(free)) if record.aliases else record
 
     def _train(self, txn: lmdb.Transaction) -> None:
-        """Train the dictionary of the index with :data:`TRAINED_ON` records; where that fails, with each doubling."""
+        """Train the dictionary of the index with the newest :data:`TRAINED_ON` records, without those that cannot be read.
+
+        Where that fails, it is tried again with each doubling.
+        """
         count = self.count(txn)
         if count < TRAINED_ON or count & (count - 1):
             return
         with txn.cursor(db=self._records) as cursor:
             newest = [bytes(content) for _, content in islice(cursor.iterprev(), TRAINED_ON)]
-        texts = (joined_texts(self._unpack(txn, content).page) for content in newest)
+        readable = (record for record in map(partial(self._unpack_sound, txn), newest) if record is not None)
+        texts = (joined_texts(record.page) for record in readable)
         self.dictionaries.add(txn, [text for text in texts if text is not None])
+
+    def _unpack_sound(self, txn: lmdb.Transaction, content: bytes | memoryview) -> Record | None:
+        """Return a record, or ``None`` where it cannot be read."""
+        try:
+            return self._unpack(txn, content)
+        except msgspec.DecodeError:
+            return None
 
     def _unpack(self, txn: lmdb.Transaction, content: bytes | memoryview) -> Record:
         packed = unpack_head(content)

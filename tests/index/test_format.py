@@ -188,6 +188,28 @@ def test_pages_that_have_nothing_in_common_do_not_keep_an_index_from_growing(sto
     assert kept(store) == pages
 
 
+def test_a_damaged_record_does_not_keep_an_index_from_growing(tmp_path: Path) -> None:
+    with closing(open_store(tmp_path)) as store:
+        pages = fill(store, many=TRAINED_ON - 1)
+    damage_record(tmp_path, 500)
+    source = random.Random(2)
+    later = [titled(number, source.getrandbits(64)) for number in range(TRAINED_ON - 1, TRAINED_ON + 5)]
+    with closing(open_store(tmp_path)) as store:
+        for one in later:
+            assert store.offer([one], ByDistance(0)).result()[0].verdict is Verdict.NEW
+        assert [one.url for one in kept(store)] == [one.url for one in (*pages[:499], *pages[500:], *later)]
+    assert [*entries(tmp_path, b"dictionaries")] == [b"\1"]
+
+
+def damage_record(directory: Path, number: int) -> None:
+    with lmdb.open(str(directory), max_dbs=8) as env:
+        records = env.open_db(b"records", create=False)
+        with env.begin(write=True, db=records) as txn:
+            name = number.to_bytes(5, "big")
+            content = bytes(txn.get(name) or b"")
+            txn.put(name, bytes([content[0] ^ 0x80]) + content[1:])
+
+
 # Packing
 
 _DICTIONARY = Dictionary(
