@@ -11,6 +11,11 @@ from crawler_dedup.urls import identifier_without_credentials, without_credentia
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
+KEY_BYTES = 8
+"""Bytes of each key under which a thin page is filed."""
+MAX_KEYS = 7
+"""Keys under which a thin page is filed: at most three of its title, and four of its blocks."""
+
 
 class Signature(NamedTuple):
     """What a scheme stores of a text.
@@ -159,4 +164,7 @@ def is_well_formed(page: SignedPage) -> bool:
     sketches = (page.sketch, page.numbers, shown.sketch, shown.numbers)
     are_sketches = all(len(part) == 64 or (len(part) <= 192 and len(part) % 3 == 0) for part in sketches)
     are_lists = len(page.links) % 4 == 0 and len(page.blocks) % 6 == 0
-    return are_sketches and are_lists and 0 <= page.signature < 1 << 64
+    are_keys = page.kind is PageKind.TEXT or (
+        len(page.value) % KEY_BYTES == 0 and len(page.value) <= MAX_KEYS * KEY_BYTES
+    )
+    return are_sketches and are_lists and are_keys and 0 <= page.signature < 1 << 64

@@ -65,7 +65,9 @@ def decode(content: bytes | memoryview) -> Record:
     """Decode a row; raise :class:`msgspec.DecodeError` for anything else."""
     older = decode_struct(_decode, content)
     page = {name: value for name, value in msgspec.structs.asdict(older.page).items() if name != "alias"}
-    page["kind"] = PageKind.TEXT if older.page.kind == 0 else PageKind.THIN
+    page["kind"] = PageKind.TEXT
+    if older.page.kind:
+        page |= {"kind": PageKind.THIN, "value": b""}
     return checked(Record(**{**msgspec.structs.asdict(older), "page": SignedPage(**page)}))
 
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, Deduplicator, IndexDamaged, IndexMismatch, SignedPage, Verdict
-from crawler_dedup.index import catalogue, maintenance, recordtable, verification
+from crawler_dedup.index import catalogue, maintenance, olderrows, recordtable, verification
 from crawler_dedup.index.compaction import compact
 from crawler_dedup.index.dictionaries import TRAINED_ON, Dictionary
 from crawler_dedup.index.export import Export
@@ -24,6 +24,7 @@ from crawler_dedup.index.packing import pack, unpack, unpack_head
 from crawler_dedup.index.records import MAX_ALIASES, Record, shorten_key
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.compression import train_dictionary
 from tests.support.crawling import article
@@ -317,6 +318,15 @@ def test_an_export_of_the_format_before_is_read(tmp_path: Path) -> None:
     assert records[urls[1]].page.key == shorten_key(urls[1])
     assert records[urls[6]].page.partly_hidden is not None
     assert all(record.settled and record.page.signature for record in records.values())
+
+
+@pytest.mark.parametrize("kind", [1, 2])
+def test_a_short_page_of_the_format_before_is_a_thin_page_without_keys(kind: int) -> None:
+    """Its value, which a scheme made, would be read as keys."""
+    row = msgspec.msgpack.decode(next(Export(OLDER).blocks()).rows[0])
+    row[0][6], row[0][9] = kind, b"abc"
+    signed = olderrows.decode(msgspec.msgpack.encode(row)).page
+    assert (signed.kind, signed.value) == (PageKind.THIN, b"")
 
 
 def test_pages_of_the_format_before_are_found_by_their_keys(tmp_path: Path) -> None:
