@@ -158,9 +158,15 @@ class Profiles:
             self._put_entry(txn, key, msgspec.structs.replace(entry, records=entry.records + 1))
 
     def remove_record(self, txn: lmdb.Transaction, page: SignedPage) -> None:
-        """Note that the record of *page* was removed. With the last one of a site all that is known of it goes."""
+        """Note that the record of *page* was removed. With the last one of a site all that is known of it goes.
+
+        It goes too where it is damaged: pages can be forgotten whatever is wrong with it.
+        """
         if key := site_key(page.scope, page.url):
-            entry = self._entry(txn, key)
+            try:
+                entry = self._entry(txn, key)
+            except msgspec.DecodeError:
+                entry = SiteEntry()
             if entry.records > 1:
                 self._put_entry(txn, key, msgspec.structs.replace(entry, records=entry.records - 1))
             else:

@@ -265,12 +265,17 @@ def test_a_second_process_decides_as_the_first_would(tmp_path: Path) -> None:
 # Damage
 
 
-def test_a_damaged_snapshot_is_noticed(store: Store) -> None:
-    teach(store, MIN_PAGES)
-    ((name, content),) = ((name, content) for name, content in rows(store).items() if name[12:13] == b"2")
+def damage(store: Store, part: bytes) -> None:
+    """Change the last bit of a row of the only site."""
+    ((name, content),) = ((name, content) for name, content in rows(store).items() if name[12:13] == part)
     database = store.environment.make_databases(lambda env, txn: env.open_db(b"sites", txn))
     wrong = content[:-1] + bytes([content[-1] ^ 1])
     store.environment.write(lambda txn: txn.put(name, wrong, db=database))
+
+
+def test_a_damaged_snapshot_is_noticed(store: Store) -> None:
+    teach(store, MIN_PAGES)
+    damage(store, b"2")
     with pytest.raises(IndexDamaged, match="profile of a site is damaged"):
         offer(store, page(100))
     assert offer(store, page(100, host="other"))[0].verdict is Verdict.NEW
@@ -280,6 +285,17 @@ def test_a_damaged_snapshot_is_noticed(store: Store) -> None:
     assert offer(store, page(100))[0].snapshot == 0
     teach(store, MIN_PAGES - 1, first=200)
     assert known(store) == MIN_PAGES
+
+
+@pytest.mark.parametrize("part", [b"0", b"1", b"2"], ids=["entry", "counts", "snapshot"])
+def test_pages_of_a_site_whose_profile_is_damaged_can_be_forgotten(store: Store, part: bytes) -> None:
+    teach(store, MIN_PAGES)
+    damage(store, part)
+    teach(store, 2, host="other")
+    assert store.forget(lambda record: record.page.url == "http://h/1", FILING) == 1
+    assert store.forget(lambda record: "other" not in record.page.url, FILING) == MIN_PAGES - 1
+    assert len(store) == 2
+    assert store.verify(FILING) == []
 
 
 def test_verify_finds_wrong_counts_of_records_and_repair_counts_them_anew(store: Store) -> None:
