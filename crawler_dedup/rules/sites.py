@@ -7,7 +7,7 @@ long part in common on two.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated
@@ -41,6 +41,7 @@ MAX_COUNTERS = 5_000
 _SECOND = 16
 _INTERVAL = 32
 _HALVE_AT = 240
+_MAX_TAUGHT = 1 << 30  # that are believed of a site from elsewhere: its number must fit a name, and grow
 _CACHED = 256
 _LEVEL = 1
 
@@ -117,6 +118,8 @@ def decode_profile(content: bytes) -> SiteProfile:
         return UNKNOWN_SITE
     packed = _decode_profile(content)
     parts = (packed.furniture, packed.shared, packed.navigation, packed.titles)
+    if sum(map(len, parts)) > 4 * MAX_COUNTERS:
+        raise msgspec.DecodeError("the snapshot of a site has more hashes than are counted")
     return SiteProfile(packed.number, *map(_unpack_numbers, parts))
 
 
@@ -243,7 +246,7 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
     """
 
     taught: Count
-    pages: Count
+    pages: Annotated[int, msgspec.Meta(ge=0, le=_HALVE_AT)]
     titles: Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
     links: Count
     parts: Count
@@ -262,7 +265,7 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
             kinds << _KIND | np.cumsum(steps, dtype=np.uint32).astype(np.uint64) << _ITEM | rest.view("<u4").ravel()
         )
         counts = counters >> _COUNT & _BYTE
-        if (counters[1:] <= counters[:-1]).any() or (counts < 1).any() or (counts > _HALVE_AT).any():
+        if (counters[1:] <= counters[:-1]).any() or (counts < 1).any() or (counts > self.pages).any():
             raise msgspec.DecodeError("the counts of a site are not what they can be")
         return counters
 
@@ -286,11 +289,21 @@ def _read_page(page: SignedPage) -> Numbers:
     return np.unique(np.concatenate([kind << _KIND | hashes << _ITEM for kind, hashes in kinds]))
 
 
-def can_read(taught: int, counts: bytes, snapshots: Iterable[tuple[int, bytes]]) -> bool:
-    """Tell whether what is stored of a site can be read, and the numbers of pages are those beside it."""
+def can_read(taught: int, number: int, counts: bytes, snapshots: Collection[tuple[int, bytes]]) -> bool:
+    """Tell whether what is stored of a site can be read, and is what can be stored of one.
+
+    Args:
+        taught: how many pages were counted.
+        number: of the latest snapshot; 0: there is none.
+        counts: what :meth:`SiteCounts.encode` has packed.
+        snapshots: the number of each, and what :meth:`SiteProfile.encode` has packed.
+    """
+    numbers = {snapshot for snapshot, _ in snapshots}
+    if taught >= _MAX_TAUGHT or number not in {0, *numbers} or any(snapshot > taught for snapshot in numbers):
+        return False
     try:
         is_counted = SiteCounts.decode(counts).taught == taught
-        return is_counted and all(decode_profile(content).number == number for number, content in snapshots)
+        return is_counted and all(decode_profile(content).number == snapshot for snapshot, content in snapshots)
     except msgspec.DecodeError:
         return False
 

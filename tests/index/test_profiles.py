@@ -359,11 +359,15 @@ def test_sites_are_not_imported_without_a_page(store: Store, tmp_path: Path) -> 
     target.close()
 
 
-@pytest.mark.parametrize("part", ["counts", "snapshots", "taught"])
+@pytest.mark.parametrize("part", ["counts", "snapshots", "taught", "number"])
 def test_an_export_with_damaged_sites_changes_nothing(store: Store, tmp_path: Path, part: str) -> None:
     teach(store, MIN_PAGES)
     (site,) = store.sites()
-    damage: dict[str, Any] = {"counts": {"counts": site.counts[:-1]}, "snapshots": {"snapshots": [(8, b"\x91")]}}
+    damage: dict[str, Any] = {
+        "counts": {"counts": site.counts[:-1]},
+        "snapshots": {"snapshots": [(8, b"\x91")]},
+        "number": {"number": 7},
+    }
     damaged = msgspec.structs.replace(site, **damage.get(part, {"taught": 9}))
     file = tmp_path / "file"
     write_export(file, store.header, [], [damaged])
@@ -374,7 +378,7 @@ def test_an_export_with_damaged_sites_changes_nothing(store: Store, tmp_path: Pa
             lambda _: FILING,
             ignore_progress,
             ignore_progress,
-            is_readable=lambda site: can_read(site.taught, site.counts, site.snapshots),
+            is_readable=lambda site: can_read(site.taught, site.number, site.counts, site.snapshots),
         )
     assert not (tmp_path / "target").exists()
 

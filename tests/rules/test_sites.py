@@ -17,6 +17,7 @@ from crawler_dedup.rules.sites import (
     UNKNOWN_SITE,
     SiteCounts,
     SiteProfile,
+    can_read,
     decode_profile,
     hash_part,
     learn_sites,
@@ -279,6 +280,43 @@ def test_damaged_counts_and_snapshots_are_read_or_refused(content: bytes, place:
 
 
 # Many sites
+
+
+def counted(*, taught: int = 100, pages: int = 100, once: int = 1) -> bytes:
+    """Counts of a site of which something stands on one page, or is said to stand on *once* pages."""
+    counts = SiteCounts()
+    counts.add(page(1))
+    counts.taught, counts._pages = taught, pages
+    counts._counters = counts._counters + np.uint64((once - 1) << 16)
+    return counts.encode()
+
+
+def snapshot(number: int, hashes: int = 5) -> tuple[int, bytes]:
+    return number, SiteProfile(number, furniture=frozenset(range(hashes))).encode()
+
+
+@pytest.mark.parametrize(
+    ("taught", "number", "counts", "snapshots", "expected"),
+    [
+        (100, 96, counted(), [snapshot(64), snapshot(96)], True),
+        (100, 0, counted(), [], True),
+        (1 << 41, 96, counted(taught=1 << 41), [snapshot(96)], False),
+        (100, 95, counted(), [snapshot(96)], False),
+        (100, 1 << 41, counted(), [snapshot(96)], False),
+        (100, 500, counted(), [], False),
+        (100, 128, counted(), [snapshot(128)], False),
+        (300, 0, counted(taught=300, pages=240, once=240), [], True),
+        (300, 0, counted(taught=300, pages=241), [], False),
+        (100, 0, counted(pages=0), [], False),
+        (100, 0, counted(pages=50, once=51), [], False),
+        (100, 96, counted(), [snapshot(96, MAX_COUNTERS)], True),
+        (100, 96, counted(), [snapshot(96, MAX_COUNTERS + 1)], False),
+    ],
+)
+def test_what_cannot_be_known_of_a_site_is_not_believed(
+    taught: int, number: int, counts: bytes, snapshots: list[tuple[int, bytes]], expected: bool
+) -> None:
+    assert can_read(taught, number, counts, snapshots) is expected
 
 
 def test_sites_are_told_apart_but_not_by_www_case_scheme_or_its_port() -> None:

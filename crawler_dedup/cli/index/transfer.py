@@ -66,4 +66,4 @@ def import_(file: Path, index: Path | None) -> None:
 
 
 def _is_readable(site: StoredSite) -> bool:
-    return can_read(site.taught, site.counts, site.snapshots)
+    return can_read(site.taught, site.number, site.counts, site.snapshots)
