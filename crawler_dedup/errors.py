@@ -45,6 +45,18 @@ class IndexGone(IndexUnusable):
     """The index directory was deleted or replaced after it was opened."""
 
 
+def describe_older_format(directory: str, theirs: int, ours: int) -> str:
+    """Say how the index in *directory*, which has an older format, is brought over."""
+    return (
+        f"The index in {directory} has format {theirs}, this version has {ours}. Two commands bring it over. With"
+        " the version of crawler-dedup that made it:\n"
+        f"  crawler-dedup index export pages.dedup {shlex.quote(directory)}\n"
+        "With this version, after that directory was moved away or with another directory in its place:\n"
+        f"  crawler-dedup index import pages.dedup {shlex.quote(directory)}\n"
+        "Or start anew (in a crawl DEDUP_FRESH = True empties this index)."
+    )
+
+
 class IndexMismatch(DedupError):
     """The index was made with another configuration: its signatures cannot be compared with ours."""
 
@@ -65,18 +77,13 @@ class IndexMismatch(DedupError):
         )
 
     def _describe_older_format(self) -> str:
-        """Say how an index is brought over that has an older format, and no other configuration; else ``""``."""
-        theirs, ours = self.differences.get("format", (None, None))
-        if len(self.differences) > 1 or not int(str(theirs or 0)) < int(str(ours or 0)):
-            return ""
-        return (
-            f"The index in {self.directory} has format {theirs}, this version has {ours}. Two commands bring it over. With"
-            " the version of crawler-dedup that made it:\n"
-            f"  crawler-dedup index export pages.dedup {shlex.quote(self.directory)}\n"
-            "With this version, after that directory was moved away or with another directory in its place:\n"
-            f"  crawler-dedup index import pages.dedup {shlex.quote(self.directory)}\n"
-            "Or start anew (in a crawl DEDUP_FRESH = True empties this index)."
-        )
+        """Say how an index is brought over that has an older format, and no other configuration; else ``""``.
+
+        An import renews the behaviour too.
+        """
+        theirs, ours = (int(str(number or 0)) for number in self.differences.get("format", (None, None)))
+        is_only_older = theirs < ours and self.differences.keys() <= {"format", "behaviour"}
+        return describe_older_format(self.directory, theirs, ours) if is_only_older else ""
 
     def __reduce__(self) -> tuple[type[IndexMismatch], tuple[str, dict[str, tuple[object, object]]]]:
         return type(self), (self.directory, self.differences)

@@ -12,7 +12,7 @@ from typing import Any
 import lmdb
 import msgspec
 
-from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable
+from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable, describe_older_format
 from crawler_dedup.index.header import FORMAT, decode_header
 from crawler_dedup.index.usedpages import find_missing_page
 from crawler_dedup.system.access import opener
@@ -132,8 +132,10 @@ def require_ours(env: lmdb.Environment, directory: Path) -> None:
         raise no_index_error(directory) from None
     except (lmdb.Error, msgspec.DecodeError) as error:
         raise damaged_error(directory, error) from error
-    if header.format != FORMAT:
-        raise unusable_error(directory, f"has the format {header.format}, this version has {FORMAT}")
+    if header.format < FORMAT:
+        raise IndexUnusable(describe_older_format(str(directory), header.format, FORMAT))
+    if header.format > FORMAT:
+        raise unusable_error(directory, f"has format {header.format}, this version has {FORMAT}")
 
 
 def file_length(env: lmdb.Environment) -> int:

@@ -358,12 +358,16 @@ def test_the_other_key_of_a_page_of_the_format_before_leads_to_it(tmp_path: Path
         assert len(urls) == 6
 
 
-def test_an_older_index_is_refused_with_the_commands_that_bring_it_over(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_behaviour_older", [False, True])
+def test_an_older_index_is_refused_with_the_commands_that_bring_it_over(
+    tmp_path: Path, is_behaviour_older: bool
+) -> None:
     directory = tmp_path / "an index"
     with Deduplicator.open(directory, CONFIG) as deduplicator:
         deduplicator.check("http://a.org/1", article("x").encode())
     with closing(Store.attach(directory)) as store:
-        header = msgspec.structs.replace(store.header, format=FORMAT - 1)
+        older = {"behaviour": str(int(store.header.spec["behaviour"]) - 1)} if is_behaviour_older else {}
+        header = msgspec.structs.replace(store.header, format=FORMAT - 1, spec=store.header.spec | older)
     put_meta(directory, b"header", msgspec.json.encode(header))
     uses: list[Callable[[], object]] = [
         lambda: Deduplicator.open(directory, CONFIG),
