@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,9 +140,8 @@ def count_contents(pages: Store, advance: Advance) -> Contents:
 
 def export_index(index: Store | PermutedIndex, file: Path, advance: Advance) -> int:
     """Write *index* to *file* and return how many signatures or pages that are."""
-    sites: Iterable[StoredSite] = () if isinstance(index, PermutedIndex) else index.sites()
-    # It is closed before the index is: LMDB before 3.0 raises where a transaction of a closed index ends.
-    with closing(_read_signatures(index) if isinstance(index, PermutedIndex) else _read_pages(index)) as blocks:
+    # They are closed before the index is: LMDB before 3.0 raises where a transaction of a closed index ends.
+    with closing(_read_blocks(index)) as blocks, closing(_read_sites(index)) as sites:
         return export.write_export(file, read_header(index), _counted(blocks, advance), sites)
 
 
@@ -193,6 +192,15 @@ def import_index(
     finally:
         pages.close()
     return total, new
+
+
+def _read_blocks(index: Store | PermutedIndex) -> Generator[ExportBlock, None, None]:
+    return _read_signatures(index) if isinstance(index, PermutedIndex) else _read_pages(index)
+
+
+def _read_sites(index: Store | PermutedIndex) -> Generator[StoredSite, None, None]:
+    if isinstance(index, Store):
+        yield from index.sites()
 
 
 def _read_signatures(index: PermutedIndex) -> Generator[ExportBlock, None, None]:

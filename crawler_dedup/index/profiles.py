@@ -91,7 +91,8 @@ class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
         records: how many of its pages are recorded.
         taught: how many of its pages were counted, all in all.
         number: number of its latest snapshot; 0: there is none yet.
-        since: when its first page was counted, in seconds since 1970.
+        since: from when on decisions were made by these snapshots, in seconds since 1970: when its first page was counted,
+            or when what was known of it was replaced by an import.
     """
 
     records: Count = 0
@@ -107,7 +108,7 @@ class StoredSite(msgspec.Struct, frozen=True, array_like=True):
         key: 96 bits that stand for scope and site (:func:`site_key`).
         taught: how many of its pages were counted, all in all.
         number: number of its latest snapshot; 0: there is none yet.
-        since: when its first page was counted, in seconds since 1970.
+        since: from when on decisions were made by these snapshots (:attr:`SiteEntry.since`).
         counts: what was counted.
         snapshots: number and content of each snapshot that is kept.
     """
@@ -148,7 +149,7 @@ class Profiles:
         """Return the snapshot of a site that had *number* at a *moment*; ``None``: it is not there any more."""
         if not key or not number:
             return NO_SNAPSHOT
-        # Numbers begin anew where all pages of a site were removed.
+        # Numbers begin anew where all pages of a site were removed, and are others after an import.
         return self._snapshot(txn, key, number) if self._entry(txn, key).since <= moment else None
 
     def add_record(self, txn: lmdb.Transaction, page: SignedPage) -> None:
@@ -223,13 +224,18 @@ class Profiles:
                 counts = self._get(txn, key + _COUNTS) or b""
                 yield StoredSite(key, entry.taught, entry.number, entry.since, counts, snapshots)
 
-    def merge(self, txn: lmdb.Transaction, site: StoredSite) -> None:
-        """Let *site* take the place of what is known of it, if more of its pages were counted and any is recorded."""
+    def merge(self, txn: lmdb.Transaction, site: StoredSite, now: int) -> None:
+        """Let *site* take the place of what is known of it, if more of its pages were counted and any is recorded.
+
+        Snapshots that are replaced may have the numbers of those that replace them: of a decision before *now* none is
+        found then.
+        """
         entry = self._entry(txn, site.key)
         if not entry.records or entry.taught >= site.taught:
             return
         self._remove(txn, site.key)
-        self._put_entry(txn, site.key, SiteEntry(entry.records, site.taught, site.number, site.since))
+        since = now + 1 if entry.number else site.since  # times are whole seconds
+        self._put_entry(txn, site.key, SiteEntry(entry.records, site.taught, site.number, since))
         self._put(txn, site.key + _COUNTS, site.counts)
         for number, content in site.snapshots:
             self._put(txn, _snapshot_name(site.key, number), content)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from itertools import islice
@@ -29,6 +29,7 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 KIND = "pages"
 
 _SLICE = 500
+_SITES_SLICE = 256  # of which each may take 400 KB
 _MAX_OPEN_CLAIMS = 10_000
 _END_TIMEOUT = 5.0
 
@@ -285,15 +286,19 @@ class Store:
         with self.environment.read() as txn:
             return self._catalogue.profiles.find_snapshot(txn, site_key(scope, url), number, moment)
 
-    def sites(self) -> Iterator[StoredSite]:
+    def sites(self) -> Generator[StoredSite, None, None]:
         """Yield what is stored of each site. One state of the index, while it goes on."""
         with self.environment.read() as txn:
             yield from self.environment.iterate_checked(self._catalogue.profiles.read_all(txn))
 
     def merge_sites(self, sites: Iterable[StoredSite]) -> None:
-        """Let each of *sites* take the place of what is known of it, if more of its pages were counted."""
-        for site in sites:
-            self.environment.write(partial(self._catalogue.profiles.merge, site=site))
+        """Let each of *sites* take the place of what is known of it, if more of its pages were counted.
+
+        In transactions of a few hundred sites, so that a crawl can go on.
+        """
+        waiting = iter(sites)
+        while batch := list(islice(waiting, _SITES_SLICE)):
+            self.environment.write(partial(self._merge_sites, sites=batch))
 
     def measure_sites(self) -> SiteFigures:
         """Count the sites and what is stored of them."""
@@ -376,6 +381,11 @@ class Store:
                 self._catalogue.remove(txn, number, record, filing)
                 forgotten += 1
         return forgotten
+
+    def _merge_sites(self, txn: lmdb.Transaction, sites: Iterable[StoredSite]) -> None:
+        now = wall_clock()
+        for site in sites:
+            self._catalogue.profiles.merge(txn, site, now)
 
     def _merge(self, txn: lmdb.Transaction, records: Sequence[Record], filing: Filing) -> int:
         new = 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged
-from crawler_dedup.index import maintenance, runs
+from crawler_dedup.index import export, maintenance, runs
+from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.export import Export, write_export
 from crawler_dedup.index.maintenance import SiteCheck
 from crawler_dedup.index.profiles import MAX_SNAPSHOTS, Snapshot
@@ -349,6 +351,19 @@ def test_of_a_site_that_both_know_that_stays_which_was_counted_on_more_pages(sto
     target.close()
 
 
+def test_a_snapshot_that_an_import_has_replaced_is_not_found_by_its_number(store: Store, tmp_path: Path) -> None:
+    """Under the number that a local journal names stands another one now."""
+    teach(store, 2 * MIN_PAGES)
+    target = open_store(tmp_path / "target")
+    teach(target, MIN_PAGES, first=100)
+    moment = runs.wall_clock() + 0.99
+    assert target.find_snapshot("", "http://h/", MIN_PAGES, moment)
+    transfer(store, tmp_path / "target")
+    assert target.find_snapshot("", "http://h/", MIN_PAGES, moment) is None
+    assert target.find_snapshot("", "http://h/", MIN_PAGES, runs.wall_clock() + 2)
+    target.close()
+
+
 def test_sites_are_not_imported_without_a_page(store: Store, tmp_path: Path) -> None:
     teach(store, MIN_PAGES)
     file = tmp_path / "file"
@@ -383,6 +398,57 @@ def test_an_export_with_damaged_sites_changes_nothing(store: Store, tmp_path: Pa
     assert not (tmp_path / "target").exists()
 
 
+def test_many_sites_are_imported_in_few_transactions(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = 300
+    offer(store, *(page(number, host=f"h{number}") for number in range(many)))
+    writes: list[object] = []
+    write = Environment.write
+
+    def note(environment: Environment, *arguments: Any) -> Any:
+        writes.append(arguments)
+        return write(environment, *arguments)
+
+    monkeypatch.setattr(Environment, "write", note)
+    assert transfer(store, tmp_path / "target") == (many, many)
+    assert len(writes) < 10
+    target = open_store(tmp_path / "target")
+    assert rows(target) == rows(store)
+    target.close()
+
+
+def test_an_export_that_fails_among_the_sites_reads_no_longer(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its transaction has ended when the error is handled, so that the index can be closed."""
+    teach(store, MIN_PAGES)
+    reading: list[int] = []
+    read = Environment.read
+
+    @contextmanager
+    def note(environment: Environment) -> Iterator[lmdb.Transaction]:
+        with read(environment) as txn:
+            reading.append(1)
+            try:
+                yield txn
+            finally:
+                reading.pop()
+
+    def fail(sites: Iterator[object]) -> Iterator[list[object]]:
+        next(sites)
+        assert reading
+        raise ZeroDivisionError
+        yield []
+
+    monkeypatch.setattr(Environment, "read", note)
+    monkeypatch.setattr(export, "_batches", fail)
+    with pytest.raises(ZeroDivisionError) as raised:
+        maintenance.export_index(store, tmp_path / "file", ignore_progress)
+    assert raised.tb
+    assert reading == []
+
+
 def test_many_sites_are_several_parts_of_an_export(store: Store, tmp_path: Path) -> None:
     teach(store, MIN_PAGES)
     (site,) = store.sites()
@@ -391,6 +457,6 @@ def test_many_sites_are_several_parts_of_an_export(store: Store, tmp_path: Path)
         for number in range(30)
     ]
     write_export(tmp_path / "file", store.header, [], many)
-    export = Export(tmp_path / "file")
-    assert list(export.sites()) == many
-    assert (len(export), list(export.blocks())) == (0, [])
+    written = Export(tmp_path / "file")
+    assert list(written.sites()) == many
+    assert (len(written), list(written.blocks())) == (0, [])
