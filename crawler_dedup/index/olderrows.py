@@ -1,7 +1,7 @@
 """The rows of exports of the format before.
 
 Texts are signed as they were. Short pages and lists were compared in another way: they are read as thin pages of which no
-block is known. Such a page stands for no other until it is visited again.
+block is known. Such a page stands for no other until it is visited again: it counts as changed then.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from crawler_dedup.index.catalogue import Catalogue, Filing
 from crawler_dedup.index.profiles import CountsReader, Snapshot, site_key
 from crawler_dedup.index.records import Record, name_page, shorten_key
 from crawler_dedup.index.runs import Fate, RunStates, wall_clock
-from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signedpage import PageKind, SignedPage
 
 MAX_COMPARED = 256
 """Kept pages that are compared with one new page, nearest first."""
@@ -174,7 +174,7 @@ class Verdicts:
             kept = self._comparable(record)
             # The rules tell by the key that it is no variant of the page.
             chosen = self._choose(page, [msgspec.structs.replace(kept, key=page.key) if is_own else kept])
-            if chosen is not None:
+            if chosen is not None and not (is_own and _lacks_keys(kept, page)):
                 return self._renew(page, number, record, chosen[1], changes)
             if is_own:
                 changes.gone[number] = record
@@ -289,3 +289,8 @@ class Verdicts:
         return Decision(
             verdict, page.url, page.key, page.scope, snapshot=numbers[0], kept_snapshot=numbers[1], **fields
         )
+
+
+def _lacks_keys(kept: SignedPage, new: SignedPage) -> bool:
+    """Tell whether a thin page was filed under no key, as those of an older export are, and has some now."""
+    return kept.kind is new.kind is PageKind.THIN and bool(new.value) and not kept.value

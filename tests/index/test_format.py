@@ -27,6 +27,7 @@ from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.compression import train_dictionary
+from tests.support import sitepages
 from tests.support.crawling import article
 from tests.support.indexing import FILING, SPEC, ByDistance, number_of, open_store, page, put_meta, run
 
@@ -327,6 +328,18 @@ def test_a_short_page_of_the_format_before_is_a_thin_page_without_keys(kind: int
     row[0][6], row[0][9] = kind, b"abc"
     signed = olderrows.decode(msgspec.msgpack.encode(row)).page
     assert (signed.kind, signed.value) == (PageKind.THIN, b"")
+
+
+def test_a_thin_page_without_keys_is_filed_anew_when_it_is_visited(tmp_path: Path) -> None:
+    body = sitepages.page("Tags | Tea House", "<p>short words here</p>", sitepages.MENU).encode()
+    with Deduplicator.open(tmp_path, CONFIG) as deduplicator, closing(Store.attach(tmp_path)) as store:
+        signed = deduplicator.sign("http://a.org/1", body)
+        assert (signed.kind, signed.value) == (PageKind.THIN, b"")
+        older = Record(msgspec.structs.replace(signed, blocks=b""), settled=1)
+        assert store.merge([older], lookup_of(store.header.spec)) == 1
+        visits = [deduplicator.check(f"http://a.org/{number}", body).verdict for number in (1, 1, 2)]
+        assert visits == [Verdict.CHANGED, Verdict.UNCHANGED, Verdict.DUPLICATE]
+        assert store.verify(lookup_of(store.header.spec)) == []
 
 
 def test_pages_of_the_format_before_are_found_by_their_keys(tmp_path: Path) -> None:
