@@ -184,8 +184,11 @@ class Content:
 
     @property
     def text_under_title_missing(self) -> bool:
-        """Whether the kept page lacks the first paragraph under the heading that repeats the title, given that this paragraph
-        stands outside the main text: that may be what all pages of the site have, such as a long question about consent."""
+        """Whether the kept page lacks the first paragraph under the heading that repeats the title, and this paragraph stands
+        outside the main text.
+
+        The main text may then be what all pages of the site have, such as a long question about consent.
+        """
         blocks = iter(unpack_blocks(self.new.blocks))
         title = int(Trait.NAME | Trait.HEADING)
         for block in blocks:
