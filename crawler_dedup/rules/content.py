@@ -184,8 +184,8 @@ class Content:
 
     @property
     def text_under_title_missing(self) -> bool:
-        """Whether the kept page lacks the first paragraph under the heading that repeats the title, and this paragraph stands
-        outside the main text.
+        """Whether the kept page lacks the first paragraph under the heading that repeats the title, if that stands outside
+        the main text.
 
         The main text may then be what all pages of the site have, such as a long question about consent.
         """
