@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from crawler_dedup.rules.keeping import is_main_text_minor
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, unpack_blocks
@@ -200,9 +201,7 @@ class Content:
     @property
     def main_text_is_minor(self) -> bool:
         """Whether the new page's main text is less than half of what the page alone says, or is mainly not its own."""
-        main = _size(block for block in unpack_blocks(self.new.blocks) if block.traits & _MAIN)
-        own_main = _size(block for block in self.new_own.values() if block.traits & _MAIN)
-        return 2 * own_main < main or 2 * own_main < self.own_size
+        return is_main_text_minor(unpack_blocks(self.new.blocks), self.new_own.values())
 
 
 def _size(blocks: Iterable[PackedBlock]) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 import msgspec
 
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
-from crawler_dedup.signing.blocks import drop_blocks, drop_entries
+from crawler_dedup.signing.blocks import PackedBlock, Trait, drop_blocks, drop_entries, repack_blocks, unpack_blocks
 from crawler_dedup.signing.lookup import with_keys
 
 
@@ -21,6 +23,18 @@ def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
     own_parts = site.own_parts(page.title)
     names = titles.split_title(page.title), own_parts, named_parts(page) & own_parts
     return with_keys(page, names, site.furniture | site.shared)
+
+
+def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBlock]) -> bool:
+    """Return whether a main text is less than half of what a page alone says, or is mainly not its own.
+
+    Args:
+        blocks: of the page.
+        own: those that stand on it alone.
+    """
+    main = sum(block.size for block in blocks if block.traits & Trait.MAIN)
+    own_main = sum(block.size for block in own if block.traits & Trait.MAIN)
+    return 2 * own_main < main or 2 * own_main < sum(block.size for block in own)
 
 
 def is_list(page: SignedPage) -> bool:
@@ -37,5 +51,7 @@ def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
     """Return *page*, from which its *site* was learned, without the links and blocks at which no rule looks."""
     if is_list(page):
         return page
-    blocks = drop_entries(drop_blocks(page.blocks, site.furniture | site.shared))
-    return msgspec.structs.replace(page, links=b"", blocks=blocks)
+    own = unpack_blocks(drop_entries(drop_blocks(page.blocks, site.furniture | site.shared)))
+    if not is_main_text_minor(unpack_blocks(page.blocks), own):  # then the sketches say what it has
+        own = [block for block in own if block.traits & (Trait.MAIN | Trait.HEADING) != Trait.MAIN]
+    return msgspec.structs.replace(page, links=b"", blocks=repack_blocks(own))

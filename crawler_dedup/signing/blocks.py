@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntFlag
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -184,8 +184,7 @@ def _pack(blocks: dict[int, PackedBlock]) -> bytes:
         # Two pages of so many blocks are the same only if the others are, too.
         rest = xxh3_64_intdigest(np.array(left_out, dtype="<u4").tobytes()) >> 32
         kept.append(PackedBlock(rest, _NUMBER, 0))
-    rows = [(block.hash, block.traits, block.size // _SIZE_UNIT) for block in kept]
-    return np.array(rows, dtype=_PACKED).tobytes()
+    return repack_blocks(kept)
 
 
 def _find_heading(headings: Sequence[_Heading], parts: frozenset[str]) -> int:
@@ -218,6 +217,12 @@ def unpack_blocks(packed: bytes) -> list[PackedBlock]:
     rows = np.frombuffer(packed, dtype=_PACKED)
     sizes = rows["size"].astype(np.uint16) * _SIZE_UNIT
     return list(map(PackedBlock, rows["hash"].tolist(), rows["traits"].tolist(), sizes.tolist()))
+
+
+def repack_blocks(blocks: Iterable[PackedBlock]) -> bytes:
+    """Return blocks as :func:`unpack_blocks` reads them."""
+    rows = [(block.hash, block.traits, block.size // _SIZE_UNIT) for block in blocks]
+    return np.array(rows, dtype=_PACKED).tobytes()
 
 
 def drop_blocks(packed: bytes, numbers: Collection[int]) -> bytes:

@@ -23,8 +23,8 @@ from crawler_dedup.index.maintenance import SiteCheck
 from crawler_dedup.index.profiles import MAX_SNAPSHOTS, Snapshot
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
-from crawler_dedup.rules.sites import MIN_PAGES, SiteCounts, can_read, decode_profile
-from crawler_dedup.signing.blocks import drop_entries
+from crawler_dedup.rules.keeping import without_unneeded
+from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, SiteCounts, can_read, decode_profile
 from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_store, run
@@ -132,7 +132,7 @@ def test_of_a_page_all_blocks_and_links_are_kept_until_it_is_settled(tmp_path: P
         assert signed.blocks
         deduplicator.settle(decision)
         ((record,),) = store.records(10)
-        assert (record.page.blocks, record.page.links) == (drop_entries(signed.blocks), b"")
+        assert (record.page.blocks, record.page.links) == (without_unneeded(signed, UNKNOWN_SITE).blocks, b"")
         store.close()
 
 
