@@ -12,7 +12,6 @@ from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, unpack_blocks
 
 _TEXT = 100  # letters
-_PARAGRAPH = 60  # letters: a shorter line may be a date, a count of comments or a hint
 _TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"
 _TELLING_HEADING = 16  # letters: a shorter heading may be "Categories" or "Comments"
 
@@ -182,21 +181,6 @@ class Content:
             if block.traits & _HEADING and block.traits & (_MAIN | _ENTRY) != _MAIN and block.size >= _TELLING_HEADING
         ]
         return len(headings) > 1 and any(block.hash not in self._standing for block in headings)
-
-    @property
-    def text_under_title_missing(self) -> bool:
-        """Whether the kept page lacks the first paragraph under the heading that repeats the title, if that stands outside
-        the main text.
-
-        The main text may then be what all pages of the site have, such as a long question about consent.
-        """
-        blocks = iter(unpack_blocks(self.new.blocks))
-        title = int(Trait.NAME | Trait.HEADING)
-        for block in blocks:
-            if block.traits & (title | _ENTRY) == title:
-                break
-        first = next((block for block in blocks if block.size >= _PARAGRAPH), None)
-        return first is not None and not first.traits & _MAIN and first.hash not in self._standing
 
     @property
     def main_text_is_minor(self) -> bool:

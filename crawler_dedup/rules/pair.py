@@ -159,11 +159,10 @@ class Pair:
             return self.content.whole_coverage >= _MOST_WORDS
         if not self.words_covered:
             return False
-        if not self.new.blocks:
+        # Of a site that is not known, what stands beside the main text may be its frame.
+        if not self.new_site.is_known or not self.new.blocks or not self.content.main_text_is_minor:
             return True
-        if not self.new_site.is_known:
-            return not (self.same_host and self.content.text_under_title_missing)
-        return not self.content.main_text_is_minor or self.content.coverage >= _MOST_WORDS
+        return self.content.coverage >= _MOST_WORDS
 
     # Words
 

@@ -15,6 +15,7 @@ _LINKS_OF_SITE = "Links of the side column count as those of the page."
 _GROWN = "A list is not covered by one that has all its links and more."
 _ADDRESS = "A word differs that is the address."
 _LINES = "A list in lines of one element is one block: in another order it is another one."
+_UNKNOWN = "As long as the site is not known, its long notice is taken for the text of its pages."
 
 KNOWN: dict[str, str] = {
     "forum / a post alone and its thread, the part last / cold": _KINDS,
@@ -68,4 +69,6 @@ KNOWN: dict[str, str] = {
     "copies / a short text with a word corrected / warm": _SHORT,
     "parked domains / a folder sorted the other way / cold": _LINES,
     "parked domains / a folder sorted the other way / warm": _LINES,
+    "consent walls / two short articles under one title / cold": _UNKNOWN,
+    "consent walls / 同题的两篇短文 / cold": _UNKNOWN,
 }
