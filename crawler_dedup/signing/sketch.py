@@ -11,7 +11,6 @@ import hashlib
 
 import numpy as np
 from numpy.typing import NDArray
-from xxhash import xxh3_64_intdigest
 
 BINS = 64
 WHOLE = 64
@@ -37,11 +36,6 @@ def digest(content: bytes) -> bytes:
 def set_digest(hashes: NDArray[np.uint64]) -> bytes:
     """Return the :func:`digest` of a set of hashes, given ascending."""
     return digest(hashes.astype("<u8").tobytes())
-
-
-def set_hash(hashes: NDArray[np.uint64], seed: int = 0) -> int:
-    """Return xxh3 of a set of hashes, given ascending: 64 bits."""
-    return xxh3_64_intdigest(hashes.astype("<u8").tobytes(), seed)
 
 
 def read_members(content: bytes) -> NDArray[np.uint32] | None:
