@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from crawler_dedup.rules.keeping import is_main_text_minor
+from crawler_dedup.rules.keeping import is_main_text_minor, tells
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
-from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, unpack_blocks
+from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, hash_of_file, unpack_blocks
 
 _TEXT = 100  # letters
 _TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"
@@ -94,8 +94,7 @@ class Content:
 
     def _own_text(self, blocks: Iterable[PackedBlock], site: SiteProfile) -> dict[int, PackedBlock]:
         own = (block for block in blocks if block.hash not in site.shared and not block.traits & _NO_TEXT)
-        # Of texts links are not kept.
-        return {block.hash: block for block in own if self.is_thin or block.traits & (_ENTRY | _HEADING) != _ENTRY}
+        return {block.hash: block for block in own if self.is_thin or tells(block)}
 
     @cached_property
     def own_size(self) -> int:
@@ -115,12 +114,15 @@ class Content:
     @property
     def same_blocks(self) -> bool:
         """Whether both pages have the same blocks but for furniture, in the same order, and the kept one hides no other."""
-        ignored = 0 if self.same_host else _EMBEDDED
         new, kept = (
-            [block.hash for block in blocks if not block.traits & ignored]
+            [identity for block in blocks if (identity := self._identify(block))]
             for blocks in (self._new_blocks, self._kept_blocks)
         )
         return new == kept and not self._concealed
+
+    def _identify(self, block: PackedBlock) -> int:
+        """Return what stands for a block on both hosts; 0: nothing, it may have another address on the other one."""
+        return block.hash if self.same_host or not block.traits & _EMBEDDED else hash_of_file(block.hash)
 
     @property
     def same_entries(self) -> bool:
@@ -153,21 +155,33 @@ class Content:
     def lacks_marks(self, *, with_names: bool) -> bool:
         """Tell whether the kept page lacks a heading, a line with a number, or an entry of the new page, furniture left out.
 
-        Pictures and the like also count, but on lists, and beside a text on another host; what the kept page hides of
-        them always counts.
+        Pictures and the like also count, but on lists; beside a text on another host only by the names of their files.
+        What the kept page hides of them always counts.
 
         Args:
             with_names: whether what only repeats the title counts, too.
         """
-        is_ignored = self.is_list or (self.own_size >= _TEXT and not self.same_host)
-        pictures = 0 if is_ignored else _EMBEDDED
         return any(
-            block.traits & (_MARK | pictures)
-            or (block.traits & _ENTRY and block.size >= _TELLING_ENTRY)
-            or (block.traits & _EMBEDDED and block.hash in self._concealed)
+            self._is_picture_missing(block)
+            if block.traits & _EMBEDDED
+            else block.traits & _MARK or (block.traits & _ENTRY and block.size >= _TELLING_ENTRY)
             for block in self._new_blocks
             if block.hash not in self._standing and (with_names or not block.traits & Trait.NAME)
         )
+
+    def _is_picture_missing(self, block: PackedBlock) -> bool:
+        """Tell whether a picture that does not stand on the kept page under the same address is missing there."""
+        if self.is_list or block.hash in self._concealed:
+            return block.hash in self._concealed
+        if self.same_host or self.own_size < _TEXT:
+            return True
+        file = hash_of_file(block.hash)
+        return file != 0 and file not in self._files_of_kept
+
+    @cached_property
+    def _files_of_kept(self) -> frozenset[int]:
+        blocks = unpack_blocks(self.kept.blocks)
+        return frozenset(hash_of_file(block.hash) for block in blocks if block.traits & _EMBEDDED)
 
     @property
     def headings_missing(self) -> bool:

@@ -9,8 +9,10 @@ import msgspec
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
-from crawler_dedup.signing.blocks import PackedBlock, Trait, drop_blocks, drop_entries, repack_blocks, unpack_blocks
+from crawler_dedup.signing.blocks import PackedBlock, Trait, repack_blocks, unpack_blocks
 from crawler_dedup.signing.lookup import with_keys
+
+_TELLING = 16  # letters: a shorter heading may be "Categories" or "Comments", a shorter line "Share"
 
 
 def named_parts(page: SignedPage) -> frozenset[str]:
@@ -25,6 +27,11 @@ def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
     return with_keys(page, names, site.furniture | site.shared)
 
 
+def tells(block: PackedBlock) -> bool:
+    """Return whether a block can tell texts apart: it is no link, unless that is a heading, and no short line."""
+    return block.size >= _TELLING and block.traits & (Trait.ENTRY | Trait.HEADING) != Trait.ENTRY
+
+
 def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBlock]) -> bool:
     """Return whether a main text is less than half of what a page alone says, or is mainly not its own.
 
@@ -32,7 +39,7 @@ def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBloc
         blocks: of the page.
         own: those that stand on it alone.
     """
-    main = sum(block.size for block in blocks if block.traits & Trait.MAIN)
+    main = sum(block.size for block in blocks if block.traits & Trait.MAIN and tells(block))
     own_main = sum(block.size for block in own if block.traits & Trait.MAIN)
     return 2 * own_main < main or 2 * own_main < sum(block.size for block in own)
 
@@ -51,7 +58,8 @@ def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
     """Return *page*, from which its *site* was learned, without the links and blocks at which no rule looks."""
     if is_list(page):
         return page
-    own = unpack_blocks(drop_entries(drop_blocks(page.blocks, site.furniture | site.shared)))
-    if not is_main_text_minor(unpack_blocks(page.blocks), own):  # then the sketches say what it has
+    blocks = unpack_blocks(page.blocks)
+    own = [block for block in blocks if tells(block) and block.hash not in site.furniture | site.shared]
+    if not is_main_text_minor(blocks, own):  # then the sketches say what it has
         own = [block for block in own if block.traits & (Trait.MAIN | Trait.HEADING) != Trait.MAIN]
     return msgspec.structs.replace(page, links=b"", blocks=repack_blocks(own))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntFlag
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,6 +26,7 @@ _SIZE_UNIT = 4
 _MAX_UNITS = 255
 _PUNCTUATION = b" \t\n!\"$%&'()*,-./:;=?@[\\]^_`{|}~"  # but for C++ and C#
 _NUMBERS = re.compile(r"(?:(?<!\w)-)?\d+(?:[.,:/-]\d+)*")
+_LOW, _HIGH = 0xFFFF, 0xFFFF0000
 _DIGIT = re.compile(r"\d")
 _MAX_PARTS = 32
 _TELLING = 3  # letters: a shorter part of a title may stand in any text
@@ -55,7 +57,8 @@ class PackedBlock(NamedTuple):
     """What is kept of a block.
 
     Attributes:
-        hash: 32 bits of xxh3 of its normalised text without white space and ASCII punctuation.
+        hash: 32 bits of xxh3 of its normalised text without white space and ASCII punctuation; other ones where it stands
+            again. Of what is no text, 16 bits of the name of its file (:func:`hash_of_file`) and 16 of its address.
         traits: bits of :class:`Trait`.
         size: how much it says, in Latin letters: a multiple of 4, up to 1,020.
     """
@@ -77,7 +80,7 @@ class PageBlocks(NamedTuple):
     """The blocks of a page, and what they tell about its title.
 
     Attributes:
-        packed: each different block, in reading order (:func:`unpack_blocks`).
+        packed: each block, in reading order (:func:`unpack_blocks`).
         heading: hash of the first ``<h1>`` that is no link. 0 if there is none, or if any ``<h1>`` stands in the title or
             has a part of it.
         named: which parts of the title stand in a heading or in the main text, too: as bits, the lowest for the first
@@ -101,7 +104,8 @@ def pack_blocks(
     """Pack the blocks of a page.
 
     Two blocks are the same if their texts are after normalising (NFKC, case and Traditional characters folded) but for white
-    space and the punctuation of ASCII outside of numbers, also in full width.
+    space and the punctuation of ASCII outside of numbers, also in full width. A text that stands several times on the page
+    is as many blocks, unless it is a link, hidden or the title.
 
     Args:
         main: those of the main text.
@@ -114,6 +118,7 @@ def pack_blocks(
     title_units = frozenset(split_units(normalise(title)))
     of_main = frozenset(map(id, main))
     packed: dict[int, PackedBlock] = {}
+    times: Counter[int] = Counter()
     headings: list[_Heading] = []
     main_texts: list[str] = []
     for block, plain in _normalised(blocks, max_chars, fold_han=fold_han):
@@ -133,11 +138,16 @@ def pack_blocks(
             | (_MAIN if is_main else 0)
             | (_HIDDEN if block.shown != block.text else 0)
         )
+        if not traits & (_ENTRY | _HIDDEN | _NAME):
+            times[number] += 1
+            number = _hash_again(number, times[number])
         if number in packed:
             traits = _join_traits(packed[number].traits, traits)
         packed[number] = PackedBlock(number, traits, min(-(-block.size // _SIZE_UNIT), _MAX_UNITS) * _SIZE_UNIT)
     for source, is_shown in (embedded or {}).items():
-        number = _hash(source)
+        if _hash(source) in packed:
+            continue
+        number = _hash_source(source)
         packed.setdefault(number, PackedBlock(number, _EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
     letters = letters_of(normalise(title))
     return PageBlocks(_pack(packed), _find_heading(headings, parts), _find_named(headings, main_texts, parts, letters))
@@ -161,6 +171,29 @@ def _hash(plain: str) -> int:
     if _DIGIT.search(plain):  # without what stands between digits, 1.12 would be 11.2
         content += " ".join(["", *_NUMBERS.findall(plain)]).encode()
     return xxh3_64_intdigest(content) >> 32
+
+
+def _hash_again(number: int, times: int) -> int:
+    """Return the hash of a block with the hash *number* where it stands for the so manieth time."""
+    return number if times == 1 else xxh3_64_intdigest(times.to_bytes(4, "little"), number) >> 32
+
+
+def _hash_source(source: str) -> int:
+    """Return the hash of a picture or the like: of an address 16 bits of the name of its file, before 16 of all of it."""
+    name = _find_file(source)
+    return (_hash(name) & _HIGH if name else 0) | _hash(source) & _LOW
+
+
+def _find_file(source: str) -> str:
+    """Return the name of a file and its parameters, if *source* is an address."""
+    path, mark, parameters = source.strip().partition("#")[0].partition("?")
+    is_address = ("/" in path or "." in path) and len(source.split()) == 1
+    return path.rstrip("/").rpartition("/")[2] + mark + parameters if is_address else ""
+
+
+def hash_of_file(number: int) -> int:
+    """Return what the *number* of a picture says of the name of its file, which is the same on two hosts; 0: it has none."""
+    return number & _HIGH
 
 
 def _repeats(plain: str, title_units: frozenset[str]) -> bool:
@@ -223,22 +256,6 @@ def repack_blocks(blocks: Iterable[PackedBlock]) -> bytes:
     """Return blocks as :func:`unpack_blocks` reads them."""
     rows = [(block.hash, block.traits, block.size // _SIZE_UNIT) for block in blocks]
     return np.array(rows, dtype=_PACKED).tobytes()
-
-
-def drop_blocks(packed: bytes, numbers: Collection[int]) -> bytes:
-    """Return the packed blocks without those with the hashes *numbers*."""
-    if not numbers:
-        return packed
-    rows = np.frombuffer(packed, dtype=_PACKED)
-    return rows[~np.isin(rows["hash"], np.fromiter(numbers, dtype=np.uint32))].tobytes()
-
-
-def drop_entries(packed: bytes) -> bytes:
-    """Return the packed blocks without links that are no headings."""
-    rows = np.frombuffer(packed, dtype=_PACKED)
-    is_entry = rows["traits"] & (_ENTRY | _HEADING) == _ENTRY
-    kept: bytes = rows[~is_entry].tobytes()
-    return kept
 
 
 def block_hashes(packed: bytes) -> Sequence[int]:

@@ -532,3 +532,21 @@ def test_a_short_line_makes_another_page_where_little_else_is_said(crawl: Crawl,
     crawl.get_known()
     assert crawl.check("/1", notice(extra=f"<p>{one}</p>")).verdict is Verdict.NEW
     assert crawl.check("/2", notice(extra=f"<p>{other}</p>")).verdict is Verdict.NEW
+
+
+@knowing
+@pytest.mark.parametrize("other", [("Yes", "No", "No", "No"), ("Yes", "No", "Yes"), ("No", "Yes", "Yes", "Yes")])
+def test_a_line_counts_as_often_as_it_stands(crawl: Crawl, other: tuple[str, ...], known: bool) -> None:
+    if known:
+        crawl.get_known()
+    for path, answers in (("/1", ("Yes", "No", "Yes", "Yes")), ("/2", other)):
+        assert crawl.check(path, notice(extra=f"<p>{'</p><p>'.join(answers)}</p>")).verdict is Verdict.NEW
+
+
+@knowing
+def test_another_picture_makes_another_page_also_on_another_host(crawl: Crawl, mirror: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    river, lake = (notice(extra=f"<img src='/photo/{name}.jpg'>") for name in ("river", "lake"))
+    assert crawl.check("/1", river).verdict is Verdict.NEW
+    assert mirror.check("/1", lake).verdict is Verdict.NEW

@@ -17,8 +17,7 @@ from crawler_dedup.signing.blocks import (
     PageBlocks,
     Trait,
     block_hashes,
-    drop_blocks,
-    drop_entries,
+    hash_of_file,
     pack_blocks,
     unpack_blocks,
 )
@@ -77,32 +76,47 @@ def test_what_is_packed_is_unpacked(rows: list[PackedBlock]) -> None:
     assert len(packed(rows)) == BLOCK_BYTES * len(rows)
 
 
-@given(PACKED, st.data())
-def test_some_blocks_are_dropped_and_the_others_keep_their_order(rows: list[PackedBlock], data: st.DataObject) -> None:
-    numbers = [row.hash for row in rows]
-    dropped = data.draw(st.frozensets(st.sampled_from(numbers))) if rows else frozenset({7})
-    assert unpack_blocks(drop_blocks(packed(rows), dropped)) == [row for row in rows if row.hash not in dropped]
-
-
-@given(PACKED)
-def test_links_are_dropped_but_headings_are_kept(rows: list[PackedBlock]) -> None:
-    kept = [row for row in rows if row.traits & Trait.HEADING or not row.traits & Trait.ENTRY]
-    assert unpack_blocks(drop_entries(packed(rows))) == kept
-
-
 TEXTS = st.lists(st.text(st.sampled_from("ab 漢汉é,.-"), min_size=1, max_size=12).filter(str.strip), max_size=12)
 
 
 @given(TEXTS)
-def test_each_different_block_is_packed_once_in_reading_order(texts: list[str]) -> None:
+def test_a_block_is_packed_as_often_as_it_stands_in_reading_order(texts: list[str]) -> None:
     outline = [Block(text, size_in_letters(text), 0, number, text) for number, text in enumerate(texts)]
-    found = unpack_blocks(pack_blocks(outline, [], "", max_chars=1000).packed)
+    found = [block.hash for block in unpack_blocks(pack_blocks(outline, [], "", max_chars=1000).packed)]
     keys = ["".join(character for character in normalise(text) if character not in " ,.-") for text in texts]
-    assert len(found) == len(set(keys))
-    numbers = {key: row.hash for key, row in zip(dict.fromkeys(keys), found, strict=True)}
-    for key, text in zip(keys, outline, strict=True):
-        (alone,) = unpack_blocks(pack_blocks([text], [], "", max_chars=1000).packed)
-        assert alone.hash == numbers[key]
+    assert len({*found}) == len(found) == len(texts)
+    for number, (key, block) in enumerate(zip(keys, outline, strict=True)):
+        repeated = [block] * (keys[: number + 1].count(key))
+        alone = unpack_blocks(pack_blocks(repeated, [], "", max_chars=1000).packed)
+        assert alone[-1].hash == found[number]
+
+
+@pytest.mark.parametrize(
+    "repeated", ["<p><a href=/x>Yes</a></p>", "<p style='display:none'>Yes</p>", "<p>Ferry to the island</p>"]
+)
+def test_a_link_what_is_hidden_and_the_title_count_once(repeated: str) -> None:
+    assert pack(repeated, TITLE).packed == pack(2 * repeated, TITLE).packed
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same_file"),
+    [
+        ("/photo/river.jpg", "http://mirror/h/photo/river.jpg", True),
+        ("river.jpg#top", "/river.jpg", True),
+        ("/photo/river.jpg", "/photo/lake.jpg", False),
+        ("/photo?id=1", "/photo?id=2", False),
+        ("/play/1/", "/play/2/", False),
+    ],
+)
+def test_a_picture_is_known_by_its_file_where_its_address_differs(one: str, other: str, is_same_file: bool) -> None:
+    (first,), (second,) = (hashes(f"<img src='{source}'>") for source in (one, other))
+    assert first != second
+    assert (hash_of_file(first) == hash_of_file(second)) is is_same_file
+
+
+@pytest.mark.parametrize("other", ["<button>Read aloud</button>", "<aside>Closed</aside>", "<img src=''>"])
+def test_what_has_no_address_has_no_file(other: str) -> None:
+    assert {hash_of_file(number) for number in hashes(other)} == {0}
 
 
 @pytest.mark.parametrize(("letters", "size"), [(1, 4), (4, 4), (5, 8), (1020, 1020), (1021, 1020), (9000, 1020)])
@@ -159,7 +173,7 @@ def test_traditional_characters_are_folded_unless_that_is_turned_off() -> None:
 
 
 def test_the_same_block_elsewhere_on_the_page_is_the_same_block() -> None:
-    assert hashes("<h2>Fares</h2><p>Ferry</p><p>FERRY</p><li>fares</li>") == hashes("<p>fares</p><p>ferry</p>")
+    assert hashes("<h2>Fares</h2><p>Ferry</p><p>FERRY</p>") == hashes("<p>fares</p><li>ferry</li><h1>Ferry</h1>")
 
 
 # Traits
@@ -241,9 +255,9 @@ def test_other_numbers_are_other_blocks(one: str, other: str) -> None:
 
 
 def test_a_block_is_hidden_or_a_link_only_if_it_is_wherever_it_stands() -> None:
-    twice = "<p style='display:none'>{0}</p><p>{0}</p>", "<p><a href=/x>{0}</a></p><p>{0}</p>", "<p>{0}</p><h2>{0}</h2>"
+    twice = "<p style='display:none'>{0}</p><p>{0}</p>", "<p><a href=/x>{0}</a></p><p>{0}</p>"
     traits = [unpack_blocks(pack(page.format("Closed today")).packed)[0].traits for page in twice]
-    assert traits == [0, 0, Trait.HEADING]
+    assert traits == [0, 0]
 
 
 def test_blocks_behind_the_longest_text_that_is_read_are_left_out() -> None:
