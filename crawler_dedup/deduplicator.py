@@ -17,14 +17,15 @@ from lxml.html import HtmlElement
 from crawler_dedup.config import AUTO, Config
 from crawler_dedup.decision import Decision, Match, Verdict
 from crawler_dedup.errors import IndexGone, IndexMismatch, IndexMissing, IndexUnusable
-from crawler_dedup.index.profiles import Snapshot
+from crawler_dedup.index.maintenance import read_profiles
+from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.runs import RunLock
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules import table
 from crawler_dedup.rules.keeping import with_site_keys, without_unneeded
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteCounts, SiteProfile, decode_profile
+from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteCounts, SiteProfile, can_read, decode_profile
 from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.segmentation import resolve_tokenizer
@@ -37,7 +38,7 @@ logger = logger_without_credentials(__name__)
 _T = TypeVar("_T")
 
 
-class _Matcher(Lookup):
+class RuleMatcher(Lookup):
     """Answers what the index has to know, from scheme and rules."""
 
     def __init__(self, signer: Signer) -> None:
@@ -102,7 +103,7 @@ def look(directory: Path, signer: Signer, page: SignedPage, *, alias: str = "") 
         )
     with closing(store):
         terms = OfferTerms(max_age=round(86_400 * signer.config.expire_days))
-        return store.look(page, _Matcher(signer), terms, alias=clean_identifier(alias))
+        return store.look(page, RuleMatcher(signer), terms, alias=clean_identifier(alias))
 
 
 @dataclass(frozen=True)
@@ -124,11 +125,12 @@ class Deduplicator:
     it settled in its last ``Config.grace`` seconds counts as lost, and stands for nothing.
     """
 
-    def __init__(self, directory: Path, signer: Signer) -> None:
+    def __init__(self, directory: Path, signer: Signer, profiles: FrozenProfiles | None = None) -> None:
         """Use :meth:`open`."""
         self._directory = directory
         self._signer = signer
-        self._matcher = _Matcher(signer)
+        self._profiles = profiles
+        self._matcher = RuleMatcher(signer)
         self._max_age = round(86_400 * signer.config.expire_days)
         self._closed = False
         self._stored_until: float | None = None
@@ -138,27 +140,40 @@ class Deduplicator:
 
     @classmethod
     def open(
-        cls, directory: str | PathLike[str], config: Config | None = None, *, load_on_demand: bool = True
+        cls,
+        directory: str | PathLike[str],
+        config: Config | None = None,
+        *,
+        load_on_demand: bool = True,
+        profiles: str | PathLike[str] | None = None,
     ) -> Deduplicator:
         """Open or create the index in *directory*.
 
         Args:
             load_on_demand: whether :meth:`sign` waits until a dictionary is loaded that the page needs. Without, it raises
                 :class:`~crawler_dedup.signing.loading.NotLoaded`, so that the dictionary can be loaded in a thread.
+            profiles: an exported index, or the ``profiles.dedup`` of a batch job. Pages are decided by what it says of
+                their sites, and nothing is learned of sites. ``None``: by what the index knows, which learns.
 
         Raises:
             ConfigError: the tokenizer of the index is not installed.
-            IndexMismatch: it was made with another configuration.
+            IndexMismatch: it, or *profiles*, was made with another configuration.
             IndexUnusable: it cannot be opened.
+            ExportUnreadable: *profiles* cannot be read.
         """
         path = Path(directory)
-        return with_tokenizer_of_index(
-            config or Config(), lambda resolved: cls(path, Signer(resolved, load_on_demand=load_on_demand))
-        )
+
+        def open_with(resolved: Config) -> Deduplicator:
+            signer = Signer(resolved, load_on_demand=load_on_demand)
+            return cls(path, signer, None if profiles is None else read_profiles(Path(profiles), signer.spec, can_read))
+
+        return with_tokenizer_of_index(config or Config(), open_with)
 
     def _open(self, *, fresh: bool, lock: RunLock | None = None) -> _Opened:
         signer, config = self._signer, self._signer.config
-        store = Store.open(self._directory, signer.spec, signer.libraries, map_size=config.map_size, fresh=fresh)
+        store = Store.open(
+            self._directory, signer.spec, signer.libraries, map_size=config.map_size, fresh=fresh, frozen=self._profiles
+        )
         try:
             lock = lock or store.begin_run()
         except BaseException:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Protocol
 
 import lmdb
 import msgspec
@@ -12,25 +11,16 @@ import msgspec
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.buckets import Buckets, count_chunks, hash_scope
 from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, Filing
 from crawler_dedup.index.numbers import RecordNumbers, place_of_signature
-from crawler_dedup.index.profiles import Profiles
+from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, Profiles, Snapshot
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.recordtable import Records
 from crawler_dedup.index.runs import Runs
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance
 
-MAX_REPRESENTATIVES = 64
-"""Pages that may stand under one signature. Further ones pass and are recorded, but stand for nothing: a spike (one
-log-in text at a million addresses) stays one short bucket."""
 _SHARED = 4_000  # payloads of a bucket that are looked at
-
-
-class Filing(Protocol):
-    """Tells where the index files a page."""
-
-    def keys(self, page: SignedPage) -> Sequence[int]:
-        """Return the buckets under which *page* is filed. Two pages with the same signature have the same."""
 
 
 class Catalogue:
@@ -139,6 +129,56 @@ class Catalogue:
             return any(True for _ in self._read_standing(txn, scope, signature))
         except msgspec.DecodeError:
             return True
+
+
+class PagesInTransaction:
+    """The kept pages of an index within one transaction (:class:`~crawler_dedup.index.keptpages.KeptPages`).
+
+    Args:
+        frozen: what is known of sites, in the place of what the index knows; nothing is learned then.
+    """
+
+    def __init__(self, catalogue: Catalogue, txn: lmdb.Transaction, frozen: FrozenProfiles | None) -> None:
+        self._catalogue = catalogue
+        self._records = catalogue.records
+        self._txn = txn
+        self._frozen = frozen
+
+    def find(self, scope: str, key: str) -> tuple[int, Record] | None:
+        return self._records.find(self._txn, scope, key)
+
+    def get(self, number: int) -> Record | None:
+        return self._records.get(self._txn, number)
+
+    def read_buckets(self, scope: str, probes: Iterable[int], limit: int | None) -> Numbers:
+        return self._catalogue.read_buckets(self._txn, scope, probes, limit)
+
+    def read_representatives(self, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
+        return self._catalogue.read_representatives(self._txn, scope, signature)
+
+    def add(self, record: Record, filing: Filing) -> int:
+        return self._catalogue.add(self._txn, record, filing)
+
+    def replace(self, number: int, record: Record) -> None:
+        self._records.replace(self._txn, number, record)
+
+    def remove(self, number: int, record: Record, filing: Filing) -> None:
+        self._catalogue.remove(self._txn, number, record, filing)
+
+    def add_alias(self, number: int, record: Record, key: str) -> Record:
+        return self._records.add_alias(self._txn, number, record, key)
+
+    def remove_alias(self, number: int, record: Record, key: str) -> Record:
+        return self._records.remove_alias(self._txn, number, record, key)
+
+    def snapshot(self, key: bytes) -> Snapshot:
+        if self._frozen is not None:
+            return self._frozen.snapshot(key)
+        return self._catalogue.profiles.snapshot(self._txn, key)
+
+    def teach(self, page: SignedPage, reader: CountsReader, now: int) -> None:
+        if self._frozen is None:
+            self._catalogue.profiles.teach(self._txn, page, reader, now)
 
 
 def _is_under(record: Record, scope: int, signature: int) -> bool:

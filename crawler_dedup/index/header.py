@@ -44,9 +44,7 @@ def decode_header(content: bytes | memoryview) -> Header:
 
 def check_header(directory: Path, theirs: Header, ours: Header) -> None:
     """Raise :class:`IndexMismatch` where *theirs* cannot be used with *ours*; warn about other libraries."""
-    differences = _differences(_identity(theirs), _identity(ours))
-    if differences:
-        raise IndexMismatch(str(directory), differences)
+    require_same_spec(str(directory), _identity(theirs), _identity(ours))
     for name, then in theirs.libraries.items():
         now = ours.libraries.get(name, then)  # our signatures do not depend on a library that we do not note
         if now == then:
@@ -58,6 +56,13 @@ def check_header(directory: Path, theirs: Header, ours: Header) -> None:
             then,
             now,
         )
+
+
+def require_same_spec(name: str, theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:
+    """Raise :class:`IndexMismatch` where the signatures of what is called *name* depend on something else than ours."""
+    differences = _differences(theirs, ours)
+    if differences:
+        raise IndexMismatch(name, differences)
 
 
 def _identity(header: Header) -> dict[str, str]:

@@ -15,13 +15,13 @@ import numpy as np
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import ExportUnreadable
 from crawler_dedup.index import export, olderrows, permuted, records, store
-from crawler_dedup.index.catalogue import Filing
 from crawler_dedup.index.engine import DATA_FILE, KEEP_MAP_SIZE, FileFigures, no_index_error
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.export import Export, ExportBlock
-from crawler_dedup.index.header import Header
+from crawler_dedup.index.header import Header, require_same_spec
+from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.permuted import PermutedIndex, tables_of
-from crawler_dedup.index.profiles import SiteFigures, StoredSite
+from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, StoredSite
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.system.callbacks import Advance
@@ -196,6 +196,24 @@ def import_index(
 
 def _read_blocks(index: Store | PermutedIndex) -> Generator[ExportBlock, None, None]:
     return _read_signatures(index) if isinstance(index, PermutedIndex) else _read_pages(index)
+
+
+def read_profiles(path: Path, spec: Mapping[str, str], is_readable: SiteCheck) -> FrozenProfiles:
+    """Read what an export says of sites, to decide by it without learning anything.
+
+    Args:
+        spec: what our signatures depend on; must equal that of the export.
+
+    Raises:
+        IndexMismatch: the export has another *spec*.
+        ExportUnreadable: it cannot be read.
+    """
+    export = Export(path)
+    require_same_spec(str(path), export.header.spec, spec)
+    sites = list(export.sites())
+    if not all(map(is_readable, sites)):
+        raise ExportUnreadable(f"{path} cannot be read: what it knows of a site is damaged.")
+    return FrozenProfiles.of(sites)
 
 
 def _read_sites(index: Store | PermutedIndex) -> Generator[StoredSite, None, None]:

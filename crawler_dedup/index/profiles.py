@@ -6,7 +6,7 @@ transaction in which it is decided about a page, so that all processes know the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Annotated, NamedTuple, Protocol, cast
 
@@ -68,6 +68,31 @@ class Snapshot(NamedTuple):
 
 
 NO_SNAPSHOT = Snapshot()
+
+
+class FrozenProfiles:
+    """What is known of sites, which no page changes.
+
+    Args:
+        snapshots: of each site by its key (:func:`site_key`).
+    """
+
+    def __init__(self, snapshots: Mapping[bytes, Snapshot]) -> None:
+        self._snapshots = snapshots
+
+    @classmethod
+    def of(cls, sites: Iterable[StoredSite]) -> FrozenProfiles:
+        """Take the latest snapshot of each of *sites*, where there is one."""
+        latest = ((site.key, site.number, dict(site.snapshots).get(site.number)) for site in sites)
+        return cls({key: Snapshot(number, content) for key, number, content in latest if content is not None})
+
+    def snapshot(self, key: bytes) -> Snapshot:
+        """Return the snapshot of a site (:func:`site_key`)."""
+        return self._snapshots.get(key, NO_SNAPSHOT)
+
+    def __len__(self) -> int:
+        """Return how many sites are known."""
+        return len(self._snapshots)
 
 
 class SiteFigures(NamedTuple):

@@ -176,7 +176,7 @@ class Runs:
 
     def states(self, txn: lmdb.Transaction) -> RunStates:
         """Return what has become of the runs, as of now and for *txn*, a write transaction."""
-        return RunStates(self.find, self._lives, txn)
+        return RunStates(partial(self.find, txn), self._lives)
 
     def states_in_reading(self, txn: lmdb.Transaction, dead: Container[int]) -> RunStates:
         """Return what has become of the runs, for *txn*, a read transaction.
@@ -188,7 +188,7 @@ class Runs:
         def lives(number: int) -> bool | None:
             return False if number in dead else None if self._lives(number) is None else True
 
-        return RunStates(self.find, lives, txn)
+        return RunStates(partial(self.find, txn), lives)
 
     def find(self, txn: lmdb.Transaction, number: int) -> RunEntry | None:
         """Return the entry of a run, or ``None``."""
@@ -231,14 +231,9 @@ class RunStates:
     Each run is looked at once: one that dies in between must not be alive for one question and dead for the next.
     """
 
-    def __init__(
-        self,
-        find: Callable[[lmdb.Transaction, int], RunEntry | None],
-        lives: Callable[[int], bool | None],
-        txn: lmdb.Transaction,
-    ) -> None:
+    def __init__(self, find: Callable[[int], RunEntry | None], lives: Callable[[int], bool | None]) -> None:
         """Use :meth:`Runs.states`."""
-        self._find = cache(partial(find, txn))
+        self._find = cache(find)
         self._lives = cache(lives)
 
     def fate_of(self, record: Record) -> Fate:

@@ -14,11 +14,12 @@ import msgspec
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.catalogue import Catalogue, Filing
+from crawler_dedup.index.catalogue import Catalogue, PagesInTransaction
 from crawler_dedup.index.engine import KEEP_MAP_SIZE
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.header import FORMAT, Header, check_header
-from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
+from crawler_dedup.index.keptpages import Filing
+from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import RunEntry, RunLock, wall_clock
 from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts
@@ -37,16 +38,24 @@ _END_TIMEOUT = 5.0
 class Store:
     """The pages of one index directory. Use :meth:`open` or :meth:`attach`."""
 
-    def __init__(self, environment: Environment, header: Header) -> None:
+    def __init__(self, environment: Environment, header: Header, frozen: FrozenProfiles | None = None) -> None:
         self.environment = environment
         self.header = header
         self._catalogue = Catalogue(environment)
+        self._frozen = frozen
         self._open_claims: set[int] = set()
         self._has_lost_count = False
 
     @classmethod
     def open(
-        cls, directory: Path, spec: Mapping[str, str], libraries: Mapping[str, str], *, map_size: int, fresh: bool
+        cls,
+        directory: Path,
+        spec: Mapping[str, str],
+        libraries: Mapping[str, str],
+        *,
+        map_size: int,
+        fresh: bool,
+        frozen: FrozenProfiles | None = None,
     ) -> Store:
         """Open or create the index in *directory*.
 
@@ -54,6 +63,7 @@ class Store:
             spec: what signatures depend on; must equal the header's.
             libraries: versions that are noted; others are only warned about.
             fresh: empty it first, unless this process has it open already.
+            frozen: what decisions know of sites, in the place of what the index knows; nothing is learned then.
 
         Raises:
             IndexMismatch: the header has another *spec*.
@@ -61,7 +71,7 @@ class Store:
         """
         environment = Environment.open(directory, map_size=map_size)
         try:
-            return cls(environment, environment.prepare(KIND, spec, libraries, fresh=fresh))
+            return cls(environment, environment.prepare(KIND, spec, libraries, fresh=fresh), frozen)
         except BaseException:
             environment.close()
             raise
@@ -159,7 +169,7 @@ class Store:
             if self.environment.header_in(txn) != self.header:
                 raise IndexUnusable(f"The index in {self.directory} was emptied for another configuration meanwhile.")
             now, runs = self._touch_run(txn, terms), self._catalogue.runs.states(txn)
-            verdicts = Verdicts(self._catalogue, txn, matcher, terms, now=now, runs=runs)
+            verdicts = Verdicts(self._pages_in(txn), matcher, terms, now=now, runs=runs)
             return [verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in pages]
 
         future = self.environment.submit(job)
@@ -174,7 +184,7 @@ class Store:
         dead = self._find_dead()
         with self.environment.read() as txn:
             runs = self._catalogue.runs.states_in_reading(txn, dead)
-            return Verdicts(self._catalogue, txn, matcher, terms, now=terms.clock(), runs=runs).look(page, alias)
+            return Verdicts(self._pages_in(txn), matcher, terms, now=terms.clock(), runs=runs).look(page, alias)
 
     def end_claim(
         self, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool, urgent: bool = False
@@ -340,6 +350,9 @@ class Store:
             self._has_lost_count = True
             self._open_claims.clear()
 
+    def _pages_in(self, txn: lmdb.Transaction) -> PagesInTransaction:
+        return PagesInTransaction(self._catalogue, txn, self._frozen)
+
     # One write transaction
 
     def _touch_run(self, txn: lmdb.Transaction, terms: OfferTerms) -> int:
@@ -366,10 +379,10 @@ class Store:
         return True
 
     def _settle(self, txn: lmdb.Transaction, number: int, record: Record, matcher: Matcher, now: int) -> None:
-        page, profiles = record.page, self._catalogue.profiles
-        kept = matcher.trim(page, profiles.snapshot(txn, site_key(page.scope, page.url)))
-        profiles.teach(txn, page, matcher, now)
-        self._catalogue.records.replace(txn, number, msgspec.structs.replace(record, settled=now, page=kept))
+        page, pages = record.page, self._pages_in(txn)
+        kept = matcher.trim(page, pages.snapshot(site_key(page.scope, page.url)))
+        pages.teach(page, matcher, now)
+        pages.replace(number, msgspec.structs.replace(record, settled=now, page=kept))
 
     def _forget(
         self, txn: lmdb.Transaction, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing

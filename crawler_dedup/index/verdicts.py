@@ -1,6 +1,6 @@
-"""Decide about the pages that are offered and file those that pass, one after the other, within one write transaction.
+"""Decide about the pages that are offered and file those that pass, one after the other.
 
-A read transaction is enough to see what the decision about a page would be.
+The kept pages stand in an index, which is read and changed within one transaction, or in memory.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol
 
-import lmdb
 import msgspec
 
 from crawler_dedup.decision import BEING_HANDLED, Decision, Match, Verdict
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.catalogue import Catalogue, Filing
+from crawler_dedup.index.keptpages import Filing, KeptPages
 from crawler_dedup.index.profiles import CountsReader, Snapshot, site_key
 from crawler_dedup.index.records import Record, name_page, shorten_key
 from crawler_dedup.index.runs import Fate, RunStates, wall_clock
@@ -98,28 +97,18 @@ class _Changes:
 
 
 class Verdicts:
-    """Decides about pages in one transaction.
+    """Decides about pages by the pages that are kept.
 
     Args:
+        kept: the kept pages, in one state.
         terms: of all these pages.
-        now: time of the transaction, in seconds since 1970.
+        now: the time, in seconds since 1970.
         runs: what has become of the runs.
     """
 
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        txn: lmdb.Transaction,
-        matcher: Matcher,
-        terms: OfferTerms,
-        *,
-        now: int,
-        runs: RunStates,
-    ) -> None:
-        self._catalogue = catalogue
-        self._records = catalogue.records
+    def __init__(self, kept: KeptPages, matcher: Matcher, terms: OfferTerms, *, now: int, runs: RunStates) -> None:
+        self._kept = kept
         self._runs = runs
-        self._txn = txn
         self._matcher = matcher
         self._terms = terms
         self._now = now
@@ -139,7 +128,7 @@ class Verdicts:
         page = self._prepare(page)
         decision = self._judge(page, alias, changes)
         for number, record in changes.gone.items():
-            self._catalogue.remove(self._txn, number, record, self._matcher)
+            self._kept.remove(number, record, self._matcher)
         for number, key in changes.lost_aliases:
             self._remove_alias(number, key)
         if changes.visited is not None:
@@ -147,7 +136,7 @@ class Verdicts:
         return replace(decision, claim=self._file(page, alias)) if changes.is_filed else decision
 
     def look(self, page: SignedPage, alias: str = "") -> Decision:
-        """Return the decision about *page* and change nothing: a read transaction is enough for this."""
+        """Return the decision about *page* and change nothing."""
         return self._judge(self._prepare(page), alias, _Changes())
 
     def _prepare(self, page: SignedPage) -> SignedPage:
@@ -163,7 +152,7 @@ class Verdicts:
     def _compare_with_itself(self, page: SignedPage, alias: str, changes: _Changes) -> Decision | None:
         """Decide about a page that is recorded, under its key or as what its first address led to; else ``None``."""
         for key in (page.key, alias) if alias else (page.key,):
-            own = self._records.find(self._txn, page.scope, key)
+            own = self._kept.find(page.scope, key)
             if own is None:
                 continue
             number, record = own
@@ -220,14 +209,12 @@ class Verdicts:
     def _candidates(self, page: SignedPage, being_handled: list[SignedPage], changes: _Changes) -> Iterator[SignedPage]:
         """Yield the pages near *page* that stand for others, nearest first; put those that do not stand yet into
         *being_handled*, and those that no longer count into *changes*."""
-        filed = self._catalogue.read_buckets(
-            self._txn, page.scope, self._matcher.probes(page), self._matcher.bucket_limit(page)
-        )
+        filed = self._kept.read_buckets(page.scope, self._matcher.probes(page), self._matcher.bucket_limit(page))
         left = MAX_COMPARED
         for signature in self._matcher.near(page, filed):
             if not left:
                 return
-            for number, record in islice(self._catalogue.read_representatives(self._txn, page.scope, signature), left):
+            for number, record in islice(self._kept.read_representatives(page.scope, signature), left):
                 left -= 1
                 fate = self._fate_of(record)
                 if fate is Fate.RELEASED:
@@ -238,16 +225,16 @@ class Verdicts:
                     yield record.page
 
     def _remove_alias(self, number: int, key: str) -> None:
-        record = self._records.get(self._txn, number)
+        record = self._kept.get(number)
         if record is not None:
-            self._records.replace(self._txn, number, self._records.remove_alias(self._txn, number, record, key))
+            self._kept.replace(number, self._kept.remove_alias(number, record, key))
 
     def _note_visit(self, page: SignedPage, alias: str, number: int, record: Record) -> None:
         """Note that the page of *record* was visited as *page*, whose keys lead to it from now on."""
         for key in (page.key, alias):
             if key and shorten_key(key) != record.page.key:
-                record = self._records.add_alias(self._txn, number, record, key)
-        self._records.replace(self._txn, number, msgspec.structs.replace(record, seen=self._now))
+                record = self._kept.add_alias(number, record, key)
+        self._kept.replace(number, msgspec.structs.replace(record, seen=self._now))
 
     def _fate_of(self, record: Record) -> Fate:
         return Fate.RELEASED if record.seen < self._oldest else self._runs.fate_of(record)
@@ -265,9 +252,9 @@ class Verdicts:
             settled=0 if claim else self._now,
             aliases=(name_page(page.scope, alias),) if alias else (),
         )
-        self._catalogue.add(self._txn, record, self._matcher)
+        self._kept.add(record, self._matcher)
         if not claim:
-            self._catalogue.profiles.teach(self._txn, page, self._matcher, self._now)
+            self._kept.teach(page, self._matcher, self._now)
         return claim
 
     def _choose(self, page: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
@@ -281,7 +268,7 @@ class Verdicts:
         key = site_key(page.scope, page.url)
         snapshot = self._snapshots.get(key)
         if snapshot is None:
-            snapshot = self._snapshots[key] = self._catalogue.profiles.snapshot(self._txn, key)
+            snapshot = self._snapshots[key] = self._kept.snapshot(key)
         return snapshot
 
     def _decision(self, page: SignedPage, verdict: Verdict, kept: SignedPage | None = None, **fields: Any) -> Decision:

@@ -7,10 +7,10 @@ long part in common on two.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
@@ -22,6 +22,9 @@ from crawler_dedup.signing.blocks import block_hashes
 from crawler_dedup.signing.titles import split_title
 from crawler_dedup.system.compression import FrameDamaged, compress, decompress
 from crawler_dedup.urls import site_of
+
+if TYPE_CHECKING:
+    from crawler_dedup.index.profiles import StoredSite
 
 MIN_PAGES = 8
 """Pages after which a site is known, by its first snapshot."""
@@ -289,21 +292,16 @@ def _read_page(page: SignedPage) -> Numbers:
     return np.unique(np.concatenate([kind << _KIND | hashes << _ITEM for kind, hashes in kinds]))
 
 
-def can_read(taught: int, number: int, counts: bytes, snapshots: Collection[tuple[int, bytes]]) -> bool:
-    """Tell whether what is stored of a site can be read, and is what can be stored of one.
-
-    Args:
-        taught: how many pages were counted.
-        number: of the latest snapshot; 0: there is none.
-        counts: what :meth:`SiteCounts.encode` has packed.
-        snapshots: the number of each, and what :meth:`SiteProfile.encode` has packed.
-    """
-    numbers = {snapshot for snapshot, _ in snapshots}
-    if taught >= _MAX_TAUGHT or number not in {0, *numbers} or any(snapshot > taught for snapshot in numbers):
+def can_read(site: StoredSite) -> bool:
+    """Tell whether what is stored of a site can be read, and is what can be stored of one."""
+    numbers = {snapshot for snapshot, _ in site.snapshots}
+    if site.taught >= _MAX_TAUGHT or site.number not in {0, *numbers}:
+        return False
+    if any(snapshot > site.taught for snapshot in numbers):
         return False
     try:
-        is_counted = SiteCounts.decode(counts).taught == taught
-        return is_counted and all(decode_profile(content).number == snapshot for snapshot, content in snapshots)
+        is_counted = SiteCounts.decode(site.counts).taught == site.taught
+        return is_counted and all(decode_profile(content).number == snapshot for snapshot, content in site.snapshots)
     except msgspec.DecodeError:
         return False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pytest
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
-from crawler_dedup.errors import ExportUnreadable, IndexDamaged
+from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMismatch
 from crawler_dedup.index import export, maintenance, runs
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.export import Export, write_export
@@ -393,7 +393,7 @@ def test_an_export_with_damaged_sites_changes_nothing(store: Store, tmp_path: Pa
             lambda _: FILING,
             ignore_progress,
             ignore_progress,
-            is_readable=lambda site: can_read(site.taught, site.number, site.counts, site.snapshots),
+            is_readable=can_read,
         )
     assert not (tmp_path / "target").exists()
 
@@ -460,3 +460,40 @@ def test_many_sites_are_several_parts_of_an_export(store: Store, tmp_path: Path)
     written = Export(tmp_path / "file")
     assert list(written.sites()) == many
     assert (len(written), list(written.blocks())) == (0, [])
+
+
+# Profiles that stay as they are
+
+
+@pytest.fixture
+def profiles(tmp_path: Path) -> Path:
+    """An export of an index that knows the site ``http://h`` by eight pages."""
+    with Deduplicator.open(tmp_path / "known", Config(tokenizer="bigrams")) as known:
+        for number in range(MIN_PAGES):
+            assert known.check(f"http://h/{number}", article(number).encode()).snapshot == 0
+    with closing(maintenance.open_pages(tmp_path / "known")) as pages:
+        write_export(tmp_path / "profiles.dedup", pages.header, [], pages.sites())
+    return tmp_path / "profiles.dedup"
+
+
+def test_pages_are_decided_by_given_profiles_and_nothing_is_learned(tmp_path: Path, profiles: Path) -> None:
+    directory = tmp_path / "index"
+    with Deduplicator.open(directory, Config(tokenizer="bigrams"), profiles=profiles) as deduplicator:
+        for number in range(2 * MIN_PAGES):
+            assert deduplicator.check(f"http://h/{number}", article(f"x {number}").encode()).snapshot == MIN_PAGES
+            assert deduplicator.check(f"http://i/{number}", article(f"y {number}").encode()).snapshot == 0
+        (claimed,) = deduplicator.submit([deduplicator.sign("http://h/c", article("c").encode())], claim=True).result()
+        assert deduplicator.settle(claimed)
+    with Deduplicator.open(directory, Config(tokenizer="bigrams")) as deduplicator:
+        assert deduplicator.check("http://h/last", article("last").encode()).snapshot == 0
+
+
+def test_profiles_of_another_configuration_are_refused(tmp_path: Path, profiles: Path) -> None:
+    with pytest.raises(IndexMismatch, match="min features"):
+        Deduplicator.open(tmp_path / "index", Config(tokenizer="bigrams", min_features=30), profiles=profiles)
+    assert not (tmp_path / "index").exists()
+
+
+def test_an_index_is_opened_with_the_tokenizer_of_given_profiles(tmp_path: Path, profiles: Path) -> None:
+    with Deduplicator.open(tmp_path / "index", Config(tokenizer="auto"), profiles=profiles) as deduplicator:
+        assert deduplicator.tokenizer == "bigrams"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
 from crawler_dedup.hamming import distance
 from crawler_dedup.index.buckets import Buckets
-from crawler_dedup.index.catalogue import MAX_REPRESENTATIVES
+from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.index.records import shorten_key
 from crawler_dedup.index.store import Store

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, SignedPage, Verdict
-from crawler_dedup.deduplicator import _Matcher
+from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.index import runs
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.locks import ProcessLock
@@ -154,7 +154,7 @@ class _Replay:
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._directory = directory
-        self._matcher = _Matcher(_signer())
+        self._matcher = RuleMatcher(_signer())
         self._stores: dict[int, Store] = {}
         self._locks: dict[int, ProcessLock] = {}
         self._wall = 0.0

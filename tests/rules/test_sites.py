@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import SignedPage
+from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.rules.sites import (
     MAX_COUNTERS,
     MIN_PAGES,
@@ -316,7 +317,7 @@ def snapshot(number: int, hashes: int = 5) -> tuple[int, bytes]:
 def test_what_cannot_be_known_of_a_site_is_not_believed(
     taught: int, number: int, counts: bytes, snapshots: list[tuple[int, bytes]], expected: bool
 ) -> None:
-    assert can_read(taught, number, counts, snapshots) is expected
+    assert can_read(StoredSite(bytes(12), taught, number, 0, counts, snapshots)) is expected
 
 
 def test_sites_are_told_apart_but_not_by_www_case_scheme_or_its_port() -> None:

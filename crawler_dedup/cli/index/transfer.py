@@ -14,7 +14,6 @@ from crawler_dedup.cli.project import find_index
 from crawler_dedup.cli.terminal import quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
-from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.rules.sites import can_read
 from crawler_dedup.signing.lookup import lookup_of
 
@@ -59,11 +58,5 @@ def import_(file: Path, index: Path | None) -> None:
     with progress_bars() as start:
         export = Export(file)
         reading, importing = start("reading", len(export)), start("importing", len(export))
-        total, new = maintenance.import_index(
-            export, directory, lookup_of, reading, importing, is_readable=_is_readable
-        )
+        total, new = maintenance.import_index(export, directory, lookup_of, reading, importing, is_readable=can_read)
     click.echo(f"{quantity(total, export.header.kind.removesuffix('s'))} read, {new:,} of them new.")
-
-
-def _is_readable(site: StoredSite) -> bool:
-    return can_read(site.taught, site.number, site.counts, site.snapshots)
