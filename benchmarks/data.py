@@ -61,6 +61,11 @@ def sources(folder: Path = DATA) -> list[Source]:
     return found
 
 
+def is_inline(element: HtmlElement) -> bool:
+    """Whether *element* stands inside a line of text."""
+    return _INLINE.fullmatch(element.tag) is not None
+
+
 def visible_blocks(tree: HtmlElement) -> list[str]:
     """The visible texts of a page between the borders of its block elements, whitespace made single."""
     blocks: list[str] = []
@@ -75,7 +80,7 @@ def visible_blocks(tree: HtmlElement) -> list[str]:
     def walk(element: HtmlElement) -> None:
         if not isinstance(element.tag, str) or element.tag in _UNSEEN:
             return
-        is_block = not _INLINE.fullmatch(element.tag)
+        is_block = not is_inline(element)
         if is_block:
             close()
         text.append(element.text or "")

@@ -1,0 +1,243 @@
+"""Is content told from its frame? ``python -m benchmarks.frames [FOLDER] [--half 0|1] [--seed 1] [--extractor NAME]``.
+
+Two sets are made of pages of seven kinds whose main content is known:
+
+- *other content in the same frame*: the words of the main content are replaced by words of the main contents of other pages
+  of the kind. Title, links and all other words stay, and so does the host. No page may stand for the other.
+- *same content in another frame*: all words but those of the main content and the title are replaced by words of the frames
+  of other pages of the kind. Links lead elsewhere, and the host is another. Each page should stand for the other.
+
+Of each pair one page is kept, and the other is new. Nothing is known of the sites.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, groupby
+from pathlib import Path
+
+from lxml import etree
+from lxml.html import HtmlElement
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.data import is_inline, workers
+from benchmarks.kinds import KINDS, KINDS_OF_PAGES, WORD, KnownPage, read_pages, split_words
+from crawler_dedup import Config, ConfigError
+from crawler_dedup.evaluation.pairs import decide_direction
+from crawler_dedup.rules.sites import Sites
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.parsing import find_title, parse
+from crawler_dedup.signing.signer import Signer
+
+_UNSEEN = {"iframe", "script", "style", "svg", "template", "textarea", "title"}
+_RUN = 3
+"""Words in a row by which a text is recognised in the main content."""
+_MOST = 0.6
+_HOST, _OTHER_HOST = "http://first.test/", "http://second.test/"
+OTHER_CONTENT, OTHER_FRAME = "other content in the same frame", "same content in another frame"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in a tree where a text stands: the text of an element, or what follows it."""
+
+    element: HtmlElement
+    is_tail: bool
+
+    @property
+    def text(self) -> str:
+        """What stands there."""
+        return (self.element.tail if self.is_tail else self.element.text) or ""
+
+    def replace_words(self, words: list[str], chance: random.Random) -> None:
+        """Put a word of *words* in the place of each."""
+        text = WORD.sub(lambda _: chance.choice(words), self.text)
+        if self.is_tail:
+            self.element.tail = text
+        else:
+            self.element.text = text
+
+    @property
+    def block(self) -> HtmlElement:
+        """The element around it that begins and ends a block."""
+        around = self.element.getparent() if self.is_tail else self.element
+        return next(element for element in chain((around,), around.iterancestors()) if not is_inline(element))
+
+
+def find_texts(tree: HtmlElement) -> list[list[Slot]]:
+    """Return the texts of *tree* that a reader may see, each as the places that make it up."""
+    body = tree.find("body")
+    return [] if body is None else [list(slots) for _, slots in groupby(_find_slots(body), lambda slot: slot.block)]
+
+
+def _find_slots(element: HtmlElement) -> Iterator[Slot]:
+    if element.text and element.text.strip():
+        yield Slot(element, is_tail=False)
+    for child in element:
+        if isinstance(child.tag, str) and child.tag not in _UNSEEN:
+            yield from _find_slots(child)
+        if child.tail and child.tail.strip():
+            yield Slot(child, is_tail=True)
+
+
+class Reference:
+    """The main content of a page, in which texts are recognised."""
+
+    def __init__(self, text: str) -> None:
+        words = split_words(text)
+        self._runs = {tuple(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)}
+        self._lines = {tuple(split_words(line)) for line in text.splitlines()}
+
+    def has(self, text: str) -> bool:
+        """Tell whether *text* belongs to the main content: most of its runs of words do, or it is a line of it."""
+        words = split_words(text)
+        if len(words) < _RUN:
+            return tuple(words) in self._lines
+        runs = [tuple(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)]
+        return sum(run in self._runs for run in runs) >= _MOST * len(runs)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of all pages of a kind: those of the main contents, and those of the frames, by page."""
+
+    content: dict[str, list[str]]
+    frame: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one page of a set."""
+
+    set_name: str
+    kind: str
+    id: str
+    rule: str
+    is_duplicate: bool
+
+
+def divide(tree: HtmlElement, reference: str) -> tuple[list[Slot], list[Slot]]:
+    """Return the places of the main content in *tree*, and those of the frame."""
+    known = Reference(reference)
+    sides: tuple[list[Slot], list[Slot]] = [], []
+    for text in find_texts(tree):
+        sides[not known.has(" ".join(slot.text for slot in text))].extend(text)
+    return sides
+
+
+def collect_words(pages: list[KnownPage]) -> Words:
+    """Collect the words of *pages*."""
+    sides = {page.id: divide(parse(page.body), page.reference) for page in pages}
+    content, frame = ({name: _words_of(side[at]) for name, side in sides.items()} for at in (0, 1))
+    return Words(content, frame)
+
+
+def _words_of(slots: list[Slot]) -> list[str]:
+    return [word for slot in slots for word in WORD.findall(slot.text)]
+
+
+def with_other_content(page: KnownPage, words: Words, chance: random.Random) -> bytes:
+    """Return the page with other words in its main content."""
+    tree, others = parse(page.body), _words_of_others(words.content, page)
+    for slot in divide(tree, page.reference)[0]:
+        slot.replace_words(others, chance)
+    return serialise(tree)
+
+
+def with_other_frame(page: KnownPage, words: Words, chance: random.Random) -> bytes:
+    """Return the page with other words and links around its main content."""
+    tree, others = parse(page.body), _words_of_others(words.frame, page)
+    title = " ".join(split_words(find_title(tree)))
+    for slot in divide(tree, page.reference)[1]:
+        if " ".join(split_words(slot.text)) not in title:
+            slot.replace_words(others, chance)
+    for anchor in tree.iter("a"):
+        if anchor.get("href"):
+            anchor.set("href", f"/{chance.randrange(10**9)}")
+    return serialise(tree)
+
+
+def _words_of_others(words: dict[str, list[str]], page: KnownPage) -> list[str]:
+    return [word for name, own in words.items() if name != page.id for word in own]
+
+
+_MAKERS: dict[str, tuple[Callable[[KnownPage, Words, random.Random], bytes], str]] = {
+    OTHER_CONTENT: (with_other_content, _HOST),
+    OTHER_FRAME: (with_other_frame, _OTHER_HOST),
+}
+
+
+def serialise(tree: HtmlElement) -> bytes:
+    """Return the bytes of a page."""
+    return etree.tostring(tree, encoding="utf-8", method="html")
+
+
+def try_kind(kind: str, folder: Path, half: int | None, seed: int, settings: dict[str, str]) -> list[Outcome]:
+    """Make both sets of the pages of one kind, and decide about them."""
+    pages = [page for page in read_pages(folder, half) if page.kind == kind and page.reference]
+    words, chance, signer = collect_words(pages), random.Random(seed), Signer(Config.from_settings(settings))
+
+    def sign(url: str, body: bytes) -> SignedPage:
+        return signer.sign(url, body, None, encoding="utf-8", key=url, scope="")[0]
+
+    outcomes = []
+    for page in pages:
+        if len(words.content[page.id]) < _MOST * len(split_words(page.reference)):
+            continue  # a part of the main content stands nowhere on the page
+        kept = sign(_HOST + "kept", serialise(parse(page.body)))
+        for set_name, (make, host) in _MAKERS.items():
+            new = sign(host + "new", make(page, words, chance))
+            result = decide_direction(new, kept, signer.config, Sites(), signer.scheme)
+            outcomes.append(Outcome(set_name, kind, page.id, result.rule, result.is_duplicate))
+    return outcomes
+
+
+def report(outcomes: list[Outcome], examples: int) -> None:
+    """Print a table of each set, and the pages about which the filter was wrong."""
+    console = Console(width=150)
+    for set_name, is_right in ((OTHER_CONTENT, False), (OTHER_FRAME, True)):
+        own = [outcome for outcome in outcomes if outcome.set_name == set_name]
+        verb = "missed" if is_right else "dropped"
+        table = Table("", title=set_name, title_justify="left")
+        for column in ("pages", verb, "share"):
+            table.add_column(column, justify="right")
+        table.add_column("by these rules")
+        for kind in (*KINDS, "all"):
+            pages = [outcome for outcome in own if kind in (outcome.kind, "all")]
+            wrong = [outcome for outcome in pages if outcome.is_duplicate is not is_right]
+            rules = Counter(outcome.rule for outcome in wrong).most_common()
+            described = ", ".join(f"{rule} {number}" for rule, number in rules)
+            table.add_row(kind, str(len(pages)), str(len(wrong)), f"{len(wrong) / max(1, len(pages)):.1%}", described)
+        console.print(table)
+        shown = [f"{outcome.id} ({outcome.rule})" for outcome in own if outcome.is_duplicate is not is_right]
+        if examples:
+            console.print(", ".join(shown[:examples]))
+
+
+def main() -> None:
+    """Make the sets, decide and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=KINDS_OF_PAGES)
+    parser.add_argument("--half", type=int, choices=(0, 1), help="only the sites of one half")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--extractor", default="paragraphs", help="value of DEDUP_EXTRACTOR")
+    parser.add_argument("--examples", type=int, default=0, help="how many pages to name about which it was wrong")
+    given = parser.parse_args()
+    settings = {"DEDUP_TOKENIZER": "rjieba", "DEDUP_EXTRACTOR": given.extractor}
+    try:
+        Config.from_settings(settings)
+    except ConfigError as error:
+        parser.error(str(error))
+    decide = partial(try_kind, folder=given.folder, half=given.half, seed=given.seed, settings=settings)
+    with workers() as pool:
+        report([outcome for outcomes in pool.map(decide, KINDS) for outcome in outcomes], given.examples)
+
+
+if __name__ == "__main__":
+    main()
