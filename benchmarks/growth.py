@@ -3,7 +3,8 @@
 Every step is given families of hostile input at four sizes, each twice the one before. The exponent of its cost is the
 slope of processor time over size, both as logarithms: 1 is linear, 2 quadratic. The characters are drawn from all of
 Unicode, by category, combining class and kind of decomposition; markup from pairs of fragments, one after the other and in
-turn; the regular expressions are all those that the package's modules hold.
+turn; the regular expressions are all those that the package's modules hold. Of the schemes every option is tried at both
+ends of what it takes: a text is signed, and its signature looked up and compared with itself.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import re
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from importlib import import_module
 from itertools import product
 from pkgutil import walk_packages
@@ -35,6 +37,7 @@ from crawler_dedup.signing.hidden import hidden_elements, without_hidden
 from crawler_dedup.signing.maintext import find_main_blocks
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.outlinks import find_links
+from crawler_dedup.signing.schemes import NAMES, Scheme, scheme_of
 from crawler_dedup.signing.schemes.simhash import simhash
 from crawler_dedup.signing.segmentation import han_cutter
 from crawler_dedup.signing.signer import Signer
@@ -172,8 +175,31 @@ def text_steps(tokenizer: str) -> Mapping[str, Step]:
         "titles.parts": titles.split_title.__wrapped__,
         "without_credentials": without_credentials,
         "text_without_credentials": text_without_credentials,
+        **_scheme_steps(),
         **_patterns(str),
     }
+
+
+def _scheme_steps() -> dict[str, Step]:
+    schemes = {f"scheme {name}": scheme_of(name) for name in [*NAMES, *_with_options_at_their_ends()]}
+    for scheme in schemes.values():
+        scheme.load()
+    return {name: partial(_sign_and_compare, scheme) for name, scheme in schemes.items()}
+
+
+def _with_options_at_their_ends() -> Iterator[str]:
+    for name in NAMES:
+        for option in fields(scheme_of(name)):
+            allowed = option.metadata.get("allowed", "")
+            for value in allowed.split(" to " if " to " in allowed else "|"):
+                if value and value != str(option.default):
+                    yield f"{name} {option.name}={value}"
+
+
+def _sign_and_compare(scheme: Scheme, text: str) -> None:
+    signature = scheme.sign(Text(text, han_cutter("bigrams").load()))
+    scheme.finds(signature, signature)
+    scheme.compare(signature, signature)
 
 
 def page_steps() -> Mapping[str, Step]:
@@ -319,12 +345,16 @@ def report(growths: Iterable[Growth]) -> tuple[Table, Table]:
     return steps, faults
 
 
-def main(tokenizer: str, pairs: int) -> None:
-    """Measure and print."""
+def main(tokenizer: str, pairs: int, only: Sequence[str]) -> None:
+    """Measure and print the steps that have a word of *only* in their names."""
     progress = Console(stderr=True)
+    of_texts, of_pages = (
+        {name: step for name, step in steps.items() if any(word in name for word in only)}
+        for steps in (text_steps(tokenizer), page_steps())
+    )
     growths = [
-        *_grow(text_steps(tokenizer), texts(), _TEXT, lambda text: text, progress),
-        *_grow(page_steps(), pages(pairs), _MARKUP, _prepared, progress),
+        *_grow(of_texts, texts() if of_texts else {}, _TEXT, lambda text: text, progress),
+        *_grow(of_pages, pages(pairs) if of_pages else {}, _MARKUP, _prepared, progress),
     ]
     steps, faults = report(growths)
     console = Console(width=160)

@@ -136,7 +136,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tokenizer", default="jieba")
-    parser.add_argument("--only", nargs="+", default=[""], help="pages with one of these in their names")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="pages, or with --growth steps, with one of these in their names"
+    )
     parser.add_argument("--growth", action="store_true", help="how the cost of each step grows with its input")
     parser.add_argument("--pairs", type=int, default=40, help="pairs of fragments of markup, with --growth")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
@@ -146,7 +148,7 @@ def main() -> None:
         print(json.dumps(asdict(peer(page) if side == "peer" else ours(page, side))))
         return
     if given.growth:
-        growth.main(given.tokenizer, given.pairs)
+        growth.main(given.tokenizer, given.pairs, given.only)
         return
     rows = []
     names = [name for name in PAGES if any(word in name for word in given.only)]

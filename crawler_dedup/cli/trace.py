@@ -24,11 +24,9 @@ from crawler_dedup.index.store import Store
 from crawler_dedup.inspection.corpus import read_main_text
 from crawler_dedup.inspection.trace import Source, find_sources
 from crawler_dedup.signing.features import normalise
-from crawler_dedup.signing.initials import find_initial_positions
-from crawler_dedup.signing.lexicon import lexicon_digest
 from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.schemes import scheme_of
-from crawler_dedup.signing.schemes.pinyin import Pinyin
+from crawler_dedup.signing.schemes.passages import PassageScheme
 from crawler_dedup.signing.signer import Signer
 
 _LETTERS_SHOWN = 20
@@ -51,9 +49,9 @@ _LETTERS_SHOWN = 20
 def trace(file: Path, index: Path | None, least: float, windows: bool, settings: Sequence[str], json: bool) -> None:
     """Find the kept pages from which a text was copied.
 
-    FILE is a text in UTF-8 (.txt) or HTML. INDEX is the directory of an index that was made with DEDUP_SCHEME = "pinyin";
-    without it, the index of this Scrapy project is used. The command lists the kept pages that share passages with the text,
-    and which share of the text each has.
+    FILE is a text in UTF-8 (.txt) or HTML. INDEX is the directory of an index that was made with DEDUP_SCHEME = "winnowing",
+    or "pinyin" for Chinese; without it, the index of this Scrapy project is used. The command lists the kept pages that
+    share passages with the text, and which share of the text each has.
 
     Exit status 0: done, also if there are no such pages. 2: the index or the text cannot be used.
 
@@ -67,14 +65,16 @@ def trace(file: Path, index: Path | None, least: float, windows: bool, settings:
     with closing(open_pages(directory)) as pages, progress_bars() as start:
         scheme, fold_han = _scheme_of(pages, directory, config)
         plain = normalise(_text_of(file, config), fold_han=fold_han)
-        if len(find_initial_positions(plain)) < scheme.window:
-            raise DedupError(f"{file} has fewer than {scheme.window} letters, which is one window.")
+        if len(scheme.find_letters(plain)) < scheme.piece_letters:
+            raise DedupError(f"{file} has fewer than {scheme.piece_letters} letters, the least that are compared.")
         start("looking up", None)
         sources = [source for source in find_sources(plain, scheme, pages) if source.share_of_text >= least]
     if json:
         print_json(_line(source) for source in sources)
     else:
-        _print_sources(sources, plain if windows else None)
+        _print_sources(sources)
+        if windows:
+            _print_passages(sources, plain, scheme.find_letters(plain).tolist())
 
 
 def _text_of(file: Path, config: Config) -> str:
@@ -84,21 +84,20 @@ def _text_of(file: Path, config: Config) -> str:
         raise DedupError(f"{file} has {limit}.") from None
 
 
-def _scheme_of(pages: Store, index: Path, config: Config) -> tuple[Pinyin, bool]:
+def _scheme_of(pages: Store, index: Path, config: Config) -> tuple[PassageScheme, bool]:
     """Return the scheme of an index, and whether Traditional characters are folded in it."""
     spec = pages.header.spec
-    if spec.get("scheme", "").split(" ")[0] != Pinyin.name:
+    scheme = scheme_of(spec.get("scheme", ""), config)
+    if not isinstance(scheme, PassageScheme):
         raise DedupError(
-            f"The index in {index} was made with {spec.get('scheme')!r}; trace needs DEDUP_SCHEME = 'pinyin'."
+            f"The index in {index} was made with {scheme.spec!r}; trace needs DEDUP_SCHEME = 'winnowing' or 'pinyin'."
         )
-    scheme = scheme_of(spec["scheme"], config)
-    assert isinstance(scheme, Pinyin)
-    if lexicon_digest(config.lexicon) != spec.get("lexicon"):
+    if scheme.depends_on.get("lexicon") != spec.get("lexicon"):
         raise DedupError(f"The index in {index} was made with another lexicon: name it, -s DEDUP_LEXICON=FILE.")
     return scheme, spec.get("fold han") == "yes"
 
 
-def _print_sources(sources: list[Source], plain: str | None) -> None:
+def _print_sources(sources: Sequence[Source]) -> None:
     if not sources:
         click.echo("No kept page shares a passage with it.")
         return
@@ -114,9 +113,10 @@ def _print_sources(sources: list[Source], plain: str | None) -> None:
             Text(printable(source.page.url)),
         )
     make_console().print(table)
-    if plain is None:
-        return
-    places = find_initial_positions(plain)
+
+
+def _print_passages(sources: Sequence[Source], plain: str, places: Sequence[int]) -> None:
+    """Print where each passage stands, and how it begins in the text *plain*, whose letters are at *places*."""
     for source in sources:
         click.echo(f"\n{printable(source.page.url)}")
         for passage in source.passages:

@@ -124,7 +124,8 @@ class Config:
     scheme: Annotated[str, Meta(min_length=1, title='a name, or "NAME option=value …"')] = _setting(
         "simhash",
         "How pages are signed and compared: `simhash`, `exact`, `shingling`, `minhash`, `checksums`, `imatch`, `ddw`, "
-        "`sentences`, `pinyin`, or one of another package ([schemes.md](schemes.md)). Part of the index header.",
+        "`sentences`, `pinyin`, `winnowing`, or one of another package ([schemes.md](schemes.md)). Part of the index "
+        "header.",
     )
     lexicon: Literal["general"] | PathString = _setting(
         "general",

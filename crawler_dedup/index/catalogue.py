@@ -73,11 +73,18 @@ class Catalogue:
         return standing
 
     def sharing(
-        self, txn: lmdb.Transaction, probes: Sequence[int], choose: Callable[[Numbers], Iterable[int]]
+        self,
+        txn: lmdb.Transaction,
+        probes: Sequence[Sequence[int]],
+        choose: Callable[[Iterable[Numbers]], Iterable[int]],
     ) -> Iterator[Record]:
-        """Yield the records, of every scope, under the signatures that *choose* picks of those in the buckets *probes*."""
+        """Yield the records, of every scope, under the signatures that *choose* picks of those in the buckets *probes*.
+
+        The buckets come in blocks, and so does what *choose* gets.
+        """
+        limit = count_chunks(_SHARED)
         for scope in self.tables.scopes(txn):
-            for signature in choose(self.tables.query(txn, scope, probes, count_chunks(_SHARED))):
+            for signature in choose(self.tables.query(txn, scope, block, limit) for block in probes):
                 yield from (record for _, record in self._read_standing(txn, scope, signature))
 
     def add(self, txn: lmdb.Transaction, record: Record, filing: Filing) -> int:

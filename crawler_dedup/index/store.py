@@ -261,9 +261,11 @@ class Store:
             while batch := list(islice(wanted, size)):
                 yield batch
 
-    def sharing(self, probes: Sequence[int], choose: Callable[[Numbers], Iterable[int]]) -> list[Record]:
+    def sharing(
+        self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
+    ) -> list[Record]:
         """Return the records of handled pages, of every scope, under the signatures that *choose* picks of those in the
-        buckets *probes*."""
+        buckets *probes*, which come in blocks."""
         is_handled = self._make_handled_test()
         with self.environment.read() as txn:
             return [record for record in self._catalogue.sharing(txn, probes, choose) if is_handled(record)]

@@ -1,29 +1,31 @@
-"""Where a text was copied from: which windows of which kept pages it shares."""
+"""Where a text was copied from: which passages it shares with which kept pages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.store import Store
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.schemes.pinyin import MAX_PAIRS, Pinyin
+from crawler_dedup.signing.schemes.passages import PassageScheme, Pieces, Positions
 
 MAX_CANDIDATES = 1_000
 """Signatures of a scope whose pages are compared: those with most keys in common with the text."""
 MAX_PASSAGES = 100
 """Passages that are returned of a page, the longest."""
 
-_MIN_KEYS = 2
+_MAX_PAIRS = 1 << 18  # of common pieces of a text and a page, places of each
+_MAX_EXAMINED = 2_000  # passages, the longest, of which those that lie in others are left out
+_PROBES_TOGETHER = 1_024
 
 
 @dataclass(frozen=True)
 class Passage:
-    """Windows in a row that match: letters *start* to *end* of the text, which begin at letter *at* of the page."""
+    """Common pieces in a row: letters *start* to *end* of the text, which begin at letter *at* of the page."""
 
     start: int
     end: int
@@ -32,13 +34,13 @@ class Passage:
 
 @dataclass(frozen=True)
 class Source:
-    """A kept page with which a text shares windows.
+    """A kept page with which a text shares passages.
 
     Attributes:
         page: the page.
-        share_of_text: share of the text's letters that lie in common windows.
-        share_of_page: share of the page's windows that the text has.
-        passages: the common windows, neighbours joined, in the order of the text.
+        share_of_text: share of the text's letters that lie in common passages.
+        share_of_page: share of the page's pieces that the text has.
+        passages: the longest of them, in the order of the text.
     """
 
     page: SignedPage
@@ -47,67 +49,132 @@ class Source:
     passages: Sequence[Passage]
 
 
-def find_sources(text: str, scheme: Pinyin, store: Store) -> list[Source]:
-    """Find the pages of every scope with which a normalised text shares windows, those first that it has most of.
+@dataclass(frozen=True)
+class _TracedText:
+    """The pieces of a text, by their numbers.
 
-    Texts that are shorter than a window have none.
+    Attributes:
+        letters: of the text.
+        numbers: distinct, ascending.
+        starts: where the pieces begin, those with the first number first.
+        first: of each number the place of its first piece in *starts*, and their end.
     """
-    classes = scheme.classes_of(text)
-    if len(classes) < scheme.window:
+
+    letters: int
+    numbers: Numbers
+    starts: Positions
+    first: Positions
+
+    @classmethod
+    def make(cls, pieces: Pieces, letters: int) -> _TracedText:
+        numbers, number_of_piece = np.unique(pieces.numbers, return_inverse=True)
+        order = np.argsort(number_of_piece, kind="stable")
+        first = np.searchsorted(number_of_piece[order], np.arange(len(numbers) + 1))
+        return cls(letters, numbers, pieces.starts[order], first)
+
+    def pair_with(self, page: Pieces, scheme: PassageScheme) -> tuple[Positions, Positions, float]:
+        """Return where common pieces begin in the text, and beside each where in the page; and their share of the page's."""
+        page_numbers, page_pieces = np.unique(page.numbers, return_index=True)
+        in_text, in_page = scheme.partners(self.numbers, page_numbers)
+        times = np.minimum(np.diff(self.first)[in_text], max(1, _MAX_PAIRS // max(1, len(in_text))))
+        before = np.append(0, np.cumsum(times))
+        places = np.repeat(self.first[in_text] - before[:-1], times) + np.arange(before[-1])
+        page_starts = np.repeat(page.starts[page_pieces[in_page]], times)
+        return self.starts[places], page_starts, float(np.isin(page.numbers, page_numbers[in_page]).mean())
+
+
+def find_sources(text: str, scheme: PassageScheme, store: Store) -> list[Source]:
+    """Find the pages of every scope with which a normalised text shares passages, those first that it has most of.
+
+    Texts that are shorter than a piece have none.
+    """
+    pieces = scheme.pieces_of_text(text)
+    if not len(pieces.starts):
         return []
-    rolling = scheme.rolling(scheme.pack(classes))
-    text_vectors, vector_of_window = np.unique(rolling.vectors, return_inverse=True)
-    windows_by_vector = np.argsort(vector_of_window, kind="stable")
-    first = np.searchsorted(vector_of_window[windows_by_vector], np.arange(len(text_vectors) + 1))
+    traced = _TracedText.make(pieces, len(scheme.find_letters(text)))
+    probes = np.unique(scheme.keys_of_pieces(traced.numbers))
+    blocks = [probes[at : at + _PROBES_TOGETHER].tolist() for at in range(0, len(probes), _PROBES_TOGETHER)]
     sources = []
-    for record in store.sharing(np.unique(scheme.keys_of_windows(rolling)).tolist(), _with_most_keys):
+    for record in store.sharing(blocks, partial(_with_most_keys, scheme.least_keys)):
         try:
-            stored = scheme.stored(record.page.value)
-        except ValueError:  # it is too short to have windows, or damaged
+            page = scheme.pieces_of_page(record.page.value)
+        except ValueError:  # it is too short to have pieces, or damaged
             continue
-        page_vectors, page_windows = np.unique(stored.vectors, return_index=True)
-        in_text, in_page = scheme.partners(text_vectors, page_vectors)
-        if len(in_text):
-            times = np.minimum(np.diff(first)[in_text], max(1, MAX_PAIRS // len(in_text)))
-            places = np.repeat(first[in_text] - np.append(0, np.cumsum(times)[:-1]), times) + np.arange(times.sum())
-            starts = rolling.starts[windows_by_vector[places]]
-            passages = _passages(starts, np.repeat(stored.starts[page_windows[in_page]], times), scheme.window)
-            share_of_text = scheme.covered(np.unique(starts), len(classes))
-            share_of_page = float(np.isin(stored.vectors, page_vectors[in_page]).mean())
-            sources.append(Source(record.page, share_of_text, share_of_page, passages))
+        source = _compare(traced, record.page, page, scheme)
+        if source is not None:
+            sources.append(source)
     return sorted(sources, key=lambda source: (-source.share_of_text, source.page.url))
 
 
-def _with_most_keys(filed: Numbers) -> list[int]:
-    """Choose the signatures that are filed under most of the text's keys."""
-    numbers, hits = np.unique(filed, return_counts=True)
+def _with_most_keys(least: int, filed: Iterable[Numbers]) -> list[int]:
+    """Choose the signatures that are filed under most of the text's keys, under *least* of them or more.
+
+    Args:
+        filed: what stands under the keys, block by block.
+    """
+    numbers, hits = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
+    for block in filed:
+        if len(block):
+            of_block, counts = np.unique(block, return_counts=True)
+            numbers, places = np.unique(np.concatenate([numbers, of_block]), return_inverse=True)
+            hits = np.bincount(places, np.concatenate([hits, counts]), len(numbers)).astype(np.int64)
     order = np.argsort(-hits, kind="stable")[:MAX_CANDIDATES]
-    chosen: list[int] = numbers[order][hits[order] >= _MIN_KEYS].tolist()
+    chosen: list[int] = numbers[order][hits[order] >= least].tolist()
     return chosen
 
 
-def _passages(starts: NDArray[np.int64], page_starts: NDArray[np.int64], window: int) -> list[Passage]:
-    """Join windows that match into passages, the longest of them.
+def _compare(text: _TracedText, page: SignedPage, pieces: Pieces, scheme: PassageScheme) -> Source | None:
+    """Return what *text* shares with *page*, ``None`` if that is nothing."""
+    starts, page_starts, share_of_page = text.pair_with(pieces, scheme)
+    if not len(starts):
+        return None
+    joined = _join(starts, page_starts, scheme)
+    borders = np.zeros(text.letters + 1, dtype=np.int64)
+    np.add.at(borders, joined.starts, 1)
+    np.add.at(borders, np.minimum(joined.ends, text.letters), -1)
+    share_of_text = float(np.count_nonzero(borders.cumsum()[:-1]) / text.letters)
+    return Source(page, share_of_text, share_of_page, _longest(joined))
 
-    Windows that are as far apart in the text as in the page, and touch, are one passage. A window matches the
-    neighbours of its partner too: a passage of which more than half lies within a longer one is left out.
+
+@dataclass(frozen=True)
+class _Joined:
+    """Passages: where each begins and ends in the text, and how much further on it begins in the page."""
+
+    starts: Positions
+    ends: Positions
+    shifts: Positions
+
+    def by_length(self) -> Iterator[Passage]:
+        order = np.lexsort((self.starts, self.starts - self.ends))[:_MAX_EXAMINED]
+        for start, end, shift in zip(
+            *(part[order].tolist() for part in (self.starts, self.ends, self.shifts)), strict=True
+        ):
+            yield Passage(start, end, start + shift)
+
+
+def _join(starts: Positions, page_starts: Positions, scheme: PassageScheme) -> _Joined:
+    """Join common pieces: those that are as far apart in the text as in the page, and within reach, are one passage.
 
     Args:
-        starts: where each window begins in the text.
+        starts: where each piece begins in the text.
         page_starts: where its partner begins in the page.
-        window: letters of a window.
     """
     shifts = page_starts - starts
     order = np.lexsort((starts, shifts))
     starts, shifts = starts[order], shifts[order]
-    ends = (np.diff(shifts) != 0) | (np.diff(starts) > window)
-    first, last = np.flatnonzero(np.append(True, ends)), np.flatnonzero(np.append(ends, True))
-    joined = [
-        Passage(start, end + window, start + shift)
-        for start, end, shift in zip(starts[first].tolist(), starts[last].tolist(), shifts[first].tolist(), strict=True)
-    ]
+    breaks = (np.diff(shifts) != 0) | (np.diff(starts) > scheme.reach)
+    first, last = np.flatnonzero(np.append(True, breaks)), np.flatnonzero(np.append(breaks, True))
+    return _Joined(starts[first], starts[last] + scheme.piece_letters, shifts[first])
+
+
+def _longest(joined: _Joined) -> list[Passage]:
+    """Return the longest passages, in the order of the text.
+
+    A piece may match the neighbours of its partner too: a passage of which more than half lies within a longer one is
+    left out.
+    """
     kept: list[Passage] = []
-    for passage in sorted(joined, key=lambda passage: (passage.start - passage.end, passage.start)):
+    for passage in joined.by_length():
         if len(kept) == MAX_PASSAGES:
             break
         if not any(_lies_mostly_in(passage, longer) for longer in kept):

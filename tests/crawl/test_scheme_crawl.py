@@ -20,6 +20,7 @@ SCHEMES = {  # how the log calls them
     "minhash": "minhash",
     "shingling lookup=minima": "shingling lookup=minima",
     "pinyin": "pinyin",
+    "winnowing": "winnowing",
 }
 
 
@@ -45,6 +46,7 @@ DROPPED = {
     "minhash": {**COPIES, "/1-changed": "/1"},
     "shingling lookup=minima": {**COPIES, "/1-changed": "/1"},
     "pinyin": {**COPIES, "/1-changed": "/1", "/tea-homophones": "/tea"},
+    "winnowing": {**COPIES, "/1-changed": "/1"},
 }
 
 Runs = Mapping[str, tuple[Crawl, Crawl]]

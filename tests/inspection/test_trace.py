@@ -78,7 +78,7 @@ COPY = "\n".join([OWN, with_homophones(FIRST), INSERTED, SECOND, FROM_STORY])
 def windows(text: str, starts: Iterable[int] | None = None) -> list[tuple[int, list[int]]]:
     """(start, vector) of each window, or of those that begin at *starts*."""
     rolling = PINYIN.rolling(PINYIN.pack(PINYIN.classes_of(normalise(text))))
-    vectors = [[vector >> 4 * place & 15 for place in range(16)] for vector in rolling.vectors.tolist()]
+    vectors = [[vector >> 4 * place & 15 for place in range(16)] for vector in rolling.numbers.tolist()]
     return [(start, vectors[start]) for start in (range(len(vectors)) if starts is None else starts)]
 
 
@@ -515,7 +515,7 @@ def test_a_text_shorter_than_a_window_is_refused(index: Path, tmp_path: Path, te
     assert len(letters(text)) in (0, 1, WINDOW - 1)
     file = text_file(tmp_path, text)
     refused = said(trace(file, index, status=2))
-    assert refused == f"Error: {file} has fewer than 48 letters, which is one window."
+    assert refused == f"Error: {file} has fewer than 48 letters, the least that are compared."
 
 
 def test_the_window_is_that_of_the_index(tmp_path: Path) -> None:
@@ -597,7 +597,7 @@ def test_an_index_of_another_scheme_is_refused_by_its_name(tmp_path: Path, schem
     fill(tmp_path / "index", {}, scheme)
     refused = said(trace(text_file(tmp_path), tmp_path / "index", status=2))
     assert refused.startswith(f"Error: The index in {tmp_path / 'index'} was made with '{scheme.partition(' ')[0]} ")
-    assert refused.endswith("trace needs DEDUP_SCHEME = 'pinyin'.")
+    assert refused.endswith("trace needs DEDUP_SCHEME = 'winnowing' or 'pinyin'.")
 
 
 def test_an_index_of_signatures_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -73,7 +74,12 @@ class Pages:
             lambda: maintenance.export_index(self.store, self.file, lambda _: None),
             *(partial(self.deduplicator.decide, [page]) for page in (*self.copies, *self.own)),
             *(partial(self._claim_and_end, page) for page in self.copies),
-            *(partial(self.store.sharing, FILING.probes(page), lambda found: found.tolist()) for page in self.own),
+            *(
+                partial(
+                    self.store.sharing, [FILING.probes(page)], lambda found: [*itertools.chain.from_iterable(found)]
+                )
+                for page in self.own
+            ),
             lambda: self.store.merge([Record(page) for page in self.copies], FILING),
             lambda: list(self.store.records(10, handled_only=True)),
             lambda: len(self.store),

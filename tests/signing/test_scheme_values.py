@@ -29,7 +29,8 @@ from crawler_dedup.signing.schemes.exact import Exact
 from crawler_dedup.signing.schemes.imatch import IMatch
 from crawler_dedup.signing.schemes.minhash import BINS, MinHash
 from crawler_dedup.signing.schemes.minwise import estimate_resemblance, one_permutation
-from crawler_dedup.signing.schemes.pinyin import CLASSES, MAX_COUNT, MAX_LETTERS, MAX_PROBES, Pinyin, Windows
+from crawler_dedup.signing.schemes.passages import Pieces
+from crawler_dedup.signing.schemes.pinyin import CLASSES, MAX_COUNT, MAX_LETTERS, MAX_PROBES, Pinyin
 from crawler_dedup.signing.schemes.scheme import ValueScheme
 from crawler_dedup.signing.schemes.sentences import Sentences
 from crawler_dedup.signing.schemes.shingling import MAX_MOD, MODULUS, SMALLEST, Shingling
@@ -143,6 +144,10 @@ GOLDEN = {
     "pinyin": (
         "d52863b1f532f534 1917a4892a9b717f",
         "e214831413cfb900 c3786c466640f5e5",
+    ),
+    "winnowing": (
+        "8004221ce409a3cc c96d5e174452961a",
+        "cffebab3fb3ac8ef 0e7bbebdf3ad18ec",
     ),
     "shingling lookup=minima": (
         "41855c51170fa263 1d9562d3cb4f2d6a",
@@ -907,8 +912,8 @@ def slow_value(letters: list[int], lexicon: Lexicon, window: int) -> bytes:
     return bytes([len(letters) % 2]) + bytes(slow_expected(lexicon, window)) + pairs
 
 
-def unpacked(windows: Windows) -> list[list[int]]:
-    return [[vector >> 4 * at & 15 for at in range(16)] for vector in windows.vectors.tolist()]
+def unpacked(windows: Pieces) -> list[list[int]]:
+    return [[vector >> 4 * at & 15 for at in range(16)] for vector in windows.numbers.tolist()]
 
 
 @pytest.mark.parametrize("name", [*SAMPLES, "mixed scripts", "one line again and again", "numbers"])
@@ -932,7 +937,7 @@ def test_windows_stand_half_of_their_length_apart_and_are_looked_up_at_every_let
     for count in (window, window + 1, 2 * window, 300):
         letters = source.choices(range(26), k=count)
         value = slow_value(letters, scheme.lexicon, window)
-        stored, rolling = scheme.stored(value), scheme.rolling(value)
+        stored, rolling = scheme.pieces_of_page(value), scheme.rolling(value)
         assert stored.starts.tolist() == slow_stored(count, window)
         assert rolling.starts.tolist() == list(range(count - window + 1))
         for windows in (stored, rolling):
@@ -1076,7 +1081,7 @@ def test_no_more_windows_are_looked_up_than_the_limit_and_always_the_same() -> N
     scheme = Pinyin()
     raw = "".join(random.Random(1).choices([chr(code) for code in range(0x4E00, 0x9000)], k=9_000))
     one, other = (scheme.sign(text_of(text, fold_han=False)) for text in (raw, "茶馆" * 50 + raw))
-    every = scheme.keys_of_windows(scheme.rolling(one.value)).tolist()
+    every = scheme.keys_of_pieces(scheme.rolling(one.value).numbers).tolist()
     assert list(scheme.probes(one)) == sorted(sorted(set(every), key=mix)[:MAX_PROBES])
     assert len(scheme.probes(one)) == MAX_PROBES
     assert len(set(scheme.probes(one)) & set(scheme.probes(other))) > 0.9 * MAX_PROBES

@@ -646,6 +646,7 @@ def test_the_options_are_these() -> None:
         "ddw": 4,
         "sentences": 4,
         "pinyin": 4,
+        "winnowing": 4,
     }
 
 

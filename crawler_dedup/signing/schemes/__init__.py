@@ -26,6 +26,7 @@ _OWN = {
     "ddw": "DDW",
     "sentences": "Sentences",
     "pinyin": "Pinyin",
+    "winnowing": "Winnowing",
 }
 NAMES = tuple(_OWN)
 

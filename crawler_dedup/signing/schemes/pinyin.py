@@ -12,15 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signedpage import Signature
-from crawler_dedup.signing.initials import LETTERS, find_initials
+from crawler_dedup.signing.initials import LETTERS, find_initial_positions, find_initials
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
+from crawler_dedup.signing.schemes.passages import PassageScheme, Pieces, Positions
 from crawler_dedup.signing.schemes.scheme import Agreement, option
 from crawler_dedup.signing.text import Text
 
@@ -40,18 +41,10 @@ _HALF_BITS = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 Classes = NDArray[np.uint8]
-Positions = NDArray[np.int64]
-
-
-class Windows(NamedTuple):
-    """Windows of a text: where each begins (letters, int64), and its vector (16 times 4 bits, uint64)."""
-
-    starts: Positions
-    vectors: Numbers
 
 
 @dataclass(frozen=True)
-class Pinyin(LexicalScheme):
+class Pinyin(LexicalScheme, PassageScheme):
     """Windows of letters, of each how often 16 classes of letters occur.
 
     A kept text has a window every half of its length, a new one at every letter, so that what was put in or left out moves
@@ -74,6 +67,7 @@ class Pinyin(LexicalScheme):
     name: ClassVar[str] = "pinyin"
     fixed: ClassVar[str] = f"classes={CLASSES} largest={MAX_COUNT}"
     bucket_limit: ClassVar[int | None] = 250
+    least_keys: ClassVar[int] = 2
 
     window: int = option(48, "16 to 1000")
     apart: int = option(4, "0 to 100", filed=False)
@@ -117,10 +111,10 @@ class Pinyin(LexicalScheme):
         return bytes([len(classes) % 2]) + self._expected + (padded[0::2] << 4 | padded[1::2]).tobytes()
 
     def keys_of(self, value: bytes) -> Numbers:
-        return self.keys_of_windows(self.stored(value))
+        return self.keys_of_pieces(self.pieces_of_page(value).numbers)
 
     def probes_of(self, value: bytes) -> Numbers:
-        keys = np.unique(self.keys_of_windows(self.rolling(value)))
+        keys = np.unique(self.keys_of_pieces(self.rolling(value).numbers))
         if len(keys) > MAX_PROBES:  # the same ones, whatever surrounds them
             keys = keys[np.argsort(mix_bits(keys))[:MAX_PROBES]]
         return keys
@@ -132,18 +126,38 @@ class Pinyin(LexicalScheme):
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
         return super().near(signature, filed)[:MAX_CANDIDATES]
 
-    def stored(self, value: bytes) -> Windows:
-        """Return the windows of a kept text: one every half of a window's length, and the last one."""
+    @property
+    def piece_letters(self) -> int:
+        return self.window
+
+    @property
+    def reach(self) -> int:
+        return self.window
+
+    def find_letters(self, plain: str) -> Positions:
+        return find_initial_positions(plain)
+
+    def pieces_of_text(self, plain: str) -> Pieces:
+        classes = self.classes_of(plain)
+        if len(classes) < self.window:
+            return Pieces(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64))
+        return self.rolling(self.pack(classes))
+
+    def pieces_of_page(self, value: bytes) -> Pieces:
+        """Return the windows of a kept text: one every half of a window's length, and the last one.
+
+        Their numbers are vectors, 16 times 4 bits.
+        """
         expected, classes = _unpack(value)
         last = len(classes) - self.window
         return self._windows(expected, classes, np.unique(np.append(np.arange(0, last + 1, self.window // 2), last)))
 
-    def rolling(self, value: bytes) -> Windows:
+    def rolling(self, value: bytes) -> Pieces:
         """Return the windows of a new text: one at every letter."""
         expected, classes = _unpack(value)
         return self._windows(expected, classes, np.arange(len(classes) - self.window + 1))
 
-    def _windows(self, expected: NDArray[np.int32], classes: Classes, starts: Positions) -> Windows:
+    def _windows(self, expected: NDArray[np.int32], classes: Classes, starts: Positions) -> Pieces:
         if len(classes) < self.window:
             raise ValueError("fewer letters than a window has")
         vectors = np.zeros(len(starts), dtype=np.uint64)
@@ -152,18 +166,16 @@ class Pinyin(LexicalScheme):
             # What the reference leads to expect is the middle of the range.
             counts = (sums[starts + self.window] - sums[starts] - expected[number] + MAX_COUNT // 2).clip(0, MAX_COUNT)
             vectors |= counts.astype(np.uint64) << _SHIFTS[number]
-        return Windows(starts, vectors)
+        return Pieces(starts, vectors)
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         return _agreement(self, new, kept)
 
-    @staticmethod
-    def keys_of_windows(windows: Windows) -> Numbers:
+    def keys_of_pieces(self, numbers: Numbers) -> Numbers:
         """Return two keys of each window, the halves of its vector: two windows meet where one half is equal."""
-        return np.concatenate([_low(windows.vectors), _high(windows.vectors) | np.uint64(1) << _HALF_BITS])
+        return np.concatenate([_low(numbers), _high(numbers) | np.uint64(1) << _HALF_BITS])
 
     def partners(self, ours: Numbers, theirs: Numbers) -> tuple[Positions, Positions]:
-        """Return which of *ours* match which of *theirs*: places in two arrays of distinct vectors, of bounded length."""
         partners = []
         for half in (_low, _high):
             order = np.argsort(half(ours), kind="stable")
@@ -188,9 +200,9 @@ class Pinyin(LexicalScheme):
 @lru_cache(maxsize=64)
 def _agreement(scheme: Pinyin, new: bytes, kept: bytes) -> Agreement | None:
     """Remembered, because many pages may stand under one signature."""
-    rolling, stored = scheme.rolling(new), scheme.stored(kept)
-    ours, which = np.unique(rolling.vectors, return_inverse=True)
-    theirs, times = np.unique(stored.vectors, return_counts=True)
+    rolling, stored = scheme.rolling(new), scheme.pieces_of_page(kept)
+    ours, which = np.unique(rolling.numbers, return_inverse=True)
+    theirs, times = np.unique(stored.numbers, return_counts=True)
     at, there = scheme.partners(ours, theirs)
     covered = scheme.covered(rolling.starts[np.isin(which, at)], len(rolling.starts) + scheme.window - 1)
     resemblance = float(times[np.unique(there)].sum() / len(stored.starts))

@@ -1,0 +1,246 @@
+"""Winnowing: a choice of the runs of letters of a text, of which every passage of a given length holds at least one.
+
+Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003, §3: every run of k
+letters is hashed; of each w = t - k + 1 runs that follow each other the smallest hash is chosen, of equal ones the last. A
+choice depends on these w runs alone. So two texts that share t letters in a row choose a hash in common, wherever the
+letters stand, and two texts that share fewer than k in a row choose none. Of runs with equal hashes that are chosen one
+after the other, the paper's robust winnowing keeps the first as long as it can; here it is kept once in w letters.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from crawler_dedup.config import Config
+from crawler_dedup.errors import ConfigError
+from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.signing.features import WIDE, find_unit_positions, split_units
+from crawler_dedup.signing.schemes.passages import PassageScheme, Pieces, Positions
+from crawler_dedup.signing.schemes.scheme import Agreement, option
+from crawler_dedup.signing.text import Text
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+MAX_CHOSEN = 1 << 17
+"""Hashes of a text, at most: those of about a million Chinese characters, or four million letters."""
+MAX_PROBES = 64
+WIDE_LETTERS = 3
+"""Letters as which a character counts whose script says more with each."""
+
+_HEAD = struct.Struct("<I")
+_GAP_BITS = np.uint64(16)  # of a number in a value; the others are the hash
+_LOW_GAP = (np.uint64(1) << _GAP_BITS) - np.uint64(1)
+_PLACE_BITS = 20
+_LOW_PLACE = np.uint64((1 << _PLACE_BITS) - 1)
+_TOGETHER = 1 << 16  # windows; with the letters of the last of them, places of them have 20 bits
+_FACTOR = 0x9E3779B97F4A7C15
+_MODULUS = 1 << 64
+_TELLING = 6  # the share of fewer hashes says too little; the sketches say how much such texts differ
+_WIDE_END = 0x33480
+
+
+@dataclass(frozen=True)
+class Winnowing(PassageScheme):
+    """Hashes of runs of letters, so chosen that two texts have one in common for every long passage that they share.
+
+    Letters are the letters and digits of the normalised text, without spaces and punctuation. A character of a script that
+    says more with each (Han, kana, Hangul, Thai) counts as three.
+
+    Good at: excerpts, texts put together from others, and saying which passages were copied in any script (``crawler-dedup
+    trace``). Bad at: texts in which a letter in every few words is another, such as Chinese with homophones; texts of fewer
+    letters than *noise*, which agree with their equals only.
+
+    8 bytes and a key for every 31 letters; up to 64 probes.
+
+    Attributes:
+        noise: the paper's k: passages of fewer letters are not found.
+        guarantee: the paper's t: passages of so many letters are found, all of them.
+        coverage: least share of the new text's hashes that the kept text has.
+        resemblance: least share of the hashes of both texts that both have: an excerpt of a few lines is no copy of a book.
+    """
+
+    name: ClassVar[str] = "winnowing"
+    fixed: ClassVar[str] = f"wide={WIDE_LETTERS}"
+    bucket_limit: ClassVar[int | None] = 1_000
+
+    noise: int = option(30, "4 to 90")
+    guarantee: int = option(90, "30 to 1000")
+    coverage: float = option(0.8, "0 to 1", filed=False)
+    resemblance: float = option(0.5, "0 to 1", filed=False)
+
+    @classmethod
+    def build(cls, options: Mapping[str, str], config: Config) -> Self:
+        scheme = super().build(options, config)
+        if scheme.guarantee < scheme.noise:
+            raise ConfigError(
+                f"guarantee={scheme.guarantee} is not allowed with noise={scheme.noise}: a passage that is found has"
+                f" {scheme.noise} letters at least."
+            )
+        return scheme
+
+    @property
+    def _window(self) -> int:
+        """How many runs of letters follow each other of which one is chosen."""
+        return self.guarantee - self.noise + 1
+
+    def load(self) -> None:
+        _letters_by_code()
+
+    # Values
+
+    def value(self, text: Text) -> bytes:
+        letters = _letters_of("".join(text.units))
+        chosen = self._choose(letters)
+        return _pack(len(letters), chosen) if 0 < len(chosen.starts) <= MAX_CHOSEN else b""
+
+    def keys_of(self, value: bytes) -> Numbers:
+        return _unpack(value).numbers
+
+    def probes_of(self, value: bytes) -> Numbers:
+        # By another hash, because the chosen ones are small. Every text that has them takes the same ones.
+        keys = np.unique(self.keys_of(value))
+        return keys[np.argsort(mix_bits(keys))[:MAX_PROBES]]
+
+    def least_hits(self, value: bytes) -> int:
+        return max(1, int(self.coverage / 2 * len(self.probes_of(value))))
+
+    def agree(self, new: bytes, kept: bytes) -> Agreement | None:
+        ours, theirs = np.unique(self.keys_of(new)), np.unique(self.keys_of(kept))
+        common = len(np.intersect1d(ours, theirs, assume_unique=True))
+        covered, resemblance = common / len(ours), common / (len(ours) + len(theirs) - common)
+        if covered < self.coverage or resemblance < self.resemblance:
+            return None
+        if min(len(ours), len(theirs)) < _TELLING:
+            return Agreement()
+        return Agreement(resemblance=resemblance, coverage=covered)
+
+    # Passages
+
+    @property
+    def piece_letters(self) -> int:
+        return self.noise
+
+    @property
+    def reach(self) -> int:
+        return 2 * self._window
+
+    def find_letters(self, plain: str) -> Positions:
+        units = split_units(plain)
+        lengths = np.array([len(unit) for unit in units], dtype=np.int64)
+        ends = np.cumsum(lengths)
+        starts = np.array(find_unit_positions(plain), dtype=np.int64)
+        places = np.repeat(starts - ends + lengths, lengths) + np.arange(lengths.sum())
+        return np.repeat(places, _counts_of(_codes_of("".join(units))))
+
+    def pieces_of_text(self, plain: str) -> Pieces:
+        return self._choose(_letters_of("".join(split_units(plain))))
+
+    def pieces_of_page(self, value: bytes) -> Pieces:
+        return _unpack(value)
+
+    def keys_of_pieces(self, numbers: Numbers) -> Numbers:
+        return numbers
+
+    def partners(self, ours: Numbers, theirs: Numbers) -> tuple[Positions, Positions]:
+        _, at, there = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
+        return at, there
+
+    # The choice
+
+    def _choose(self, letters: Numbers) -> Pieces:
+        """Choose of the runs of *letters*: where each chosen one begins, and 48 bits of its hash."""
+        count = len(letters) - self.noise + 1
+        if count < 1:
+            return Pieces(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64))
+        width = min(self._window, count)
+        parts = []
+        for first in range(0, count - width + 1, _TOGETHER):
+            hashes = _hash_runs(letters[first : first + _TOGETHER + width + self.noise - 2], self.noise)
+            # Of equal hashes the last place makes the smallest number.
+            ranked = hashes & ~_LOW_PLACE | _LOW_PLACE - np.arange(len(hashes), dtype=np.uint64)
+            least = _sliding_minimum(ranked, width)
+            at = (_LOW_PLACE - (least[np.flatnonzero(np.diff(least, prepend=~least[:1]))] & _LOW_PLACE)).astype(
+                np.int64
+            )
+            parts.append(Pieces(at + first, hashes[at] >> _GAP_BITS))
+        starts, first_of = np.unique(np.concatenate([part.starts for part in parts]), return_index=True)
+        return _without_repeats(Pieces(starts, np.concatenate([part.numbers for part in parts])[first_of]), width)
+
+
+def _without_repeats(chosen: Pieces, width: int) -> Pieces:
+    """Keep of equal hashes that were chosen one after the other the first, and one in *width* letters after it."""
+    begins = np.flatnonzero(np.append(True, np.diff(chosen.numbers) != 0))
+    lengths = np.diff(np.append(begins, len(chosen.numbers)))
+    stretch = (chosen.starts - np.repeat(chosen.starts[begins], lengths)) // width
+    is_kept = np.append(True, np.diff(stretch) != 0)
+    is_kept[begins] = True
+    return Pieces(chosen.starts[is_kept], chosen.numbers[is_kept])
+
+
+def _hash_runs(letters: Numbers, width: int) -> Numbers:
+    """Hash each run of *width* letters: a polynomial of them modulo 2^64, mixed."""
+    hashed, done = np.zeros(len(letters) + 1, dtype=np.uint64), 0
+    doubled, length = letters, 1
+    while True:
+        if width & length:  # the run of *done* letters, then that of *length* letters
+            count = len(letters) - done - length + 1
+            hashed = hashed[:count] * np.uint64(pow(_FACTOR, length, _MODULUS)) + doubled[done : done + count]
+            done += length
+        if done == width:
+            return mix_bits(hashed)
+        doubled = doubled[:-length] * np.uint64(pow(_FACTOR, length, _MODULUS)) + doubled[length:]
+        length *= 2
+
+
+def _sliding_minimum(numbers: Numbers, width: int) -> Numbers:
+    """Return the least of every *width* of *numbers* that follow each other."""
+    least, length = numbers, 1
+    while 2 * length <= width:
+        least = np.minimum(least[:-length], least[length:])
+        length *= 2
+    rest = width - length
+    return np.minimum(least[: len(least) - rest], least[rest:]) if rest else least
+
+
+def _letters_of(characters: str) -> Numbers:
+    """Return a hash of each letter; a character that counts as several is repeated."""
+    codes = _codes_of(characters)
+    return np.repeat(mix_bits(codes.astype(np.uint64)), _counts_of(codes))
+
+
+def _codes_of(characters: str) -> Numbers:
+    return np.frombuffer(characters.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+
+
+def _counts_of(codes: Numbers) -> Positions:
+    """Return as how many letters each character counts."""
+    counts: Positions = _letters_by_code()[np.minimum(codes, _WIDE_END)]
+    return counts
+
+
+@cache
+def _letters_by_code() -> Positions:
+    counts = np.ones(_WIDE_END + 1, dtype=np.int64)
+    characters = "".join(map(chr, range(_WIDE_END)))
+    counts[[match.start() for match in WIDE.finditer(characters)]] = WIDE_LETTERS
+    return counts
+
+
+def _pack(letters: int, chosen: Pieces) -> bytes:
+    gaps = np.diff(chosen.starts, prepend=0).astype(np.uint64)
+    return _HEAD.pack(letters) + (chosen.numbers << _GAP_BITS | gaps).astype("<u8").tobytes()
+
+
+def _unpack(value: bytes) -> Pieces:
+    """Return what was chosen. Raises :class:`ValueError` if *value* is damaged."""
+    if len(value) <= _HEAD.size:
+        raise ValueError("a signature is cut off")
+    numbers = np.frombuffer(value[_HEAD.size :], dtype="<u8")
+    return Pieces(np.cumsum((numbers & _LOW_GAP).astype(np.int64)), numbers >> _GAP_BITS)

@@ -1,0 +1,250 @@
+"""Winnowing: every passage of t letters that two texts share is found, and none of fewer than k."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler_dedup import ConfigError
+from crawler_dedup.signing.features import normalise, size_in_letters, split_units
+from crawler_dedup.signing.schemes import Agreement, scheme_of
+from crawler_dedup.signing.schemes.passages import Pieces
+from crawler_dedup.signing.schemes.winnowing import MAX_PROBES, WIDE_LETTERS, Winnowing
+from tests.support.chinese import chinese
+from tests.support.examples import examples
+from tests.support.prose import SAMPLES, mixed, prose, text_of
+from tests.support.reference import slow_mixed
+
+_MASK = (1 << 64) - 1
+WIDE = "天地玄黄宇宙洪荒かなカナ한글กขค"
+NARROW = "abcdeфыва0123άλφאבגअआइ"
+BETWEEN = ["", "", "", "", " ", ", ", ". ", "。", "\n", " — ", "！"]
+SCHEMES = st.builds(
+    lambda noise, longer: Winnowing(noise=noise, guarantee=max(30, noise + longer)),
+    st.integers(4, 40),
+    st.integers(0, 60),
+)
+
+
+def letters_of(raw: str) -> list[str]:
+    """The letters of a text, a character that counts as several repeated."""
+    return [one for unit in split_units(normalise(raw)) for one in unit for _ in range(size_in_letters(one))]
+
+
+@st.composite
+def passages(draw: st.DrawFn, alphabet: str, least: int, most: int) -> str:
+    """Between so many letters, of few kinds, so that they repeat themselves."""
+    kinds = draw(st.lists(st.sampled_from(alphabet), min_size=1, max_size=12, unique=True))
+    count = draw(st.integers(least, most))
+    made: list[str] = []
+    size = 0
+    while size < count:
+        made.append(draw(st.sampled_from(kinds)))
+        size += WIDE_LETTERS if made[-1] in WIDE else 1
+    return "".join(made)
+
+
+def with_other_punctuation(text: str, seed: int) -> str:
+    source = random.Random(seed)
+    return "".join(one + source.choice(BETWEEN) for one in text)
+
+
+def numbers_of(scheme: Winnowing, raw: str) -> set[int]:
+    """The hashes by which a page with this text is filed."""
+    return set(scheme.pieces_of_page(scheme.value(text_of(raw))).numbers.tolist())
+
+
+def hashes_of_runs(letters: list[str], width: int) -> list[int]:
+    """A polynomial of the hashed code points of each run modulo 2^64, mixed."""
+    codes = [slow_mixed(ord(letter)) for letter in letters]
+    return [
+        slow_mixed(sum(code * 0x9E3779B97F4A7C15 ** (width - 1 - at) for at, code in enumerate(run)) & _MASK)
+        for run in (codes[at : at + width] for at in range(len(codes) - width + 1))
+    ]
+
+
+# The guarantee
+
+
+@settings(max_examples=examples(400))
+@given(data=st.data(), scheme=SCHEMES)
+def test_every_shared_passage_of_so_many_letters_is_found(data: st.DataObject, scheme: Winnowing) -> None:
+    alphabet = NARROW[:5] + WIDE[:4] + data.draw(st.sampled_from([NARROW, WIDE]))
+    passage = data.draw(passages(alphabet, scheme.guarantee, scheme.guarantee + 20))
+    around = [data.draw(passages(alphabet, 0, 150)) for _ in range(4)]
+    new, kept = (
+        with_other_punctuation(around[at] + passage + around[at + 1], data.draw(st.integers(0, 9))) for at in (0, 2)
+    )
+    of_passage = {number >> 16 for number in hashes_of_runs(letters_of(passage), scheme.noise)}
+    assert numbers_of(scheme, new) & numbers_of(scheme, kept) & of_passage
+
+
+@settings(max_examples=examples(200))
+@given(data=st.data(), scheme=SCHEMES)
+def test_no_shared_passage_of_fewer_letters_is_taken_for_one(data: st.DataObject, scheme: Winnowing) -> None:
+    new, kept = (data.draw(passages(NARROW + WIDE, scheme.noise, 200)) for _ in range(2))
+    runs = [
+        {tuple(letters[at : at + scheme.noise]) for at in range(len(letters) - scheme.noise + 1)}
+        for letters in (letters_of(new), letters_of(kept))
+    ]
+    if not runs[0] & runs[1]:
+        assert not numbers_of(scheme, new) & numbers_of(scheme, kept)
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_every_passage_of_a_real_text_is_found_wherever_it_is_cut_out(sample: str) -> None:
+    scheme, raw = Winnowing(), SAMPLES[sample]
+    kept, plain = numbers_of(scheme, raw), normalise(raw)
+    places = scheme.find_letters(plain)
+    for start in range(0, len(places) - scheme.guarantee, 7):
+        passage = plain[places[start] : places[start + scheme.guarantee - 1] + 1]
+        assert numbers_of(scheme, f"{prose(9, 2)} {passage} {chinese(9, 2)}") & kept, passage
+
+
+# What is chosen
+
+
+def slow_choice(raw: str, scheme: Winnowing) -> list[tuple[int, int]]:
+    """(begin, hash) of what is chosen, as the definition says."""
+    hashes = hashes_of_runs(letters_of(raw), scheme.noise)
+    width = min(scheme.guarantee - scheme.noise + 1, len(hashes))
+    if not hashes:
+        return []
+    chosen = sorted(
+        {
+            max(range(first, first + width), key=lambda at: (-(hashes[at] >> 20), at))
+            for first in range(len(hashes) - width + 1)
+        }
+    )
+    kept: list[tuple[int, int]] = []
+    begin = 0
+    for number, at in enumerate(chosen):
+        repeats = number and hashes[chosen[number - 1]] >> 16 == hashes[at] >> 16
+        begin = begin if repeats else at
+        if not repeats or (at - begin) // width != (chosen[number - 1] - begin) // width:
+            kept.append((at, hashes[at] >> 16))
+    return kept
+
+
+def pairs_of(pieces: Pieces) -> list[tuple[int, int]]:
+    return [*zip(pieces.starts.tolist(), pieces.numbers.tolist(), strict=True)]
+
+
+@settings(max_examples=examples(200))
+@given(raw=passages(NARROW + WIDE, 0, 300), seed=st.integers(0, 9), scheme=SCHEMES)
+def test_the_choice_is_that_of_a_slow_reference(raw: str, seed: int, scheme: Winnowing) -> None:
+    text = text_of(with_other_punctuation(raw, seed))
+    expected = slow_choice(raw, scheme)
+    assert pairs_of(scheme.pieces_of_text(text.plain)) == expected
+    if expected:
+        assert pairs_of(scheme.pieces_of_page(scheme.value(text))) == expected
+    else:
+        assert scheme.value(text) == b""
+
+
+def test_what_is_chosen_of_a_long_text_does_not_depend_on_the_slices_in_which_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scheme, text = Winnowing(), text_of("\n".join(mixed(seed) for seed in range(8)) + "x" * 3_000)
+    whole = scheme.value(text)
+    for together in (100, 977, 4_096):
+        monkeypatch.setattr("crawler_dedup.signing.schemes.winnowing._TOGETHER", together)
+        assert scheme.value(text) == whole
+
+
+@pytest.mark.parametrize("window", [20, 61, 400])
+def test_about_two_of_so_many_and_one_runs_are_chosen(window: int) -> None:
+    letters = "".join(random.Random(window).choices("abcdefghijklmnopqrstuvwxyz", k=100_000))
+    chosen = Winnowing(noise=30, guarantee=30 + window - 1).pieces_of_text(letters)
+    assert len(chosen.starts) == pytest.approx(2 / (window + 1) * len(letters), rel=0.05)
+    assert np.diff(chosen.starts).max() <= window
+
+
+@pytest.mark.parametrize("raw", ["x" * 200_000, "ab" * 100_000, "茶" * 70_000, "茶馆门前的老人。" * 9_000], ids=len)
+def test_a_text_that_repeats_itself_takes_no_more_room_than_another(raw: str) -> None:
+    scheme = Winnowing()
+    value = scheme.value(text_of(raw))
+    assert 0 < len(value) < 8 * 2 * len(letters_of(raw)) / 61 + 100
+
+
+def test_a_text_of_which_too_much_is_chosen_agrees_with_its_equals_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    scheme, text = Winnowing(), text_of(prose(1))
+    value = scheme.value(text)
+    monkeypatch.setattr("crawler_dedup.signing.schemes.winnowing.MAX_CHOSEN", len(scheme.keys_of(value)))
+    assert scheme.value(text) == value
+    monkeypatch.setattr("crawler_dedup.signing.schemes.winnowing.MAX_CHOSEN", len(scheme.keys_of(value)) - 1)
+    signature = scheme.sign(text)
+    assert signature.value == b""
+    assert scheme.compare(signature, signature) is not None
+    assert scheme.compare(signature, scheme.sign(text_of(prose(1) + " x"))) is None
+
+
+# Agreement
+
+
+@given(
+    st.sets(st.integers(1, 2**48 - 1), min_size=1, max_size=40),
+    st.sets(st.integers(1, 2**48 - 1), max_size=20),
+    st.data(),
+)
+def test_two_texts_agree_by_the_shares_of_common_hashes(ours: set[int], others: set[int], data: st.DataObject) -> None:
+    common = data.draw(st.sets(st.sampled_from(sorted(ours))))
+    theirs = common | others or {1}
+    new, kept = (packed(sorted(numbers)) for numbers in (ours, theirs))
+    both = len(ours & theirs)
+    covered, resemblance = both / len(ours), both / len(ours | theirs)
+    scheme = Winnowing(coverage=data.draw(st.sampled_from([0, 0.5, 0.8])), resemblance=0.3)
+    found = scheme.agree(new, kept)
+    assert (found is not None) == (covered >= scheme.coverage and resemblance >= 0.3)
+    if found is not None and min(len(ours), len(theirs)) < 6:
+        assert found == Agreement()  # so few say too little: the sketches decide
+    elif found is not None:
+        assert found == Agreement(resemblance=resemblance, coverage=covered)
+
+
+def packed(numbers: list[int]) -> bytes:
+    """The number of letters, and of each hash 48 bits, above 16 of the distance to the one before."""
+    return len(numbers).to_bytes(4, "little") + b"".join((one << 16 | 7).to_bytes(8, "little") for one in numbers)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.6, 0.75, 0.9])
+@pytest.mark.parametrize("is_chinese", [False, True])
+def test_excerpts_of_long_texts_are_found_by_64_probes(share: float, is_chinese: bool) -> None:
+    scheme = Winnowing(resemblance=0)
+    for seed in range(3):
+        raw = prose(seed, 200, chinese=is_chinese)
+        begin = int((1 - share) * len(raw) / 2)
+        new, kept = (scheme.sign(text_of(text)) for text in (raw[begin : begin + int(share * len(raw))], raw))
+        assert len(scheme.probes(new)) == MAX_PROBES < len(scheme.keys(new))
+        assert scheme.finds(new, kept)
+        found = scheme.compare(new, kept)
+        assert found is not None
+        assert found.coverage is not None
+        assert found.coverage > 0.95
+        assert found.resemblance == pytest.approx(share, abs=0.08)
+
+
+# Options
+
+
+def test_a_guarantee_below_the_noise_is_refused_by_a_sentence() -> None:
+    with pytest.raises(ConfigError) as refused:
+        scheme_of("winnowing noise=60 guarantee=50")
+    assert str(refused.value).startswith("guarantee=50 is not allowed with noise=60: ")
+    assert scheme_of("winnowing noise=60 guarantee=60").spec == "winnowing wide=3 noise=60 guarantee=60"
+
+
+def test_letters_are_found_where_they_stand() -> None:
+    raw = "Tea, чай. 茶館 ชา 찻집 don't  かな"
+    plain = normalise(raw)
+    places = Winnowing().find_letters(plain)
+    assert [plain[at] for at in places] == letters_of(raw)
+    assert (np.diff(places) >= 0).all()
+    assert Counter(places.tolist()) == {
+        at: WIDE_LETTERS if one in "茶馆ชา찻집かな" else 1 for at, one in enumerate(plain) if one.isalnum()
+    }
