@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable, SignedPage
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.buckets import Buckets
 from crawler_dedup.index.packing import pack
@@ -27,6 +27,10 @@ DATABASES = (b"tables", b"records", b"numbers", b"runs")
 CONFIG = Config(tokenizer="bigrams")
 URLS = ["http://a.org/ü", "http://a.org/2", "http://b.org/3"]
 UNREADABLE = "1 records cannot be read."
+
+
+def every_number(blocks: Iterable[Numbers]) -> list[int]:
+    return [number for block in blocks for number in block.tolist()]
 
 
 class Pages:
@@ -74,12 +78,7 @@ class Pages:
             lambda: maintenance.export_index(self.store, self.file, lambda _: None),
             *(partial(self.deduplicator.decide, [page]) for page in (*self.copies, *self.own)),
             *(partial(self._claim_and_end, page) for page in self.copies),
-            *(
-                partial(
-                    self.store.sharing, [FILING.probes(page)], lambda found: [*itertools.chain.from_iterable(found)]
-                )
-                for page in self.own
-            ),
+            *(partial(self.store.sharing, [FILING.probes(page)], every_number) for page in self.own),
             lambda: self.store.merge([Record(page) for page in self.copies], FILING),
             lambda: list(self.store.records(10, handled_only=True)),
             lambda: len(self.store),
