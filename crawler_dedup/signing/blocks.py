@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+import struct
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntFlag
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,12 +24,15 @@ MAX_BLOCKS = 512
 BLOCK_BYTES = 6
 
 _PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
+_ROW = struct.Struct("<IBB")
 _SIZE_UNIT = 4
 _MAX_UNITS = 255
-_PUNCTUATION = b" \t\n!\"$%&'()*,-./:;=?@[\\]^_`{|}~"  # but for C++ and C#
-_NUMBERS = re.compile(r"(?:(?<!\w)-)?\d+(?:[.,:/-]\d+)*")
+_PUNCTUATION = b" \t!\"$%&'()*,-./:;=?@[\\]^_`{|}~"  # but for C++ and C#
+# All bytes but those with which a decimal digit of some script begins in UTF-8.
+_BEGINS_NO_DIGIT = bytes(set(range(256)) - set(b"0123456789\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0\n"))
+# A set of characters comes first, so that what is none of them is passed over quickly; a minus ends no word.
+_NUMBERS = re.compile(r"[-\d](?:(?<=\d)\d*|(?<!\w-)\d+)(?:[.,:/-]\d+)*")
 _LOW, _HIGH = 0xFFFF, 0xFFFF0000
-_DIGIT = re.compile(r"\d")
 _MAX_PARTS = 32
 _TELLING = 3  # letters: a shorter part of a title may stand in any text
 
@@ -115,67 +120,76 @@ def pack_blocks(
     """
     parts = split_title(title)
     longest_name = 2 * len(title) + 2  # it may have its words twice
-    title_units = frozenset(split_units(normalise(title)))
+    plain_title = normalise(title)
+    title_units = frozenset(split_units(plain_title))
+    beginnings = frozenset(unit[0] for unit in title_units)
     of_main = frozenset(map(id, main))
-    packed: dict[int, PackedBlock] = {}
-    times: Counter[int] = Counter()
+    packed: dict[int, tuple[int, int]] = {}
+    times: dict[int, int] = {}
     headings: list[_Heading] = []
     main_texts: list[str] = []
-    for block, plain in _normalised(blocks, max_chars, fold_han=fold_han):
-        close = plain.replace(" ", "")
-        number = _hash(plain)
-        is_link = 2 * block.linked >= block.size
-        is_main = id(block) in of_main
-        if is_main and not (block.level and is_link):
-            main_texts.append(close)
-        if block.level:
-            headings.append(_Heading(block.level, letters_of(plain), is_link))
-        traits = (
-            (_ENTRY if is_link else 0)
-            | (_HEADING if block.level else 0)
-            | (_NUMBER if _DIGIT.search(close) else 0)
-            | (_NAME if len(plain) <= longest_name and _repeats(plain, title_units) else 0)
-            | (_MAIN if is_main else 0)
-            | (_HIDDEN if block.shown != block.text else 0)
-        )
+    for block, (plain, letters, digits) in zip(blocks, _lines(blocks, max_chars, fold_han=fold_han), strict=False):
+        _, size, linked, _, shown, level = block
+        traits = _ENTRY if 2 * linked >= size else 0
+        if level:
+            headings.append(_Heading(level, letters_of(plain), bool(traits)))
+            traits |= _HEADING
+        if id(block) in of_main:
+            if traits != _ENTRY | _HEADING:
+                main_texts.append(plain)
+            traits |= _MAIN
+        numbers = _NUMBERS.findall(plain) if digits else []
+        if numbers:
+            traits |= _NUMBER
+        begins_alike = plain[:1] in beginnings or not plain[:1].isalnum()  # of most blocks this tells
+        if begins_alike and len(plain) <= longest_name and _repeats(plain, title_units):
+            traits |= _NAME
+        if shown != block.text:
+            traits |= _HIDDEN
+        number = _hash_of(letters, numbers)
         if not traits & (_ENTRY | _HIDDEN | _NAME):
-            times[number] += 1
-            number = _hash_again(number, times[number])
+            times[number] = count = times.get(number, 0) + 1
+            if count > 1:
+                number = _hash_again(number, count)
         if number in packed:
-            traits = _join_traits(packed[number].traits, traits)
-        packed[number] = PackedBlock(number, traits, min(-(-block.size // _SIZE_UNIT), _MAX_UNITS) * _SIZE_UNIT)
+            traits = _join_traits(packed[number][0], traits)
+        packed[number] = traits, min(-(-size // _SIZE_UNIT), _MAX_UNITS)
     for source, is_shown in (embedded or {}).items():
-        if _hash(source) in packed:
-            continue
-        number = _hash_source(source)
-        packed.setdefault(number, PackedBlock(number, _EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
-    letters = letters_of(normalise(title))
-    return PageBlocks(_pack(packed), _find_heading(headings, parts), _find_named(headings, main_texts, parts, letters))
+        if _hash(source) not in packed:
+            packed.setdefault(_hash_source(source), (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
+    named = _find_named(headings, main_texts, parts, letters_of(plain_title))
+    return PageBlocks(_pack(packed), _find_heading(headings, parts), named)
 
 
-def _normalised(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterator[tuple[Block, str]]:
-    """Yield the first blocks that have up to *max_chars* characters together, each with its normalised text."""
-    texts, left = [], max_chars
-    for block in blocks:
-        left -= len(block.text)
-        if left < 0:
-            break
-        texts.append(block.text)
+def _lines(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterator[tuple[str, bytes, bytes]]:
+    """Return the normalised texts of the first blocks that have up to *max_chars* characters together.
+
+    Beside each text stands what of it is hashed, and what is not empty where it has a digit.
+    """
+    texts = [block.text for block in blocks]
+    ends = list(accumulate(map(len, texts)))
+    del texts[bisect_right(ends, max_chars) :]
+    if not texts:
+        return iter(())
     # All at once: of a short text the call costs more than the work.
     plain = normalise("\n".join(texts), fold_han=fold_han)
-    yield from zip(blocks[: len(texts)], plain.split("\n"), strict=False)
+    content = plain.encode("utf-8", "replace")
+    letters, digits = content.translate(None, _PUNCTUATION), content.translate(None, _BEGINS_NO_DIGIT)
+    return zip(plain.split("\n"), letters.split(b"\n"), digits.split(b"\n"), strict=True)
 
 
-def _hash(plain: str) -> int:
-    content = plain.encode("utf-8", "replace").translate(None, _PUNCTUATION)
-    if _DIGIT.search(plain):  # without what stands between digits, 1.12 would be 11.2
-        content += " ".join(["", *_NUMBERS.findall(plain)]).encode()
-    return xxh3_64_intdigest(content) >> 32
+def _hash(text: str) -> int:
+    return _hash_of(text.encode("utf-8", "replace").translate(None, _PUNCTUATION + b"\n"), _NUMBERS.findall(text))
+
+
+def _hash_of(letters: bytes, numbers: Sequence[str]) -> int:
+    """Return the hash of a text, given without punctuation: without what stands between digits, 1.12 would be 11.2."""
+    return xxh3_64_intdigest(letters + " ".join(["", *numbers]).encode() if numbers else letters) >> 32
 
 
 def _hash_again(number: int, times: int) -> int:
     """Return the hash of a block with the hash *number* where it stands for the so manieth time."""
-    return number if times == 1 else xxh3_64_intdigest(times.to_bytes(4, "little"), number) >> 32
+    return xxh3_64_intdigest(times.to_bytes(4, "little"), number) >> 32
 
 
 def _hash_source(source: str) -> int:
@@ -207,17 +221,15 @@ def _join_traits(first: int, second: int) -> int:
     return (first | second) & ~always | (first & second & always)
 
 
-def _pack(blocks: dict[int, PackedBlock]) -> bytes:
-    kept = list(blocks.values())
-    if len(kept) > MAX_BLOCKS:
-        largest = sorted(kept, key=lambda block: block.size, reverse=True)[: MAX_BLOCKS - 1]
-        numbers = {block.hash for block in largest}
-        left_out = [block.hash for block in kept if block.hash not in numbers]
-        kept = [block for block in kept if block.hash in numbers]
-        # Two pages of so many blocks are the same only if the others are, too.
-        rest = xxh3_64_intdigest(np.array(left_out, dtype="<u4").tobytes()) >> 32
-        kept.append(PackedBlock(rest, _NUMBER, 0))
-    return repack_blocks(kept)
+def _pack(blocks: dict[int, tuple[int, int]]) -> bytes:
+    if len(blocks) <= MAX_BLOCKS:
+        return b"".join([_ROW.pack(number, traits, units) for number, (traits, units) in blocks.items()])
+    by_size = sorted(blocks, key=lambda number: blocks[number][1], reverse=True)
+    kept = frozenset(by_size[: MAX_BLOCKS - 1])
+    left_out = [number for number in blocks if number not in kept]
+    # Two pages of so many blocks are the same only if the others are, too.
+    rest = xxh3_64_intdigest(np.array(left_out, dtype="<u4").tobytes()) >> 32
+    return _pack({number: block for number, block in blocks.items() if number in kept}) + _ROW.pack(rest, _NUMBER, 0)
 
 
 def _find_heading(headings: Sequence[_Heading], parts: frozenset[str]) -> int:
@@ -234,7 +246,7 @@ def _find_named(headings: Sequence[_Heading], main: Sequence[str], parts: frozen
     are several, and only if nothing else names a part.
     """
     repeating = [heading for heading in headings if heading.letters and heading.letters in title]
-    names = "\n".join([*(heading.letters for heading in repeating if not heading.is_link), *main])
+    names = "\n".join([*(heading.letters for heading in repeating if not heading.is_link), *main]).replace(" ", "")
     links = repeating[-1].letters if len({heading.letters for heading in repeating}) > 1 else ""
     in_order = sorted(parts)[:_MAX_PARTS]
     return _bits(in_order, names) or _bits(in_order, links)
@@ -254,8 +266,7 @@ def unpack_blocks(packed: bytes) -> list[PackedBlock]:
 
 def repack_blocks(blocks: Iterable[PackedBlock]) -> bytes:
     """Return blocks as :func:`unpack_blocks` reads them."""
-    rows = [(block.hash, block.traits, block.size // _SIZE_UNIT) for block in blocks]
-    return np.array(rows, dtype=_PACKED).tobytes()
+    return b"".join([_ROW.pack(block.hash, block.traits, block.size // _SIZE_UNIT) for block in blocks])
 
 
 def block_hashes(packed: bytes) -> Sequence[int]:

@@ -29,8 +29,9 @@ _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u096
 _LETTERS = rf"[^\W{_HAN}{_UNSPACED}]+"
 _WORD = rf"{_LETTERS}(?:[{_MARKS}]+(?:{_LETTERS})?)*"
 _WORDS = re.compile(_WORD)
-_HAN_RUNS = re.compile(f"[{_HAN}]{{1,5000}}")  # in slices: jieba takes memory for each character of a run
-_UNSPACED_RUNS = re.compile(f"[{_UNSPACED}]+")
+# [x][x]* for [x]+: where a pattern begins with a set of characters, re passes over all others quickly.
+_HAN_RUNS = re.compile(f"[{_HAN}][{_HAN}]{{0,4999}}")  # in slices: jieba takes memory for each character of a run
+_UNSPACED_RUNS = re.compile(f"[{_UNSPACED}][{_UNSPACED}]*")
 _OTHER_THAN_WORDS = re.compile(f"[{_HAN}{_UNSPACED}]")
 HAN = re.compile(f"[{_HAN}]")
 """One Chinese character."""
@@ -112,14 +113,37 @@ def normalise(text: str, *, fold_han: bool = True) -> str:
     """
     if text.isascii():
         return text.lower()
+    lines = text.split("\n")
+    others = "\n".join([line for line in lines if not line.isascii()])
+    # Nothing composes across the end of a line, so that lines of ASCII can be left out, unless all together are too long.
+    if len(others) < _PIECE:
+        kept = _without_excess(others)
+        composed = unicodedata.normalize("NFKC", kept)
+        if len(composed) <= _longest(len(text) - len(others) + len(kept)) - (len(text) - len(others)):
+            folded = iter(_fold_case(composed, fold_han=fold_han).split("\n"))
+            return "\n".join([line.lower() if line.isascii() else next(folded) for line in lines])
+    kept = _without_excess(text)
+    return _fold_case(_composed(kept, _longest(len(kept))), fold_han=fold_han)
+
+
+def _without_excess(text: str) -> str:
+    """*text* without full-width punctuation and without combining marks of which there are too many in a row."""
     end = _LAST_MARK if _RARE_SCRIPTS.search(text) else _BMP
-    text = _too_many_marks(end).sub("", _WIDE_PUNCTUATION.sub(" ", text))
-    text = _composed(text, 2 * len(text) + 100).lower()
+    return _too_many_marks(end).sub("", _WIDE_PUNCTUATION.sub(" ", text))
+
+
+def _longest(size: int) -> int:
+    """How many characters a text of *size* characters may have in NFKC: a few characters are ligatures of many."""
+    return 2 * size + 100
+
+
+def _fold_case(composed: str, *, fold_han: bool) -> str:
+    text = composed.lower()
     return simplify_han(text) if fold_han and _OTHER_THAN_WORDS.search(text) else text
 
 
 def _composed(text: str, limit: int) -> str:
-    """*text* in NFKC, up to *limit* characters: a few characters are ligatures of many.
+    """*text* in NFKC, up to *limit* characters.
 
     In pieces, because the interpreter lock is held for each. They are cut before white space, with which nothing composes;
     text without any is cut anywhere.

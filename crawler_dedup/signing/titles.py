@@ -10,7 +10,7 @@ from functools import lru_cache
 from crawler_dedup.signing.features import simplify_han, size_in_letters
 
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
-_NOT_LETTERS = re.compile(r"[^\w+#]+|_+")  # C, C++ and C# are three things
+_NOT_LETTER = re.compile(r"[\W_](?<![+#])")  # C, C++ and C# are three things
 MAX_TITLE_CHARS = 200
 """Characters of a title that are looked at."""
 _TELLING = 15
@@ -24,13 +24,13 @@ def split_title(title: str) -> frozenset[str]:
     A part that was cut short ends with ``…``.
     """
     folded = simplify_han(unicodedata.normalize("NFKC", title[:MAX_TITLE_CHARS]).casefold())
-    split = ((_NOT_LETTERS.sub("", part), part.rstrip().endswith("...")) for part in _SEPARATORS.split(folded))
+    split = ((_NOT_LETTER.sub("", part), part.rstrip().endswith("...")) for part in _SEPARATORS.split(folded))
     return frozenset(letters + "…" * is_cut for letters, is_cut in split if letters)
 
 
 def letters_of(plain: str) -> str:
     """Return the letters and digits of a normalised text, as parts of titles have them."""
-    return _NOT_LETTERS.sub("", plain)
+    return _NOT_LETTER.sub("", plain)
 
 
 def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bool) -> bool:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from itertools import accumulate
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signing.blocks import (
     BLOCK_BYTES,
@@ -252,6 +254,22 @@ def test_of_two_pages_with_many_blocks_those_that_are_not_kept_count() -> None:
 )
 def test_other_numbers_are_other_blocks(one: str, other: str) -> None:
     assert hashes(f"<p>{one}</p>") != hashes(f"<p>{other}</p>")
+
+
+@given(st.text(st.sampled_from("--12٣.,:/&a_汉é+ ")).filter(str.strip))
+def test_a_block_is_known_by_its_letters_and_numbers(text: str) -> None:
+    numbers = re.findall(r"(?<!\w)-\d+(?:[.,:/-]\d+)*|\d+(?:[.,:/-]\d+)*", text)
+    letters = re.sub(r"[^\w+]|_", "", text) + "".join(f" {number}" for number in numbers)
+    (block,) = unpack_blocks(pack_blocks([Block(text, len(text), 0, 1, text)], [], "", max_chars=1000).packed)
+    assert block.hash == xxh3_64_intdigest(letters.encode()) >> 32
+    assert bool(block.traits & Trait.NUMBER) == bool(numbers)
+
+
+def test_the_digits_of_every_script_are_numbers() -> None:
+    digits = [character for character in map(chr, range(sys.maxunicode + 1)) if character.isdecimal()]
+    for digit in digits:
+        (block,) = unpack_blocks(pack_blocks([Block(f"a {digit}", 3, 0, 1, "")], [], "", max_chars=9).packed)
+        assert block.traits & Trait.NUMBER
 
 
 def test_a_block_is_hidden_or_a_link_only_if_it_is_wherever_it_stands() -> None:

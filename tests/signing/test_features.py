@@ -173,6 +173,19 @@ def test_text_with_few_marks_in_a_row_is_normalised_and_not_cut(text: str) -> No
         assert normalise(text, fold_han=False) == normalize("NFKC", text)[: 2 * len(text) + 100].lower()
 
 
+# Ligatures of many characters, composing ones, a capital whose small letter depends on what stands around it, and ASCII.
+LINES = st.lists(
+    st.one_of(st.text(st.sampled_from("\ufdfaİΣς\u0301\u1100\u1161ｶﾞéaB1 ")), st.sampled_from(["Tea", "A1 " * 60]))
+)
+
+
+@given(LINES, st.sampled_from([1, 1, 40]))
+def test_lines_are_normalised_as_in_one_text(lines: list[str], times: int) -> None:
+    text = "\n".join([line * times for line in lines])
+    if longest_row_of_marks(text) <= 30:
+        assert normalise(text, fold_han=False) == normalize("NFKC", text)[: 2 * len(text) + 100].lower()
+
+
 @given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=20), min_size=1, max_size=20))
 def test_a_long_text_is_normalised_as_in_one_piece(words: list[str]) -> None:
     text = " ".join(words * (40_000 // sum(map(len, words)) + 1)) + "\u00e9"
