@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.jsontypes.comparison import ComparedPage, Comparison, RuleResult
+from crawler_dedup.cli.jsontypes.comparison import ComparedPage, Comparison, RuleResult, SignatureResult
 from crawler_dedup.cli.options import json_option, settings_option
 from crawler_dedup.cli.pair import print_pair, print_texts
 from crawler_dedup.cli.project import Target, find_target, read_config
 from crawler_dedup.cli.terminal import make_console, print_error
 from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
-from crawler_dedup.inspection.compare import InspectedPage, apply_rules, inspect_page
+from crawler_dedup.inspection.compare import InspectedPage, apply_rules, compare_signatures, inspect_page
 from crawler_dedup.inspection.fetching import load_page
 from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.rules import table
@@ -108,6 +109,7 @@ def _find_sites(target: Target, scope: str, new: str, kept: str) -> PairSites:
 def _line(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -> Comparison:
     """Return a comparison as an object; of pages that could not be signed nothing was measured."""
     signed = not (pair.new.unsigned or pair.kept.unsigned)
+    signatures = compare_signatures(pair)
     rules = [
         RuleResult(rule=rule.name, duplicate=rule.duplicate, decides=rule.decides, measured=rule.measured)
         for rule in apply_rules(pair)
@@ -121,6 +123,7 @@ def _line(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -
         distance=pair.distance if signed else None,
         resemblance=pair.resemblance if signed else None,
         coverage=pair.coverage if signed else None,
+        signatures=None if signatures is None else SignatureResult(**asdict(signatures)),
         same_links=pair.same_links if signed else None,
         snapshot=pair.new_site.number,
         kept_snapshot=pair.kept_site.number,

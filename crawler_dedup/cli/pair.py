@@ -8,7 +8,7 @@ from rich.text import Text
 
 from crawler_dedup.cli.diff import print_side_by_side
 from crawler_dedup.cli.terminal import printable, quantity
-from crawler_dedup.inspection.compare import InspectedPage, RuleResult, apply_rules
+from crawler_dedup.inspection.compare import InspectedPage, RuleResult, SignatureResult, apply_rules, compare_signatures
 from crawler_dedup.rules.keeping import is_list
 from crawler_dedup.rules.pair import Pair
 
@@ -52,7 +52,20 @@ def _figures(pair: Pair) -> Table:
     table.add_row("resemblance", f"{pair.resemblance:.2f}")
     table.add_row("coverage of new by kept", f"{pair.coverage:.2f}")
     table.add_row("same links", "yes" if pair.same_links else "no")
+    signatures = compare_signatures(pair)
+    if signatures is not None:
+        _add_signatures(table, signatures)
     return table
+
+
+def _add_signatures(table: Table, signatures: SignatureResult) -> None:
+    table.add_section()
+    table.add_row("scheme", Text(printable(signatures.scheme)))
+    table.add_row("its look-up finds kept", "yes" if signatures.found else "no")
+    table.add_row("agree by it", "yes" if signatures.agree else "no")
+    for name, share in (("resemblance by it", signatures.resemblance), ("coverage by it", signatures.coverage)):
+        if share is not None:
+            table.add_row(name, f"{share:.2f}")
 
 
 def _tokens(name: str, tokens: list[tuple[str, int]]) -> Text:

@@ -12,6 +12,7 @@ from crawler_dedup.rules.table import TABLE
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.outline import read_outline
+from crawler_dedup.signing.schemes import Agreement
 from crawler_dedup.signing.signer import Signer
 
 _LONG_LINE = 40
@@ -58,6 +59,27 @@ class RuleResult:
     measured: str
 
 
+@dataclass(frozen=True)
+class SignatureResult:
+    """What the scheme says of the signatures of a pair, whatever its look-up and its thresholds are.
+
+    Attributes:
+        scheme: its name and options.
+        found: whether a look-up of the new page finds the kept one.
+        agree: whether the texts agree by the scheme.
+        distance: Hamming distance in bits; this and the next two are ``None`` where the scheme does not measure it.
+        resemblance: of what the scheme compares, 0 to 1.
+        coverage: share of the new page's that the kept page has, 0 to 1.
+    """
+
+    scheme: str
+    found: bool
+    agree: bool
+    distance: int | None
+    resemblance: float | None
+    coverage: float | None
+
+
 def inspect_page(
     signer: Signer, url: str, body: bytes, encoding: str | None = None, *, scope: str = ""
 ) -> InspectedPage:
@@ -85,6 +107,22 @@ def apply_rules(pair: Pair) -> list[RuleResult]:
         if pair.new.unsigned or pair.kept.unsigned:
             break
     return results
+
+
+def compare_signatures(pair: Pair) -> SignatureResult | None:
+    """Ask the scheme about the signatures of *pair*; ``None`` unless both pages are compared by their main texts."""
+    new, kept = pair.new, pair.kept
+    if new.unsigned or kept.unsigned or not new.kind is kept.kind is PageKind.TEXT:
+        return None
+    measured = pair.scheme.measure(new.signed, kept.signed) or Agreement()
+    return SignatureResult(
+        scheme=pair.scheme.spec,
+        found=pair.scheme.finds(new.signed, kept.signed),
+        agree=not pair.signatures_far_apart,
+        distance=measured.distance,
+        resemblance=measured.resemblance,
+        coverage=measured.coverage,
+    )
 
 
 def _boilerplate(tree: HtmlElement, text: str, max_depth: int) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from crawler_dedup.inspection.fetching import fetch_page, load_page
 from crawler_dedup.rules.table import TABLE
 from tests.support.crawling import Answer, Site, article, html, redirect
 from tests.support.noting import invoke, said
+from tests.support.prose import html as page_of
+from tests.support.prose import prose
 
 runner = CliRunner()
 BIGRAMS = ("--set", "DEDUP_TOKENIZER=bigrams")
@@ -109,6 +112,16 @@ def test_texts_what_was_cut_away_and_tokens_that_differ_are_shown(tmp_path: Path
     assert "boilerplate of the kept page: Home News" in shown
     assert "only in new: bungunro" in shown
     assert "only in kept: vesattat" in shown
+
+
+def test_what_the_scheme_measures_is_shown_also_of_pages_that_its_look_up_does_not_find(tmp_path: Path) -> None:
+    whole, part = (write(tmp_path, f"{count}.html", page_of(prose(1, count)).decode()) for count in (100, 60))
+    for scheme, status, answer in (("shingling", 1, "no"), ("shingling lookup=mod", 0, "yes")):
+        shown = compare(part, whole, "--brief", "-s", f"DEDUP_SCHEME={scheme}", status=status).stdout
+        figures = dict(re.findall(r"│ ([a-z -]+?) +│ ([a-z0-9.]+) +│ +│", shown))
+        assert (figures["its look-up finds kept"], figures["agree by it"]) == (answer, answer)
+        assert float(figures["resemblance by it"]) == pytest.approx(0.6, abs=0.15)
+        assert float(figures["coverage by it"]) == 1
 
 
 def test_a_brief_answer_leaves_the_texts_out(tmp_path: Path, kept: str) -> None:

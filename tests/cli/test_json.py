@@ -84,6 +84,7 @@ def test_a_comparison_is_printed_as_json_lines(tmp_path: Path, seed: str, status
     assert (line["type"], line["duplicate"], line["rule"]) == ("comparison", not status, rule)
     assert [result["rule"] for result in line["rules"]] == [row.name for row in TABLE]
     assert [result["rule"] for result in line["rules"] if result["decides"]] == [rule]
+    assert (line["signatures"]["agree"], line["signatures"]["distance"] < 8) == (not status, not status)
     assert line["new"]["boilerplate"] == ["Menu"]
     assert bool(line["new"]["tokens_only_here"]) == (seed == "y")
     (brief,) = json_lines(*call, "--brief", status=status)
@@ -95,6 +96,7 @@ def test_pages_that_cannot_be_compared_are_printed_with_the_reason(tmp_path: Pat
     (line,) = json_lines("compare", tmp_path / "short.html", tmp_path / "short.html", "--json", status=2)
     assert (line["duplicate"], line["rule"], line["resemblance"]) == (None, None, None)
     assert line["new"]["unsigned"] == "too little text"
+    assert line["signatures"] is None
 
 
 def test_a_calibration_is_printed_as_json_lines(tmp_path: Path) -> None:

@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, SignedPage
-from crawler_dedup.inspection.compare import InspectedPage, apply_rules, inspect_page
+from crawler_dedup.inspection.compare import InspectedPage, apply_rules, compare_signatures, inspect_page
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.blocks import Trait
-from crawler_dedup.signing.schemes import NAMES, scheme_of
+from crawler_dedup.signing.schemes import NAMES, Agreement, scheme_of
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article, paragraphs, words
-from tests.support.prose import prose
+from tests.support.prose import html, prose
 from tests.support.signedpages import LIMITS, SIMHASH, block, kept, links, new, numbers, thin
 from tests.support.signedpages import words as features
 
@@ -63,6 +63,37 @@ def changed_blocks(source: random.Random) -> dict[str, Any]:
 def pairs(count: int) -> list[Pair]:
     source = random.Random("pairs")
     return [Pair(changed(new(), source), changed(kept(), source), LIMITS, SIMHASH) for _ in range(count)]
+
+
+# The scheme
+
+EXCERPT, WHOLE = prose(3, 30), "\n".join([prose(4, 30), prose(3, 30), prose(5, 40)])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_scheme_says_what_it_measures_of_an_excerpt_that_its_look_up_may_not_find(name: str) -> None:
+    signer = Signer(Config(tokenizer="bigrams", scheme=name))
+    part, whole = (look(html(text).decode(), signer=signer).page for text in (EXCERPT, WHOLE))
+    told = compare_signatures(Pair(part, whole, signer.config, signer.scheme))
+    assert told is not None
+    assert told.scheme == signer.scheme.spec
+    assert told.found == signer.scheme.finds(part.signed, whole.signed)
+    measured = signer.scheme.measure(part.signed, whole.signed) or Agreement()
+    assert (told.distance, told.resemblance, told.coverage) == (
+        measured.distance,
+        measured.resemblance,
+        measured.coverage,
+    )
+    if name in ("shingling", "winnowing"):
+        assert not told.agree
+        assert told.coverage is not None
+        assert told.coverage > 0.9
+
+
+def test_of_thin_pages_and_of_pages_that_could_not_be_signed_a_scheme_says_nothing() -> None:
+    assert compare_signatures(Pair(new(**thin(block(1))), kept(), LIMITS, SIMHASH)) is None
+    assert compare_signatures(Pair(new(unsigned="too little text"), kept(), LIMITS, SIMHASH)) is None
+    assert compare_signatures(Pair(new(), kept(), LIMITS, SIMHASH)) is not None
 
 
 # The rows

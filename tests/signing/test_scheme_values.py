@@ -153,6 +153,10 @@ GOLDEN = {
         "41855c51170fa263 1d9562d3cb4f2d6a",
         "7183157df9f67682 8d6c9708642ab1eb",
     ),
+    "shingling lookup=mod": (
+        "8d6282e67485f7e8 23b7c68a68db8ac5",
+        "7ec8a615de99c27f 8c3d008e180e5bfc",
+    ),
     "sentences unit=stops": (
         "ed85d2a665a0cac8 ff2506c190516956",
         "8f19baf561c9b2b0 2743f55e1a491650",
@@ -340,6 +344,7 @@ def test_minhash_estimates_resemblance_without_bias_and_as_well_as_independent_n
 
 # Shingling
 
+LOOKUPS = ("supershingles", "minima", "mod")
 _SEEDS = [mix(one) for one in range(1, 169)]
 _PERMUTATIONS = [(one | 1, other) for one, other in zip(_SEEDS[:84], _SEEDS[84:], strict=True)]
 
@@ -350,12 +355,14 @@ def slow_minima(hashes: Iterable[int]) -> list[int]:
     return [min(one * factor + term & _MASK for one in known) for factor, term in _PERMUTATIONS]
 
 
-def slow_shingling(hashes: set[int], *, minima: bool) -> tuple[bytes, list[int]]:
+def slow_shingling(hashes: set[int], lookup: str) -> tuple[bytes, list[int]]:
     """Value and keys."""
     if not hashes:
         return b"", []
     least = slow_minima(hashes)
-    if minima:
+    if lookup == "mod":
+        keys = []
+    elif lookup == "minima":
         keys = [one & 0xFFFFFFFF for one in least[:24]]
     else:
         keys = []
@@ -369,19 +376,25 @@ def slow_shingling(hashes: set[int], *, minima: bool) -> tuple[bytes, list[int]]
     value = struct.pack("<IBBH", len(hashes), len(keys), len(smallest), len(mod))
     value += struct.pack(f"<{len(keys)}I", *keys)
     value += b"".join(one.to_bytes(8, "big")[:5] for one in [*smallest, *mod])
+    if lookup == "mod":  # those of the sketches, and of a short text without any the four smallest
+        return value, [one >> 24 for one in [*mod, *smallest[:4]]]
     return value, [number << 32 | key for number, key in enumerate(keys)]
 
 
 def slow_estimates(new: set[int], kept: set[int]) -> tuple[float, float]:
-    """Resemblance and containment: from MOD_m where that says enough, else from MIN_s and the sizes."""
+    """Resemblance from MOD_m where that says enough, else from MIN_s; containment from what is known of both."""
     ours, theirs = ({one >> 24 for one in sorted(one for one in both if one % 25 == 0)[:400]} for both in (new, kept))
     limits = [max(one) for one in (ours, theirs) if len(one) == 400]
     ours, theirs = ({one for one in some if one <= min(limits, default=one)} for some in (ours, theirs))
-    if ours and len(ours | theirs) >= 48:
-        return len(ours & theirs) / len(ours | theirs), len(ours & theirs) / len(ours)
     short = [{one >> 24 for one in sorted(both)[:64]} for both in (new, kept)]
     together = set(sorted(short[0] | short[1])[:64])
     resemblance = len(short[0] & short[1] & together) / len(together)
+    if ours and len(ours | theirs) >= 48:
+        resemblance = len(ours & theirs) / len(ours | theirs)
+    # Whether the kept text has these is seen from its sketches.
+    known = ours | {one for one in short[0] if len(short[1]) < 64 or one < max(short[1])}
+    if len(known) >= 8:
+        return resemblance, min(len(known & (theirs | short[1])) / len(known), len(kept) / len(new))
     return resemblance, slow_containment(resemblance, len(new), len(kept))
 
 
@@ -391,26 +404,24 @@ def test_the_parameters_are_those_of_the_description() -> None:
 
 
 @settings(max_examples=examples(30))
-@given(TEXTS, st.integers(1, 6), st.booleans())
-def test_shingling_is_that_of_a_slow_reference(raw: str, width: int, minima: bool) -> None:
-    scheme = Shingling(shingle=width, lookup="minima" if minima else "supershingles")
+@given(TEXTS, st.integers(1, 6), st.sampled_from(LOOKUPS))
+def test_shingling_is_that_of_a_slow_reference(raw: str, width: int, lookup: str) -> None:
     text = text_of(raw)
-    expect(scheme, text, *slow_shingling(shingles(text.units, width), minima=minima))
+    expect(Shingling(shingle=width, lookup=lookup), text, *slow_shingling(shingles(text.units, width), lookup))
 
 
-@pytest.mark.parametrize("minima", [False, True])
+@pytest.mark.parametrize("lookup", LOOKUPS)
 @every_sample
-def test_shingling_of_real_texts(name: str, minima: bool) -> None:
+def test_shingling_of_real_texts(name: str, lookup: str) -> None:
     text = text_of(SAMPLES[name])
-    scheme = Shingling(lookup="minima" if minima else "supershingles")
-    expect(scheme, text, *slow_shingling(shingles(text.units, 5), minima=minima))
+    expect(Shingling(lookup=lookup), text, *slow_shingling(shingles(text.units, 5), lookup))
 
 
 def test_of_a_long_text_no_more_than_400_fingerprints_are_kept() -> None:
     text = text_of(prose(0, 1_100))
     runs = shingles(text.units, 5)
     assert sum(one % 25 == 0 for one in runs) > 400
-    value, keys = slow_shingling(runs, minima=False)
+    value, keys = slow_shingling(runs, "supershingles")
     expect(Shingling(), text, value, keys)
     assert len(value) == 8 + 6 * 4 + 5 * (64 + 400)
 
@@ -521,7 +532,7 @@ def test_common_shingles_are_left_out(tmp_path: Path) -> None:
         Lexicon(10, nothing, nothing.astype(np.uint32), array(common | {5, 6}), np.zeros(26, dtype=np.uint64)).write(
             path
         )
-        expect(Shingling(lexicon_name=str(path)), text, *slow_shingling(runs - common, minima=False))
+        expect(Shingling(lexicon_name=str(path)), text, *slow_shingling(runs - common, "supershingles"))
 
 
 # Checksums

@@ -37,6 +37,7 @@ from tests.support.prose import ODD, SAMPLES, Elsewhere, config, html, mixed, pr
 VARIANTS = (
     *NAMES,
     "shingling lookup=minima",
+    "shingling lookup=mod",
     "sentences unit=stops",
     "minhash rows=4",
     "imatch lexica=0",

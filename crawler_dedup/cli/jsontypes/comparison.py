@@ -37,6 +37,20 @@ class RuleResult(Part, frozen=True, kw_only=True):
     measured: Annotated[str, Meta(description="What it has measured, in words.")]
 
 
+class SignatureResult(Part, frozen=True, kw_only=True):
+    """What the scheme says of two signatures, whether its look-up finds them and its thresholds are reached or not."""
+
+    scheme: Annotated[str, Meta(description="The scheme with its options.")]
+    found: Annotated[bool, Meta(description="Whether a look-up of the new page finds the kept one.")]
+    agree: Annotated[bool, Meta(description="Whether the texts agree by the scheme.")]
+    distance: Annotated[int | None, Meta(description="Distance in bits; null: the scheme has none.")]
+    resemblance: Annotated[float | None, Meta(description="Resemblance; null: the scheme does not measure it.")]
+    coverage: Annotated[
+        float | None,
+        Meta(description="Share of the new text that the kept one has; null: the scheme does not measure it."),
+    ]
+
+
 class Comparison(Line, frozen=True, kw_only=True, tag="comparison"):
     """Two pages and how they agree, as `crawler-dedup compare --json` prints them."""
 
@@ -47,6 +61,10 @@ class Comparison(Line, frozen=True, kw_only=True, tag="comparison"):
     distance: Annotated[int | None, Meta(description="Distance of the signatures, in bits.")]
     resemblance: Annotated[float | None, Meta(description="Estimated resemblance.")]
     coverage: Annotated[float | None, Meta(description="Estimated share of the new page that the kept page covers.")]
+    signatures: Annotated[
+        SignatureResult | None,
+        Meta(description="What the scheme says; null: the pages are not compared by main texts."),
+    ]
     same_links: Annotated[bool | None, Meta(description="Whether both have the same outlinks.")]
     snapshot: Annotated[
         int, Meta(description="Number of the snapshot of the new page's site that was used (--index); 0: none.")

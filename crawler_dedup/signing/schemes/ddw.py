@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.features import tokenise, weigh_tokens
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
-from crawler_dedup.signing.schemes.scheme import Agreement, option
+from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option
 from crawler_dedup.signing.text import Text
 
 _ROW = np.dtype([("term", "<u4"), ("weight", "<u2")])
@@ -89,12 +89,17 @@ class DDW(LexicalScheme):
         return vector.terms[left >= self.threshold - _ROUNDING].astype(np.uint64)
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
+        shares = self.shares(new, kept)
+        if shares.resemblance < self.threshold - _ROUNDING or _unpack(new).size > self.longer * _unpack(kept).size:
+            return None
+        return shares.agreement
+
+    def shares(self, new: bytes, kept: bytes) -> Shares:
+        """Return the cosine, and the share of the new vector's length that common terms have."""
         ours, theirs = _unpack(new), _unpack(kept)
         _, at, there = np.intersect1d(ours.terms, theirs.terms, return_indices=True)
         cosine = float((ours.weights[at] * theirs.weights[there]).sum())
-        if cosine < self.threshold - _ROUNDING or ours.size > self.longer * theirs.size:
-            return None
-        return Agreement(resemblance=min(cosine, 1.0), coverage=min(float((ours.weights[at] ** 2).sum()), 1.0))
+        return Shares(min(cosine, 1.0), min(float((ours.weights[at] ** 2).sum()), 1.0))
 
 
 def _unpack(value: bytes) -> _Vector:

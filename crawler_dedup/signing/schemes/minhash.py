@@ -15,7 +15,7 @@ import numpy as np
 
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signing.schemes.minwise import estimate_resemblance, one_permutation
-from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
+from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option
 from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.text import Text
 
@@ -82,9 +82,12 @@ class MinHash(ValueScheme):
         return np.arange(len(bands), dtype=np.uint64) << np.uint64(32) | bands
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
+        shares = self.shares(new, kept)
+        if shares.resemblance < self.threshold or shares.coverage < self.coverage:
+            return None
+        return shares.agreement
+
+    def shares(self, new: bytes, kept: bytes) -> Shares:
         size, other = (_SIZE.unpack(value[: _SIZE.size].ljust(_SIZE.size, b"\0"))[0] for value in (new, kept))
         resemblance = estimate_resemblance(*(np.frombuffer(value[-BINS:], dtype=np.uint8) for value in (new, kept)))
-        covered = containment(resemblance, size, other)
-        if resemblance < self.threshold or covered < self.coverage:
-            return None
-        return Agreement(resemblance=resemblance, coverage=covered)
+        return Shares(resemblance, containment(resemblance, size, other))

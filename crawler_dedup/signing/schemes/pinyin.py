@@ -22,7 +22,7 @@ from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.initials import LETTERS, find_initial_positions, find_initials
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
 from crawler_dedup.signing.schemes.passages import PassageScheme, Pieces, Positions
-from crawler_dedup.signing.schemes.scheme import Agreement, option
+from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option
 from crawler_dedup.signing.text import Text
 
 CLASSES = 16
@@ -169,7 +169,15 @@ class Pinyin(LexicalScheme, PassageScheme):
         return Pieces(starts, vectors)
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        return _agreement(self, new, kept)
+        shares = _shares(self, new, kept)
+        if shares.coverage < self.coverage or shares.resemblance < self.resemblance:
+            return None
+        return Agreement(resemblance=min(shares), coverage=shares.coverage)
+
+    def shares(self, new: bytes, kept: bytes) -> Shares:
+        """Return the share of the kept text's windows that the new one has, and the share of the new text's letters that lie
+        in windows of the kept one."""
+        return _shares(self, new, kept)
 
     def keys_of_pieces(self, numbers: Numbers) -> Numbers:
         """Return two keys of each window, the halves of its vector: two windows meet where one half is equal."""
@@ -198,7 +206,7 @@ class Pinyin(LexicalScheme, PassageScheme):
 
 
 @lru_cache(maxsize=64)
-def _agreement(scheme: Pinyin, new: bytes, kept: bytes) -> Agreement | None:
+def _shares(scheme: Pinyin, new: bytes, kept: bytes) -> Shares:
     """Remembered, because many pages may stand under one signature."""
     rolling, stored = scheme.rolling(new), scheme.pieces_of_page(kept)
     ours, which = np.unique(rolling.numbers, return_inverse=True)
@@ -206,9 +214,7 @@ def _agreement(scheme: Pinyin, new: bytes, kept: bytes) -> Agreement | None:
     at, there = scheme.partners(ours, theirs)
     covered = scheme.covered(rolling.starts[np.isin(which, at)], len(rolling.starts) + scheme.window - 1)
     resemblance = float(times[np.unique(there)].sum() / len(stored.starts))
-    if covered < scheme.coverage or resemblance < scheme.resemblance:
-        return None
-    return Agreement(resemblance=min(covered, resemblance), coverage=covered)
+    return Shares(resemblance, covered)
 
 
 def _low(vectors: Numbers) -> Numbers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from xxhash import xxh3_64_intdigest
@@ -34,6 +34,24 @@ class Agreement:
     distance: int | None = None
     resemblance: float | None = None
     coverage: float | None = None
+
+
+class Shares(NamedTuple):
+    """|A∩B| / |A∪B| and |A∩B| / |A| of what a scheme compares of a new text A and a kept text B, 0 to 1."""
+
+    resemblance: float
+    coverage: float
+
+    @property
+    def agreement(self) -> Agreement:
+        """The same, of two texts that agree."""
+        return Agreement(resemblance=self.resemblance, coverage=self.coverage)
+
+
+def share_members(ours: Numbers, theirs: Numbers) -> Shares:
+    """Return the shares of two sets, given ascending and distinct, neither of them empty."""
+    common = len(np.intersect1d(ours, theirs, assume_unique=True))
+    return Shares(common / (len(ours) + len(theirs) - common), common / len(ours))
 
 
 def option(default: Any, allowed: str, *, filed: bool = True) -> Any:
@@ -140,6 +158,10 @@ class Scheme(ABC):
         Directional: may new be dropped because kept is kept?
         """
 
+    def measure(self, new: Signature, kept: Signature) -> Agreement | None:
+        """Return what is measured of two signatures, also of such as do not agree; ``None`` if that is nothing."""
+        return self.compare(new, kept)
+
 
 class ValueScheme(Scheme):
     """A scheme whose signatures do not fit 64 bits: a value, keys made of it, of which some must agree.
@@ -167,6 +189,10 @@ class ValueScheme(Scheme):
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         """As :meth:`compare`, of two values that are not empty."""
 
+    def shares(self, new: bytes, kept: bytes) -> Shares | None:  # noqa: ARG002  (for those that measure some)
+        """Return what two values that are not empty share, whether they agree or not; ``None``: the scheme does not know."""
+        return None
+
     def sign(self, text: Text) -> Signature:
         value = self.value(text)
         return Signature(xxh3_64_intdigest(value or text.unit_hashes.tobytes()), value)
@@ -185,12 +211,25 @@ class ValueScheme(Scheme):
         return ranked
 
     def compare(self, new: Signature, kept: Signature) -> Agreement | None:
+        return self._of_values(self.agree, new, kept)
+
+    def measure(self, new: Signature, kept: Signature) -> Agreement | None:
+        return self._of_values(self._measure_values, new, kept)
+
+    def _measure_values(self, new: bytes, kept: bytes) -> Agreement | None:
+        shares = self.shares(new, kept)
+        return self.agree(new, kept) if shares is None else shares.agreement
+
+    @staticmethod
+    def _of_values(
+        compare: Callable[[bytes, bytes], Agreement | None], new: Signature, kept: Signature
+    ) -> Agreement | None:
         if not new.value or not kept.value:
             return Agreement(resemblance=1.0, coverage=1.0) if new == kept else None
         if any(signed.number != xxh3_64_intdigest(signed.value) for signed in (new, kept)):
             return None  # a record that is damaged agrees with nothing
         try:
-            return self.agree(new.value, kept.value)
+            return compare(new.value, kept.value)
         except ValueError:  # nor does one that somebody made up
             return None
 

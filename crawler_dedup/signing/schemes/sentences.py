@@ -18,7 +18,7 @@ import numpy as np
 
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signing.features import normalise, split_units
-from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
+from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option, share_members
 from crawler_dedup.signing.text import Text, hash_words
 
 _STOP = re.compile(r"[。！？!?…\n]+|\.(?=\s|$)")
@@ -70,12 +70,13 @@ class Sentences(ValueScheme):
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         ours, theirs = self.keys_of(new), self.keys_of(kept)
-        common = len(np.intersect1d(ours, theirs, assume_unique=True))
-        if common < self._needed(len(ours)) or _size(new) > self.longer * _size(kept):
+        shares = share_members(ours, theirs)
+        if round(shares.coverage * len(ours)) < self._needed(len(ours)) or _size(new) > self.longer * _size(kept):
             return None
-        if min(len(ours), len(theirs)) < _TELLING:
-            return Agreement()
-        return Agreement(resemblance=common / (len(ours) + len(theirs) - common), coverage=common / len(ours))
+        return Agreement() if min(len(ours), len(theirs)) < _TELLING else shares.agreement
+
+    def shares(self, new: bytes, kept: bytes) -> Shares:
+        return share_members(self.keys_of(new), self.keys_of(kept))
 
 
 def _size(value: bytes) -> int:

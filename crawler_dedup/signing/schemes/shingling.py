@@ -20,7 +20,7 @@ from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signing.lexicon import GENERAL, SHINGLE_WIDTH
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
-from crawler_dedup.signing.schemes.scheme import Agreement, option
+from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option
 from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.text import Text
 
@@ -39,6 +39,9 @@ _MINIMA = SUPERSHINGLES * MINIMA_PER_SUPERSHINGLE
 _HEAD = struct.Struct("<IBBH")
 _BYTES = 5  # of a fingerprint its high 40 bits are kept
 _ENOUGH = 48
+_LEAST_KNOWN = 8
+_SMALLEST_KEYS = 4  # where a short text has no fingerprint in MOD_m
+_THRESHOLDS = {"supershingles": 0.7, "minima": 0.3, "mod": 0.0}
 _SEEDS = mix_bits(np.arange(1, 2 * _MINIMA + 1, dtype=np.uint64))
 _FACTORS, _TERMS = (_SEEDS[:_MINIMA] | np.uint64(1))[:, None], _SEEDS[_MINIMA:][:, None]
 _TOGETHER = 4096
@@ -62,14 +65,15 @@ class Shingling(LexicalScheme):
 
     Broder keeps one of the two sketches; both are kept here, MIN_s for short texts and MOD_m for long ones.
 
-    About 500 bytes a page, up to 2.4 kB; 6 keys, or 24.
+    About 500 bytes a page, up to 2.4 kB; 6 keys, or 24, or up to 404.
 
     Attributes:
         shingle: units (words; characters of scripts without spaces) of a shingle.
         lookup: ``supershingles``: two of six common ones, each made of 14 min-wise values, which finds resemblances above
             about .93 (70 of 100 pairs there, 95 at .97, 3 at .8, whatever the threshold); ``minima``: two of 24 common
-            min-wise values, which finds resemblances down to .3, for four times the keys and many more candidates.
-        threshold: least estimated resemblance.
+            min-wise values, which finds resemblances down to .3, for four times the keys and many more candidates; ``mod``:
+            the fingerprints of MOD_m, of which a page has those of all its excerpts, a key for every 25 shingles.
+        threshold: least estimated resemblance; 0: .7 with supershingles, .3 with minima, none with mod.
         coverage: least estimated share of the new text's shingles that the kept text has.
     """
 
@@ -77,8 +81,8 @@ class Shingling(LexicalScheme):
     fixed: ClassVar[str] = f"min={SMALLEST} mod={MODULUS} most={MAX_MOD}"
 
     shingle: int = option(SHINGLE_WIDTH, "1 to 20")
-    lookup: str = option("supershingles", "supershingles|minima")
-    threshold: float = option(0.7, "0.05 to 1", filed=False)
+    lookup: str = option("supershingles", "supershingles|minima|mod")
+    threshold: float = option(0.0, "0 to 1", filed=False)
     coverage: float = option(0.8, "0 to 1", filed=False)
 
     @classmethod
@@ -111,32 +115,48 @@ class Shingling(LexicalScheme):
         """Return the value of a set of fingerprints, ascending and distinct: its size, keys, MIN_s and MOD_m."""
         if not len(shingles):
             return b""
-        minima = _minima(shingles)
-        if self.lookup == "minima":
-            keys = minima[:MINIMA_KEYS]
-        else:
-            keys = np.zeros(SUPERSHINGLES, dtype=np.uint64)
-            for column in minima.reshape(SUPERSHINGLES, MINIMA_PER_SUPERSHINGLE).T:
-                keys = mix_bits(keys ^ column)
+        keys = self._stored_keys(shingles)
         # Fingerprints are mixed already: their order is a random permutation, as Broder asks for.
         mod = shingles[shingles % np.uint64(MODULUS) == 0][:MAX_MOD]
         smallest = shingles[:SMALLEST]
         head = _HEAD.pack(len(shingles), len(keys), len(smallest), len(mod))
         return head + keys.astype("<u4").tobytes() + _pack(smallest) + _pack(mod)
 
-    def keys_of(self, value: bytes) -> Numbers:
-        keys = _unpack(value).keys
-        return np.arange(len(keys), dtype=np.uint64) << np.uint64(32) | keys
+    def _stored_keys(self, shingles: Numbers) -> Numbers:
+        """Return the keys that do not follow from the sketches."""
+        if self.lookup == "mod":
+            return np.zeros(0, dtype=np.uint64)
+        minima = _minima(shingles)
+        if self.lookup == "minima":
+            return minima[:MINIMA_KEYS]
+        keys = np.zeros(SUPERSHINGLES, dtype=np.uint64)
+        for column in minima.reshape(SUPERSHINGLES, MINIMA_PER_SUPERSHINGLE).T:
+            keys = mix_bits(keys ^ column)
+        return keys
 
-    def least_hits(self, value: bytes) -> int:  # noqa: ARG002
+    def keys_of(self, value: bytes) -> Numbers:
+        sketch = _unpack(value)
+        if self.lookup == "mod":
+            return np.union1d(sketch.mod, sketch.smallest[:_SMALLEST_KEYS])
+        return np.arange(len(sketch.keys), dtype=np.uint64) << np.uint64(32) | sketch.keys
+
+    def least_hits(self, value: bytes) -> int:
+        if self.lookup == "mod":
+            return max(1, int(self.coverage / 2 * len(self.keys_of(value))))
         return 2
 
+    @property
+    def _least_resemblance(self) -> float:
+        return self.threshold or _THRESHOLDS[self.lookup]
+
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        ours, theirs = _unpack(new), _unpack(kept)
-        resemblance, covered = _estimates(ours, theirs)
-        if resemblance < self.threshold or covered < self.coverage:
+        shares = self.shares(new, kept)
+        if shares.resemblance < self._least_resemblance or shares.coverage < self.coverage:
             return None
-        return Agreement(resemblance=resemblance, coverage=covered)
+        return shares.agreement
+
+    def shares(self, new: bytes, kept: bytes) -> Shares:
+        return _estimate_shares(_unpack(new), _unpack(kept))
 
 
 def _minima(shingles: Numbers) -> Numbers:
@@ -149,22 +169,34 @@ def _minima(shingles: Numbers) -> Numbers:
     return least
 
 
-def _estimates(new: _Sketch, kept: _Sketch) -> tuple[float, float]:
-    """Resemblance and containment, from the sketch that says more of the two texts.
+def _estimate_shares(new: _Sketch, kept: _Sketch) -> Shares:
+    """Estimate resemblance and containment.
 
     MIN_s (Broder 1997, §4): of the s smallest of both together, the share that stands in both. MOD_m: the share of common
-    ones, below the common maximum where one of the two was cut off. Containment comes from MOD_m; short texts have an
-    empty one, so that of theirs the resemblance and the two sizes say it.
+    ones, below the common maximum where one of the two was cut off. The resemblance comes from the sketch that says more of
+    the two texts. The containment comes from both: of the new text's fingerprints which the kept text's sketches would have
+    if that text had them, the share that they have; of few, the resemblance and the two sizes say it.
     """
     ours, theirs = _below_common_maximum(new.mod, kept.mod)
     common = len(np.intersect1d(ours, theirs, assume_unique=True))
     union = len(ours) + len(theirs) - common
-    if union >= _ENOUGH and len(ours):
-        return common / union, common / len(ours)
+    resemblance = common / union if union >= _ENOUGH and len(ours) else _resemblance_of_smallest(new, kept)
+    known = np.union1d(ours, _known_smallest(new, kept))
+    if len(known) < _LEAST_KNOWN:
+        return Shares(resemblance, containment(resemblance, new.size, kept.size))
+    covered = len(np.intersect1d(known, np.union1d(theirs, kept.smallest))) / len(known)
+    return Shares(resemblance, min(covered, kept.size / max(1, new.size)))  # it has no more than there are
+
+
+def _resemblance_of_smallest(new: _Sketch, kept: _Sketch) -> float:
     together = np.union1d(new.smallest, kept.smallest)[:SMALLEST]
     both = np.intersect1d(np.intersect1d(new.smallest, kept.smallest, assume_unique=True), together, assume_unique=True)
-    resemblance = len(both) / max(len(together), 1)
-    return resemblance, containment(resemblance, new.size, kept.size)
+    return len(both) / max(len(together), 1)
+
+
+def _known_smallest(new: _Sketch, kept: _Sketch) -> Numbers:
+    """Return those of the new text's smallest fingerprints that would be among the kept text's if it had them."""
+    return new.smallest if len(kept.smallest) < SMALLEST else new.smallest[new.smallest < kept.smallest[-1]]
 
 
 def _below_common_maximum(ours: Numbers, theirs: Numbers) -> tuple[Numbers, Numbers]:

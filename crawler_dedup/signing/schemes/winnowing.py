@@ -22,7 +22,7 @@ from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signing.features import WIDE, find_unit_positions, split_units
 from crawler_dedup.signing.schemes.passages import PassageScheme, Pieces, Positions
-from crawler_dedup.signing.schemes.scheme import Agreement, option
+from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option, share_members
 from crawler_dedup.signing.text import Text
 
 if TYPE_CHECKING:
@@ -113,13 +113,13 @@ class Winnowing(PassageScheme):
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
         ours, theirs = np.unique(self.keys_of(new)), np.unique(self.keys_of(kept))
-        common = len(np.intersect1d(ours, theirs, assume_unique=True))
-        covered, resemblance = common / len(ours), common / (len(ours) + len(theirs) - common)
-        if covered < self.coverage or resemblance < self.resemblance:
+        shares = share_members(ours, theirs)
+        if shares.coverage < self.coverage or shares.resemblance < self.resemblance:
             return None
-        if min(len(ours), len(theirs)) < _TELLING:
-            return Agreement()
-        return Agreement(resemblance=resemblance, coverage=covered)
+        return Agreement() if min(len(ours), len(theirs)) < _TELLING else shares.agreement
+
+    def shares(self, new: bytes, kept: bytes) -> Shares:
+        return share_members(np.unique(self.keys_of(new)), np.unique(self.keys_of(kept)))
 
     # Passages
 
