@@ -140,8 +140,9 @@ def distance(a: int, b: int) -> int:
     return (a ^ b).bit_count()
 
 
-def _blocks(number: int) -> list[_BlockRange]:
-    """64 bits cut into *number* blocks, as equal as they can be, the most significant first."""
+def split_bits(number: int) -> list[_BlockRange]:
+    """Cut 64 bits into *number* blocks, as equal as they can be; return the lowest bit and the width of each, the most
+    significant first."""
     cuts = [BITS * index // number for index in range(number + 1)]
     return [(BITS - high, high - low) for low, high in pairwise(cuts)]
 
@@ -149,7 +150,7 @@ def _blocks(number: int) -> list[_BlockRange]:
 def _two_levels() -> tuple[tuple[_BlockRange, ...], ...]:
     """§3.1, the third design: a block of four, then one of four blocks of the 48 bits that are left."""
     tables = []
-    for outer_low, outer_width in _blocks(4):
+    for outer_low, outer_width in split_bits(4):
         left = [bit for bit in reversed(range(BITS)) if not outer_low <= bit < outer_low + outer_width]
         for at in range(0, 48, 12):
             inner = left[at : at + 12]
@@ -160,7 +161,7 @@ def _two_levels() -> tuple[tuple[_BlockRange, ...], ...]:
 
 
 def _choose(blocks: int, chosen: int) -> tuple[tuple[_BlockRange, ...], ...]:
-    return tuple(combinations(_blocks(blocks), chosen))
+    return tuple(combinations(split_bits(blocks), chosen))
 
 
 DESIGNS = {

@@ -25,9 +25,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cache
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+from xxhash import xxh3_64_hexdigest
 
 _AT = "@\uff20\ufe6b"  # where host names are encoded, the other two become the first
 _FLAGS = re.IGNORECASE | re.ASCII
@@ -139,6 +142,25 @@ def host_of(url: str) -> str:
 def site_of(url: str) -> str:
     """Return the site of an address, ``""`` if it has none: its host without ``www.`` and without the usual port."""
     return host_of(url).removesuffix(":80").removesuffix(":443")
+
+
+def registered_domain(url: str) -> str:
+    """Return the registered domain of an address (``example.co.uk``); where it has none, its host."""
+    parts = _domain_splitter()(url)
+    return str(parts.top_domain_under_public_suffix or parts.fqdn or parts.domain)
+
+
+@cache
+def _domain_splitter() -> Any:
+    import tldextract  # noqa: PLC0415  (slow, and seldom needed)
+
+    # Only the list of public suffixes that comes with the package: nothing is fetched.
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+
+def stand_in_address(identifier: str) -> str:
+    """Return an address for a page that has none: it stands on a host of its own, so that relative links still are links."""
+    return f"http://{xxh3_64_hexdigest(identifier.encode('utf-8', 'surrogatepass'))}.invalid/"
 
 
 def is_of_host(url: str, host: str) -> bool:

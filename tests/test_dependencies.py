@@ -24,8 +24,13 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PROJECT: dict[str, Any] = tomllib.loads(TEXT)["project"]
 MODULES = sorted((ROOT / "crawler_dedup").rglob("*.py"))
-OF_AN_EXTRA = {"report/charts.py": "report", "report/rendering.py": "report"}
-"""Modules that need an extra as soon as they are imported. The package ``report`` is imported by its command only."""
+BATCH = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "batch")]
+REPORT = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "report")]
+OF_AN_EXTRA = {
+    **dict.fromkeys(BATCH, "batch"),
+    **{path: "report" for path in REPORT if path.name in ("charts.py", "rendering.py")},
+}
+"""Modules that need an extra as soon as they are imported. The packages of these names are imported by commands only."""
 NOT_IMPORTED = {"lxml-html-clean"}
 """What is declared for another package, as its comment says."""
 
@@ -66,12 +71,12 @@ def distribution(module: str) -> str | None:
         return None
     if first == "backports":
         return f"backports-{rest[0]}"
-    return normalised(DISTRIBUTIONS[first][0])
+    return normalised(DISTRIBUTIONS.get(first, [first])[0])
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_module_imports_only_what_is_declared(path: Path) -> None:
-    extra = OF_AN_EXTRA.get(path.relative_to(ROOT / "crawler_dedup").as_posix())
+    extra = OF_AN_EXTRA.get(path)
     at_once = CORE | (names(PROJECT["optional-dependencies"][extra]) if extra else set())
     later = CORE.union(*(names(PROJECT["optional-dependencies"][name]) for name in EXTRAS))
     for module, inside in imports(ast.parse(path.read_text(encoding="utf-8"))):
@@ -86,10 +91,9 @@ def test_every_package_that_is_declared_is_imported_somewhere() -> None:
 
 
 def test_the_modules_of_an_extra_are_imported_by_its_package_only() -> None:
-    others = [path for path in MODULES if path.parent.name != "report"]
-    for path in others:
+    for path in {*MODULES} - {*BATCH, *REPORT}:
         for module, inside in imports(ast.parse(path.read_text(encoding="utf-8"))):
-            assert inside or not module.startswith("crawler_dedup.report"), path
+            assert inside or not module.startswith(("crawler_dedup.report", "crawler_dedup.batch")), path
 
 
 def test_the_extras_are_those_that_messages_name() -> None:
@@ -99,7 +103,7 @@ def test_the_extras_are_those_that_messages_name() -> None:
 
 
 def test_each_dependency_is_declared_with_its_reason() -> None:
-    lists = re.findall(r"^(?:dependencies|fast|report) = \[\n(.*?)^\]", TEXT, re.MULTILINE | re.DOTALL)
+    lists = re.findall(r"^(?:dependencies|batch|fast|report) = \[\n(.*?)^\]", TEXT, re.MULTILINE | re.DOTALL)
     assert len(lists) == 1 + len(EXTRAS)
     for line in "".join(lists).splitlines():
         assert re.search(r'",\s+# \w.{10,}$', line), line
@@ -137,6 +141,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             " pip install 'crawler-dedup[report]'",
         ),
         (
+            ["batch", "sign", "labelled/docs.jsonl", "-o", "signed"],
+            "crawler-dedup batch needs packages that are not installed (pyarrow, fastwarc, numba):"
+            " pip install 'crawler-dedup[batch]'",
+        ),
+        (
             ["compare", "labelled/html/1.html", "labelled/html/2.html", "-s", "DEDUP_TOKENIZER=rjieba"],
             "DEDUP_TOKENIZER = 'rjieba' needs packages that are not installed (rjieba): pip install 'crawler-dedup[fast]'",
         ),
@@ -158,7 +167,7 @@ def test_without_extras_everything_else_can_be_imported_and_pages_are_checked(tm
     modules = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for path in MODULES
-        if path.parent.name != "report" and path.name != "__main__.py"
+        if path not in (*BATCH, *REPORT) and path.name != "__main__.py"
     ]
     code = f"""{WITHOUT_EXTRAS}
     from importlib import import_module

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -16,6 +17,7 @@ import pytest
 
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.cli import app
+from crawler_dedup.system.extras import has_extra
 from tests.support import processes
 from tests.support.crawling import Site, article, html
 from tests.support.labelled import pair, write_set
@@ -62,6 +64,8 @@ def commands(page: Path) -> list[str]:
 
 
 def reason_not_to_run(line: str) -> str:
+    if line.startswith("crawler-dedup batch") and not has_extra("batch"):
+        return "needs the extra batch, which is not installed"
     return next((reason for beginning, reason in NOT_RUN.items() if re.match(beginning, line)), "")
 
 
@@ -88,6 +92,8 @@ def crawled(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     project(folder, site, ADDON + SETTINGS)
     run(folder, "scrapy crawl project")
     texts = {"1": article("x", count=300), "2": article("x", count=300, frame="copy"), "3": article("y", count=300)}
+    lines = [json.dumps({"url": f"{site.url}/{name}", "html": text}) for name, text in texts.items()]
+    (folder / "pages.jsonl").write_text("\n".join(lines), encoding="utf-8")
     write_set(folder / "labelled", texts, [pair("1", "2", 1), pair("1", "3", 0)])
     with Deduplicator.open(folder / "traces", Config(tokenizer="bigrams", scheme="pinyin")) as deduplicator:
         deduplicator.check(f"{site.url}/page", texts["1"].encode())

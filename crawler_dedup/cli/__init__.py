@@ -34,6 +34,7 @@ _COMMANDS = {
         "crawler_dedup.cli.settings:settings", "Print all settings with their defaults and explanations."
     ),
     "index": LazyCommand("crawler_dedup.cli.groups:index", "Inspect, verify, compact, export or import an index."),
+    "batch": LazyCommand("crawler_dedup.cli.groups:batch", "Find the near-duplicates in files of pages."),
     "plan": LazyCommand("crawler_dedup.cli.plan:plan", "Estimate the size and cost of an index of signatures."),
     "trace": LazyCommand("crawler_dedup.cli.trace:trace", "Find the kept pages from which a text was copied."),
     "lexicon": LazyCommand(

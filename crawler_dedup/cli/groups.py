@@ -15,6 +15,10 @@ _INDEX_COMMANDS = {
     "export": LazyCommand("crawler_dedup.cli.index.transfer:export_", "Write an index to one portable file."),
     "import": LazyCommand("crawler_dedup.cli.index.transfer:import_", "Merge an exported index into an index."),
 }
+_BATCH_COMMANDS = {
+    "sign": LazyCommand("crawler_dedup.cli.batch.sign:sign", "Sign the pages of files, each file once."),
+    "find": LazyCommand("crawler_dedup.cli.batch.find:find", "Find the near-duplicates among signed pages."),
+}
 _LEXICON_COMMANDS = {
     "build": LazyCommand("crawler_dedup.cli.lexicon:build", "Count in how many documents each word stands."),
 }
@@ -23,6 +27,11 @@ _LEXICON_COMMANDS = {
 @click.group(cls=LazyGroup, lazy_commands=_INDEX_COMMANDS, no_args_is_help=True)
 def index() -> None:
     """Inspect, verify, compact, export or import an index."""
+
+
+@click.group(cls=LazyGroup, lazy_commands=_BATCH_COMMANDS, no_args_is_help=True)
+def batch() -> None:
+    """Find the near-duplicates in files of pages: WARC, JSON Lines, Parquet."""
 
 
 @click.group(cls=LazyGroup, lazy_commands=_LEXICON_COMMANDS, no_args_is_help=True)

@@ -12,6 +12,7 @@ from scrapy.utils.misc import load_object
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
+from crawler_dedup.urls import registered_domain
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -127,7 +128,7 @@ def configured_scope(config: Config, crawler: Crawler) -> Scope:
     if config.scope == "global":
         return lambda *_: "global"
     if config.scope == "domain":
-        return _domain_scope()
+        return lambda _, response: f"domain {registered_domain(response.url)}"
     try:
         scope: Scope = load_object(config.scope)
     except (ImportError, NameError, ValueError, TypeError) as error:
@@ -135,16 +136,3 @@ def configured_scope(config: Config, crawler: Crawler) -> Scope:
     if not callable(scope):
         raise ConfigError(f"DEDUP_SCOPE = {config.scope!r} is not callable.")
     return scope
-
-
-def _domain_scope() -> Scope:
-    import tldextract  # noqa: PLC0415  (slow; not needed by the other scopes)
-
-    # Only the list of public suffixes that comes with the package: nothing is fetched.
-    split = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
-
-    def domain(_: Request, response: Response) -> str:
-        parts = split(response.url)
-        return f"domain {parts.top_domain_under_public_suffix or parts.fqdn or parts.domain}"
-
-    return domain

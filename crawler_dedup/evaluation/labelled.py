@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from crawler_dedup.errors import DedupError
+from crawler_dedup.signing.plaintext import write_html
 from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
 
 ANSWERS = "answers.jsonl"
@@ -121,11 +121,7 @@ def read_body(folder: Path, document: Document) -> bytes:
         DedupError: its file cannot be read.
     """
     if document.text:
-        paragraphs = (
-            f"<p>{html.escape(paragraph)}</p>" for paragraph in document.text.split("\n\n") if paragraph.strip()
-        )
-        title = f"<title>{html.escape(document.title)}</title>" if document.title else ""
-        return f"<html><head><meta charset='utf-8'>{title}</head><body>{''.join(paragraphs)}</body></html>".encode()
+        return write_html(document.text, document.title)
     path = folder / document.html
     try:
         with open_maybe_gzipped(path) as file:

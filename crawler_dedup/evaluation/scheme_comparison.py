@@ -20,7 +20,6 @@ from crawler_dedup.evaluation.documents import (
     DocumentKey,
     SignedDocument,
     cached_signer,
-    map_in_processes,
     sign_documents,
 )
 from crawler_dedup.evaluation.edits import EditedPair, edited_sets, is_chinese
@@ -32,6 +31,7 @@ from crawler_dedup.signedpage import PageKind, Signature
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 from crawler_dedup.signing.text import Text
 from crawler_dedup.system.callbacks import Advance, Start
+from crawler_dedup.system.processes import map_in_processes
 
 _MAX_PASSAGES = 20_000
 _PASSAGES_A_PAGE = 8

@@ -12,7 +12,6 @@ from itertools import islice, pairwise
 
 import lmdb
 import numpy as np
-from xxhash import xxh32_intdigest
 
 from crawler_dedup.errors import IndexDamaged
 from crawler_dedup.hamming import Numbers, mix_bits
@@ -159,12 +158,9 @@ def count_chunks(payloads: int) -> int:
     return 1 + -(-8 * max(0, payloads - FIRST_CHUNK_BYTES // 8) // CHUNK_BYTES)
 
 
-def hash_scope(scope: str) -> int:
-    """Return the 32 bits that stand for *scope* in the names of buckets.
-
-    Two scopes may share them: records tell them apart.
-    """
-    return xxh32_intdigest(scope.encode("utf-8", "replace"))
+def limit_payloads(limit: int) -> int:
+    """Return how many payloads of a bucket a look-up reads that asks for *limit*: those of whole chunks."""
+    return (FIRST_CHUNK_BYTES + (count_chunks(limit) - 1) * CHUNK_BYTES) // 8
 
 
 def equal_ranges(keys: Numbers) -> Iterator[tuple[int, int]]:

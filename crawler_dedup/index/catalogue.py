@@ -9,12 +9,12 @@ import lmdb
 import msgspec
 
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.buckets import Buckets, count_chunks, hash_scope
+from crawler_dedup.index.buckets import Buckets, count_chunks
 from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, Filing
 from crawler_dedup.index.numbers import RecordNumbers, place_of_signature
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, Profiles, Snapshot
-from crawler_dedup.index.records import Record
+from crawler_dedup.index.records import Record, hash_scope
 from crawler_dedup.index.recordtable import Records
 from crawler_dedup.index.runs import Runs
 from crawler_dedup.signedpage import SignedPage

@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Annotated
 
 import msgspec
-from xxhash import xxh3_128_digest
+from xxhash import xxh3_128_digest, xxh32_intdigest
 
 from crawler_dedup.index.decoding import decode_struct
 from crawler_dedup.signedpage import Count, SignedPage, is_well_formed
@@ -86,3 +86,11 @@ def hash_page_key(scope: str, key: str) -> bytes:
 def name_page(scope: str, key: str) -> bytes:
     """Return the name by which the index finds a page, of the key that it is offered with or of that of its record."""
     return hash_page_key(scope, shorten_key(key))
+
+
+def hash_scope(scope: str) -> int:
+    """Return the 32 bits that stand for *scope* in the names of buckets.
+
+    Two scopes may share them: records tell them apart.
+    """
+    return xxh32_intdigest(scope.encode("utf-8", "replace"))

@@ -259,6 +259,10 @@ class RunStates:
         return self.has_finished(number) or self._lives(number) is False
 
 
+NO_RUNS = RunStates(lambda _: None, lambda _: None)
+"""Where no run is entered: what is settled stands."""
+
+
 def _lock_file(directory: Path, number: int) -> Path:
     return directory / _LOCK_FILE.format(f"{number:08x}")
 

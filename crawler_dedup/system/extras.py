@@ -8,6 +8,7 @@ from crawler_dedup.errors import ExtraMissing
 
 EXTRAS = {
     "report": ("jinja2", "markupsafe", "matplotlib"),
+    "batch": ("pyarrow", "fastwarc", "numba"),
     "fast": ("rjieba",),
 }
 """The packages of each extra, as they are imported."""

@@ -16,8 +16,17 @@ from crawler_dedup.cli.lazy import LazyGroup
 from tests.support.noting import invoke
 
 # What examples read.
-FOLDERS = ("labelled", "pages", ".scrapy/dedup")
-FILES = ("article.html", "article.txt", "new.html", "kept.html", "pages.dedup", "urls.txt")
+FOLDERS = ("labelled", "pages", "signed", "found", ".scrapy/dedup")
+FILES = (
+    "article.html",
+    "article.txt",
+    "new.html",
+    "kept.html",
+    "pages.dedup",
+    "urls.txt",
+    "crawl.warc.gz",
+    "corpus.parquet",
+)
 
 
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -33,6 +42,7 @@ def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[t
 
 
 ALL = dict(commands(app))
+GROUPS = (("index",), ("batch",), ("lexicon",))
 
 
 def examples(command: click.Command) -> list[str]:
@@ -64,23 +74,23 @@ def test_every_example_is_a_call_that_is_understood(
     assert is_own
 
 
-@pytest.mark.parametrize("path", [(), ("index",), ("lexicon",), *ALL], ids=" ".join)
+@pytest.mark.parametrize("path", [(), *GROUPS, *ALL], ids=" ".join)
 def test_the_help_is_readable_in_80_columns(path: tuple[str, ...]) -> None:
     lines = invoke(*path, "--help").stdout.splitlines()
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.parametrize("path", [(), ("index",), ("lexicon",), *ALL], ids=" ".join)
+@pytest.mark.parametrize("path", [(), *GROUPS, *ALL], ids=" ".join)
 def test_the_help_names_no_document_which_is_not_installed(path: tuple[str, ...]) -> None:
     assert not re.search(r"docs/|\.md\b", invoke(*path, "--help").stdout)
 
 
-@pytest.mark.parametrize("group", [(), ("index",), ("lexicon",)], ids=" ".join)
+@pytest.mark.parametrize("group", [(), *GROUPS], ids=" ".join)
 def test_a_summary_is_a_sentence_on_one_line(group: tuple[str, ...]) -> None:
     lines = invoke(*group, "--help").stdout.partition("Commands:\n")[2].splitlines()
     for line in lines:
         name, summary = line.split(maxsplit=1)
-        assert (*group, name) in ALL or name in ("index", "lexicon")
+        assert (*group, name) in ALL or (name,) in GROUPS
         assert summary[0].isupper()
         assert summary.endswith(".")
         assert not summary.endswith("...")
@@ -88,7 +98,7 @@ def test_a_summary_is_a_sentence_on_one_line(group: tuple[str, ...]) -> None:
 
 def test_summaries_stand_in_groups_that_import_nothing() -> None:
     context = click.Context(app)
-    assert all(isinstance(app.get_command(context, name), LazyGroup) for name in ("index", "lexicon"))
+    assert all(isinstance(app.get_command(context, name), LazyGroup) for (name,) in GROUPS)
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)

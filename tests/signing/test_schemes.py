@@ -22,9 +22,10 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexMismatch, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.buckets import CHUNK_BYTES, Tally, hash_scope
+from crawler_dedup.index.buckets import CHUNK_BYTES, Tally
 from crawler_dedup.index.catalogue import Catalogue
 from crawler_dedup.index.export import Export
+from crawler_dedup.index.records import hash_scope
 from crawler_dedup.index.store import Store
 from crawler_dedup.signedpage import PageKind, Signature
 from crawler_dedup.signing.features import normalise, split_units

@@ -1,0 +1,225 @@
+"""A signed collection: a directory with a shard for each input, and a receipt for each shard that is whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from xxhash import xxh3_64_hexdigest, xxh3_128
+
+from crawler_dedup.batch.readers.records import Columns
+from crawler_dedup.errors import DedupError
+from crawler_dedup.index.header import require_same_spec
+from crawler_dedup.system.callbacks import Advance
+from crawler_dedup.system.files import open_replacement
+
+FORMAT = 1
+"""Version of the layout of a signed collection."""
+
+_HEADER = "collection.json"
+_PIECE = 1 << 20
+
+
+class Source(msgspec.Struct, frozen=True):
+    """An input: its path, its format, and the name of its shard."""
+
+    path: str
+    format: str
+    shard: str
+
+
+class CollectionHeader(msgspec.Struct, frozen=True):
+    """What a signed collection is.
+
+    Attributes:
+        format: version of the layout.
+        spec: what the signatures depend on.
+        libraries: versions of the libraries on which they depend.
+        columns: where the parts of a page stand in the inputs.
+        scope: ``domain``: the registered domain of each page; else the scope of all pages.
+        sources: the inputs, in their order.
+    """
+
+    format: int
+    spec: dict[str, str]
+    libraries: dict[str, str]
+    columns: Columns
+    scope: str
+    sources: list[Source]
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """What a shard holds that is whole.
+
+    Attributes:
+        source_bytes: length of the input that was signed.
+        source_changed: when it was changed last, in nanoseconds.
+        shard_bytes: length of the shard.
+        checksum: XXH3 of the shard, 128 bits.
+        pages: how many pages it has.
+        unsigned: how many of them could not be signed, by reason.
+        passed_over: how many records of the input are no pages to look at, by reason.
+        bad: how many records could not be read, by reason.
+    """
+
+    source_bytes: int
+    source_changed: int
+    shard_bytes: int
+    checksum: str
+    pages: int
+    unsigned: dict[str, int]
+    passed_over: dict[str, int]
+    bad: dict[str, int]
+
+
+_decode_header = msgspec.json.Decoder(CollectionHeader).decode
+_decode_receipt = msgspec.json.Decoder(Receipt).decode
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The files of an input in a collection.
+
+    Attributes:
+        source: the input.
+        data: the signed pages.
+        bad: the records that could not be read, a JSON object each.
+        receipt: written when the two others are whole.
+    """
+
+    source: Source
+    data: Path
+    bad: Path
+    receipt: Path
+
+    def read_receipt(self) -> Receipt | None:
+        """Return the receipt; ``None``: the shard is not signed, or its receipt cannot be read."""
+        try:
+            return _decode_receipt(self.receipt.read_bytes())
+        except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
+            return None
+
+    def is_whole(self, receipt: Receipt) -> bool:
+        """Tell whether the signed pages are those of which *receipt* is: reads all of them."""
+        try:
+            return self.data.stat().st_size == receipt.shard_bytes and checksum_of(self.data) == receipt.checksum
+        except FileNotFoundError:
+            return False
+
+    def is_current(self, receipt: Receipt) -> bool:
+        """Tell whether the input is the one that was signed."""
+        source = Path(self.source.path).stat()
+        return (source.st_size, source.st_mtime_ns) == (receipt.source_bytes, receipt.source_changed)
+
+
+class Collection:
+    """A signed collection.
+
+    Attributes:
+        directory: where it stands.
+        header: what it is.
+    """
+
+    def __init__(self, directory: Path, header: CollectionHeader) -> None:
+        """Use :meth:`create` or :meth:`open`."""
+        self.directory = directory
+        self.header = header
+
+    @classmethod
+    def create(cls, directory: Path, header: CollectionHeader) -> Collection:
+        """Create a collection, or go on with one that was signed in the same way.
+
+        Raises:
+            DedupError: the directory holds one that was signed in another way.
+        """
+        if (directory / _HEADER).exists():
+            before = cls.open(directory).header
+            require_same_spec(str(directory), _identity(before), _identity(header))
+        directory.mkdir(parents=True, exist_ok=True)
+        with open_replacement(directory / _HEADER) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(header)))
+        return cls(directory, header)
+
+    @classmethod
+    def open(cls, directory: Path) -> Collection:
+        """Open a collection. Raises :class:`DedupError` where there is none."""
+        path = directory / _HEADER
+        try:
+            header = _decode_header(path.read_bytes())
+        except FileNotFoundError:
+            raise DedupError(f"{directory} is no signed collection: there is no {_HEADER}.") from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise DedupError(f"{path} is damaged: {error}") from None
+        if header.format != FORMAT:
+            raise DedupError(f"{directory} has format {header.format}, this version has {FORMAT}: sign it again.")
+        return cls(directory, header)
+
+    @property
+    def shards(self) -> list[Shard]:
+        """All shards, in the order of their inputs."""
+        return [self._shard(source) for source in self.header.sources]
+
+    def _shard(self, source: Source) -> Shard:
+        data, bad, receipt = (
+            self.directory / f"{source.shard}.{end}" for end in ("parquet", "bad.jsonl", "receipt.json")
+        )
+        return Shard(source, data, bad, receipt)
+
+    def require_whole(self, advance: Advance) -> list[Receipt]:
+        """Return the receipts of all shards.
+
+        Args:
+            advance: called with numbers of shards that were looked at.
+
+        Raises:
+            DedupError: a shard is missing or damaged; the message names all of them.
+        """
+        receipts, missing, damaged = [], [], []
+        for shard in self.shards:
+            receipt = shard.read_receipt()
+            if receipt is None:
+                missing.append(shard.source.path)
+            elif not shard.is_whole(receipt):
+                damaged.append(str(shard.data))
+            else:
+                receipts.append(receipt)
+            advance(1)
+        problems = [f"not signed yet: {path}" for path in missing] + [f"damaged: {path}" for path in damaged]
+        if problems:
+            lines = "\n  ".join(problems)
+            raise DedupError(
+                f"{self.directory} is not whole. `crawler-dedup batch sign` signs what is missing.\n  {lines}"
+            )
+        return receipts
+
+
+def _identity(header: CollectionHeader) -> dict[str, str]:
+    columns = {f"column {name}": value for name, value in msgspec.to_builtins(header.columns).items()}
+    return {**header.spec, "scope": header.scope, **columns}
+
+
+def name_shard(path: Path) -> str:
+    """Return the name of the shard of an input: readable, and another one for each path."""
+    stem = re.sub(r"[^\w.-]", "_", path.name)[:100]
+    return f"{stem}-{xxh3_64_hexdigest(str(path).encode('utf-8', 'surrogateescape'))[:12]}"
+
+
+def checksum_of(path: Path) -> str:
+    """Return the checksum of a file."""
+    state = xxh3_128()
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            state.update(piece)
+    return state.hexdigest()
+
+
+def add_counts(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """Add up counts by reason, the most frequent first."""
+    total: dict[str, int] = {}
+    for part in counts:
+        for reason, count in part.items():
+            total[reason] = total.get(reason, 0) + count
+    return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,102 @@
+"""Decide about pages in a given order, as an index does."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO
+
+import msgspec
+
+from crawler_dedup.batch.shard import SignedRow, decode_page
+from crawler_dedup.decision import Decision, Match, Verdict
+from crawler_dedup.deduplicator import RuleMatcher
+from crawler_dedup.index.memorypages import MemoryPages
+from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
+from crawler_dedup.index.runs import NO_RUNS
+from crawler_dedup.index.verdicts import OfferTerms, Verdicts
+from crawler_dedup.signedpage import SignedPage
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class PickedPages:
+    """Pages of some rows in a file, to be read in any order.
+
+    Attributes:
+        rows: the rows, ascending.
+
+    Args:
+        file: an empty file, open to write and read.
+        picked: the rows with their pages, ascending.
+    """
+
+    def __init__(self, file: IO[bytes], picked: Iterable[tuple[int, SignedRow]]) -> None:
+        self._file = file
+        self.rows = array("q")
+        self._records = array("q")
+        self._ends = array("Q", [0])
+        for row, signed in picked:
+            self.rows.append(row)
+            self._records.append(signed.record)
+            self._ends.append(self._ends[-1] + file.write(_encode(signed.page)))
+
+    def read(self, place: int) -> tuple[int, SignedPage]:
+        """Return the number of the record in its input, and the page, of the row at *place* in :attr:`rows`."""
+        start, end = self._ends[place], self._ends[place + 1]
+        self._file.seek(start)
+        return self._records[place], decode_page(self._file.read(end - start))
+
+
+class RememberingMatcher(RuleMatcher):
+    """Remembers the kept page of the last decision."""
+
+    kept: SignedPage | None = None
+
+    def choose(
+        self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
+    ) -> tuple[SignedPage, Match] | None:
+        chosen = super().choose(new, kept, snapshot_of)
+        self.kept = chosen[0] if chosen else None
+        return chosen
+
+
+@dataclass(frozen=True)
+class PlacedDecision:
+    """A decision about one of some picked pages.
+
+    Attributes:
+        place: of the page among the picked ones.
+        decision: the decision.
+        representative: place of the kept page that stands for it; ``None``: the page is kept.
+    """
+
+    place: int
+    decision: Decision
+    representative: int | None
+
+
+def decide_pages(
+    pages: PickedPages, order: Iterable[int], matcher: RememberingMatcher, profiles: FrozenProfiles, file: IO[bytes]
+) -> Iterator[PlacedDecision]:
+    """Decide about *pages* in *order*, each also by those before it, as :meth:`Deduplicator.decide` does.
+
+    Args:
+        order: places of the pages.
+        profiles: what is known of their sites.
+        file: an empty file, open to write and read.
+    """
+    kept_pages = MemoryPages(file, profiles)
+    verdicts = Verdicts(kept_pages, matcher, OfferTerms(), now=1, runs=NO_RUNS)
+    place_of = array("q", [-1])  # of each kept page by its number
+    for place in order:
+        _, page = pages.read(place)
+        decision = verdicts.decide(page)
+        if decision.verdict in (Verdict.NEW, Verdict.CHANGED):
+            place_of.append(place)
+        representative = None
+        if decision.verdict in (Verdict.DUPLICATE, Verdict.UNCHANGED) and matcher.kept is not None:
+            number = kept_pages.number_of(page.scope, matcher.kept.key)
+            representative = None if number is None else place_of[number]
+        yield PlacedDecision(place, decision, representative)

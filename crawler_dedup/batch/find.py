@@ -1,0 +1,202 @@
+"""Find the near-duplicates of a signed collection: the decisions that a crawl of its pages in a given order would make."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+
+import msgspec
+import numpy as np
+
+from crawler_dedup.batch.candidates import find_candidates
+from crawler_dedup.batch.collection import Collection, add_counts
+from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
+from crawler_dedup.batch.learning import export_header, learn_profiles
+from crawler_dedup.batch.neighbours import Flags
+from crawler_dedup.batch.output import CLUSTERS, CLUSTERS_SCHEMA, KEPT, VERDICTS, ClusterWriter, open_table, write_kept
+from crawler_dedup.batch.rows import ROW_BYTES, Rows, read_rows
+from crawler_dedup.config import Config
+from crawler_dedup.decision import Verdict
+from crawler_dedup.errors import DedupError
+from crawler_dedup.index.maintenance import read_profiles
+from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.rules.sites import can_read
+from crawler_dedup.signing.signer import Signer, config_from_spec
+from crawler_dedup.system.callbacks import Start
+from crawler_dedup.system.files import open_replacement
+
+PROFILES, REPORT = "profiles.dedup", "report.json"
+MEMORY = 8 << 30
+"""Bytes that are taken unless others are asked for."""
+
+_LIBRARIES = 250 << 20  # bytes of the process before any page is read
+_JOIN_BYTES = 34  # of a row, while neighbours are searched, beside what a table takes
+_LEAST = 32 << 20
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What was found.
+
+    Attributes:
+        pages: how many pages the collection has.
+        kept: how many of them are kept.
+        verdicts: how many pages got each verdict.
+        rules: how many pages each rule has dropped.
+        unsigned: how many pages could not be signed, by reason.
+        passed_over: how many records of the inputs are no pages to look at, by reason.
+        bad: how many records of the inputs could not be read, by reason.
+        candidates: of how many pages another one was near enough to be compared, or had the same identifier.
+        known_sites: of how many sites it is known what their pages have in common.
+        seconds: how long each step took.
+        spec: what the signatures depend on.
+        max_distance: largest distance of duplicates, in bits.
+    """
+
+    pages: int
+    kept: int
+    verdicts: dict[str, int]
+    rules: dict[str, int]
+    unsigned: dict[str, int]
+    passed_over: dict[str, int]
+    bad: dict[str, int]
+    candidates: int
+    known_sites: int
+    seconds: dict[str, float]
+    spec: dict[str, str]
+    max_distance: int
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """What was decided: of each row the code of its verdict and how many pages it stands for, and all rules."""
+
+    codes: np.ndarray[tuple[int], np.dtype[np.uint8]]
+    duplicates: np.ndarray[tuple[int], np.dtype[np.int64]]
+    rules: Counter[str]
+
+
+class _Clock:
+    """Measures how long each step takes."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.seconds[name] = round(time.monotonic() - began, 3)
+
+
+def find_duplicates(
+    directory: Path,
+    output: Path,
+    config: Config,
+    start: Start,
+    *,
+    order: str = "",
+    profiles: Path | None = None,
+    memory: int = MEMORY,
+) -> Report:
+    """Find the near-duplicates of the collection in *directory*, and write what is kept into *output*.
+
+    Args:
+        config: the thresholds; what signatures depend on is that of the collection.
+        order: in which order pages are decided (:func:`~crawler_dedup.batch.rows.read_rows`).
+        profiles: an export whose knowledge of sites is used; ``None``: it is learned from the collection.
+        memory: bytes that the process may take.
+
+    Raises:
+        DedupError: a shard is missing or damaged, or memory does not suffice.
+    """
+    clock = _Clock()
+    collection = Collection.open(directory)
+    with clock.step("checking"):
+        receipts = collection.require_whole(start("checking", len(collection.shards)))
+    count = sum(receipt.pages for receipt in receipts)
+    join_memory = _share_memory(count, memory)
+    signer = Signer(config_from_spec(collection.header.spec, config))
+    output.mkdir(parents=True, exist_ok=True)
+    with clock.step("reading"):
+        rows = read_rows(collection.shards, receipts, order)
+    with clock.step("learning sites"):
+        if profiles is None:
+            profiles = output / PROFILES
+            header = export_header(collection.header.spec, collection.header.libraries)
+            learn_profiles(rows, profiles, header, start("learning sites", None))
+        frozen = read_profiles(profiles, collection.header.spec, can_read)
+    matcher = RememberingMatcher(signer)
+    with clock.step("finding neighbours"):
+        candidates = find_candidates(
+            rows, signer.scheme, matcher, frozen, join_memory, start("finding neighbours", None)
+        )
+    with clock.step("deciding"):
+        decided = _decide(rows, candidates, matcher, frozen, output, start)
+    with clock.step("writing"):
+        write_kept(output / KEPT, rows, decided.codes, decided.duplicates)
+    verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
+    counts = {str(verdict): number for verdict, number in zip(VERDICTS, verdicts, strict=True)}
+    report = Report(
+        pages=count,
+        kept=count - counts[Verdict.DUPLICATE] - counts[Verdict.UNCHANGED],
+        verdicts=counts,
+        rules=dict(decided.rules.most_common()),
+        unsigned=add_counts([receipt.unsigned for receipt in receipts]),
+        passed_over=add_counts([receipt.passed_over for receipt in receipts]),
+        bad=add_counts([receipt.bad for receipt in receipts]),
+        candidates=int(candidates.sum()),
+        known_sites=len(frozen),
+        seconds=clock.seconds,
+        spec=collection.header.spec,
+        max_distance=signer.config.max_distance,
+    )
+    with open_replacement(output / REPORT) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(report)))
+    return report
+
+
+def _share_memory(count: int, memory: int) -> int:
+    """Return the bytes that the search for neighbours may take; raise :class:`DedupError` where that is too little."""
+    needed = _LIBRARIES + count * (ROW_BYTES + _JOIN_BYTES)
+    if memory < needed + _LEAST:
+        raise DedupError(
+            f"{count:,} pages need {(needed + _LEAST) / 2**30:.1f}G of memory at least, {memory / 2**30:.1f}G are"
+            " allowed (--memory)."
+        )
+    return memory - needed
+
+
+def _decide(
+    rows: Rows,
+    candidates: Flags,
+    matcher: RememberingMatcher,
+    profiles: FrozenProfiles,
+    output: Path,
+    start: Start,
+) -> _Decided:
+    """Decide about all pages, and write those for which a kept one stands. What is no candidate is new, if it is signed."""
+    unchecked, new = VERDICTS.index(Verdict.UNCHECKED), VERDICTS.index(Verdict.NEW)
+    codes = np.where(rows.texts | rows.thins, new, unchecked).astype(np.uint8)
+    duplicates = np.zeros(len(rows), dtype=np.int64)
+    rules: Counter[str] = Counter()
+    with ExitStack() as stack:
+        picked, kept = (stack.enter_context(TemporaryFile(dir=output)) for _ in range(2))
+        pages = PickedPages(picked, rows.read_pages(candidates))
+        advance = start("deciding", len(pages.rows))
+        writer = stack.enter_context(open_table(output / CLUSTERS, CLUSTERS_SCHEMA))
+        clusters = ClusterWriter(writer, rows, pages)
+        order = rows.sort(np.array(pages.rows, dtype=np.int64))
+        for decided in decide_pages(pages, map(int, order), matcher, profiles, kept):
+            codes[pages.rows[decided.place]] = VERDICTS.index(decided.decision.verdict)
+            if decided.representative is not None:
+                duplicates[pages.rows[decided.representative]] += 1
+                rules.update([decided.decision.match.rule] if decided.decision.match else [])
+            clusters.write(decided)
+            advance(1)
+        clusters.flush()
+    return _Decided(codes, duplicates, rules)

@@ -1,0 +1,58 @@
+"""The search for near numbers, compiled with numba."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from crawler_dedup.hamming import Numbers
+
+_LONG = 1_024  # numbers that agree in their leading bits
+_ONES, _TWOS, _FOURS = (np.uint64(mask) for mask in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
+_SUM = np.uint64(0x0101010101010101)
+_SHIFT_1, _SHIFT_2, _SHIFT_4, _SHIFT_56 = (np.uint64(shift) for shift in (1, 2, 4, 56))
+
+
+def _count_bits(number: Any) -> Any:
+    number -= number >> _SHIFT_1 & _ONES
+    number = (number & _TWOS) + (number >> _SHIFT_2 & _TWOS)
+    number = number + (number >> _SHIFT_4) & _FOURS
+    return number * _SUM >> _SHIFT_56
+
+
+_count = numba.njit(inline="always")(_count_bits)
+
+
+def _flag(values: Any, rest_bits: Any, max_distance: Any, flags: Any) -> None:
+    start, count = 0, len(values)
+    while start < count:
+        prefix = values[start] >> rest_bits
+        end = start + 1
+        while end < count and values[end] >> rest_bits == prefix:
+            end += 1
+        if end - start <= _LONG:
+            for first in range(start, end - 1):
+                for second in range(first + 1, end):
+                    if _count(values[first] ^ values[second]) <= max_distance:
+                        flags[first] = True
+                        flags[second] = True
+        else:  # of a long run that is dense, few comparisons flag all
+            for first in range(start, end):
+                if flags[first]:
+                    continue
+                for second in range(start, end):
+                    if second != first and _count(values[first] ^ values[second]) <= max_distance:
+                        flags[first] = True
+                        flags[second] = True
+                        break
+        start = end
+
+
+_compiled = numba.njit(_flag)
+
+
+def flag_runs(values: Numbers, rest_bits: int, max_distance: int, flags: Any) -> None:
+    """Flag near numbers as :data:`crawler_dedup.batch.neighbours.FlagRuns` says."""
+    _compiled(values, np.uint64(rest_bits), np.uint64(max_distance), flags)

@@ -1,0 +1,163 @@
+"""Which signatures of a collection have a neighbour: the others can be duplicates of nothing.
+
+As in Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §3: signatures within distance k,
+cut into b blocks, agree in b - k of these blocks. For each choice of b - k blocks all signatures are sorted with these
+blocks in front, and those that agree in them stand together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, pairwise
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.hamming import BITS, Numbers, split_bits
+
+Flags = NDArray[np.bool_]
+FlagRuns = Callable[[Numbers, int, int, Flags], None]
+"""Sets the flags of those of some sorted numbers that have a near one among those with the same leading bits.
+
+Arguments: the numbers, how many bits follow the leading ones, the largest distance, the flags.
+"""
+
+_MORE_BLOCKS = 4  # than agree for certain
+_SORTING, _COMPARING = 25, 0.6  # nanoseconds of a number, and of a pair
+_WORKING_BYTES = 18  # of a number, while one table is searched
+_LONG = 1_024  # numbers that agree in their leading bits
+_FEW = 200_000  # signatures, for which compiling takes longer than it saves
+
+
+@dataclass(frozen=True)
+class Table:
+    """A permutation of the bits of signatures.
+
+    Attributes:
+        ranges: the lowest bit and the width of each range, in the order in which they stand in permuted signatures.
+        leading: how many bits lead.
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+    leading: int
+
+    def permute(self, signatures: Numbers) -> Numbers:
+        """Return *signatures* with their bits in the order of the table."""
+        permuted = np.zeros_like(signatures)
+        for low, width, place in self._pieces():
+            permuted |= (signatures >> low & (np.uint64(1) << width) - np.uint64(1)) << place
+        return permuted
+
+    def restore(self, permuted: Numbers) -> Numbers:
+        """Return the signatures that were permuted."""
+        signatures = np.zeros_like(permuted)
+        for low, width, place in self._pieces():
+            signatures |= (permuted >> place & (np.uint64(1) << width) - np.uint64(1)) << low
+        return signatures
+
+    def _pieces(self) -> Iterator[tuple[np.uint64, np.uint64, np.uint64]]:
+        """Yield lowest bit, width, and lowest bit in permuted signatures of each range."""
+        place = BITS
+        for low, width in self.ranges:
+            place -= width
+            yield np.uint64(low), np.uint64(width), np.uint64(place)
+
+
+@cache
+def _choose_tables(max_distance: int, blocks: int) -> tuple[Table, ...]:
+    ranges = split_bits(blocks)
+    tables = []
+    for chosen in combinations(range(blocks), blocks - max_distance):
+        rest = [place for place in range(blocks) if place not in chosen]
+        leading = sum(ranges[place][1] for place in chosen)
+        tables.append(Table(tuple(ranges[place] for place in (*chosen, *rest)), leading))
+    return tuple(tables)
+
+
+def tables_for(max_distance: int, count: int) -> tuple[Table, ...]:
+    """Return the tables with which the neighbours of *count* signatures, evenly spread, cost least to find."""
+
+    def cost(blocks: int) -> float:
+        leading = BITS * (blocks - max_distance) // blocks
+        return comb(blocks, max_distance) * (_SORTING + _COMPARING * count * 0.5 ** (leading + 1))
+
+    return _choose_tables(max_distance, min(range(max_distance + 1, max_distance + 1 + _MORE_BLOCKS), key=cost))
+
+
+def find_neighbours(
+    signatures: Numbers, max_distance: int, *, memory: int = 1 << 30, flag_runs: FlagRuns | None = None
+) -> Flags:
+    """Tell of each of *signatures* whether another one equals it or is within *max_distance*.
+
+    Args:
+        memory: bytes that a table may take. If they are too few for all signatures, it is searched part by part.
+        flag_runs: ``None``: the fastest that is installed.
+    """
+    order = np.argsort(signatures)
+    ascending = signatures[order]
+    is_first = np.ones(len(ascending), dtype=bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
+    distinct = ascending[is_first]
+    flags = np.diff(np.append(np.flatnonzero(is_first), len(ascending))) > 1
+    if max_distance:
+        flag_runs = flag_runs or _fastest(len(distinct))
+        for table in tables_for(max_distance, len(distinct)):
+            for near in _near_in(table, distinct, max_distance, memory, flag_runs):
+                flags[np.searchsorted(distinct, np.sort(near))] = True
+    near_some = np.empty(len(signatures), dtype=bool)
+    near_some[order] = flags[np.cumsum(is_first) - 1]
+    return near_some
+
+
+def _near_in(
+    table: Table, signatures: Numbers, max_distance: int, memory: int, flag_runs: FlagRuns
+) -> Iterator[Numbers]:
+    """Yield those of *signatures* that have a near one with the same leading bits."""
+    parts = max(1, -(-_WORKING_BYTES * len(signatures) // memory))
+    permuted = table.permute(signatures)
+    limits = [((1 << table.leading) * part // parts << BITS - table.leading) for part in range(parts + 1)]
+    for low, high in pairwise(limits):
+        values = permuted if parts == 1 else permuted[(permuted >= low) & (permuted <= high - 1)]
+        values = np.sort(values)
+        flags = np.zeros(len(values), dtype=bool)
+        flag_runs(values, BITS - table.leading, max_distance, flags)
+        yield table.restore(values[flags])
+
+
+def _fastest(count: int) -> FlagRuns:
+    if count < _FEW:
+        return flag_runs_in_numpy
+    try:
+        from crawler_dedup.batch.kernel import flag_runs  # noqa: PLC0415  (slow to load)
+    except ImportError:
+        return flag_runs_in_numpy
+    return flag_runs
+
+
+def flag_runs_in_numpy(values: Numbers, rest_bits: int, max_distance: int, flags: Flags) -> None:
+    """Flag near numbers as :data:`FlagRuns` says, without numba."""
+    prefixes = values >> np.uint64(rest_bits)
+    changes = np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1
+    ends = np.append(changes, len(values))
+    lengths = np.diff(ends, prepend=0)
+    following = np.repeat(ends, lengths) - np.arange(len(values)) - 1  # in the same run
+    is_long = np.repeat(lengths > _LONG, lengths)
+    left = np.flatnonzero(~is_long & (following > 0))
+    step = 1
+    while len(left):
+        near = left[np.bitwise_count(values[left] ^ values[left + step]) <= max_distance]
+        flags[near] = flags[near + step] = True
+        step += 1
+        left = left[following[left] >= step]
+    for end in ends[lengths > _LONG].tolist():
+        run = slice(end - int(lengths[np.searchsorted(ends, end)]), end)
+        for place in range(run.start, run.stop):
+            if not flags[place]:
+                near = np.bitwise_count(values[run] ^ values[place]) <= max_distance
+                near[place - run.start] = False
+                if near.any():
+                    flags[run] |= near
+                    flags[place] = True

@@ -1,0 +1,56 @@
+"""Readers of collections, one file a format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from crawler_dedup.batch.readers.records import Columns, InputPage, PassedOver
+from crawler_dedup.errors import DedupError
+
+_SUFFIXES = {
+    ".warc": "warc",
+    ".warc.gz": "warc",
+    ".warc.zst": "warc",
+    ".jsonl": "jsonl",
+    ".jsonl.gz": "jsonl",
+    ".jsonl.zst": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
+
+
+class Reader(Protocol):
+    """A module that reads one format."""
+
+    def read_pages(self, path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPage | PassedOver]:
+        """Yield what stands in a file, in its order.
+
+        Args:
+            max_bytes: of a longer body only one byte more is read.
+
+        Raises:
+            OSError: it cannot be read at all.
+            DedupError: it is not what its name says, or has not the columns.
+        """
+
+
+def reader_of(input_format: str) -> Reader:
+    """Return the reader of a format, which is loaded now."""
+    return cast("Reader", import_module(f"{__name__}.{input_format}"))
+
+
+def has_format(path: Path) -> bool:
+    """Tell whether the name of a file says a format."""
+    return path.name.lower().endswith(tuple(_SUFFIXES))
+
+
+def format_of(path: Path) -> str:
+    """Return the format that the name of a file says; raise :class:`DedupError` if it says none."""
+    name = path.name.lower()
+    for suffix, input_format in _SUFFIXES.items():
+        if name.endswith(suffix):
+            return input_format
+    raise DedupError(f"{path}: the name does not say a format ({', '.join(_SUFFIXES)}); --format does.")

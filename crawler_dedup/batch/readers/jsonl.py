@@ -1,0 +1,61 @@
+"""JSON Lines, also packed with gzip or Zstandard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+import msgspec
+
+from crawler_dedup.batch.readers.records import Columns, InputPage, PassedOver, read_fields
+from crawler_dedup.system.compression import zstd
+from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
+
+DAMAGE = (*GZIP_ERRORS, zstd.ZstdError)
+"""What reading a damaged packed file raises."""
+
+_ESCAPED = 6  # bytes of a byte that JSON escapes: \u00e9
+_BESIDE_CONTENT = 1 << 20  # bytes of a line beside the content
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPage | PassedOver]:
+    """Yield the pages of a file, a line each."""
+    for number, line in read_lines(path, _ESCAPED * max_bytes + _BESIDE_CONTENT):
+        if isinstance(line, PassedOver):
+            yield line
+        elif line.strip():
+            try:
+                fields = _decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                yield PassedOver(number, "no JSON object", is_bad=True)
+            else:
+                yield read_fields(number, fields, columns)
+
+
+def read_lines(path: Path, longest: int) -> Iterator[tuple[int, bytes | PassedOver]]:
+    """Yield the lines of a file with their numbers from 0; what cannot be read in their place."""
+    number = 0
+    with open_lines(path) as file:
+        while True:
+            try:
+                line = file.readline(longest + 1)
+                is_too_long = len(line) > longest
+                while is_too_long and line and not line.endswith(b"\n"):
+                    line = file.readline(longest)
+            except DAMAGE:
+                yield number, PassedOver(number, "the rest of the file is damaged", is_bad=True)
+                return
+            if not line:
+                return
+            yield number, PassedOver(number, "a line that is too long", is_bad=True) if is_too_long else line
+            number += 1
+
+
+def open_lines(path: Path) -> IO[bytes]:
+    """Open a file to read lines. Raises :class:`OSError`."""
+    if path.suffix.lower() == ".zst":
+        return cast("IO[bytes]", zstd.open(path, "rb"))
+    return cast("IO[bytes]", open_maybe_gzipped(path))

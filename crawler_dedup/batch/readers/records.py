@@ -1,0 +1,108 @@
+"""What readers yield: pages, and what they pass over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from crawler_dedup.signing.plaintext import write_html
+from crawler_dedup.urls import stand_in_address
+
+
+class Columns(msgspec.Struct, frozen=True):
+    """Where the parts of a page stand: names of columns, of keys of JSON objects, or of WARC headers.
+
+    Attributes:
+        html: the HTML, as text or bytes. A WARC file has it in its records.
+        text: instead of HTML the plain text, paragraphs separated by empty lines; ``""``: there is HTML.
+        url: the address; a page may have none.
+        id: the identifier; ``""``: the address.
+        time: seconds since 1970; ``""``: not known. A WARC file has it in its records.
+    """
+
+    html: str = "html"
+    text: str = ""
+    url: str = "url"
+    id: str = ""
+    time: str = ""
+
+    @property
+    def content(self) -> str:
+        """Where the content stands."""
+        return self.text or self.html
+
+
+DEFAULT_COLUMNS = Columns()
+
+
+@dataclass(frozen=True)
+class InputPage:
+    """A page as it stands in a file.
+
+    Attributes:
+        record: its number in the file, from 0: of the line, row or response.
+        id: its identifier; ``None``: its address.
+        url: its address.
+        body: its HTML.
+        encoding: what is known of its encoding; ``None``: nothing.
+        time: in seconds since 1970; 0: not known.
+    """
+
+    record: int
+    id: str | None
+    url: str
+    body: bytes
+    encoding: str | None = None
+    time: int = 0
+
+
+@dataclass(frozen=True)
+class PassedOver:
+    """What stands in a file and is not a page to look at.
+
+    Attributes:
+        record: its number in the file, as that of a page.
+        reason: why, in a few words.
+        name: its address or identifier, as far as known.
+        is_bad: whether it should be a page, and cannot be read.
+    """
+
+    record: int
+    reason: str
+    name: str = ""
+    is_bad: bool = False
+
+
+def read_fields(record: int, fields: dict[str, Any], columns: Columns) -> InputPage | PassedOver:
+    """Make a page of a row or an object."""
+    url, identifier = fields.get(columns.url), fields.get(columns.id) if columns.id else None
+    name = str(identifier if identifier is not None else url if url is not None else "")
+    content = fields.get(columns.content)
+    if content is None or content in ("", b""):
+        return PassedOver(record, f"no {columns.content}", name, is_bad=True)
+    if not isinstance(content, str | bytes) or not isinstance(url, str | None):
+        return PassedOver(record, "a column of another type", name, is_bad=True)
+    if not name:
+        return PassedOver(record, "no address and no identifier", is_bad=True)
+    if columns.id and identifier is None:
+        return PassedOver(record, f"no {columns.id}", name, is_bad=True)
+    body, encoding = _body_of(content, is_text=bool(columns.text))
+    time = fields.get(columns.time) if columns.time else 0
+    return InputPage(
+        record,
+        None if identifier is None else str(identifier),
+        url or stand_in_address(name),
+        body,
+        encoding,
+        int(time) if isinstance(time, int | float) and abs(time) < 1 << 62 else 0,
+    )
+
+
+def _body_of(content: str | bytes, *, is_text: bool) -> tuple[bytes, str | None]:
+    """Return the HTML of a content, and its encoding as far as known."""
+    if is_text:
+        text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+        return write_html(text), "utf-8"
+    return (content.encode("utf-8", "replace"), "utf-8") if isinstance(content, str) else (content, None)

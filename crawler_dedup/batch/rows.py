@@ -1,0 +1,110 @@
+"""The rows of a signed collection: of each page the few numbers that are held in memory, and pages read by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from crawler_dedup.batch.collection import Receipt, Shard
+from crawler_dedup.batch.neighbours import Flags
+from crawler_dedup.batch.shard import TEXT, THIN, SignedRow, decode_page, read_columns
+from crawler_dedup.errors import DedupError
+from crawler_dedup.hamming import Numbers
+
+ROW_BYTES = 34
+"""What a row takes in memory."""
+ORDERS = ("time", "size", "chars")
+"""Columns by which rows can be ordered."""
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All pages of a collection, in the order of the inputs and of the records in each.
+
+    Attributes:
+        shards: in their order.
+        starts: the first row of each shard, and behind them the number of all rows.
+        signatures: as they were signed.
+        names: 64 bits that stand for key and scope of each page.
+        sites: 64 bits that stand for the site of each page; 0: it has none.
+        texts: whether a page is compared by its main text.
+        thins: whether it is a thin page. The others are not signed.
+        order_keys: by what rows are ordered; ``None``: by their numbers.
+    """
+
+    shards: Sequence[Shard]
+    starts: Places
+    signatures: Numbers
+    names: Numbers
+    sites: Numbers
+    texts: Flags
+    thins: Flags
+    order_keys: Places | None
+
+    def __len__(self) -> int:
+        """Return how many rows there are."""
+        return int(self.starts[-1])
+
+    def sort(self, rows: Places) -> Places:
+        """Return the places of *rows*, which ascend, in the order in which pages are decided."""
+        if self.order_keys is None:
+            return np.arange(len(rows))
+        return np.argsort(self.order_keys[rows], kind="stable")
+
+    def read_pages(self, wanted: Flags) -> Iterator[tuple[int, SignedRow]]:
+        """Yield the *wanted* rows with their pages, ascending. Raises :class:`DedupError` where a shard is damaged."""
+        for shard, first, end in zip(self.shards, self.starts.tolist(), self.starts[1:].tolist(), strict=False):
+            if not wanted[first:end].any():
+                continue
+            start = first
+            for batch in read_columns(shard.data, ("record", "time", "page")):
+                places = np.flatnonzero(wanted[start : start + len(batch)])
+                if len(places):
+                    picked = batch.take(places).to_pydict()
+                    columns = (picked["record"], picked["time"], picked["page"])
+                    for place, record, time, content in zip(places.tolist(), *columns, strict=True):
+                        yield start + place, SignedRow(record, time, decode_page(content))
+                start += len(batch)
+
+
+def read_rows(shards: Sequence[Shard], receipts: Sequence[Receipt], order: str = "") -> Rows:
+    """Read the rows of all shards.
+
+    Args:
+        order: a column of :data:`ORDERS`, with a minus in front of it for the largest first; ``""``: as they stand.
+
+    Raises:
+        DedupError: a shard is damaged, or there is no such column.
+    """
+    column = order.removeprefix("-")
+    if column and column not in ORDERS:
+        raise DedupError(f"Pages cannot be ordered by {column!r}; they can by {', '.join(ORDERS)}, also with a minus.")
+    starts = np.concatenate([[0], np.cumsum([receipt.pages for receipt in receipts])]).astype(np.int64)
+    count = int(starts[-1])
+    signatures, names, sites = (np.empty(count, dtype=np.uint64) for _ in range(3))
+    texts, thins = (np.empty(count, dtype=bool) for _ in range(2))
+    order_keys = np.empty(count, dtype=np.int64) if column else None
+    columns = ["kind", "signature", "name", "site", *filter(None, [column])]
+    for shard, first, end in zip(shards, starts.tolist(), starts[1:].tolist(), strict=False):
+        at = first
+        for batch in read_columns(shard.data, columns):
+            part = slice(at, at + len(batch))
+            at = part.stop
+            if at > end:
+                break
+            for name, numbers in (("signature", signatures), ("name", names), ("site", sites)):
+                numbers[part] = batch.column(name).to_numpy()
+            for kind, flags in ((TEXT, texts), (THIN, thins)):
+                flags[part] = pc.equal(batch.column("kind"), kind).to_numpy(zero_copy_only=False)
+            if order_keys is not None:
+                keys = batch.column(column).to_numpy()
+                order_keys[part] = -keys if order.startswith("-") else keys
+        if at != end:
+            raise DedupError(f"{shard.data} is damaged: it has another number of pages than its receipt says.")
+    return Rows(shards, starts, signatures, names, sites, texts, thins, order_keys)

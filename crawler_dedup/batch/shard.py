@@ -1,0 +1,126 @@
+"""A signed shard: the signed pages of one input as a Parquet file, a page a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crawler_dedup.errors import DedupError
+from crawler_dedup.index.profiles import site_key
+from crawler_dedup.index.records import name_page
+from crawler_dedup.signedpage import PageKind, SignedPage, is_well_formed
+
+TEXT, THIN, UNSIGNED = "text", "thin", "unsigned"
+KINDS = {PageKind.TEXT: TEXT, PageKind.THIN: THIN}
+
+SCHEMA = pa.schema(
+    [
+        pa.field("record", pa.int64(), nullable=False),
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("url", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("signature", pa.uint64(), nullable=False),
+        pa.field("name", pa.uint64(), nullable=False),
+        pa.field("site", pa.uint64(), nullable=False),
+        pa.field("time", pa.int64(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("chars", pa.int64(), nullable=False),
+        pa.field("page", pa.binary(), nullable=False),
+    ]
+)
+"""The columns of a shard.
+
+Record: number of the page in the input. Id: its key. Reason: why it is unsigned. Name, site: 64 bits that stand for its key
+in its scope, and for its site in its scope (0: it has none). Page: the signed page, as msgpack.
+"""
+
+_GROUP_ROWS = 2_000
+_READ_ROWS = 500
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(SignedPage).decode
+
+
+class SignedRow(NamedTuple):
+    """A signed page, the number of its record in the input, and its time in seconds since 1970 (0: not known)."""
+
+    record: int
+    time: int
+    page: SignedPage
+
+
+class ShardWriter:
+    """Writes a signed shard into an open file. Use it as a context manager."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._writer = pq.ParquetWriter(
+            file,
+            SCHEMA,
+            compression="zstd",
+            compression_level=1,
+            write_page_checksum=True,
+            use_dictionary=["kind", "reason"],
+        )
+        self._rows: list[tuple[Any, ...]] = []
+
+    def write(self, row: SignedRow) -> None:
+        """Add a row."""
+        page = row.page
+        self._rows.append(
+            (
+                row.record,
+                page.key,
+                page.url,
+                UNSIGNED if page.unsigned else KINDS[page.kind],
+                page.unsigned,
+                page.signature,
+                int.from_bytes(name_page(page.scope, page.key)[:8], "big"),
+                int.from_bytes(site_key(page.scope, page.url)[:8], "big"),
+                row.time,
+                page.size,
+                page.chars,
+                _encode(page),
+            )
+        )
+        if len(self._rows) == _GROUP_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        columns = zip(*self._rows, strict=True) if self._rows else [()] * len(SCHEMA)
+        arrays = [pa.array(column, type=field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+        self._writer.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA))
+        self._rows = []
+
+    def __enter__(self) -> ShardWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None and self._rows:
+            self._flush()
+        self._writer.close()
+
+
+def read_columns(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield columns of a shard, some rows at a time. Raises :class:`DedupError` where it is damaged."""
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            yield from file.iter_batches(_READ_ROWS, columns=list(columns))
+    except (pa.ArrowException, OSError) as error:
+        raise DedupError(f"{path} is damaged: {error}") from None
+
+
+def decode_page(content: bytes) -> SignedPage:
+    """Return the page that the column ``page`` holds; raise :class:`DedupError` for anything else."""
+    try:
+        page = _decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DedupError(f"A signed page is damaged: {error}") from None
+    if not is_well_formed(page):
+        raise DedupError("A signed page is damaged: a part has a length that it cannot have.")
+    return page

@@ -1,0 +1,195 @@
+"""Sign the pages of inputs, each input in one process, into a signed collection."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+
+import msgspec
+
+from crawler_dedup.batch.collection import (
+    FORMAT,
+    Collection,
+    CollectionHeader,
+    Receipt,
+    Shard,
+    Source,
+    add_counts,
+    checksum_of,
+    name_shard,
+)
+from crawler_dedup.batch.readers import format_of, has_format, reader_of
+from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns, InputPage, PassedOver
+from crawler_dedup.batch.shard import ShardWriter, SignedRow
+from crawler_dedup.config import Config
+from crawler_dedup.errors import DedupError
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.segmentation import resolve_tokenizer
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.system.callbacks import Start
+from crawler_dedup.system.files import open_replacement
+from crawler_dedup.system.processes import is_stopped, map_in_processes
+from crawler_dedup.urls import registered_domain
+
+DOMAIN = "domain"
+"""The scope that is the registered domain of each page."""
+
+
+@dataclass(frozen=True)
+class Signing:
+    """What was signed.
+
+    Attributes:
+        inputs: how many inputs there are.
+        signed_now: how many of them were signed by this call; the others had been before.
+        damaged: the shards that were damaged, and signed again.
+        pages: how many pages they have.
+        unsigned: how many pages could not be signed, by reason.
+        passed_over: how many records are no pages to look at, by reason.
+        bad: how many records could not be read, by reason.
+    """
+
+    inputs: int
+    signed_now: int
+    damaged: list[Path]
+    pages: int
+    unsigned: dict[str, int]
+    passed_over: dict[str, int]
+    bad: dict[str, int]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """How the pages of a shard are signed."""
+
+    config: Config
+    columns: Columns
+    scope: str
+
+
+def sign_collection(
+    inputs: Sequence[Path],
+    directory: Path,
+    config: Config,
+    start: Start,
+    *,
+    input_format: str | None = None,
+    columns: Columns = DEFAULT_COLUMNS,
+    scope: str = "global",
+    jobs: int = 1,
+) -> Signing:
+    """Sign the pages of *inputs* into *directory*. What was signed before, and did not change, is not signed again.
+
+    Args:
+        input_format: of all inputs; ``None``: as their names say.
+        columns: where the parts of a page stand.
+        scope: pages are compared with those of the same scope; :data:`DOMAIN`: of the same registered domain.
+        jobs: number of processes.
+
+    Raises:
+        DedupError: an input cannot be read, none has a page, or the directory holds what was signed in another way.
+    """
+    signer = Signer(resolve_tokenizer(config))
+    sources = _find_sources(inputs, input_format)
+    header = CollectionHeader(FORMAT, signer.spec, signer.libraries, columns, scope, sources)
+    collection = Collection.create(directory, header)
+    shards = collection.shards
+    advance = start("checking", len(shards))
+    waiting, damaged = [], []
+    for shard in shards:
+        receipt = shard.read_receipt()
+        if receipt is None or not shard.is_current(receipt):
+            waiting.append(shard)
+        elif not shard.is_whole(receipt):
+            waiting.append(shard)
+            damaged.append(shard.data)
+        advance(1)
+    job = _Job(signer.config, columns, scope)
+    for _ in map_in_processes(
+        partial(_sign_shard, job), waiting, min(jobs, len(waiting)), start("signing", len(waiting)), chunk_size=1
+    ):
+        pass
+    return _sum_up(shards, len(waiting), damaged)
+
+
+def _find_sources(inputs: Sequence[Path], input_format: str | None) -> list[Source]:
+    files = [file for path in inputs for file in (_files_in(path) if path.is_dir() else [path])]
+    if not files:
+        raise DedupError(f"{', '.join(map(str, inputs))}: there is no file to read.")
+    return [
+        Source(str(path), input_format or format_of(path), name_shard(path))
+        for path in dict.fromkeys(path.resolve() for path in files)
+    ]
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """Return the files below *folder* whose names say a format, in the order of their names."""
+    return sorted(path for path in folder.rglob("*") if has_format(path) and path.is_file())
+
+
+def _sum_up(shards: Sequence[Shard], signed_now: int, damaged: list[Path]) -> Signing:
+    receipts = [receipt for shard in shards if (receipt := shard.read_receipt()) is not None]
+    bad = add_counts([receipt.bad for receipt in receipts])
+    signing = Signing(
+        inputs=len(shards),
+        signed_now=signed_now,
+        damaged=damaged,
+        pages=sum(receipt.pages for receipt in receipts),
+        unsigned=add_counts([receipt.unsigned for receipt in receipts]),
+        passed_over=add_counts([receipt.passed_over for receipt in receipts]),
+        bad=bad,
+    )
+    if not signing.pages:
+        reasons = "".join(f"\n  {reason}: {count:,}" for reason, count in {**signing.passed_over, **bad}.items())
+        raise DedupError(f"The inputs have no page that can be read.{reasons}")
+    return signing
+
+
+@lru_cache(maxsize=1)
+def _cached_signer(config: Config) -> Signer:
+    return Signer(config)
+
+
+def _sign_shard(job: _Job, shard: Shard) -> None:
+    """Sign one input, in a process that does nothing else meanwhile."""
+    source = Path(shard.source.path)
+    state = source.stat()
+    shard.receipt.unlink(missing_ok=True)
+    unsigned, passed_over, bad = Counter[str](), Counter[str](), Counter[str]()
+    signer, pages = _cached_signer(job.config), 0
+    reader = reader_of(shard.source.format)
+    with open_replacement(shard.data) as data, open_replacement(shard.bad) as bad_records, ShardWriter(data) as writer:
+        for record in reader.read_pages(source, job.columns, job.config.max_bytes):
+            if is_stopped():
+                raise KeyboardInterrupt
+            if isinstance(record, PassedOver):
+                (bad if record.is_bad else passed_over)[record.reason] += 1
+                if record.is_bad:
+                    line = {"record": record.record, "reason": record.reason, "name": record.name}
+                    bad_records.write(msgspec.json.encode(line) + b"\n")
+                continue
+            page = _sign_page(signer, record, job.scope)
+            unsigned.update([page.unsigned] if page.unsigned else [])
+            pages += 1
+            writer.write(SignedRow(record.record, record.time, page))
+    receipt = Receipt(
+        state.st_size,
+        state.st_mtime_ns,
+        shard.data.stat().st_size,
+        checksum_of(shard.data),
+        pages,
+        dict(unsigned),
+        dict(passed_over),
+        dict(bad),
+    )
+    with open_replacement(shard.receipt) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(receipt)))
+
+
+def _sign_page(signer: Signer, page: InputPage, scope: str) -> SignedPage:
+    if scope == DOMAIN:
+        scope = f"{DOMAIN} {registered_domain(page.url)}"
+    return signer.sign(page.url, page.body, encoding=page.encoding, key=page.id, scope=scope)[0]

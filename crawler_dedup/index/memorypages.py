@@ -1,0 +1,156 @@
+"""Kept pages outside of an index: what a decision asks for stands in memory, the records in a file."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+import msgspec
+import numpy as np
+
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.index import records
+from crawler_dedup.index.buckets import limit_payloads
+from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, Filing
+from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, Snapshot
+from crawler_dedup.index.records import Record, hash_scope, name_page, shorten_key
+from crawler_dedup.signedpage import SignedPage
+
+_PAYLOAD = np.dtype("<u8")
+_KEY_BITS = 64
+
+
+class MemoryPages:
+    """Kept pages of one process (:class:`~crawler_dedup.index.keptpages.KeptPages`), which are gone with it.
+
+    Args:
+        file: an empty file, open to write and read; records are appended to it.
+        profiles: what is known of sites. Nothing is learned.
+    """
+
+    def __init__(self, file: IO[bytes], profiles: FrozenProfiles) -> None:
+        self._file = file
+        self._profiles = profiles
+        self._buckets: dict[int, bytearray] = {}  # by scope and key
+        self._standing: dict[int, list[int]] = {}  # by scope and signature, the oldest first
+        self._numbers: dict[bytes, int] = {}  # by name of a page or alias
+        self._places = array("Q")  # of the record with each number, from 1 on: where it begins, or nowhere
+        self._lengths = array("I")
+        self._end = 0
+
+    @property
+    def last_number(self) -> int:
+        """The number of the page that was added last; 0: there was none."""
+        return len(self._places)
+
+    def number_of(self, scope: str, key: str) -> int | None:
+        """Return the number of a page, or ``None``."""
+        return self._numbers.get(name_page(scope, key))
+
+    def find(self, scope: str, key: str) -> tuple[int, Record] | None:
+        number = self.number_of(scope, key)
+        record = None if number is None else self.get(number)
+        return None if number is None or record is None else (number, record)
+
+    def get(self, number: int) -> Record | None:
+        length = self._lengths[number - 1]
+        if not length:
+            return None
+        self._file.seek(self._places[number - 1])
+        return records.decode(self._file.read(length))
+
+    def read_buckets(self, scope: str, probes: Iterable[int], limit: int | None) -> Numbers:
+        base = hash_scope(scope) << _KEY_BITS
+        buckets = [self._buckets.get(base | key, b"") for key in probes]
+        if limit is not None:
+            end = _PAYLOAD.itemsize * limit_payloads(limit)
+            buckets = [bucket[:end] for bucket in buckets]
+        return np.frombuffer(b"".join(buckets), dtype=_PAYLOAD)
+
+    def read_representatives(self, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
+        for number in tuple(self._standing.get(_place(scope, signature), ())):
+            record = self.get(number)
+            if record is not None and record.page.scope == scope:
+                yield number, record
+
+    def add(self, record: Record, filing: Filing) -> int:
+        page = record.page
+        page = msgspec.structs.replace(page, key=shorten_key(page.key))
+        standing = self._standing.setdefault(_place(page.scope, page.signature), [])
+        stands = len(standing) < MAX_REPRESENTATIVES
+        self._places.append(0)
+        self._lengths.append(0)
+        number = self.last_number
+        self._numbers[name_page(page.scope, page.key)] = number
+        aliases = tuple(name for name in dict.fromkeys(record.aliases) if name not in self._numbers)
+        self._numbers.update(dict.fromkeys(aliases, number))
+        self.replace(number, msgspec.structs.replace(record, page=page, stands=stands, aliases=aliases))
+        if not standing:
+            payload = page.signature.to_bytes(8, "little")
+            for key in self._bucket_keys(page, filing):
+                self._buckets.setdefault(key, bytearray()).extend(payload)
+        if stands:
+            standing.append(number)
+        return number
+
+    def replace(self, number: int, record: Record) -> None:
+        content = records.encode(record)
+        self._file.seek(self._end)
+        self._file.write(content)
+        self._places[number - 1], self._lengths[number - 1] = self._end, len(content)
+        self._end += len(content)
+
+    def remove(self, number: int, record: Record, filing: Filing) -> None:
+        page = record.page
+        self._lengths[number - 1] = 0
+        for name in (name_page(page.scope, page.key), *record.aliases):
+            if self._numbers.get(name) == number:
+                del self._numbers[name]
+        place = _place(page.scope, page.signature)
+        standing = self._standing.get(place, [])
+        if number in standing:
+            standing.remove(number)
+        if not standing:
+            self._standing.pop(place, None)
+            self._remove_signature(page, filing)
+
+    def _remove_signature(self, page: SignedPage, filing: Filing) -> None:
+        """Take a signature out of its buckets: the last of a bucket takes its place, as in an index."""
+        for key in self._bucket_keys(page, filing):
+            bucket = self._buckets.get(key, bytearray())
+            at = np.flatnonzero(np.frombuffer(bytes(bucket), dtype=_PAYLOAD) == page.signature)
+            if len(at):
+                first = 8 * int(at[0])
+                bucket[first : first + 8] = bucket[-8:]
+                del bucket[-8:]
+
+    def add_alias(self, number: int, record: Record, key: str) -> Record:
+        name = name_page(record.page.scope, key)
+        if name in self._numbers:
+            return record
+        kept = record.aliases[-(records.MAX_ALIASES - 1) :]
+        for oldest in set(record.aliases) - set(kept):
+            del self._numbers[oldest]
+        self._numbers[name] = number
+        return msgspec.structs.replace(record, aliases=(*kept, name))
+
+    def remove_alias(self, number: int, record: Record, key: str) -> Record:  # noqa: ARG002  (an index needs the number)
+        name = name_page(record.page.scope, key)
+        self._numbers.pop(name, None)
+        return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
+
+    def snapshot(self, key: bytes) -> Snapshot:
+        return self._profiles.snapshot(key)
+
+    def teach(self, page: SignedPage, reader: CountsReader, now: int) -> None:
+        """Learn nothing: profiles stay as they are."""
+
+    @staticmethod
+    def _bucket_keys(page: SignedPage, filing: Filing) -> list[int]:
+        base = hash_scope(page.scope) << _KEY_BITS
+        return [base | key for key in filing.keys(page)]
+
+
+def _place(scope: str, signature: int) -> int:
+    return hash_scope(scope) << _KEY_BITS | signature

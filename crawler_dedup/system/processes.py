@@ -1,0 +1,80 @@
+"""Calling a function in several processes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context, parent_process
+from multiprocessing.synchronize import Event
+from typing import TypeVar
+
+from crawler_dedup.errors import DedupError
+from crawler_dedup.system.callbacks import Advance
+from crawler_dedup.system.interrupts import interrupts_blocked
+
+_CHUNK = 8  # arguments that a process takes at a time: few, so that all processes end together
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+_stop: Event | None = None
+"""In a process that calls the function: whether its results are not wanted any more."""
+
+
+def map_in_processes(
+    function: Callable[[_In], _Out], arguments: Sequence[_In], jobs: int, advance: Advance, *, chunk_size: int = _CHUNK
+) -> Iterator[_Out]:
+    """Call *function* with each of *arguments* in *jobs* processes; yield the results in order.
+
+    A function that takes long calls :func:`is_stopped` now and then.
+
+    Args:
+        chunk_size: how many arguments a process takes at a time.
+
+    Raises:
+        DedupError: a process died.
+    """
+    # `spawn`: a forked child of a process with threads can hang, and Windows and macOS know nothing else.
+    context = get_context("spawn")
+    stop = context.Event()
+    executor = None
+    if jobs > 1:
+        executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(stop,))
+    try:
+        results: Iterable[_Out] = map(function, arguments)
+        if executor is not None:
+            with interrupts_blocked():
+                results = executor.map(function, arguments, chunksize=chunk_size)
+        for result in results:
+            yield result
+            advance(1)
+    except BrokenProcessPool:
+        raise DedupError(
+            "A process that signed pages was ended from outside, perhaps for want of memory: use fewer of them (--jobs)."
+        ) from None
+    finally:
+        stop.set()
+        if executor is not None:
+            executor.shutdown(cancel_futures=True)  # after an interrupt: what has begun ends, nothing else begins
+
+
+def is_stopped() -> bool:
+    """Tell whether the program that has started this process does not want its results any more."""
+    return _stop is not None and _stop.is_set()
+
+
+def _begin(stop: Event) -> None:
+    """Begin a process that calls the function."""
+    global _stop  # noqa: PLW0603  (a process calls functions for one program)
+    _stop = stop
+    threading.Thread(target=_end_with_parent, name="crawler-dedup parent", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when the program that has started it is killed: it would wait for work for ever."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,165 @@
+"""A collection is decided as a crawl of its pages would decide them."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
+
+from crawler_dedup import Config, DedupError, Verdict
+from crawler_dedup.batch.find import PROFILES
+from crawler_dedup.batch.learning import LEARNED_PAGES
+from crawler_dedup.batch.output import CLUSTERS, KEPT
+from crawler_dedup.batch.readers.records import Columns
+from crawler_dedup.rules.sites import MIN_PAGES
+from tests.support.collections import (
+    Page,
+    answer_of,
+    answers,
+    decide,
+    find,
+    sign,
+    table,
+    write_pages,
+)
+from tests.support.crawling import article
+from tests.support.sitepages import listing, story
+
+HOSTS = ("http://a.example", "https://www.a.example", "http://b.example", "http://c.example")
+SHELL = '<!doctype html><title>App</title><div id="root"></div>'
+
+
+def body(kind: int, content: int, change: int) -> str:
+    """One of several kinds of pages; a change of its content or of what stands around it."""
+    stories = [f"/story/{number}" for number in range(content, content + 6 + change)]
+    return (
+        article(content, count=60, frame=f"frame {change}", links=["/", f"/{content}"]),
+        article(content, count=60, changed=4 * change, links=["/", f"/{content}"]),
+        story(content, 60),
+        listing(f"tag {content % 3}", stories, heading=f"tag {content % 3}"),
+        listing(f"tag {content}", stories),
+        SHELL,
+    )[kind]
+
+
+def make_pages(seed: int, size: int) -> list[Page]:
+    """Pages of a few sites, among them copies, changed copies, and pages that are visited again."""
+    source = random.Random(seed)
+    contents = source.randint(1, 20)
+    pages: list[Page] = []
+    for _ in range(size):
+        url = f"{source.choice(HOSTS)}/{source.randrange(2 * size)}"
+        page = Page(url, body(source.randrange(6), source.randrange(contents), source.randrange(3)))
+        pages.append(source.choice(pages) if pages and source.random() < 0.1 else page)
+    return pages
+
+
+PAGES = st.builds(make_pages, st.integers(0, 1 << 32), st.integers(1, 80))
+SEEN: Counter[str] = Counter()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pages=PAGES, cut=st.integers(0, 60), distance=st.sampled_from([3, 7]))
+def test_pages_are_decided_as_in_a_crawl_by_the_same_profiles(
+    tmp_path: Path, pages: list[Page], cut: int, distance: int
+) -> None:
+    config = Config(tokenizer="bigrams", max_distance=distance)
+    folder = tmp_path / "example"
+    folder.mkdir()
+    try:
+        inputs = [write_pages(folder / "a.jsonl", pages[:cut]), write_pages(folder / "b.jsonl", pages[cut:])]
+        sign(inputs, folder / "signed", config)
+        find(folder / "signed", folder / "out", config)
+        found = answers(folder / "out")
+        expected = [answer_of(one) for one in decide(folder / "index", folder / "out" / PROFILES, pages, config)]
+        places = [(str(inputs[number >= cut]), number - cut * (number >= cut)) for number in range(len(pages))]
+        assert [found[place] for place in places] == expected
+        assert len(found) == len(pages)
+        SEEN.update(answer.verdict for answer in expected)
+        SEEN.update(answer.rule for answer in expected)
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_the_examples_have_every_verdict() -> None:
+    if not SEEN:
+        pytest.skip("runs behind the test that makes the examples")
+    assert set(map(str, Verdict)) <= set(SEEN)
+
+
+@pytest.mark.parametrize("scheme", ["minhash", "exact"])
+def test_pages_of_every_scheme_are_decided_as_in_a_crawl(tmp_path: Path, scheme: str) -> None:
+    config = Config(tokenizer="bigrams", scheme=scheme)
+    pages = make_pages(7, 120)
+    source = write_pages(tmp_path / "pages.jsonl", pages)
+    sign([source], tmp_path / "signed", config)
+    report = find(tmp_path / "signed", tmp_path / "found", config)
+    expected = [answer_of(one) for one in decide(tmp_path / "index", tmp_path / "found" / PROFILES, pages, config)]
+    decided = answers(tmp_path / "found")
+    assert [decided[str(source), number] for number in range(len(pages))] == expected
+    assert report.verdicts["duplicate"] > 10
+
+
+def test_sites_are_learned_before_pages_are_decided(tmp_path: Path) -> None:
+    pages = [Page(f"http://h/{number}", story(number)) for number in range(MIN_PAGES + 1)]
+    sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
+    assert find(tmp_path / "signed", tmp_path / "found").known_sites == 1
+    decisions = decide(tmp_path / "index", tmp_path / "found" / PROFILES, pages)
+    assert {decision.snapshot for decision in decisions} == {MIN_PAGES + 1}
+    # What is known of sites can be used for another collection.
+    other = [Page("http://h/other", story("other"))]
+    sign([write_pages(tmp_path / "other.jsonl", other)], tmp_path / "other")
+    assert find(tmp_path / "other", tmp_path / "out").known_sites == 0
+    assert find(tmp_path / "other", tmp_path / "out", profiles=tmp_path / "found" / PROFILES).known_sites == 1
+
+
+def test_of_a_large_site_a_sample_is_learned_and_of_copies_one(tmp_path: Path) -> None:
+    pages = [Page(f"http://large/{number}", article(number, count=30)) for number in range(LEARNED_PAGES + 60)]
+    pages += [Page(f"http://copies/{number}", article("copy", count=30)) for number in range(4 * MIN_PAGES)]
+    sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
+    assert find(tmp_path / "signed", tmp_path / "found").known_sites == 1
+    (decision,) = decide(tmp_path / "index", tmp_path / "found" / PROFILES, pages[:1])
+    assert decision.snapshot == LEARNED_PAGES
+
+
+def test_pages_are_decided_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
+    pages = [Page(f"http://h/{number}", article("x", frame="." * number)) for number in (3, 9, 1)]
+    source = write_pages(tmp_path / "pages.jsonl", pages)
+    sign([source], tmp_path / "signed")
+    for order, first in {"": "http://h/3", "size": "http://h/1", "-size": "http://h/9"}.items():
+        find(tmp_path / "signed", tmp_path / "found", order=order)
+        assert [(row["id"], row["duplicates"]) for row in table(tmp_path / "found" / KEPT)] == [(first, 2)]
+        assert {row["representative"] for row in table(tmp_path / "found" / CLUSTERS)} == {first}
+    with pytest.raises(DedupError, match="cannot be ordered by 'url'"):
+        find(tmp_path / "signed", tmp_path / "found", order="url")
+
+
+def test_pages_of_different_scopes_are_not_compared(tmp_path: Path) -> None:
+    pages = [Page(f"http://{host}/", article("x")) for host in ("a.example.org", "b.example.org", "example.com")]
+    source = write_pages(tmp_path / "pages.jsonl", pages)
+    for scope, kept in {"global": 1, "domain": 2}.items():
+        sign([source], tmp_path / scope, scope=scope)
+        assert find(tmp_path / scope, tmp_path / "found").kept == kept
+
+
+def test_a_page_has_the_identifier_that_the_input_gives_it(tmp_path: Path) -> None:
+    pages = [Page("http://h/1", article("x"), "first"), Page("http://h/1", article("x"), "second")]
+    source = write_pages(tmp_path / "pages.jsonl", pages)
+    sign([source], tmp_path / "signed", columns=Columns(id="id"))
+    find(tmp_path / "signed", tmp_path / "found")
+    (row,) = table(tmp_path / "found" / CLUSTERS)
+    assert (row["duplicate"], row["representative"], row["verdict"]) == ("second", "first", "duplicate")
+    assert (row["record"], row["representative_record"], row["rule"]) == (1, 0, "same bytes")
+
+
+def test_too_little_memory_is_refused_before_the_work(tmp_path: Path) -> None:
+    sign([write_pages(tmp_path / "pages.jsonl", [Page("http://h/", article("x"))])], tmp_path / "signed")
+    with pytest.raises(DedupError, match=r"1 pages need 0\.3G of memory at least, 0\.1G are allowed"):
+        find(tmp_path / "signed", tmp_path / "found", memory=100 << 20)

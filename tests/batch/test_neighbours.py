@@ -1,0 +1,62 @@
+"""Every signature that has a neighbour is found, whatever the search is made with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("numba", reason="the extra batch is not installed: pip install '.[batch]'")
+
+from crawler_dedup.batch.kernel import flag_runs
+from crawler_dedup.batch.neighbours import FlagRuns, find_neighbours, flag_runs_in_numpy, tables_for
+from crawler_dedup.hamming import BITS
+from tests.support.indexing import SPREADS, array
+
+SEARCHES = {"numba": flag_runs, "numpy": flag_runs_in_numpy}
+
+
+@pytest.mark.parametrize("flag_runs", SEARCHES.values(), ids=SEARCHES)
+@given(
+    spread=st.sampled_from(sorted(SPREADS)),
+    seed=st.integers(0, 1 << 32),
+    size=st.integers(0, 300),
+    max_distance=st.integers(0, 7),
+    memory=st.sampled_from([1 << 30, 500]),
+)
+def test_what_brute_force_finds_is_found(
+    flag_runs: FlagRuns, spread: str, seed: int, size: int, max_distance: int, memory: int
+) -> None:
+    signatures = array(SPREADS[spread](seed, size))
+    near = [(np.bitwise_count(signatures ^ signature) <= max_distance).sum() > 1 for signature in signatures]
+    found = find_neighbours(signatures, max_distance, memory=memory, flag_runs=flag_runs)
+    assert found.tolist() == near
+
+
+@pytest.mark.parametrize("flag_runs", SEARCHES.values(), ids=SEARCHES)
+def test_a_long_run_of_signatures_that_agree_in_their_leading_bits_is_searched(flag_runs: FlagRuns) -> None:
+    values = np.sort(np.random.default_rng(1).integers(0, 1 << 30, 3_000, dtype=np.uint64))
+    near = [(np.bitwise_count(values ^ value) <= 4).sum() > 1 for value in values]
+    assert 100 < sum(near) < 2_900
+    flags = np.zeros(len(values), dtype=bool)
+    flag_runs(values, 60, 4, flags)
+    assert flags.tolist() == near
+
+
+@pytest.mark.parametrize("max_distance", range(1, 8))
+@pytest.mark.parametrize("count", [1_000, 10**6, 10**9])
+def test_a_table_only_moves_the_bits_of_a_signature(max_distance: int, count: int) -> None:
+    signatures = np.random.default_rng(2).integers(0, 1 << 64, 100, dtype=np.uint64)
+    tables = tables_for(max_distance, count)
+    for table in tables:
+        assert sum(width for _, width in table.ranges) == BITS
+        assert (table.restore(table.permute(signatures)) == signatures).all()
+    # Of so many blocks as tables choose from, some choice is left whole by any bits that differ.
+    for differing in np.random.default_rng(3).integers(0, BITS, (200, max_distance)):
+        other = signatures[0]
+        for bit in differing.tolist():
+            other ^= np.uint64(1 << bit)
+        pair = np.array([signatures[0], other])
+        prefixes = [table.permute(pair) >> np.uint64(BITS - table.leading) for table in tables]
+        assert any(first == second for first, second in prefixes)

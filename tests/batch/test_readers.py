@@ -1,0 +1,267 @@
+"""The same pages are the same, in whatever format they come; what cannot be read is counted and listed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from fastwarc.warc import WarcRecord, WarcRecordType
+
+from crawler_dedup import DedupError
+from crawler_dedup.batch.collection import Collection
+from crawler_dedup.batch.readers import format_of, reader_of
+from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns, InputPage, PassedOver
+from crawler_dedup.system.compression import zstd
+from tests.support.collections import Page, sign, write_lines, write_pages
+from tests.support.crawling import article
+
+PAGES = [Page(f"http://h/{number}", article(number)) for number in range(5)]
+MAX_BYTES = 1 << 20
+
+
+def warc_record(
+    url: str,
+    body: bytes,
+    *,
+    status: str = "200 OK",
+    content_type: str = "text/html; charset=utf-8",
+    kind: Any = WarcRecordType.response,
+    headers: Iterable[tuple[str, str]] = (),
+    http_headers: str = "",
+) -> bytes:
+    record = WarcRecord()
+    record.init_headers(kind)
+    record.headers["WARC-Target-URI"] = url
+    record.headers["WARC-Date"] = "2026-11-22T10:00:00Z"
+    for name, value in headers:
+        record.headers[name] = value
+    record.headers["Content-Type"] = "application/http; msgtype=response"
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{http_headers}\r\n".encode()
+    record.set_bytes_content(head + body)
+    written = BytesIO()
+    record.write(written)
+    return written.getvalue()
+
+
+def pack(path: Path, content: bytes) -> bytes:
+    match path.suffix:
+        case ".gz":
+            return gzip.compress(content)
+        case ".zst":
+            return zstd.compress(content)
+    return content
+
+
+def write_warc(path: Path, pages: list[Page]) -> Path:
+    path.write_bytes(b"".join(pack(path, warc_record(page.url, page.html.encode())) for page in pages))
+    return path
+
+
+def write_packed(path: Path, pages: list[Page]) -> Path:
+    path.write_bytes(pack(path, write_pages(path.with_suffix(".plain"), pages).read_bytes()))
+    return path
+
+
+def write_parquet(path: Path, pages: list[Page]) -> Path:
+    pq.write_table(pa.table({"url": [page.url for page in pages], "html": [page.html for page in pages]}), path)
+    return path
+
+
+WRITERS = {
+    "pages.jsonl": write_pages,
+    "pages.jsonl.gz": write_packed,
+    "pages.jsonl.zst": write_packed,
+    "pages.parquet": write_parquet,
+    "pages.warc": write_warc,
+    "pages.warc.gz": write_warc,
+    "pages.warc.zst": write_warc,
+}
+
+
+def read(path: Path, columns: Columns = DEFAULT_COLUMNS) -> list[InputPage | PassedOver]:
+    return list(reader_of(format_of(path)).read_pages(path, columns, MAX_BYTES))
+
+
+def only_page(path: Path, columns: Columns = DEFAULT_COLUMNS) -> InputPage:
+    (page,) = read(path, columns)
+    assert isinstance(page, InputPage)
+    return page
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_pages_are_the_same_in_every_format(tmp_path: Path, name: str) -> None:
+    pages = read(WRITERS[name](tmp_path / name, PAGES))
+    expected = [(number, page.url, page.html.encode(), "utf-8") for number, page in enumerate(PAGES)]
+    assert [
+        (page.record, page.url, page.body, page.encoding) for page in pages if isinstance(page, InputPage)
+    ] == expected
+
+
+def test_a_name_that_says_no_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DedupError, match="--format does"):
+        sign([write_pages(tmp_path / "pages.txt", PAGES)], tmp_path / "signed")
+    assert sign([tmp_path / "pages.txt"], tmp_path / "signed", input_format="jsonl").pages == len(PAGES)
+
+
+def test_a_folder_is_the_files_in_it(tmp_path: Path) -> None:
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    write_pages(tmp_path / "in" / "b.jsonl", PAGES[:2])
+    write_pages(tmp_path / "in" / "deep" / "c.jsonl", PAGES[2:3])
+    (tmp_path / "in" / "readme.txt").touch()
+    assert sign([tmp_path / "in"], tmp_path / "signed").pages == 3
+
+
+# JSON Lines
+
+
+def test_what_is_no_page_is_listed_with_its_reason(tmp_path: Path) -> None:
+    lines = [
+        "[1]",
+        "{broken",
+        json.dumps({"url": "http://h/none"}),
+        json.dumps({"url": "http://h/empty", "html": ""}),
+        json.dumps({"url": "http://h/number", "html": 7}),
+        json.dumps({"html": "<p>x"}),
+        "",
+        json.dumps({"url": "http://h/long", "html": "x" * (7 * MAX_BYTES)}),
+        json.dumps({"url": "http://h/1", "html": article(1)}),
+    ]
+    source = tmp_path / "pages.jsonl"
+    source.write_text("\n".join(lines), encoding="utf-8")
+    reasons = {record.record: record.reason for record in read(source) if isinstance(record, PassedOver)}
+    assert reasons == {
+        0: "no JSON object",
+        1: "no JSON object",
+        2: "no html",
+        3: "no html",
+        4: "a column of another type",
+        5: "no address and no identifier",
+        7: "a line that is too long",
+    }
+    source.write_text("\n".join([*lines[:6], lines[8]]), encoding="utf-8")
+    signing = sign([source], tmp_path / "signed")
+    assert signing.pages == 1
+    assert signing.bad["no html"] == 2
+    (shard,) = Collection.open(tmp_path / "signed").shards
+    listed = [json.loads(line) for line in shard.bad.read_text(encoding="utf-8").splitlines()]
+    assert len(listed) == 6
+    assert {"record": 2, "reason": "no html", "name": "http://h/none"} in listed
+
+
+def test_a_page_without_address_has_one_of_its_own(tmp_path: Path) -> None:
+    lines: list[dict[str, Any]] = [{"key": 7, "html": "<p>x"}, {"key": "b", "html": "<p>x"}]
+    first, second = read(write_lines(tmp_path / "pages.jsonl", lines), Columns(id="key"))
+    assert isinstance(first, InputPage)
+    assert isinstance(second, InputPage)
+    assert (first.id, second.id) == ("7", "b")
+    assert first.url != second.url
+    assert first.url.endswith(".invalid/")
+
+
+def test_plain_text_is_read_as_paragraphs(tmp_path: Path) -> None:
+    line = {"id": "a", "text": "One < two.\n\nThree."}
+    page = only_page(write_lines(tmp_path / "texts.jsonl", [line]), Columns(text="text", id="id"))
+    assert b"<p>One &lt; two.</p><p>Three.</p>" in page.body
+
+
+def test_a_cut_off_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    source = write_packed(tmp_path / "pages.jsonl.gz", PAGES * 50)
+    source.write_bytes(source.read_bytes()[:-20])
+    *pages, last = read(source)
+    assert len(pages) > 100
+    assert isinstance(last, PassedOver)
+    assert last.reason == "the rest of the file is damaged"
+    assert last.is_bad
+
+
+def test_nothing_that_can_be_read_is_an_error(tmp_path: Path) -> None:
+    source = tmp_path / "pages.jsonl"
+    source.write_text("no\nJSON\n", encoding="utf-8")
+    with pytest.raises(DedupError, match=r"no page that can be read.\n  no JSON object: 2"):
+        sign([source], tmp_path / "signed")
+
+
+# Parquet
+
+
+def test_a_missing_column_is_named_with_those_that_are_there(tmp_path: Path) -> None:
+    source = write_parquet(tmp_path / "pages.parquet", PAGES)
+    with pytest.raises(DedupError, match="has no column 'body'; it has url, html"):
+        read(source, Columns(html="body"))
+
+
+def test_bytes_of_a_parquet_file_have_the_encoding_that_they_declare(tmp_path: Path) -> None:
+    source = tmp_path / "pages.parquet"
+    body = "<meta charset=koi8-r><p>привет".encode("koi8-r")
+    pq.write_table(pa.table({"url": ["http://h/"], "html": pa.array([body], pa.binary())}), source)
+    page = only_page(source)
+    assert (page.body, page.encoding) == (body, None)
+
+
+def test_what_is_no_parquet_file_is_refused(tmp_path: Path) -> None:
+    source = tmp_path / "pages.parquet"
+    source.write_bytes(b"PAR1" * 10)
+    with pytest.raises(DedupError, match=r"pages\.parquet cannot be read"):
+        read(source)
+
+
+# WARC
+
+
+def test_of_a_warc_file_only_answers_with_html_are_pages(tmp_path: Path) -> None:
+    source = tmp_path / "pages.warc"
+    body = article("x").encode()
+    source.write_bytes(
+        b"".join(
+            [
+                warc_record("http://h/request", b"", kind=WarcRecordType.request),
+                warc_record("http://h/gone", body, status="404 Not Found"),
+                warc_record("http://h/picture", body, content_type="image/png"),
+                warc_record("http://h/cut", body, headers=[("WARC-Truncated", "length")]),
+                warc_record("http://h/page", body, content_type="TEXT/HTML; charset=ISO-8859-2"),
+                warc_record("<http://h/xhtml>", body, content_type="application/xhtml+xml"),
+            ]
+        )
+    )
+    records = read(source)
+    assert [record.reason for record in records if isinstance(record, PassedOver)] == [
+        "another status than 200",
+        "no HTML",
+        "incomplete",
+    ]
+    pages = [record for record in records if isinstance(record, InputPage)]
+    assert [(page.record, page.url, page.encoding, page.time) for page in pages] == [
+        (3, "http://h/page", "iso8859-2", 1795341600),
+        (4, "http://h/xhtml", None, 1795341600),
+    ]
+
+
+def test_a_packed_and_chunked_body_is_unpacked(tmp_path: Path) -> None:
+    body, source = article("x").encode(), tmp_path / "pages.warc"
+    packed = gzip.compress(body)
+    chunked = f"{len(packed):x}\r\n".encode() + packed + b"\r\n0\r\n\r\n"
+    headers = "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n"
+    source.write_bytes(warc_record("http://h/", chunked, http_headers=headers))
+    assert only_page(source).body == body
+
+
+def test_the_identifier_of_a_page_may_be_a_header_of_its_record(tmp_path: Path) -> None:
+    source = tmp_path / "pages.warc"
+    source.write_bytes(warc_record("http://h/", b"<p>x", headers=[("X-Key", "seven")]))
+    assert only_page(source, Columns(id="X-Key")).id == "seven"
+
+
+def test_a_long_body_is_read_no_further_than_it_is_looked_at(tmp_path: Path) -> None:
+    source = tmp_path / "pages.warc"
+    source.write_bytes(warc_record("http://h/", b"x" * (2 * MAX_BYTES)))
+    assert len(only_page(source).body) == MAX_BYTES + 1

@@ -1,0 +1,104 @@
+"""Signing goes on where it ended; what is damaged is named; an interrupt leaves whole shards."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
+
+from crawler_dedup import Config, DedupError, IndexMismatch
+from crawler_dedup.batch.collection import Collection
+from crawler_dedup.batch.readers.records import Columns
+from tests.support import processes
+from tests.support.collections import Page, find, sign, write_pages
+from tests.support.crawling import article
+
+PAGES = [Page(f"http://h/{number}", article(number)) for number in range(6)]
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> list[Path]:
+    return [write_pages(tmp_path / f"{number}.jsonl", PAGES[2 * number : 2 * number + 2]) for number in range(3)]
+
+
+def test_what_is_signed_and_unchanged_is_not_signed_again(tmp_path: Path, inputs: list[Path]) -> None:
+    assert sign(inputs[:2], tmp_path / "signed").signed_now == 2
+    assert sign(inputs, tmp_path / "signed").signed_now == 1
+    write_pages(inputs[0], PAGES[:1])
+    signing = sign(inputs, tmp_path / "signed", jobs=2)
+    assert (signing.inputs, signing.signed_now, signing.pages) == (3, 1, 5)
+
+
+def test_several_processes_sign_the_same_as_one(tmp_path: Path, inputs: list[Path]) -> None:
+    sign(inputs, tmp_path / "one")
+    sign(inputs, tmp_path / "several", jobs=3)
+    one, several = (Collection.open(tmp_path / name).shards for name in ("one", "several"))
+    assert [shard.data.read_bytes() for shard in one] == [shard.data.read_bytes() for shard in several]
+
+
+@pytest.mark.parametrize("place", [10, 2_000, -10])
+def test_a_damaged_shard_is_named_before_the_search_and_signed_again(
+    tmp_path: Path, inputs: list[Path], place: int
+) -> None:
+    sign(inputs, tmp_path / "signed")
+    shard = Collection.open(tmp_path / "signed").shards[1]
+    content = bytearray(shard.data.read_bytes())
+    content[place] ^= 1
+    shard.data.write_bytes(content)
+    with pytest.raises(DedupError) as refused:
+        find(tmp_path / "signed", tmp_path / "found")
+    assert str(refused.value).endswith(f"\n  damaged: {shard.data}")
+    assert not (tmp_path / "found").exists()
+    signing = sign(inputs, tmp_path / "signed")
+    assert (signing.signed_now, signing.damaged) == (1, [shard.data])
+    assert find(tmp_path / "signed", tmp_path / "found").pages == 6
+
+
+def test_a_collection_that_is_not_whole_is_refused(tmp_path: Path, inputs: list[Path]) -> None:
+    sign(inputs, tmp_path / "signed")
+    shards = Collection.open(tmp_path / "signed").shards
+    shards[0].receipt.unlink()
+    shards[2].data.unlink()
+    with pytest.raises(DedupError, match=f"not signed yet: {inputs[0]}\n  damaged: {shards[2].data}"):
+        find(tmp_path / "signed", tmp_path / "found")
+
+
+def test_what_was_signed_in_another_way_is_refused(tmp_path: Path, inputs: list[Path]) -> None:
+    sign(inputs, tmp_path / "signed")
+    with pytest.raises(IndexMismatch, match="min features"):
+        sign(inputs, tmp_path / "signed", Config(tokenizer="bigrams", min_features=30))
+    with pytest.raises(IndexMismatch, match="scope"):
+        sign(inputs, tmp_path / "signed", scope="domain")
+    with pytest.raises(IndexMismatch, match="column id"):
+        sign(inputs, tmp_path / "signed", columns=Columns(id="id"))
+    with pytest.raises(DedupError, match="is no signed collection"):
+        find(tmp_path, tmp_path / "found")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("ending", ["interrupt", "kill"])
+def test_what_ends_in_the_middle_leaves_whole_shards_and_goes_on(tmp_path: Path, jobs: int, ending: str) -> None:
+    small = write_pages(tmp_path / "a.jsonl", PAGES)
+    large = write_pages(tmp_path / "b.jsonl", [Page(f"http://h/{number}", article(number)) for number in range(5_000)])
+    signed = tmp_path / "signed"
+    arguments = ["batch", "sign", str(small), str(large), "-o", str(signed), "-j", str(jobs)]
+    process = processes.start(["-m", "crawler_dedup", *arguments, "-s", "DEDUP_TOKENIZER=bigrams"], fresh=True)
+    deadline = time.monotonic() + 60
+    while not (list(signed.glob("a.jsonl-*.receipt.json")) and list(signed.glob("b.jsonl-*.part"))):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT if ending == "interrupt" else signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    if ending == "interrupt":
+        assert (process.returncode, errors.strip()) == (130, "Interrupted.")
+        assert not list(signed.glob("*.part"))
+    with pytest.raises(DedupError, match=rf"not whole(.|\n)*not signed yet: {large}\Z"):
+        find(signed, tmp_path / "found")
+    write_pages(large, PAGES[:1])
+    signing = sign([small, large], signed)
+    assert (signing.signed_now, signing.pages) == (1, 7)

@@ -1,0 +1,108 @@
+"""Pages in memory are decided as those in an index are."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler_dedup import Decision, SignedPage, Verdict
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES
+from crawler_dedup.index.memorypages import MemoryPages
+from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.runs import NO_RUNS
+from crawler_dedup.index.store import Store
+from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts
+from tests.support.indexing import SPEC, ByDistance
+
+NOTHING_KNOWN = FrozenProfiles({})
+Offers = list[tuple[SignedPage, str]]
+"""Pages with another key of each."""
+
+
+def page(key: int, signature: int, scope: int = 0) -> SignedPage:
+    return SignedPage(f"k{key}", f"http://example.com/{key}", f"s{scope}", signature=signature)
+
+
+def decide_in_memory(offers: Offers, matcher: Matcher) -> list[Decision]:
+    with tempfile.TemporaryFile() as file:
+        verdicts = Verdicts(MemoryPages(file, NOTHING_KNOWN), matcher, OfferTerms(), now=1, runs=NO_RUNS)
+        return [verdicts.decide(offered, alias) for offered, alias in offers]
+
+
+def decide_in_index(directory: Path, offers: Offers, matcher: Matcher) -> list[Decision]:
+    store = Store.open(directory, SPEC, {}, map_size=1 << 30, fresh=True, frozen=NOTHING_KNOWN)
+    try:
+        decided = [store.offer([offered], matcher, aliases={offered.key: alias}) for offered, alias in offers]
+        return [future.result()[0] for future in decided]
+    finally:
+        store.close()
+
+
+OFFERS = st.lists(
+    st.tuples(
+        st.builds(page, st.integers(0, 9), st.sampled_from([0, 1, 0b111, 0b111111, 1 << 63]), st.integers(0, 1)),
+        st.sampled_from(["", "", "k1", "k2", "a1", "a2", "a3", "a4", "a5", "a6"]),
+    ),
+    max_size=40,
+)
+
+
+@given(offers=OFFERS)
+def test_pages_in_memory_are_decided_as_in_an_index(tmp_path_factory: pytest.TempPathFactory, offers: Offers) -> None:
+    directory = tmp_path_factory.getbasetemp() / "index"
+    assert decide_in_memory(offers, ByDistance()) == decide_in_index(directory, offers, ByDistance())
+
+
+def test_no_more_pages_stand_under_a_signature_than_in_an_index(tmp_path: Path) -> None:
+    class OnlyEqualKeys(ByDistance):
+        """Lets all pages pass, and notes how many each is compared with."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.compared: list[int] = []
+
+        def choose(self, new: SignedPage, kept: object, snapshot_of: object) -> None:
+            self.compared.append(len(list(kept)))  # type: ignore[call-overload]
+
+    offers = [(page(number, 7), "") for number in range(MAX_REPRESENTATIVES + 5)]
+    # One that is visited again, and is another page now, makes room.
+    offers += [(page(3, 1 << 40), ""), *((page(number, 7), "") for number in range(200, 203))]
+    in_memory, in_index = OnlyEqualKeys(), OnlyEqualKeys()
+    assert decide_in_memory(offers, in_memory) == decide_in_index(tmp_path, offers, in_index)
+    assert in_memory.compared == in_index.compared
+    assert max(in_memory.compared) == MAX_REPRESENTATIVES
+
+
+def test_no_more_of_a_long_bucket_is_looked_at_than_in_an_index(tmp_path: Path) -> None:
+    class OneBucket(ByDistance):
+        def __init__(self) -> None:
+            super().__init__()
+            self.filed: list[list[int]] = []
+
+        def keys(self, _: SignedPage) -> Sequence[int]:
+            return [5]
+
+        def probes(self, _: SignedPage) -> Sequence[int]:
+            return [5]
+
+        def bucket_limit(self, _: SignedPage) -> int | None:
+            return 300
+
+        def near(self, _: SignedPage, filed: Numbers) -> Sequence[int]:
+            self.filed.append(filed.tolist())
+            return []
+
+    offers = [(page(number, number << 8), "") for number in range(900)]
+    offers += [(page(number, 0xFF << 40 | number), "") for number in (0, 250, 251, 700, 899)]
+    in_memory, in_index = OneBucket(), OneBucket()
+    decisions = decide_in_memory(offers, in_memory)
+    assert decisions == decide_in_index(tmp_path, offers, in_index)
+    assert [decision.verdict for decision in decisions[900:]] == [Verdict.CHANGED] * 5
+    assert in_memory.filed == in_index.filed
+    assert max(map(len, in_memory.filed)) == 251 + 510

@@ -1,0 +1,97 @@
+"""Collections of pages in files, signed and decided."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow.parquet as pq
+
+from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from crawler_dedup.batch.find import Report, find_duplicates
+from crawler_dedup.batch.output import CLUSTERS, KEPT
+from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns
+from crawler_dedup.batch.sign import Signing, sign_collection
+from crawler_dedup.system.callbacks import Advance, ignore_progress
+
+CONFIG = Config(tokenizer="bigrams")
+
+
+class Page(NamedTuple):
+    """A page of a collection."""
+
+    url: str
+    html: str
+    id: str | None = None
+
+
+class Answer(NamedTuple):
+    """What is comparable of the decision about one page."""
+
+    verdict: str
+    duplicate_of: str = ""
+    rule: str = ""
+    distance: int | None = None
+
+
+def start(_: str, __: int | None) -> Advance:
+    return ignore_progress
+
+
+def write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def write_pages(path: Path, pages: Iterable[Page]) -> Path:
+    return write_lines(
+        path, ({key: value for key, value in page._asdict().items() if value is not None} for page in pages)
+    )
+
+
+def sign(
+    inputs: Sequence[Path], directory: Path, config: Config = CONFIG, columns: Columns = DEFAULT_COLUMNS, **options: Any
+) -> Signing:
+    return sign_collection(inputs, directory, config, start, columns=columns, **options)
+
+
+def find(directory: Path, output: Path, config: Config = CONFIG, **options: Any) -> Report:
+    return find_duplicates(directory, output, config, start, **options)
+
+
+def table(path: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    return rows
+
+
+def answers(output: Path) -> dict[tuple[str, int], Answer]:
+    """Return what was decided about each page, by input and record."""
+    decided = {(row["input"], row["record"]): Answer(row["verdict"]) for row in table(output / KEPT)}
+    for row in table(output / CLUSTERS):
+        place = row["input"], row["record"]
+        assert place not in decided
+        decided[place] = Answer(row["verdict"], row["representative"], row["rule"], row["distance"])
+    return decided
+
+
+def decide(directory: Path, profiles: Path, pages: Iterable[Page], config: Config = CONFIG) -> list[Decision]:
+    """Return what a crawl by *profiles* decides about *pages*, on a new index."""
+    with Deduplicator.open(directory, config, profiles=profiles) as deduplicator:
+        signed = [
+            deduplicator.sign(page.url, page.html.encode(), encoding="utf-8", key=page.id, scope="global")
+            for page in pages
+        ]
+        return deduplicator.decide(signed)
+
+
+def answer_of(decision: Decision) -> Answer:
+    match = decision.match
+    is_own = decision.verdict is Verdict.UNCHANGED
+    return Answer(
+        str(decision.verdict),
+        decision.key if is_own else decision.duplicate_of,
+        match.rule if match else "",
+        match.distance if match else None,
+    )
