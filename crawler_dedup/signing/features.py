@@ -29,6 +29,9 @@ _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u096
 _LETTERS = rf"[^\W{_HAN}{_UNSPACED}]+"
 _WORD = rf"{_LETTERS}(?:[{_MARKS}]+(?:{_LETTERS})?)*"
 _WORDS = re.compile(_WORD)
+_LETTER_BEYOND_LATIN_1 = re.compile(rf"[^\W\x00-\xff{_HAN}{_UNSPACED}]")
+_MARK = re.compile(f"[{_MARKS}]")
+_LATIN_1_WORDS = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(256))
 # [x][x]* for [x]+: where a pattern begins with a set of characters, re passes over all others quickly.
 _HAN_RUNS = re.compile(f"[{_HAN}][{_HAN}]{{0,4999}}")  # in slices: jieba takes memory for each character of a run
 _UNSPACED_RUNS = re.compile(f"[{_UNSPACED}][{_UNSPACED}]*")
@@ -184,15 +187,23 @@ def tokenise(plain: str, cut_han: CutHan) -> list[str]:
     """Cut a normalised text into tokens: words, dictionary words of Chinese, character bigrams of other scripts without
     spaces. They come out sorted by kind of script.
     """
+    words = _find_words(plain)
     if not _OTHER_THAN_WORDS.search(plain):
-        return _WORDS.findall(plain)  # the same, three times faster
+        return words
     pairs = (pair for run in _UNSPACED_RUNS.findall(plain) for pair in character_bigrams(run))
-    return [*_WORDS.findall(plain), *cut_han(_HAN_RUNS.findall(plain)), *pairs]
+    return [*words, *cut_han(_HAN_RUNS.findall(plain)), *pairs]
+
+
+def _find_words(plain: str) -> list[str]:
+    if not plain.isascii() and (_LETTER_BEYOND_LATIN_1.search(plain) or _MARK.search(plain)):
+        return _WORDS.findall(plain)
+    # Here no word has a character beyond Latin-1: the same as the pattern finds, in a third of the time.
+    return plain.encode("latin-1", "replace").translate(_LATIN_1_WORDS).decode("latin-1").split()
 
 
 def split_units(plain: str) -> list[str]:
     """Cut a normalised text into units: words and, of scripts without spaces, single characters, in their order."""
-    return _UNITS.findall(plain)
+    return _UNITS.findall(plain) if _OTHER_THAN_WORDS.search(plain) else _find_words(plain)
 
 
 def find_unit_positions(plain: str) -> list[int]:
@@ -216,8 +227,8 @@ def weigh_tokens(tokens: Iterable[str]) -> Features:
     counts = Counter(tokens)
     ignored = stop_words()
     hashes = np.array([xxh3_64_intdigest(token.encode("utf-8", "replace")) for token in counts], dtype=np.uint64)
-    tf = np.array([*counts.values()], dtype=np.float64)
-    telling = np.array([token not in ignored for token in counts], dtype=np.bool_)
+    tf = np.fromiter(counts.values(), dtype=np.float64, count=len(counts))
+    telling = ~np.fromiter(map(ignored.__contains__, counts), dtype=np.bool_, count=len(counts))
     weights = np.rint(np.sqrt(tf * np.sqrt(tf)) * np.where(telling, _WEIGHT_UNIT, _STOP_WORD_UNIT))
     order = np.argsort(hashes)
     return Features(hashes[order], weights[order], telling[order], tf[order])

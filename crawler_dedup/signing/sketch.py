@@ -24,7 +24,7 @@ def sketch(hashes: NDArray[np.uint64]) -> bytes:
     # The high bits say bin and order, the low ones what is kept of the smallest: they must not depend on each other.
     short = np.sort(((hashes >> np.uint64(48)) << np.uint64(8) | hashes & np.uint64(0xFF)).astype(np.uint32))
     if len(short) <= WHOLE:
-        return np.unique(short).astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_BYTES].tobytes()
+        return b"".join([member.to_bytes(_BYTES, "little") for member in dict.fromkeys(short.tolist())])
     return _binned(short).tobytes()
 
 
@@ -49,7 +49,8 @@ def read_members(content: bytes) -> NDArray[np.uint32] | None:
 
 def _binned(short: NDArray[np.uint32]) -> NDArray[np.uint8]:
     bins = short >> np.uint32(18)
-    first = np.flatnonzero(np.diff(bins, prepend=np.uint32(BINS)))
+    first = np.ones(len(bins), dtype=np.bool_)
+    np.not_equal(bins[1:], bins[:-1], out=first[1:])
     codes = np.zeros(BINS, dtype=np.uint8)
     codes[bins[first]] = (short[first] & np.uint32(0xFF)) % np.uint32(_CODES) + np.uint32(1)
     return codes

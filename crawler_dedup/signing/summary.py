@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from crawler_dedup.signedpage import PageKind, Shown, Signature, SignedPage
-from crawler_dedup.signing.features import Features, weigh_tokens
+from crawler_dedup.signing.features import Features
 from crawler_dedup.signing.sketch import set_digest, sketch
-from crawler_dedup.signing.text import Text
+from crawler_dedup.signing.text import Text, hash_words
 
 
 def with_signature(page: SignedPage, signature: Signature, features: Features) -> SignedPage:
@@ -34,4 +34,4 @@ def with_shown(page: SignedPage, features: Features, numbers: bytes) -> SignedPa
 
 def sketch_numbers(text: Text) -> bytes:
     """Sketch the set of the numbers in *text*."""
-    return sketch(weigh_tokens(token for token in text.tokens if token[0].isdecimal()).hashes)
+    return sketch(hash_words([token for token in set(text.tokens) if token[0].isdecimal()]))

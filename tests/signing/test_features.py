@@ -53,6 +53,13 @@ def test_text_without_unspaced_scripts_is_cut_the_same_beside_them(text: str) ->
     assert sorted(tokenize(text + "\n中", bigrams)) == sorted([*alone, "中"])
 
 
+@given(st.one_of(st.text(), st.text(st.sampled_from("aZé1_ß÷’“\u0301\u093f中か\xa0\x1c\n -"))))
+def test_words_are_cut_the_same_beside_another_alphabet(text: str) -> None:
+    for kind in ("tokens", "units"):
+        alone, beside = (Counter(getattr(Text(one, bigrams), kind)) for one in (text, f"{text} ж"))
+        assert beside == alone + Counter(["ж"])
+
+
 @given(st.text())
 def test_compatibility_forms_are_cut_as_what_they_stand_for(text: str) -> None:
     assert tokenize(text, bigrams) == tokenize(unicodedata.normalize("NFKC", text), bigrams)
