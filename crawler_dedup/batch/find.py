@@ -39,10 +39,32 @@ _JOIN_BYTES = 34  # of a row, while neighbours are searched, beside what a table
 _LEAST = 32 << 20
 
 
+class ReportInput(msgspec.Struct, frozen=True):
+    """An input as it was signed.
+
+    Attributes:
+        path: where it stands.
+        format: of its content.
+        bytes: its length.
+        changed: when it was changed last, in nanoseconds since 1970.
+    """
+
+    path: str
+    format: str
+    bytes: int
+    changed: int
+
+    def is_current(self) -> bool:
+        """Tell whether the input is still what was signed."""
+        state = Path(self.path).stat()
+        return (state.st_size, state.st_mtime_ns) == (self.bytes, self.changed)
+
+
 class Report(msgspec.Struct, frozen=True):
     """What was found.
 
     Attributes:
+        inputs: the inputs in their order.
         pages: how many pages the collection has.
         kept: how many of them are kept.
         verdicts: how many pages got each verdict.
@@ -57,6 +79,7 @@ class Report(msgspec.Struct, frozen=True):
         max_distance: largest distance of duplicates, in bits.
     """
 
+    inputs: list[ReportInput]
     pages: int
     kept: int
     verdicts: dict[str, int]
@@ -141,7 +164,12 @@ def find_duplicates(
         write_kept(output / KEPT, rows, decided.codes, decided.duplicates)
     verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
     counts = {str(verdict): number for verdict, number in zip(VERDICTS, verdicts, strict=True)}
+    sources = zip(collection.header.sources, receipts, strict=True)
     report = Report(
+        inputs=[
+            ReportInput(source.path, source.format, receipt.source_bytes, receipt.source_changed)
+            for source, receipt in sources
+        ],
         pages=count,
         kept=count - counts[Verdict.DUPLICATE] - counts[Verdict.UNCHANGED],
         verdicts=counts,

@@ -31,7 +31,7 @@ from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
-from crawler_dedup.system.processes import is_stopped, map_in_processes
+from crawler_dedup.system.processes import map_in_processes, raise_if_stopped
 from crawler_dedup.urls import registered_domain
 
 DOMAIN = "domain"
@@ -116,13 +116,19 @@ def sign_collection(
 
 
 def _find_sources(inputs: Sequence[Path], input_format: str | None) -> list[Source]:
+    return [Source(str(path), input_format or format_of(path), name_shard(path)) for path in find_files(inputs)]
+
+
+def find_files(inputs: Sequence[Path]) -> list[Path]:
+    """Return the files that *inputs* name, each once; of a folder all files below it whose names say a format.
+
+    Raises:
+        DedupError: there is none.
+    """
     files = [file for path in inputs for file in (_files_in(path) if path.is_dir() else [path])]
     if not files:
         raise DedupError(f"{', '.join(map(str, inputs))}: there is no file to read.")
-    return [
-        Source(str(path), input_format or format_of(path), name_shard(path))
-        for path in dict.fromkeys(path.resolve() for path in files)
-    ]
+    return list(dict.fromkeys(path.resolve() for path in files))
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -163,8 +169,7 @@ def _sign_shard(job: _Job, shard: Shard) -> None:
     reader = reader_of(shard.source.format)
     with open_replacement(shard.data) as data, open_replacement(shard.bad) as bad_records, ShardWriter(data) as writer:
         for record in reader.read_pages(source, job.columns, job.config.max_bytes):
-            if is_stopped():
-                raise KeyboardInterrupt
+            raise_if_stopped()
             if isinstance(record, PassedOver):
                 (bad if record.is_bad else passed_over)[record.reason] += 1
                 if record.is_bad:

@@ -18,6 +18,8 @@ _INDEX_COMMANDS = {
 _BATCH_COMMANDS = {
     "sign": LazyCommand("crawler_dedup.cli.batch.sign:sign", "Sign the pages of files, each file once."),
     "find": LazyCommand("crawler_dedup.cli.batch.find:find", "Find the near-duplicates among signed pages."),
+    "apply": LazyCommand("crawler_dedup.cli.batch.apply:apply", "Write copies of files without near-duplicates."),
+    "run": LazyCommand("crawler_dedup.cli.batch.run:run", "Sign, find and apply in one go."),
 }
 _LEXICON_COMMANDS = {
     "build": LazyCommand("crawler_dedup.cli.lexicon:build", "Count in how many documents each word stands."),

@@ -28,7 +28,7 @@ def map_in_processes(
 ) -> Iterator[_Out]:
     """Call *function* with each of *arguments* in *jobs* processes; yield the results in order.
 
-    A function that takes long calls :func:`is_stopped` now and then.
+    A function that takes long calls :func:`raise_if_stopped` now and then.
 
     Args:
         chunk_size: how many arguments a process takes at a time.
@@ -60,9 +60,10 @@ def map_in_processes(
             executor.shutdown(cancel_futures=True)  # after an interrupt: what has begun ends, nothing else begins
 
 
-def is_stopped() -> bool:
-    """Tell whether the program that has started this process does not want its results any more."""
-    return _stop is not None and _stop.is_set()
+def raise_if_stopped() -> None:
+    """Raise :class:`KeyboardInterrupt` if the program that has started this process does not want its results any more."""
+    if _stop is not None and _stop.is_set():
+        raise KeyboardInterrupt
 
 
 def _begin(stop: Event) -> None:

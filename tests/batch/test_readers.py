@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -15,65 +13,21 @@ pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip ins
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fastwarc.warc import WarcRecord, WarcRecordType
+from fastwarc.warc import WarcRecordType
 
 from crawler_dedup import DedupError
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.readers import format_of, reader_of
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns, InputPage, PassedOver
-from crawler_dedup.system.compression import zstd
-from tests.support.collections import Page, sign, write_lines, write_pages
+from tests.support.collections import Page, pack, sign, warc_record, write_lines, write_pages, write_parquet, write_warc
 from tests.support.crawling import article
 
 PAGES = [Page(f"http://h/{number}", article(number)) for number in range(5)]
 MAX_BYTES = 1 << 20
 
 
-def warc_record(
-    url: str,
-    body: bytes,
-    *,
-    status: str = "200 OK",
-    content_type: str = "text/html; charset=utf-8",
-    kind: Any = WarcRecordType.response,
-    headers: Iterable[tuple[str, str]] = (),
-    http_headers: str = "",
-) -> bytes:
-    record = WarcRecord()
-    record.init_headers(kind)
-    record.headers["WARC-Target-URI"] = url
-    record.headers["WARC-Date"] = "2026-11-22T10:00:00Z"
-    for name, value in headers:
-        record.headers[name] = value
-    record.headers["Content-Type"] = "application/http; msgtype=response"
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{http_headers}\r\n".encode()
-    record.set_bytes_content(head + body)
-    written = BytesIO()
-    record.write(written)
-    return written.getvalue()
-
-
-def pack(path: Path, content: bytes) -> bytes:
-    match path.suffix:
-        case ".gz":
-            return gzip.compress(content)
-        case ".zst":
-            return zstd.compress(content)
-    return content
-
-
-def write_warc(path: Path, pages: list[Page]) -> Path:
-    path.write_bytes(b"".join(pack(path, warc_record(page.url, page.html.encode())) for page in pages))
-    return path
-
-
 def write_packed(path: Path, pages: list[Page]) -> Path:
     path.write_bytes(pack(path, write_pages(path.with_suffix(".plain"), pages).read_bytes()))
-    return path
-
-
-def write_parquet(path: Path, pages: list[Page]) -> Path:
-    pq.write_table(pa.table({"url": [page.url for page in pages], "html": [page.html for page in pages]}), path)
     return path
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 import pyarrow.parquet as pq
+from fastwarc.warc import WarcRecord, WarcRecordType
 
 from crawler_dedup import Config, Decision, Deduplicator, Verdict
+from crawler_dedup.batch.apply import Applied, apply_decisions
 from crawler_dedup.batch.find import Report, find_duplicates
 from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns
 from crawler_dedup.batch.sign import Signing, sign_collection
 from crawler_dedup.system.callbacks import Advance, ignore_progress
+from crawler_dedup.system.compression import zstd
 
 CONFIG = Config(tokenizer="bigrams")
 
@@ -51,6 +57,49 @@ def write_pages(path: Path, pages: Iterable[Page]) -> Path:
     )
 
 
+def warc_record(
+    url: str,
+    body: bytes,
+    *,
+    status: str = "200 OK",
+    content_type: str = "text/html; charset=utf-8",
+    kind: Any = WarcRecordType.response,
+    headers: Iterable[tuple[str, str]] = (),
+    http_headers: str = "",
+) -> bytes:
+    record = WarcRecord()
+    record.init_headers(kind)
+    record.headers["WARC-Target-URI"] = url
+    record.headers["WARC-Date"] = "2026-11-22T10:00:00Z"
+    for name, value in headers:
+        record.headers[name] = value
+    record.headers["Content-Type"] = "application/http; msgtype=response"
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{http_headers}\r\n".encode()
+    record.set_bytes_content(head + body)
+    written = BytesIO()
+    record.write(written)
+    return written.getvalue()
+
+
+def pack(path: Path, content: bytes) -> bytes:
+    match path.suffix:
+        case ".gz":
+            return gzip.compress(content)
+        case ".zst":
+            return zstd.compress(content)
+    return content
+
+
+def write_warc(path: Path, pages: list[Page]) -> Path:
+    path.write_bytes(b"".join(pack(path, warc_record(page.url, page.html.encode())) for page in pages))
+    return path
+
+
+def write_parquet(path: Path, pages: list[Page]) -> Path:
+    pq.write_table(pa.table({"url": [page.url for page in pages], "html": [page.html for page in pages]}), path)
+    return path
+
+
 def sign(
     inputs: Sequence[Path], directory: Path, config: Config = CONFIG, columns: Columns = DEFAULT_COLUMNS, **options: Any
 ) -> Signing:
@@ -64,6 +113,13 @@ def find(directory: Path, output: Path, config: Config = CONFIG, **options: Any)
 def table(path: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
     return rows
+
+
+def job(inputs: Sequence[Path], folder: Path, mark: str = "") -> Applied:
+    """Sign, find and apply."""
+    sign(inputs, folder / "signed")
+    find(folder / "signed", folder / "found")
+    return apply_decisions(inputs, folder / "found", folder / "clean", start, mark=mark)
 
 
 def answers(output: Path) -> dict[tuple[str, int], Answer]:

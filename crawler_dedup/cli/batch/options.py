@@ -28,6 +28,23 @@ format_option = click.option(
 )
 
 
+jobs_option = click.option(
+    "--jobs",
+    "-j",
+    metavar="N",
+    type=click.IntRange(1),
+    default=lambda: os.cpu_count() or 1,
+    show_default="number of processors",
+    help="Number of processes.",
+)
+mark_option = click.option(
+    "--mark",
+    metavar="NAME",
+    default="",
+    help="Leave no page out, and add a column with the identifier of the page that is kept in its place.",
+)
+
+
 def parse_size(_: click.Context, __: click.Parameter, value: str) -> int:
     """Return the bytes of ``8G`` or ``500M``. Raises :class:`click.BadParameter`."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", value.strip().upper())
@@ -65,15 +82,6 @@ def reading_options(command: _Command) -> _Command:
                 default="global",
                 show_default=True,
                 help='Pages are compared within their scope; "domain": within their registered domain.',
-            ),
-            click.option(
-                "--jobs",
-                "-j",
-                metavar="N",
-                type=click.IntRange(1),
-                default=lambda: os.cpu_count() or 1,
-                show_default="number of processors",
-                help="Number of processes that sign pages.",
             ),
         )
     ):

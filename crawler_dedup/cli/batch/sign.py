@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crawler_dedup.cli.batch.options import columns_of, inputs_argument, reading_options, require_batch
+from crawler_dedup.cli.batch.options import columns_of, inputs_argument, jobs_option, reading_options, require_batch
 from crawler_dedup.cli.options import settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     help="Directory for the signed pages.",
 )
 @reading_options
+@jobs_option
 @settings_option
 def sign(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     inputs: Sequence[Path],

@@ -1,0 +1,235 @@
+"""Apply decisions to the inputs: write copies without the near-duplicates, or with a mark on them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from os.path import commonpath
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow.parquet as pq
+
+from crawler_dedup.batch.collection import checksum_of
+from crawler_dedup.batch.find import REPORT, Report, ReportInput
+from crawler_dedup.batch.output import CLUSTERS
+from crawler_dedup.batch.sign import find_files
+from crawler_dedup.batch.writers import LeftOut, Payload, RecordPlace, writer_of
+from crawler_dedup.errors import DedupError
+from crawler_dedup.rules.table import SAME_BYTES
+from crawler_dedup.system.callbacks import Start
+from crawler_dedup.system.files import open_replacement
+from crawler_dedup.system.processes import map_in_processes
+
+_COLUMNS = [
+    "record",
+    "representative",
+    "rule",
+    "resemblance",
+    "coverage",
+    "representative_input",
+    "representative_record",
+]
+
+_Payloads = Mapping[RecordPlace, Payload]
+
+
+class CopyReceipt(msgspec.Struct, frozen=True):
+    """What a copy was made from.
+
+    Attributes:
+        source: the input as it was.
+        decisions: checksum of the decisions.
+        mark: the column with the mark; ``""``: there is none.
+        bytes: length of the copy.
+        checksum: of the copy.
+        left_out: how many pages are left out, or marked.
+    """
+
+    source: ReportInput
+    decisions: str
+    mark: str
+    bytes: int
+    checksum: str
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What was written.
+
+    Attributes:
+        files: how many copies there are.
+        written_now: how many of them were written by this call; the others had been before.
+        left_out: how many pages are left out of them, or marked.
+    """
+
+    files: int
+    written_now: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """A copy to write: the input, where the copy goes, and the receipt that it gets."""
+
+    source: ReportInput
+    target: Path
+
+    @property
+    def receipt(self) -> Path:
+        return self.target.with_name(f"{self.target.name}.receipt.json")
+
+
+@dataclass(frozen=True)
+class _Job:
+    """How copies are written."""
+
+    clusters: Path
+    decisions: str
+    mark: str
+
+
+_decode_report = msgspec.json.Decoder(Report).decode
+_decode_receipt = msgspec.json.Decoder(CopyReceipt).decode
+
+
+def apply_decisions(
+    inputs: Sequence[Path], found: Path, output: Path, start: Start, *, mark: str = "", jobs: int = 1
+) -> Applied:
+    """Write copies of *inputs* into *output*. A copy that is there already, by the same decisions, is not written again.
+
+    Args:
+        found: the directory with the decisions.
+        mark: the column that gets the identifier of the kept page; ``""``: pages for which one stands are left out.
+        jobs: number of processes.
+
+    Raises:
+        DedupError: there are no decisions about an input, or it was changed since it was signed.
+    """
+    copies = _find_copies(inputs, _read_report(found), output)
+    clusters = found / CLUSTERS
+    job = _Job(clusters, checksum_of(clusters), mark)
+    waiting = [copy for copy in copies if not _is_done(job, copy)]
+    payloads = {} if mark else _read_payloads(waiting, clusters, jobs, start)
+    parts = [(copy, {place: payloads[place] for place in _same_payloads(copy, clusters, payloads)}) for copy in waiting]
+    for _ in map_in_processes(
+        partial(_write_copy, job), parts, min(jobs, len(parts)), start("writing", len(parts)), chunk_size=1
+    ):
+        pass
+    receipts = [_decode_receipt(copy.receipt.read_bytes()) for copy in copies]
+    return Applied(len(copies), len(waiting), sum(receipt.left_out for receipt in receipts))
+
+
+def _read_report(found: Path) -> Report:
+    try:
+        return _decode_report((found / REPORT).read_bytes())
+    except FileNotFoundError:
+        raise DedupError(f"{found} holds no decisions: there is no {REPORT}.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DedupError(f"{found / REPORT} is damaged: {error}") from None
+
+
+def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_Copy]:
+    """Return the copies to write; they stand to each other as the inputs do."""
+    decided = {source.path: source for source in report.inputs}
+    paths = find_files(inputs)
+    unknown = [str(path) for path in paths if str(path) not in decided]
+    changed = [str(path) for path in paths if str(path) in decided and not decided[str(path)].is_current()]
+    for problem, names in (("there are no decisions about", unknown), ("changed since it was signed", changed)):
+        if names:
+            raise DedupError("\n".join(f"{name}: {problem}" for name in names))
+    top = Path(commonpath([path.parent for path in paths]))
+    copies = [_Copy(decided[str(path)], output.resolve() / path.relative_to(top)) for path in paths]
+    if any(copy.target == path for copy in copies for path in paths):
+        raise DedupError(f"{output}: the copies would replace the inputs.")
+    return copies
+
+
+def _is_done(job: _Job, copy: _Copy) -> bool:
+    """Tell whether a copy is whole, and is what would be written now."""
+    try:
+        receipt = _decode_receipt(copy.receipt.read_bytes())
+        is_same = (receipt.source, receipt.decisions, receipt.mark) == (copy.source, job.decisions, job.mark)
+        return is_same and checksum_of(copy.target) == receipt.checksum
+    except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
+        return False
+
+
+def _read_clusters(clusters: Path, source: str, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the rows about the pages of one input."""
+    rows: list[dict[str, Any]] = pq.read_table(
+        clusters, columns=list(columns), filters=[("input", "=", source)]
+    ).to_pylist()
+    return rows
+
+
+# The same payload
+
+
+def _read_payloads(copies: Sequence[_Copy], clusters: Path, jobs: int, start: Start) -> dict[RecordPlace, Payload]:
+    """Return what WARC files say of all pages with the same bytes as another one, and of that one."""
+    wanted: defaultdict[str, set[int]] = defaultdict(set)
+    for copy in copies:
+        if copy.source.format == "warc":
+            for row in _same_bytes(copy, clusters):
+                wanted[copy.source.path].add(row["record"])
+                wanted[row["representative_input"]].add(row["representative_record"])
+    tasks = list(wanted.items())
+    found = map_in_processes(_read_input, tasks, min(jobs, len(tasks)), start("comparing", len(tasks)), chunk_size=1)
+    return {place: payload for part in found for place, payload in part.items()}
+
+
+def _read_input(task: tuple[str, set[int]]) -> dict[RecordPlace, Payload]:
+    from crawler_dedup.batch.writers.warc import read_payloads  # noqa: PLC0415  (slow, and for this format only)
+
+    path, wanted = task
+    return {RecordPlace(path, record): payload for record, payload in read_payloads(Path(path), wanted).items()}
+
+
+def _same_bytes(copy: _Copy, clusters: Path) -> list[dict[str, Any]]:
+    return [row for row in _read_clusters(clusters, copy.source.path, _COLUMNS) if row["rule"] == SAME_BYTES]
+
+
+def _same_payloads(copy: _Copy, clusters: Path, payloads: _Payloads) -> set[RecordPlace]:
+    """Return the places of which the copy of one input needs to know the payload."""
+    if not payloads or copy.source.format != "warc":
+        return set()
+    places = set()
+    for row in _same_bytes(copy, clusters):
+        places.add(RecordPlace(copy.source.path, row["record"]))
+        places.add(RecordPlace(row["representative_input"], row["representative_record"]))
+    return places & payloads.keys()
+
+
+# A copy
+
+
+def _write_copy(job: _Job, part: tuple[_Copy, _Payloads]) -> None:
+    """Write one copy, in a process that does nothing else meanwhile."""
+    copy, payloads = part
+    left_out = {}
+    for row in _read_clusters(job.clusters, copy.source.path, _COLUMNS):
+        place = RecordPlace(row["representative_input"], row["representative_record"])
+        own, kept = payloads.get(RecordPlace(copy.source.path, row["record"])), payloads.get(place)
+        is_same = own is not None and kept is not None and own.digest == kept.digest
+        left_out[row["record"]] = LeftOut(
+            row["representative"], row["rule"], row["resemblance"], row["coverage"], place, kept if is_same else None
+        )
+    copy.receipt.unlink(missing_ok=True)
+    copy.target.parent.mkdir(parents=True, exist_ok=True)
+    with open_replacement(copy.target) as file:
+        writer_of(copy.source.format).copy_input(Path(copy.source.path), file, left_out, job.mark)
+    receipt = CopyReceipt(
+        copy.source,
+        job.decisions,
+        job.mark,
+        copy.target.stat().st_size,
+        checksum_of(copy.target),
+        len(left_out),
+    )
+    with open_replacement(copy.receipt) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(receipt)))

@@ -1,0 +1,71 @@
+"""Writers of copies of collections, one file a format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import IO, NamedTuple, Protocol, cast
+
+
+class RecordPlace(NamedTuple):
+    """Where a page stands: the path of its input, and the number of its record in it."""
+
+    input: str
+    record: int
+
+
+class Payload(NamedTuple):
+    """What a WARC file says of a response.
+
+    Attributes:
+        digest: SHA-1 of its payload, as WARC writes it.
+        id: identifier of the record.
+        url: address of the page.
+        date: when it was fetched, as WARC writes it.
+    """
+
+    digest: str
+    id: str
+    url: str
+    date: str
+
+
+class LeftOut(NamedTuple):
+    """A page for which a kept one stands.
+
+    Attributes:
+        representative: identifier of the kept page.
+        rule: the rule that has decided.
+        resemblance: how the two agree.
+        coverage: how much of the page the kept one has.
+        place: where the kept page stands.
+        payload: what a WARC file says of the kept page, where both have the same payload.
+    """
+
+    representative: str
+    rule: str
+    resemblance: float
+    coverage: float
+    place: RecordPlace
+    payload: Payload | None = None
+
+
+class Writer(Protocol):
+    """A module that writes one format."""
+
+    def copy_input(self, source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> None:
+        """Copy an input, without the pages that are left out or with a mark on them.
+
+        Args:
+            left_out: the pages for which kept ones stand, by the numbers of their records.
+            mark: the column that gets the identifier of the kept page; ``""``: such pages are left out of the copy.
+
+        Raises:
+            DedupError: the input cannot be read or marked.
+        """
+
+
+def writer_of(input_format: str) -> Writer:
+    """Return the writer of a format, which is loaded now."""
+    return cast("Writer", import_module(f"{__name__}.{input_format}"))

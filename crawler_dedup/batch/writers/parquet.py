@@ -1,0 +1,49 @@
+"""Copies of Parquet files, with the same columns and compression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crawler_dedup.batch.readers.parquet import open_table
+from crawler_dedup.batch.writers import LeftOut
+from crawler_dedup.errors import DedupError
+from crawler_dedup.system.processes import raise_if_stopped
+
+_ROWS = 1_000
+
+
+def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> None:
+    """Copy rows, but for those of pages that are left out; or add a column with the mark."""
+    with open_table(source) as file:
+        schema = file.schema_arrow
+        if mark in schema.names:
+            raise DedupError(f"{source} has a column {mark!r} already.")
+        if mark:
+            schema = schema.append(pa.field(mark, pa.string()))
+        groups = file.metadata.num_row_groups
+        compression = file.metadata.row_group(0).column(0).compression if groups and len(schema) else "SNAPPY"
+        first = 0
+        try:
+            with pq.ParquetWriter(target, schema, compression=compression) as writer:
+                for batch in file.iter_batches(_ROWS):
+                    raise_if_stopped()
+                    rows = range(first, first + len(batch))
+                    first = rows.stop
+                    writer.write_batch(_mark(batch, rows, left_out, schema) if mark else _drop(batch, rows, left_out))
+        except (pa.ArrowException, OSError) as error:
+            raise DedupError(f"{source} cannot be read: {error}") from None
+
+
+def _drop(batch: pa.RecordBatch, rows: range, left_out: Mapping[int, LeftOut]) -> pa.RecordBatch:
+    return batch.take(np.array([place for place, row in enumerate(rows) if row not in left_out], dtype=np.int64))
+
+
+def _mark(batch: pa.RecordBatch, rows: range, left_out: Mapping[int, LeftOut], schema: pa.Schema) -> pa.RecordBatch:
+    marks = [left_out[row].representative if row in left_out else None for row in rows]
+    return pa.RecordBatch.from_arrays([*batch.columns, pa.array(marks, pa.string())], schema=schema)

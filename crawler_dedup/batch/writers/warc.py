@@ -1,0 +1,115 @@
+"""Copies of WARC files (ISO 28500).
+
+A response with the same payload as a kept one becomes a ``revisit`` record. One that is only similar must not, because a
+reader would show the other page in its place. It is left out, and a ``metadata`` record says what stands for it.
+"""
+
+from __future__ import annotations
+
+from base64 import b32encode
+from collections.abc import Collection, Iterator, Mapping
+from hashlib import sha1
+from pathlib import Path
+from typing import IO, Any
+
+from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
+
+from crawler_dedup.batch.writers import LeftOut, Payload
+from crawler_dedup.batch.writers.jsonl import open_packed
+from crawler_dedup.errors import DedupError
+from crawler_dedup.system.processes import raise_if_stopped
+
+_REVISIT = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+_PIECE = 1 << 20
+
+
+def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> None:
+    """Copy all records but for responses that are left out."""
+    if mark:
+        raise DedupError(f"{source} is a WARC file, which cannot be marked: --mark is for JSON Lines and Parquet.")
+    for number, record in _read_records(source):
+        raise_if_stopped()
+        page = None if number is None else left_out.get(number)
+        with open_packed(source, target) as member:
+            if page is None:
+                record.write(member)
+            elif page.payload is not None:
+                _make_revisit(record, page.payload).write(member)
+            else:
+                _make_note(record, page).write(member)
+
+
+def read_payloads(source: Path, wanted: Collection[int]) -> dict[int, Payload]:
+    """Return what a file says of the responses with the numbers *wanted*."""
+    payloads = {}
+    for number, record in _read_records(source):
+        if number is not None and number in wanted:
+            record.parse_http(auto_decode="none")
+            digest = sha1(usedforsecurity=False)
+            while piece := record.reader.read(_PIECE):
+                digest.update(piece)
+            payloads[number] = Payload(
+                f"sha1:{b32encode(digest.digest()).decode()}",
+                record.headers.get("WARC-Record-ID") or "",
+                record.headers.get("WARC-Target-URI") or "",
+                record.headers.get("WARC-Date") or "",
+            )
+    return payloads
+
+
+def _read_records(source: Path) -> Iterator[tuple[int | None, Any]]:
+    """Yield all records, the responses with their numbers."""
+    number = 0
+    try:
+        with source.open("rb") as file:
+            for record in ArchiveIterator(file, parse_http=False):
+                is_response = record.record_type == WarcRecordType.response
+                yield number if is_response else None, record
+                number += is_response
+    except (ValueError, EOFError) as error:
+        raise DedupError(f"{source} cannot be read: {error}") from None
+
+
+def _make_revisit(response: Any, kept: Payload) -> Any:
+    """Return a record that says that the payload of *response* is that of a kept one."""
+    headers = _copy_headers(response)
+    response.parse_http(auto_decode="none")
+    head = response.http_headers
+    lines = [head.status_line_bytes or b"", *(name + b": " + value for name, value in head.items_bytes())]
+    revisit = WarcRecord()
+    revisit.init_headers(WarcRecordType.revisit)
+    for name, value in headers:
+        revisit.headers[name] = value
+    revisit.headers["WARC-Profile"] = _REVISIT
+    revisit.headers["WARC-Payload-Digest"] = kept.digest
+    revisit.headers["WARC-Refers-To"] = kept.id
+    revisit.headers["WARC-Refers-To-Target-URI"] = kept.url
+    revisit.headers["WARC-Refers-To-Date"] = kept.date
+    revisit.set_bytes_content(b"\r\n".join([*lines, b"", b""]))
+    return revisit
+
+
+def _make_note(response: Any, page: LeftOut) -> Any:
+    """Return a record that says what stands for *response*."""
+    note = WarcRecord()
+    note.init_headers(WarcRecordType.metadata)
+    for name in ("WARC-Target-URI", "WARC-Date", "WARC-Warcinfo-ID"):
+        if value := response.headers.get(name):
+            note.headers[name] = value
+    note.headers["WARC-Refers-To"] = response.headers.get("WARC-Record-ID") or ""
+    note.headers["Content-Type"] = "application/warc-fields"
+    fields = {
+        "near-duplicate-of": page.representative,
+        "rule": page.rule,
+        "resemblance": f"{page.resemblance:.2f}",
+        "coverage": f"{page.coverage:.2f}",
+    }
+    lines = [f"{name}: {' '.join(value.split())}\r\n" for name, value in fields.items()]
+    note.set_bytes_content("".join(lines).encode())
+    return note
+
+
+def _copy_headers(record: Any) -> list[tuple[str, str]]:
+    """Return the headers of a record but for those that say what it holds."""
+    changed = {"warc-type", "content-length", "warc-block-digest", "warc-payload-digest", "warc-profile"}
+    return [(name, value) for name, value in record.headers.to_tuples() if name.lower() not in changed]

@@ -1,0 +1,65 @@
+"""``crawler-dedup batch apply``: write copies of files without near-duplicates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from crawler_dedup.cli.batch.options import inputs_argument, jobs_option, mark_option, require_batch
+from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.terminal import quantity
+
+if TYPE_CHECKING:
+    from crawler_dedup.batch.apply import Applied
+
+
+@click.command()
+@inputs_argument
+@click.option(
+    "--decisions",
+    metavar="FOUND",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Directory that `crawler-dedup batch find` has written.",
+)
+@click.option(
+    "--output",
+    "-o",
+    metavar="CLEAN",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Directory for the copies.",
+)
+@mark_option
+@jobs_option
+def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, jobs: int) -> None:
+    """Write copies of files without near-duplicates.
+
+    Each INPUT is a file that was signed, or a folder of such files. Its copy has the same format. In a copy of a WARC file,
+    a page with the same payload as a kept one is a revisit record, and for each other page that is left out there is a
+    metadata record. When the command is called again, it writes only copies that are missing, damaged or out of date.
+
+    \b
+    Examples:
+      crawler-dedup batch apply crawl.warc.gz --decisions found -o clean
+      crawler-dedup batch apply corpus.parquet --decisions found --mark kept -o all
+    """
+    require_batch()
+    from crawler_dedup.batch.apply import apply_decisions  # noqa: PLC0415  (needs an extra)
+
+    with progress_bars() as start:
+        applied = apply_decisions(inputs, decisions, output, start, mark=mark, jobs=jobs)
+    print_applied(applied, output, mark)
+
+
+def print_applied(applied: Applied, output: Path, mark: str) -> None:
+    """Print what was written."""
+    before = applied.files - applied.written_now
+    click.echo(
+        f"{output}: {quantity(applied.files, 'file')}, {quantity(applied.left_out, 'page')}"
+        f" {'marked' if mark else 'left out'}"
+        + (f"; {quantity(before, 'file')} had been written before." if before else ".")
+    )

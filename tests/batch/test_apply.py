@@ -1,0 +1,166 @@
+"""Copies of the inputs: without near-duplicates, or with a mark on them; whole, or not there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+
+from crawler_dedup import DedupError
+from crawler_dedup.batch.apply import apply_decisions
+from crawler_dedup.batch.readers.jsonl import open_lines
+from tests.support.collections import (
+    Page,
+    find,
+    job,
+    pack,
+    sign,
+    start,
+    table,
+    warc_record,
+    write_pages,
+    write_parquet,
+    write_warc,
+)
+from tests.support.crawling import article
+
+PAGES = [
+    Page("http://h/1", article("x")),
+    Page("http://h/2", article("x", frame="another frame")),
+    Page("http://h/3", article("y")),
+]
+
+
+@pytest.mark.parametrize("name", ["pages.jsonl", "pages.jsonl.gz", "pages.jsonl.zst"])
+def test_lines_of_pages_that_are_left_out_are_missing_and_all_others_as_they_were(tmp_path: Path, name: str) -> None:
+    source = write_pages(tmp_path / "plain.jsonl", PAGES)
+    lines = source.read_bytes().splitlines(keepends=True)
+    content = b"".join([lines[0], b"no JSON\n", lines[1], b"\n", lines[2]])
+    source = tmp_path / name
+    source.write_bytes(pack(source, content))
+    assert job([source], tmp_path).left_out == 1
+    with open_lines(tmp_path / "clean" / name) as copy:
+        assert copy.read() == b"".join([lines[0], b"no JSON\n", b"\n", lines[2]])
+
+
+def test_marked_lines_name_the_page_that_is_kept(tmp_path: Path) -> None:
+    source = write_pages(tmp_path / "pages.jsonl", PAGES)
+    job([source], tmp_path, "kept")
+    lines = [json.loads(line) for line in (tmp_path / "clean" / "pages.jsonl").read_text("utf-8").splitlines()]
+    assert [line.pop("kept") for line in lines] == [None, "http://h/1", None]
+    assert lines == [json.loads(line) for line in source.read_text("utf-8").splitlines()]
+
+
+def test_rows_of_a_parquet_file_keep_their_columns(tmp_path: Path) -> None:
+    source = tmp_path / "pages.parquet"
+    columns: dict[str, Any] = {
+        "url": [page.url for page in PAGES],
+        "html": [page.html for page in PAGES],
+        "tags": pa.array([["a"], [], None], pa.list_(pa.string())),
+    }
+    pq.write_table(pa.table(columns).replace_schema_metadata({"made": "by hand"}), source, row_group_size=2)
+    rows = table(source)
+    job([source], tmp_path)
+    assert table(tmp_path / "clean" / "pages.parquet") == [rows[0], rows[2]]
+    assert pq.read_schema(tmp_path / "clean" / "pages.parquet") == pq.read_schema(source)
+    apply_decisions([source], tmp_path / "found", tmp_path / "marked", start, mark="kept")
+    marked = table(tmp_path / "marked" / "pages.parquet")
+    assert [row.pop("kept") for row in marked] == [None, "http://h/1", None]
+    assert marked == rows
+    with pytest.raises(DedupError, match="has a column 'url' already"):
+        apply_decisions([source], tmp_path / "found", tmp_path / "other", start, mark="url")
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_in_a_warc_file_the_same_payload_is_a_revisit_and_a_similar_page_is_named(tmp_path: Path, suffix: str) -> None:
+    body = PAGES[0].html.encode()
+    records = [
+        warc_record("http://h/", b"", kind=WarcRecordType.request),
+        warc_record("http://h/1", body, headers=[("WARC-Record-ID", "<urn:uuid:1>")]),
+        warc_record("http://mirror/1", body, http_headers="X-Server: mirror\r\n"),
+        warc_record("http://h/2", PAGES[1].html.encode(), headers=[("WARC-Record-ID", "<urn:uuid:2>")]),
+        warc_record("http://h/gone", body, status="404 Not Found"),
+    ]
+    source = tmp_path / f"pages.warc{suffix}"
+    source.write_bytes(b"".join(pack(source, record) for record in records))
+    assert job([source], tmp_path).left_out == 2
+    with (tmp_path / "clean" / source.name).open("rb") as file:
+        copied = [
+            (record.record_type, dict(record.headers.items()), record.reader.read())
+            for record in ArchiveIterator(file, parse_http=False)
+        ]
+    with source.open("rb") as file:
+        originals = [
+            (record.record_type, dict(record.headers.items()), record.reader.read())
+            for record in ArchiveIterator(file, parse_http=False)
+        ]
+    assert [copied[number] for number in (0, 1, 4)] == [originals[number] for number in (0, 1, 4)]
+    kind, headers, content = copied[2]
+    assert kind == WarcRecordType.revisit
+    assert headers["WARC-Target-URI"] == "http://mirror/1"
+    assert headers["WARC-Profile"] == "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+    assert headers["WARC-Refers-To"] == "<urn:uuid:1>"
+    assert headers["WARC-Refers-To-Target-URI"] == "http://h/1"
+    assert headers["WARC-Refers-To-Date"] == "2026-11-22T10:00:00Z"
+    assert headers["WARC-Payload-Digest"].startswith("sha1:")
+    assert content.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"X-Server: mirror\r\n" in content
+    assert content.endswith(b"\r\n\r\n")
+    kind, headers, content = copied[3]
+    assert kind == WarcRecordType.metadata
+    assert (headers["WARC-Target-URI"], headers["WARC-Refers-To"]) == ("http://h/2", "<urn:uuid:2>")
+    assert b"near-duplicate-of: http://h/1\r\n" in content
+    # What is left can be read as before, and has nothing to leave out.
+    assert sign([tmp_path / "clean" / source.name], tmp_path / "again").pages == 1
+
+
+def test_a_warc_file_cannot_be_marked(tmp_path: Path) -> None:
+    with pytest.raises(DedupError, match="cannot be marked"):
+        job([write_warc(tmp_path / "pages.warc", PAGES)], tmp_path, "kept")
+    assert not list((tmp_path / "clean").rglob("*.warc*"))
+
+
+def test_copies_stand_to_each_other_as_the_inputs_do(tmp_path: Path) -> None:
+    (tmp_path / "in" / "a").mkdir(parents=True)
+    (tmp_path / "in" / "b").mkdir()
+    inputs = [write_pages(tmp_path / "in" / "a" / "pages.jsonl", PAGES[:1])]
+    inputs += [write_parquet(tmp_path / "in" / "b" / "pages.parquet", PAGES[1:])]
+    job(inputs, tmp_path)
+    assert table(tmp_path / "clean" / "b" / "pages.parquet") == [{"url": "http://h/3", "html": PAGES[2].html}]
+    assert (tmp_path / "clean" / "a" / "pages.jsonl").read_bytes() == inputs[0].read_bytes()
+    with pytest.raises(DedupError, match="would replace the inputs"):
+        apply_decisions(inputs, tmp_path / "found", tmp_path / "in", start)
+
+
+def test_only_what_is_missing_damaged_or_out_of_date_is_written_again(tmp_path: Path) -> None:
+    inputs = [write_pages(tmp_path / f"{number}.jsonl", PAGES[number : number + 1]) for number in range(3)]
+    assert job(inputs, tmp_path).written_now == 3
+    assert job(inputs, tmp_path).written_now == 0
+    (tmp_path / "clean" / "0.jsonl").unlink()
+    (tmp_path / "clean" / "2.jsonl").write_bytes(b"x")
+    applied = job(inputs, tmp_path)
+    assert (applied.files, applied.written_now, applied.left_out) == (3, 2, 1)
+    assert (tmp_path / "clean" / "2.jsonl").read_bytes() == inputs[2].read_bytes()
+    find(tmp_path / "signed", tmp_path / "found", order="-size")
+    assert apply_decisions(inputs, tmp_path / "found", tmp_path / "clean", start, jobs=2).written_now == 3
+
+
+def test_inputs_without_decisions_and_changed_ones_are_refused(tmp_path: Path) -> None:
+    source = write_pages(tmp_path / "pages.jsonl", PAGES)
+    job([source], tmp_path)
+    other = write_pages(tmp_path / "other.jsonl", PAGES)
+    with pytest.raises(DedupError, match=r"other\.jsonl: there are no decisions about"):
+        apply_decisions([source, other], tmp_path / "found", tmp_path / "clean", start)
+    write_pages(source, PAGES[:2])
+    with pytest.raises(DedupError, match=r"pages\.jsonl: changed since it was signed"):
+        apply_decisions([source], tmp_path / "found", tmp_path / "clean", start)
+    with pytest.raises(DedupError, match="holds no decisions"):
+        apply_decisions([source], tmp_path, tmp_path / "clean", start)
