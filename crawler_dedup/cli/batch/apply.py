@@ -45,7 +45,7 @@ def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, jobs
     \b
     Examples:
       crawler-dedup batch apply crawl.warc.gz --decisions found -o clean
-      crawler-dedup batch apply corpus.parquet --decisions found --mark kept -o all
+      crawler-dedup batch apply corpus.parquet --decisions found -o all --mark of
     """
     require_batch()
     from crawler_dedup.batch.apply import apply_decisions  # noqa: PLC0415  (needs an extra)
