@@ -88,7 +88,7 @@ class SignedPage(msgspec.Struct, frozen=True, array_like=True):
         partly_hidden: what the page shows of that, if it hides some of it.
         blocks: its blocks of text (:attr:`crawler_dedup.signing.blocks.PageBlocks.packed`). Once the page is settled, which
             is when its site is learned from it, kept only where a rule looks at them.
-        heading: 32 bits of a first heading that has nothing in common with the title, else 0
+        heading: 32 bits of the main text's ``<h1>``, if that has nothing in common with the title, else 0
             (:attr:`crawler_dedup.signing.blocks.PageBlocks.heading`).
         named: the parts of the title that stand on the page, too, as bits: the lowest is the first in alphabetical order.
     """

@@ -130,7 +130,7 @@ class Pair:
 
     @property
     def headings_differ(self) -> bool:
-        """Whether both pages begin with headings of their own that differ, or the kept page lacks a heading of several."""
+        """Whether both texts have first headings of their own that differ, or the kept page lacks a heading of several."""
         new, kept = self.new.heading, self.kept.heading
         not_own = self.new_site.furniture | self.new_site.shared | self.kept_site.furniture | self.kept_site.shared
         if new and kept and new != kept and not {new, kept} & not_own:

@@ -34,6 +34,7 @@ _BEGINS_NO_DIGIT = bytes(set(range(256)) - set(b"0123456789\xd9\xdb\xdf\xe0\xe1\
 _NUMBERS = re.compile(r"[-\d](?:(?<=\d)\d*|(?<!\w-)\d+)(?:[.,:/-]\d+)*")
 _LOW, _HIGH = 0xFFFF, 0xFFFF0000
 _MAX_PARTS = 32
+_NEAR = 16  # blocks: price, sizes and sellers of a product; a heading farther above is that of a frame
 _TELLING = 3  # letters: a shorter part of a title may stand in any text
 
 
@@ -74,11 +75,13 @@ class PackedBlock(NamedTuple):
 
 
 class _Heading(NamedTuple):
-    """Level and letters of a heading, and whether it is mainly a link."""
+    """Level and letters of a heading, whether it is mainly a link or belongs to the main text, and its place in the page."""
 
     level: int
     letters: str
     is_link: bool
+    is_main: bool
+    place: int
 
 
 class PageBlocks(NamedTuple):
@@ -86,8 +89,8 @@ class PageBlocks(NamedTuple):
 
     Attributes:
         packed: each block, in reading order (:func:`unpack_blocks`).
-        heading: hash of the first ``<h1>`` that is no link. 0 if there is none, or if any ``<h1>`` stands in the title or
-            has a part of it.
+        heading: hash of the ``<h1>`` of the main text, if it is no link: the last one not far before its first block, or
+            else the first one in it. 0 if there is none, or if any ``<h1>`` stands in the title or has a part of it.
         named: which parts of the title stand in a heading or in the main text, too: as bits, the lowest for the first
             part in alphabetical order.
     """
@@ -128,13 +131,16 @@ def pack_blocks(
     times: dict[int, int] = {}
     headings: list[_Heading] = []
     main_texts: list[str] = []
-    for block, (plain, letters, digits) in zip(blocks, _lines(blocks, max_chars, fold_han=fold_han), strict=False):
+    first_main = next((place for place, block in enumerate(blocks) if id(block) in of_main), len(blocks))
+    lines = _lines(blocks, max_chars, fold_han=fold_han)
+    for place, (block, (plain, letters, digits)) in enumerate(zip(blocks, lines, strict=False)):
         _, size, linked, _, shown, level = block
         traits = _ENTRY if 2 * linked >= size else 0
+        is_main = id(block) in of_main
         if level:
-            headings.append(_Heading(level, letters_of(plain), bool(traits)))
+            headings.append(_Heading(level, letters_of(plain), bool(traits), is_main, place))
             traits |= _HEADING
-        if id(block) in of_main:
+        if is_main:
             if traits != _ENTRY | _HEADING:
                 main_texts.append(plain)
             traits |= _MAIN
@@ -158,7 +164,7 @@ def pack_blocks(
         if _hash(source) not in packed:
             packed.setdefault(_hash_source(source), (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
     named = _find_named(headings, main_texts, parts, letters_of(plain_title))
-    return PageBlocks(_pack(packed), _find_heading(headings, parts), named)
+    return PageBlocks(_pack(packed), _find_heading(headings, parts, first_main), named)
 
 
 def _lines(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterator[tuple[str, bytes, bytes]]:
@@ -232,11 +238,14 @@ def _pack(blocks: dict[int, tuple[int, int]]) -> bytes:
     return _pack({number: block for number, block in blocks.items() if number in kept}) + _ROW.pack(rest, _NUMBER, 0)
 
 
-def _find_heading(headings: Sequence[_Heading], parts: frozenset[str]) -> int:
+def _find_heading(headings: Sequence[_Heading], parts: frozenset[str], first_main: int) -> int:
     highest = [heading for heading in headings if heading.level == 1 and heading.letters][:_MAX_PARTS]
     if any(part in heading.letters or heading.letters in part for heading in highest for part in parts):
         return 0
-    return next((_hash(heading.letters) for heading in highest if not heading.is_link), 0)
+    texts = [heading for heading in highest if not heading.is_link]
+    above = [heading for heading in texts if 0 <= first_main - heading.place <= _NEAR]
+    inside = [heading for heading in texts if heading.is_main]
+    return next((_hash(heading.letters) for heading in [*above[-1:], *inside]), 0)
 
 
 def _find_named(headings: Sequence[_Heading], main: Sequence[str], parts: frozenset[str], title: str) -> int:

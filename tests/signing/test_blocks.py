@@ -356,6 +356,30 @@ def test_only_parts_of_the_title_are_named(title: str, heading: str) -> None:
     assert bits < 1 << min(len(split_title(title)), 32)
 
 
+LAMP = f"<article><h1>Lamp, 40 cm</h1>{TEXT}</article>"
+LINES = "".join(f"<p>line {number}</p>" for number in range(30))
+
+
+@pytest.mark.parametrize(
+    "framed",
+    [
+        f"<h1>Our shops</h1><ul><li>all of them</ul>{LAMP}",
+        f"<h1>Our shops</h1>{LAMP}<h1>Write to us</h1>",
+        f"<article>{TEXT}<h1>Lamp, 40 cm</h1>{TEXT}</article><h1>Write to us</h1>",
+        f"<h1>Lamp, 40 cm</h1><p>€ 34</p><p>In stock</p><article>{TEXT}</article>",
+    ],
+)
+def test_the_noted_heading_is_that_of_the_main_text(framed: str) -> None:
+    assert pack(framed, TITLE).heading == pack(LAMP, TITLE).heading != 0
+
+
+@pytest.mark.parametrize(
+    "framed", [f"<h1>Our shops</h1>{LINES}<article>{TEXT}</article>", f"<article>{TEXT}</article><h1>Write to us</h1>"]
+)
+def test_a_heading_far_from_the_main_text_is_that_of_a_frame(framed: str) -> None:
+    assert pack(framed, TITLE).heading == 0
+
+
 @pytest.mark.parametrize(
     ("markup", "has_heading"),
     [
@@ -374,7 +398,7 @@ def test_only_parts_of_the_title_are_named(title: str, heading: str) -> None:
         ("<h1>!</h1>", False),
     ],
 )
-def test_a_first_heading_that_has_nothing_to_do_with_the_title_is_noted(markup: str, has_heading: bool) -> None:
+def test_a_heading_that_has_nothing_to_do_with_the_title_is_noted(markup: str, has_heading: bool) -> None:
     assert bool(pack(markup, TITLE).heading) is has_heading
 
 
