@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from crawler_dedup.rules.keeping import is_main_text_minor, tells
+from crawler_dedup.rules.keeping import is_main_heading, is_main_text_minor, tells
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, hash_of_file, unpack_blocks
@@ -197,9 +197,20 @@ class Content:
         return len(headings) > 1 and any(block.hash not in self._standing for block in headings)
 
     @property
+    def headings_conflict(self) -> bool:
+        """Whether each main text has a heading that the other page lacks, furniture left out."""
+        return _has_missing_heading(self._new_blocks, self._standing) and _has_missing_heading(
+            self._kept_blocks, {block.hash for block in self._new_blocks}
+        )
+
+    @property
     def main_text_is_minor(self) -> bool:
         """Whether the new page's main text is less than half of what the page alone says, or is mainly not its own."""
         return is_main_text_minor(unpack_blocks(self.new.blocks), self.new_own.values())
+
+
+def _has_missing_heading(blocks: Iterable[PackedBlock], others: Collection[int]) -> bool:
+    return any(is_main_heading(block) and tells(block) and block.hash not in others for block in blocks)
 
 
 def _size(blocks: Iterable[PackedBlock]) -> int:

@@ -32,6 +32,11 @@ def tells(block: PackedBlock) -> bool:
     return block.size >= _TELLING and block.traits & (Trait.ENTRY | Trait.HEADING) != Trait.ENTRY
 
 
+def is_main_heading(block: PackedBlock) -> bool:
+    """Return whether a block is a heading of the main text."""
+    return bool(block.traits & Trait.HEADING and block.traits & Trait.MAIN)
+
+
 def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBlock]) -> bool:
     """Return whether a main text is less than half of what a page alone says, or is mainly not its own.
 
@@ -59,7 +64,10 @@ def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
     if is_list(page):
         return page
     blocks = unpack_blocks(page.blocks)
-    own = [block for block in blocks if tells(block) and block.hash not in site.furniture | site.shared]
+    telling = [block for block in blocks if tells(block) and block.hash not in site.furniture]
+    own = [block for block in telling if block.hash not in site.shared]
     if not is_main_text_minor(blocks, own):  # then the sketches say what it has
-        own = [block for block in own if block.traits & (Trait.MAIN | Trait.HEADING) != Trait.MAIN]
-    return msgspec.structs.replace(page, links=b"", blocks=repack_blocks(own))
+        own = [block for block in own if not block.traits & Trait.MAIN]
+    kept = {block.hash for block in own}
+    telling = [block for block in telling if block.hash in kept or is_main_heading(block)]
+    return msgspec.structs.replace(page, links=b"", blocks=repack_blocks(telling))

@@ -22,7 +22,7 @@ _LITTLE = 100  # letters
 _SHORT = 300  # letters: of so little all must be the same, in the same order
 _MANY_MORE, _MORE_LINKS = 1.5, 10  # on one host nearly all copies have the same links
 _MORE = 1.25  # times the features: a start page that shows so many more than an article shows others
-_MANY_FEATURES = 100  # below, labelled pages with the same words under two titles were two pages
+_MANY_FEATURES = 100  # below, labelled pages with the same words under two titles or headings were two pages
 _SHORT_TEXT = 300  # features: a longer text is the same on another day
 
 
@@ -130,10 +130,15 @@ class Pair:
 
     @property
     def headings_differ(self) -> bool:
-        """Whether both texts have first headings of their own that differ, or the kept page lacks a heading of several."""
+        """Whether both texts have first headings of their own that differ, or the kept page lacks a heading of several.
+
+        Short texts on one host also differ if each has a heading that the other lacks: two parts of a series.
+        """
         new, kept = self.new.heading, self.kept.heading
         not_own = self.new_site.furniture | self.new_site.shared | self.kept_site.furniture | self.kept_site.shared
         if new and kept and new != kept and not {new, kept} & not_own:
+            return True
+        if self.same_host and self.new.features < _MANY_FEATURES and self.content.headings_conflict:
             return True
         # As long as the site is not known, the headings may belong to its side columns.
         return (self.is_site_known or not self._other_parts_agree) and self.content.headings_missing

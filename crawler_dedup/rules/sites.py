@@ -35,7 +35,7 @@ SHARED_SHARE = 0.15
 TITLES = 4
 """Different titles under which a block must stand, where the site has so many: copies of one page tell nothing about it."""
 
-_NAVIGATION_SHARE = 0.2
+_NAVIGATION_SHARE = 0.3
 _TITLE_SHARE = 0.3  # kinds and things, four of each, make sixteen titles: "Manual | Router"
 _MIN_SHARED = 3
 MAX_COUNTERS = 5_000
@@ -69,7 +69,7 @@ class SiteProfile:
         number: how many of its pages were counted until then; 0: nothing is known.
         furniture: blocks that stand on half of the pages or more.
         shared: further blocks that stand on many pages, under different titles.
-        navigation: links that stand on a fifth of the pages.
+        navigation: links that stand on three tenths of the pages, under different titles.
         titles: parts that stand in three tenths of the titles (:func:`hash_part`).
     """
 
@@ -191,7 +191,7 @@ class SiteCounts:
             self.taught,
             furniture,
             self._frequent(_BLOCK, more_than, titles) - furniture,
-            self._frequent(_LINK, max(_MIN_SHARED, _NAVIGATION_SHARE * self._pages)),
+            self._frequent(_LINK, max(_MIN_SHARED, _NAVIGATION_SHARE * self._pages), titles),
             self._frequent(_PART, max(_MIN_SHARED, _TITLE_SHARE * self._pages)),
         )
 

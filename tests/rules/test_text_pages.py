@@ -292,6 +292,28 @@ def test_headings_in_both_writings_of_chinese_are_the_same(crawl: Crawl) -> None
     assert is_duplicate(crawl.check("/2", lamp("铜灯四十厘米")), "http://h/1", "alike")
 
 
+def reel(name: str, count: int = 80) -> str:
+    text = f"<article><h1>Diary</h1><h2>{name}</h2>{paragraphs(words('film', count))}</article>"
+    return page(f"Diary | {SITE}", text, MENU)
+
+
+@knowing
+def test_two_parts_of_a_series_under_one_title_are_told_apart_by_their_headings(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    for name in ("Reel one: the lock", "Reel two: the visit"):
+        assert crawl.check(f"/{name}", reel(name)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/again", reel("")), "http://h/Reel one: the lock", "alike")
+
+
+def test_a_long_text_may_have_another_heading_and_a_copy_on_another_host_too(crawl: Crawl) -> None:
+    assert crawl.check("/1", reel("Reel one: the lock", 200)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/2", reel("Reel one: the locks", 200)), "http://h/1", "alike")
+    mirror = Crawl(crawl.deduplicator, "http://mirror")
+    assert crawl.check("/3", reel("Reel two: the visit")).verdict is Verdict.NEW
+    assert is_duplicate(mirror.check("/3", reel("Reel two: the visits")), "http://h/3", "alike")
+
+
 def teasers(*names: str) -> str:
     texts = [(name, " ".join(words(f"teaser {name}", 30))) for name in names]
     shown = "".join(
