@@ -42,10 +42,16 @@ def _last_form(character: str, forms: Mapping[str, str]) -> str:
 
 
 def stop_words() -> str:
-    """Return the stop words of all languages, as :func:`normalise` leaves them, with and without folding, one a line."""
-    words = "\n".join(stopwordsiso.stopwords(list(stopwordsiso.langs())))
+    """Return the codes of all languages, and on a line for each its stop words, as :func:`normalise` leaves them, with and
+    without folding."""
+    languages = sorted(stopwordsiso.langs())
+    return "".join(f"{line}\n" for line in ("\t".join(languages), *map(_stop_words_of, languages)))
+
+
+def _stop_words_of(language: str) -> str:
+    words = "\n".join(stopwordsiso.stopwords(language))
     normalised = {word for fold in (False, True) for word in normalise(words, fold_han=fold).split("\n")}
-    return "".join(f"{word}\n" for word in sorted(normalised))
+    return "\t".join(sorted(normalised))
 
 
 def readings() -> str:

@@ -229,7 +229,7 @@ class Deduplicator:
         self._signer.load()
 
     def sign(
-        self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str = ""
+        self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = ""
     ) -> SignedPage:
         """Sign a page. Pure: the index is not looked at.
 
@@ -237,7 +237,8 @@ class Deduplicator:
             body: HTML, as it came.
             encoding: what the transport says; ``None``: byte-order mark, ``<meta>``, then detection.
             key: identity of the page; ``None``: its URL.
-            scope: pages are compared with those of the same scope.
+            scope: pages are compared with those of the same scope. ``None``: the language of their texts, as with
+                ``DEDUP_SCOPE = "language"``.
 
         Raises:
             NotLoaded: the page needs a dictionary that is not loaded, and none is loaded on demand.
@@ -252,7 +253,7 @@ class Deduplicator:
         *,
         encoding: str | None = None,
         key: str | None = None,
-        scope: str = "",
+        scope: str | None = "",
     ) -> tuple[SignedPage, str | None]:
         """As :meth:`sign`, with the main text (``None`` if extraction was not reached).
 
@@ -262,7 +263,7 @@ class Deduplicator:
         return self._signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope)
 
     def check(
-        self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str = ""
+        self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = ""
     ) -> Decision:
         """Sign a page, decide and file it; check and insert are one atomic step. Arguments as for :meth:`sign`."""
         return self.decide([self.sign(url, body, encoding=encoding, key=key, scope=scope)])[0]

@@ -96,14 +96,15 @@ class Config:
         "this process has the index open, it is not emptied.",
     )
     scope: (
-        Literal["spider", "domain", "global"]
+        Literal["spider", "domain", "language", "global"]
         | Annotated[ImportPath, Meta(title="the import path of a callable (request, response) -> str")]
         | Annotated[Callable[..., str], read_callable, Meta(title="such a callable")]
     ) = _setting(
         "spider",
         "Which pages are compared with each other: those of one spider (on all hosts), those of one registered "
-        'domain, or all. If you crawl hosts that you do not trust, set "domain": within its scope, a host can make '
-        "pages disappear by copying them ([trust.md](trust.md)).",
+        "domain, those in one language, all, or those for which a callable returns the same "
+        '([scopes.md](scopes.md)). If you crawl hosts that you do not trust, set "domain": within its scope, a host '
+        "can make pages disappear by copying them ([trust.md](trust.md)).",
     )
     extractor: (
         Literal["paragraphs", "trafilatura"]

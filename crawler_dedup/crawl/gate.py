@@ -17,7 +17,7 @@ from crawler_dedup.urls import registered_domain
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-Scope = Callable[[Request, Response], str]
+Scope = Callable[[Request, Response], "str | None"]
 
 _META_SCHEDULED = "_dedup_scheduled"
 _META_INHERITED = "_dedup_redirects"
@@ -28,12 +28,12 @@ class Identity(NamedTuple):
 
     Attributes:
         key: page key.
-        scope: what it is compared with.
+        scope: what it is compared with; ``None``: the pages in its language, which is known when it is signed.
         alias: the key of the address that redirected to the page; ``""`` if none did.
     """
 
     key: str
-    scope: str
+    scope: str | None
     alias: str = ""
 
 
@@ -129,10 +129,19 @@ def configured_scope(config: Config, crawler: Crawler) -> Scope:
         return lambda *_: "global"
     if config.scope == "domain":
         return lambda _, response: f"domain {registered_domain(response.url)}"
+    if config.scope == "language":
+        return lambda *_: None
     try:
         scope: Scope = load_object(config.scope)
     except (ImportError, NameError, ValueError, TypeError) as error:
         raise ConfigError(f"DEDUP_SCOPE = {config.scope!r} cannot be imported: {error}") from error
     if not callable(scope):
         raise ConfigError(f"DEDUP_SCOPE = {config.scope!r} is not callable.")
-    return scope
+
+    def checked(request: Request, response: Response) -> str:
+        name = scope(request, response)
+        if not isinstance(name, str):
+            raise TypeError(f"DEDUP_SCOPE = {config.scope!r} returned {type(name).__name__}, not str.")
+        return name
+
+    return checked

@@ -23,6 +23,7 @@ from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.hidden import hidden_elements
+from crawler_dedup.signing.language import UNKNOWN, find_language
 from crawler_dedup.signing.loading import Resource
 from crawler_dedup.signing.maintext import (
     MainBlocks,
@@ -144,7 +145,7 @@ class Signer:
         *,
         encoding: str | None,
         key: str | None,
-        scope: str,
+        scope: str | None,
     ) -> tuple[SignedPage, str | None]:
         """Sign a page; return it with its main text (``None`` where extraction was not reached).
 
@@ -152,18 +153,25 @@ class Signer:
 
         Args:
             tree: the body as :func:`parsing.parse` would parse it, where somebody has it already.
+            scope: ``None``: the language of the text that the page is compared by.
 
         Raises:
             NotLoaded: the page needs a dictionary that is not loaded, and none is loaded on demand.
         """
-        page = identify_page(url, key=key, scope=scope, size=len(body))
+        page = identify_page(url, key=key, scope=_language_scope(UNKNOWN) if scope is None else scope, size=len(body))
         try:
             content = self._read(body, tree, encoding)
         except BeyondLimits as limit:
             return _unsigned(page, str(limit)), None
         if len(content.text) > self.config.max_chars:
             return _unsigned(page, _TOO_LONG), content.text
-        return self._sign_content(page, body, content), content.text
+        main_text = self.text_of(content.text)
+        signed = self._sign_content(page, body, content, main_text)
+        if scope is None and not signed.unsigned:
+            compared = main_text if self._is_enough(main_text) else self.text_of(join_text(content.outline.blocks))
+            language = find_language(compared.plain, compared.tokens)
+            signed = msgspec.structs.replace(signed, scope=_language_scope(language))
+        return signed, content.text
 
     def main_text(self, body: bytes, encoding: str | None = None) -> str:
         """Return the main text of a page alone. Raises :class:`parsing.BeyondLimits`."""
@@ -184,9 +192,12 @@ class Signer:
         main = find_main_blocks(outline)
         return _Content(tree, outline, main, self._extractor.extract(tree, main))
 
-    def _sign_content(self, page: SignedPage, body: bytes, content: _Content) -> SignedPage:
+    def _is_enough(self, main_text: Text) -> bool:
+        """Tell whether a page is compared by its main text; else it is thin."""
+        return len(main_text.features.content) >= self.config.min_features
+
+    def _sign_content(self, page: SignedPage, body: bytes, content: _Content, main_text: Text) -> SignedPage:
         """Fill in all that is known of the page, and sign it by what its features allow it to be compared by."""
-        main_text = self.text_of(content.text)
         links = find_links(content.tree, page.url)
         page = msgspec.structs.replace(
             page,
@@ -200,7 +211,7 @@ class Signer:
             link_digest=links.digest,
             links=links.packed,
         )
-        if len(main_text.features.content) >= self.config.min_features:
+        if self._is_enough(main_text):
             page = msgspec.structs.replace(page, numbers=sketch_numbers(main_text))
             return self._sign_main_text(self._with_blocks(page, content), content, main_text)
         return self._sign_thin(page, content)
@@ -249,6 +260,10 @@ class Signer:
         names = "\n".join(sorted(split_title(page.title)))
         signature = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
         return msgspec.structs.replace(page, kind=PageKind.THIN, signature=signature)
+
+
+def _language_scope(language: str) -> str:
+    return f"language {language}"
 
 
 def _unsigned(page: SignedPage, reason: str) -> SignedPage:

@@ -20,7 +20,14 @@ _MAX_BYTES = 1 << 24
 @cache
 def stop_words() -> frozenset[str]:
     """Return the stop words of all languages in one set: no language has to be guessed."""
-    return frozenset(_lines("stopwords.txt.zst"))
+    _, *words = _lines("stopwords.txt.zst")
+    return frozenset("\t".join(words).split("\t"))
+
+
+def read_stop_words() -> dict[str, frozenset[str]]:
+    """Read the stop words of each language, by its ISO 639-1 code."""
+    languages, *words = _lines("stopwords.txt.zst")
+    return {language: frozenset(line.split("\t")) for language, line in zip(languages.split("\t"), words, strict=True)}
 
 
 @cache

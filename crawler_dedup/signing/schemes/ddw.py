@@ -4,7 +4,7 @@ Cao et al. 2009, for Chinese pages: normalised tf-idf, the 20 heaviest terms. Th
 .8, .85 and .9 the last is the first one without a false pair among labelled Chinese pages. It uses the place of a term
 without saying
 how: here terms of the first 100 characters count once more, which raised the precision of labelled page pairs from .994 to
-.997 at the same recall. Its categories, which narrow the search, are scopes here (the request's meta key ``dedup_scope``).
+.997 at the same recall. Its categories, which narrow the search, are scopes here (a callable as ``DEDUP_SCOPE``).
 """
 
 from __future__ import annotations
