@@ -36,6 +36,8 @@ from crawler_dedup.urls import registered_domain
 
 DOMAIN = "domain"
 """The scope that is the registered domain of each page."""
+LANGUAGE = "language"
+"""The scope that is the language of each page."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ def sign_collection(
     Args:
         input_format: of all inputs; ``None``: as their names say.
         columns: where the parts of a page stand.
-        scope: pages are compared with those of the same scope; :data:`DOMAIN`: of the same registered domain.
+        scope: pages are compared with those of the same scope; :data:`DOMAIN`: of the same registered domain,
+            :data:`LANGUAGE`: in the same language.
         jobs: number of processes.
 
     Raises:
@@ -195,6 +198,5 @@ def _sign_shard(job: _Job, shard: Shard) -> None:
 
 
 def _sign_page(signer: Signer, page: InputPage, scope: str) -> SignedPage:
-    if scope == DOMAIN:
-        scope = f"{DOMAIN} {registered_domain(page.url)}"
-    return signer.sign(page.url, page.body, encoding=page.encoding, key=page.id, scope=scope)[0]
+    own = None if scope == LANGUAGE else f"{DOMAIN} {registered_domain(page.url)}" if scope == DOMAIN else scope
+    return signer.sign(page.url, page.body, encoding=page.encoding, key=page.id, scope=own)[0]

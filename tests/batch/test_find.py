@@ -149,6 +149,20 @@ def test_pages_of_different_scopes_are_not_compared(tmp_path: Path) -> None:
         assert find(tmp_path / scope, tmp_path / "found").kept == kept
 
 
+def test_pages_of_different_languages_are_not_compared(tmp_path: Path) -> None:
+    notes = [
+        "This is all that you get from us.",
+        "Das ist alles, was Sie von uns bekommen.",
+        "This is all that you get from us.",
+    ]
+    bodies = [article("x").replace("</h1>", f"</h1><p>{note}</p>") for note in notes]
+    pages = [Page(f"http://{host}.example/", body) for host, body in zip("abc", bodies, strict=True)]
+    source = write_pages(tmp_path / "pages.jsonl", pages)
+    for scope, kept in {"global": 1, "language": 2}.items():
+        sign([source], tmp_path / scope, scope=scope)
+        assert find(tmp_path / scope, tmp_path / "found").kept == kept
+
+
 def test_a_page_has_the_identifier_that_the_input_gives_it(tmp_path: Path) -> None:
     pages = [Page("http://h/1", article("x"), "first"), Page("http://h/1", article("x"), "second")]
     source = write_pages(tmp_path / "pages.jsonl", pages)
