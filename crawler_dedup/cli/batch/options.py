@@ -81,7 +81,8 @@ def reading_options(command: _Command) -> _Command:
                 metavar="SCOPE",
                 default="global",
                 show_default=True,
-                help='Pages are compared within their scope; "domain": within their registered domain, "language": in their language.',
+                help='Pages are compared within their scope; "domain": within their registered domain, "language": in '
+                "their language.",
             ),
         )
     ):
