@@ -23,9 +23,10 @@ from crawler_dedup.index.runs import RunLock
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules import table
+from crawler_dedup.rules.counts import SiteCounts, can_read
 from crawler_dedup.rules.keeping import with_site_keys, without_unneeded
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteCounts, SiteProfile, can_read, decode_profile
+from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile
 from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.segmentation import resolve_tokenizer

@@ -13,6 +13,8 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 KEY_BYTES = 8
 """Bytes of each key under which a thin page is filed."""
+BLOCK_BYTES = 6
+"""Bytes of each block of a page."""
 MAX_KEYS = 7
 """Keys under which a thin page is filed: at most three of its title, and four of its blocks."""
 
@@ -163,7 +165,7 @@ def is_well_formed(page: SignedPage) -> bool:
     shown = page.shown
     sketches = (page.sketch, page.numbers, shown.sketch, shown.numbers)
     are_sketches = all(len(part) == 64 or (len(part) <= 192 and len(part) % 3 == 0) for part in sketches)
-    are_lists = len(page.links) % 4 == 0 and len(page.blocks) % 6 == 0
+    are_lists = len(page.links) % 4 == 0 and len(page.blocks) % BLOCK_BYTES == 0
     are_keys = page.kind is PageKind.TEXT or (
         len(page.value) % KEY_BYTES == 0 and len(page.value) <= MAX_KEYS * KEY_BYTES
     )

@@ -13,7 +13,8 @@ from crawler_dedup.index.export import write_export
 from crawler_dedup.index.header import FORMAT, Header
 from crawler_dedup.index.profiles import StoredSite, site_key
 from crawler_dedup.index.store import KIND
-from crawler_dedup.rules.sites import MIN_PAGES, SiteCounts
+from crawler_dedup.rules.counts import SiteCounts
+from crawler_dedup.rules.sites import MIN_PAGES
 from crawler_dedup.system.callbacks import Advance
 
 LEARNED_PAGES = 240

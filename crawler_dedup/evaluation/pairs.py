@@ -18,9 +18,10 @@ from crawler_dedup.evaluation.counts import Counts, Share
 from crawler_dedup.evaluation.documents import DocumentKey, SignedDocument
 from crawler_dedup.evaluation.labelled import LabelledPair, LabelledSet
 from crawler_dedup.rules import table
+from crawler_dedup.rules.counts import learn_sites
 from crawler_dedup.rules.keeping import with_site_keys, without_unneeded
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import Sites, learn_sites
+from crawler_dedup.rules.sites import Sites
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import Scheme, scheme_of

@@ -22,8 +22,9 @@ FIRST_CHUNK_BYTES = 2008
 CHUNK_BYTES = 4080
 """Bytes of each further full chunk: 510 payloads, a page of 4,096 bytes less LMDB's header."""
 _TOP = np.uint64((1 << 64) - 1)
-_NAME = 12
-_NAMES = (_NAME, _NAME + 4)
+_TABLE_SHIFT = 40
+_REST = (1 << _TABLE_SHIFT) - 1
+_LONG = 0xFF
 _TALLIED = 4096
 _LAST = b"\xff" * 4
 _LAST_SCOPE = (1 << 32) - 1
@@ -100,7 +101,7 @@ class Buckets:
             has_next = cursor.first()
             while has_next:
                 name = bytes(cursor.key())
-                if len(name) not in _NAMES:  # a shorter one would be found again and again
+                if _bucket_of(name) is None:  # a shorter one would be found again and again
                     raise _damaged(name, cursor.value())
                 scope = int.from_bytes(name[:4], "big")
                 yield scope
@@ -121,17 +122,16 @@ class Buckets:
         bucket, expected = b"", 0
         with txn.cursor(db=self.db) as cursor:
             for name, chunk in cursor:
-                number = int.from_bytes(name[_NAME:], "big")
-                if name[:_NAME] != bucket:
-                    bucket, expected = bytes(name[:_NAME]), 0
-                if len(name) not in _NAMES or number != expected or len(chunk) % 8 or not 0 < len(chunk) <= CHUNK_BYTES:
+                own = _bucket_of(bytes(name))
+                if own is None or len(chunk) % 8 or not 0 < len(chunk) <= CHUNK_BYTES:
+                    raise _damaged(name, chunk)
+                if own != bucket:
+                    bucket, expected = own, 0
+                number = int.from_bytes(name[len(bucket) :], "big")
+                if number != expected:
                     raise _damaged(name, chunk)
                 expected = number + 1 if len(chunk) == _size(number) else -1
-                yield (
-                    int.from_bytes(bucket[:4], "big"),
-                    int.from_bytes(bucket[4:], "big"),
-                    _payloads(chunk),
-                )
+                yield (int.from_bytes(bucket[:4], "big"), _key_of(bucket), _payloads(chunk))
 
     def salvage(self, txn: lmdb.Transaction) -> Iterator[Numbers]:
         """Yield all payloads, also of chunks that are damaged."""
@@ -171,8 +171,30 @@ def equal_ranges(keys: Numbers) -> Iterator[tuple[int, int]]:
 
 
 def _name(scope: int, key: int) -> bytes:
-    """Return the name of a bucket's first chunk: scope and key, big-endian, so that a table's buckets lie together."""
-    return (scope << 64 | key).to_bytes(_NAME, "big")
+    """Return the name of a bucket's first chunk: scope and key in ascending order, so that a table's buckets lie together.
+
+    Names are as short as most keys allow, and none begins with another one. Keys of permuted tables have the number of the
+    table above 40 bits (:meth:`crawler_dedup.hamming.Design.keys`): beside it stand, with their number, two bytes or five.
+    """
+    table, rest = key >> _TABLE_SHIFT, key & _REST
+    if table >= _LONG:
+        return (scope << 72 | _LONG << 64 | key).to_bytes(13, "big")
+    if rest < 1 << 16:
+        return (scope << 32 | table << 24 | 2 << 16 | rest).to_bytes(8, "big")
+    return (scope << 56 | table << 48 | 5 << 40 | rest).to_bytes(11, "big")
+
+
+def _bucket_of(name: bytes) -> bytes | None:
+    """Return the name of the first chunk of a bucket from that of any chunk; ``None`` for anything else."""
+    length = 0 if len(name) < 6 else 13 if name[4] == _LONG else {2: 8, 5: 11}.get(name[5], 0)
+    return name[:length] if length and len(name) in (length, length + 4) else None
+
+
+def _key_of(bucket: bytes) -> int:
+    """Return the key in the name of a bucket."""
+    if bucket[4] == _LONG:
+        return int.from_bytes(bucket[5:], "big")
+    return bucket[4] << _TABLE_SHIFT | int.from_bytes(bucket[6:], "big")
 
 
 def _chunk_name(name: bytes, number: int) -> bytes:
@@ -210,8 +232,8 @@ def _last(cursor: lmdb.Cursor, name: bytes) -> tuple[int, bytes]:
         if not (cursor.set_range(name + _LAST) and cursor.prev()):
             cursor.last()
         last, chunk = bytes(cursor.key()), cursor.value()
-        number = int.from_bytes(last[_NAME:], "big")
-        if last[:_NAME] != name or len(last) not in _NAMES or number >= _MAX_CHUNKS:
+        number = int.from_bytes(last[len(name) :], "big")
+        if _bucket_of(last) != name or number >= _MAX_CHUNKS:
             raise _damaged(last, chunk)
     if len(chunk) % 8 or len(chunk) > _size(number):
         raise _damaged(_chunk_name(name, number), chunk)

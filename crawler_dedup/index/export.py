@@ -28,9 +28,9 @@ from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.system.compression import FrameDamaged, FrameTooLarge, compress, decompress
 from crawler_dedup.system.files import open_replacement
 
-FORMAT = 4
-FORMATS = (olderrows.FORMAT, FORMAT)
-"""The versions that are read."""
+FORMAT = 5
+FORMATS = (olderrows.FORMAT, 4, FORMAT)
+"""The versions that are read. In the fourth the counts of sites are others (:mod:`crawler_dedup.rules.oldercounts`)."""
 MAX_BLOCK_ROWS = 1 << 16
 """Most rows of a block."""
 
@@ -157,7 +157,7 @@ class Export:
         if header is None:
             raise self._error("its header is damaged")
         if header.export not in FORMATS:
-            readable = " and ".join(map(str, FORMATS))
+            readable = ", ".join(map(str, FORMATS))
             raise self._error(f"its format is {header.export}, this version reads {readable}")
         if header.index.kind not in ("pages", "signatures"):
             raise self._error(f"it holds {reprlib.repr(header.index.kind)}, which this version does not know")

@@ -1,4 +1,4 @@
-"""The rows of exports of the format before.
+"""The rows of exports of format 3.
 
 Texts are signed as they were. Short pages and lists were compared in another way: they are read as thin pages of which no
 block is known. Such a page stands for no other until it is visited again: it counts as changed then.

@@ -2,44 +2,77 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 
 from crawler_dedup.index.decoding import decode_struct
 from crawler_dedup.index.dictionaries import MAX_TEXT_BYTES, Dictionary
 from crawler_dedup.index.records import KEY_BYTES, Aliases, Record, RunNumber, checked, shorten_key
-from crawler_dedup.signedpage import Count, SignedPage
+from crawler_dedup.signedpage import BLOCK_BYTES, Count, PageKind, Shown, SignedPage
+from crawler_dedup.system.deflate import StreamDamaged, deflate, inflate
 
 _SEPARATOR = "\0"
 _MAX_TIME = (1 << 62) - 1
 _Time = Annotated[int, msgspec.Meta(ge=-_MAX_TIME, le=_MAX_TIME)]
+_HASH_BYTES = 4
+_MARK_BYTES = BLOCK_BYTES - _HASH_BYTES
+_MANY_BLOCKS = 16
 
 
 class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     """What the database holds of a :class:`~crawler_dedup.index.records.Record`.
 
+    What is empty in most records comes last: it is not stored where all behind it is empty, too.
+
     Attributes:
         key: of the page, 20 bytes (:func:`~crawler_dedup.index.records.shorten_key`).
         dictionary: number of the dictionary with which the texts are compressed; 0: they are msgpack.
         texts: scope, address and title.
-        page: the page without its key and these texts.
         seen: seconds after it was filed.
         settled: seconds after it was filed; ``None`` while that is open.
+        blocks: those of the page; where they are many, the four bytes of each that are its hash.
+        marks: the other two bytes of many blocks, bytes of equal meaning together, compressed.
     """
 
     key: Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
     dictionary: Annotated[int, msgspec.Meta(ge=0, lt=1 << 8)]
     texts: bytes
-    page: SignedPage
-    run: RunNumber = 0
-    claim: Count = 0
-    filed: _Time = 0
-    seen: _Time = 0
-    settled: _Time | None = None
+    run: RunNumber
+    claim: Count
+    filed: _Time
+    seen: _Time
+    settled: _Time | None
+    digest: bytes
+    size: Count
+    kind: PageKind
+    chars: Count
+    signature: int
+    features: Count
+    sketch: bytes
+    feature_digest: bytes
+    numbers: bytes
+    link_digest: bytes
+    link_count: Count = 0
+    link_chars: Count = 0
+    inner_link_chars: Count = 0
+    blocks: bytes = b""
+    named: Count = 0
+    heading: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)] = 0
+    links: bytes = b""
+    value: bytes = b""
+    marks: bytes = b""
     stands: bool = True
     aliases: Aliases = ()
+    partly_hidden: Shown | None = None
+    text: bytes = b""
+    unsigned: str = ""
 
+
+_FIELDS = PackedRecord.__struct_fields__
+_DEFAULTS = PackedRecord.__struct_defaults__
+_OF_PAGE = [name for name in _FIELDS if name in SignedPage.__struct_fields__ and name not in ("key", "blocks")]
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(PackedRecord).decode
@@ -49,25 +82,37 @@ _decode_texts = msgspec.msgpack.Decoder(tuple[str, str, str]).decode
 def pack(record: Record, dictionary: Dictionary | None) -> bytes:
     """Return *record* as the database holds it, its texts compressed with *dictionary* where that is possible."""
     number, texts = _pack_texts(record.page, dictionary)
-    return repack(PackedRecord(bytes.fromhex(shorten_key(record.page.key)), number, texts, record.page), record)
+    return _pack(record, bytes.fromhex(shorten_key(record.page.key)), number, texts)
 
 
 def repack(packed: PackedRecord, record: Record) -> bytes:
     """Return *packed* with all that *record*, that of the same page, says of anything but its key and texts."""
-    filed = _clip(record.filed)
-    return _encode(
-        msgspec.structs.replace(
-            packed,
-            page=_without_texts(record.page),
-            run=record.run,
-            claim=record.claim,
-            filed=filed,
-            seen=_clip(record.seen - filed),
-            settled=_clip(record.settled - filed) if record.settled else None,
-            stands=record.stands,
-            aliases=record.aliases,
-        )
+    return _pack(record, packed.key, packed.dictionary, packed.texts)
+
+
+def _pack(record: Record, key: bytes, dictionary: int, texts: bytes) -> bytes:
+    page, filed = record.page, _clip(record.filed)
+    blocks, marks = _split_blocks(page.blocks)
+    packed = PackedRecord(
+        key=key,
+        dictionary=dictionary,
+        texts=texts,
+        run=record.run,
+        claim=record.claim,
+        filed=filed,
+        seen=_clip(record.seen - filed),
+        settled=_clip(record.settled - filed) if record.settled else None,
+        stands=record.stands,
+        aliases=record.aliases,
+        blocks=blocks,
+        marks=marks,
+        **{name: getattr(page, name) for name in _OF_PAGE},
     )
+    values = list(msgspec.structs.astuple(packed))
+    first_default = len(values) - len(_DEFAULTS)
+    while len(values) > first_default and values[-1] == _DEFAULTS[len(values) - 1 - first_default]:
+        del values[-1]
+    return _encode(values)
 
 
 def _clip(seconds: int) -> int:
@@ -76,7 +121,7 @@ def _clip(seconds: int) -> int:
 
 
 def unpack_head(content: bytes | memoryview) -> PackedRecord:
-    """Decode what the database holds, but for the texts; raise :class:`msgspec.DecodeError` for anything else."""
+    """Decode what the database holds, but for texts and blocks; raise :class:`msgspec.DecodeError` for anything else."""
     return decode_struct(_decode, content)
 
 
@@ -87,9 +132,11 @@ def unpack(packed: PackedRecord, dictionary: Dictionary | None) -> Record:
         dictionary: the one that *packed* names.
     """
     scope, url, title = _unpack_texts(packed.texts, dictionary)
+    fields: dict[str, Any] = {name: getattr(packed, name) for name in _OF_PAGE}
+    blocks = _join_blocks(packed.blocks, packed.marks) if packed.marks else packed.blocks
     return checked(
         Record(
-            page=msgspec.structs.replace(packed.page, key=packed.key.hex(), url=url, scope=scope, title=title),
+            page=SignedPage(key=packed.key.hex(), url=url, scope=scope, title=title, blocks=blocks, **fields),
             run=packed.run,
             claim=packed.claim,
             filed=packed.filed,
@@ -108,10 +155,6 @@ def joined_texts(page: SignedPage) -> bytes | None:
     return content if joined.count(_SEPARATOR) == 2 and len(content) <= MAX_TEXT_BYTES else None
 
 
-def _without_texts(page: SignedPage) -> SignedPage:
-    return msgspec.structs.replace(page, key="", url="", scope="", title="")
-
-
 def _pack_texts(page: SignedPage, dictionary: Dictionary | None) -> tuple[int, bytes]:
     joined = None if dictionary is None else joined_texts(page)
     if dictionary is None or joined is None:
@@ -127,3 +170,26 @@ def _unpack_texts(texts: bytes, dictionary: Dictionary | None) -> tuple[str, str
     except ValueError as error:  # not UTF-8, or not three
         raise msgspec.DecodeError(f"the texts are damaged: {error}") from error
     return scope, url, title
+
+
+def _split_blocks(blocks: bytes) -> tuple[bytes, bytes]:
+    """Return the hashes and the other bytes of many *blocks*; few of them, or what are none, as they are."""
+    count, left = divmod(len(blocks), BLOCK_BYTES)
+    if left or count < _MANY_BLOCKS:
+        return blocks, b""
+    rows = np.frombuffer(blocks, dtype=np.uint8).reshape(count, BLOCK_BYTES)
+    return rows[:, :_HASH_BYTES].tobytes(), deflate(rows[:, _HASH_BYTES:].T.tobytes())
+
+
+def _join_blocks(hashes: bytes, marks: bytes) -> bytes:
+    count, left = divmod(len(hashes), _HASH_BYTES)
+    try:
+        columns = np.frombuffer(inflate(marks, _MARK_BYTES * count), dtype=np.uint8).reshape(_MARK_BYTES, count)
+    except StreamDamaged as error:
+        raise msgspec.DecodeError(f"the blocks are damaged: {error}") from error
+    if left:
+        raise msgspec.DecodeError("a hash of a block is cut off")
+    rows = np.empty((count, BLOCK_BYTES), dtype=np.uint8)
+    rows[:, :_HASH_BYTES] = np.frombuffer(hashes, dtype=np.uint8).reshape(count, _HASH_BYTES)
+    rows[:, _HASH_BYTES:] = columns.T
+    return rows.tobytes()

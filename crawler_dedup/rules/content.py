@@ -80,7 +80,7 @@ class Content:
     @cached_property
     def _standing(self) -> frozenset[int]:
         """The blocks of the new page that stand on the kept one, too."""
-        return frozenset(block_hashes(self.kept.blocks)) - self._concealed
+        return frozenset(block_hashes(self.kept.blocks).tolist()) - self._concealed
 
     @cached_property
     def new_own(self) -> Mapping[int, PackedBlock]:

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signing.features import normalise, size_in_letters, split_units
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 MAX_BLOCKS = 512
 """Blocks of a page that are kept; of more, those that say most."""
-BLOCK_BYTES = 6
 
 _PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
 _ROW = struct.Struct("<IBB")
@@ -278,7 +278,7 @@ def repack_blocks(blocks: Iterable[PackedBlock]) -> bytes:
     return b"".join([_ROW.pack(block.hash, block.traits, block.size // _SIZE_UNIT) for block in blocks])
 
 
-def block_hashes(packed: bytes) -> Sequence[int]:
+def block_hashes(packed: bytes) -> NDArray[np.uint32]:
     """Return the hashes of packed blocks."""
-    hashes: list[int] = np.frombuffer(packed, dtype=_PACKED)["hash"].tolist()
+    hashes: NDArray[np.uint32] = np.frombuffer(packed, dtype=_PACKED)["hash"]
     return hashes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ from crawler_dedup.index.packing import pack, unpack, unpack_head
 from crawler_dedup.index.records import MAX_ALIASES, Record, shorten_key
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.rules.counts import can_read
+from crawler_dedup.rules.sites import MIN_PAGES, SiteProfile, decode_profile, hash_part
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.compression import train_dictionary
@@ -31,8 +34,11 @@ from tests.support import sitepages
 from tests.support.crawling import article
 from tests.support.indexing import FILING, SPEC, ByDistance, number_of, open_store, page, put_meta, run
 
-OLDER = Path(__file__).parent / "exports" / "format3.dedup"
-"""An export of the format before: seven pages, that of the address "0" with another key, one that hides some of its text."""
+EXPORTS = Path(__file__).parent / "exports"
+OLDER = EXPORTS / "format3.dedup"
+"""An export of format 3: seven pages, that of the address "0" with another key, one that hides some of its text."""
+KNOWN = EXPORTS / "format4.dedup"
+"""An export of format 4: nine pages of a site, which has a snapshot of the first eight."""
 
 CONFIG = Config(tokenizer="bigrams")
 MANY = TRAINED_ON + 300
@@ -302,10 +308,10 @@ def _make_coarse(place_of: Callable[..., int]) -> Callable[..., int]:
     return lambda *asked: place_of(*asked) & (1 << 24 | 3)
 
 
-# Formats before
+# Older formats
 
 
-def test_an_export_of_the_format_before_is_read(tmp_path: Path) -> None:
+def test_an_export_of_format_3_is_read(tmp_path: Path) -> None:
     total, new = maintenance.import_index(Export(OLDER), tmp_path, lookup_of, _ignore, _ignore)
     assert (total, new) == (7, 7)
     with closing(Store.attach(tmp_path)) as store:
@@ -321,8 +327,31 @@ def test_an_export_of_the_format_before_is_read(tmp_path: Path) -> None:
     assert all(record.settled and record.page.signature for record in records.values())
 
 
+def test_what_an_export_of_format_4_says_of_sites_is_known_and_counted_on(tmp_path: Path) -> None:
+    imported = maintenance.import_index(Export(KNOWN), tmp_path, lookup_of, _ignore, _ignore, is_readable=can_read)
+    assert imported == (9, 9)
+
+    def sites() -> list[SiteProfile]:
+        with closing(Store.attach(tmp_path)) as store:
+            return [decode_profile(content) for site in store.sites() for _, content in site.snapshots]
+
+    (known,) = sites()
+    assert (known.number, len(known.navigation)) == (MIN_PAGES, 3)
+    assert known.titles == {hash_part("teahouse")}
+    with Deduplicator.open(tmp_path, CONFIG) as deduplicator:
+        assert deduplicator.check("http://tea.example/8", _story(8)).verdict is Verdict.UNCHANGED
+        for number in range(9, 2 * MIN_PAGES):
+            assert deduplicator.check(f"http://tea.example/{number}", _story(number)).verdict is Verdict.NEW
+    assert sites() == [known, dataclasses.replace(known, number=2 * MIN_PAGES)]
+
+
+def _story(number: int) -> bytes:
+    links = f"/ /about /tea /own/{number}".split()
+    return article(number, count=60, links=links).replace("</title>", " | Tea House</title>").encode()
+
+
 @pytest.mark.parametrize("kind", [1, 2])
-def test_a_short_page_of_the_format_before_is_a_thin_page_without_keys(kind: int) -> None:
+def test_a_short_page_of_format_3_is_a_thin_page_without_keys(kind: int) -> None:
     """Its value, which a scheme made, would be read as keys."""
     row = msgspec.msgpack.decode(next(Export(OLDER).blocks()).rows[0])
     row[0][6], row[0][9] = kind, b"abc"
@@ -342,7 +371,7 @@ def test_a_thin_page_without_keys_is_filed_anew_when_it_is_visited(tmp_path: Pat
         assert store.verify(lookup_of(store.header.spec)) == []
 
 
-def test_pages_of_the_format_before_are_found_by_their_keys(tmp_path: Path) -> None:
+def test_pages_of_format_3_are_found_by_their_keys(tmp_path: Path) -> None:
     maintenance.import_index(Export(OLDER), tmp_path, lookup_of, _ignore, _ignore)
     with closing(Store.attach(tmp_path)) as store:
         forgotten = [
@@ -361,7 +390,7 @@ def test_pages_of_the_format_before_are_found_by_their_keys(tmp_path: Path) -> N
         assert len(store) == 4
 
 
-def test_the_other_key_of_a_page_of_the_format_before_leads_to_it(tmp_path: Path) -> None:
+def test_the_other_key_of_a_page_of_format_3_leads_to_it(tmp_path: Path) -> None:
     maintenance.import_index(Export(OLDER), tmp_path, lookup_of, _ignore, _ignore)
     with closing(Store.attach(tmp_path)) as store:
         decision = Decision(Verdict.NEW, "", f"{100:040x}", "spider a")

@@ -23,8 +23,9 @@ from crawler_dedup.index.maintenance import SiteCheck
 from crawler_dedup.index.profiles import MAX_SNAPSHOTS, Snapshot
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.rules.counts import SiteCounts, can_read
 from crawler_dedup.rules.keeping import without_unneeded
-from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, SiteCounts, can_read, decode_profile
+from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, decode_profile
 from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, open_store, run

@@ -12,16 +12,14 @@ from hypothesis import strategies as st
 
 from crawler_dedup import SignedPage
 from crawler_dedup.index.profiles import StoredSite
+from crawler_dedup.rules.counts import SiteCounts, can_read, learn_sites
 from crawler_dedup.rules.sites import (
     MAX_COUNTERS,
     MIN_PAGES,
     UNKNOWN_SITE,
-    SiteCounts,
     SiteProfile,
-    can_read,
     decode_profile,
     hash_part,
-    learn_sites,
 )
 from crawler_dedup.signing.links import MAX_PACKED, Links, unpack_links
 from crawler_dedup.signing.outlinks import find_links
@@ -281,12 +279,11 @@ def test_damaged_counts_and_snapshots_are_read_or_refused(content: bytes, place:
 # Many sites
 
 
-def counted(*, taught: int = 100, pages: int = 100, once: int = 1) -> bytes:
-    """Counts of a site of which something stands on one page, or is said to stand on *once* pages."""
-    counts = SiteCounts()
-    counts.add(page(1))
+def counted(*, taught: int = 100, pages: int = 100, times: int = 1) -> bytes:
+    """Counts of a site of which something stands on one page, and some of that is said to stand on so many pages."""
+    counts = learned(*map(page, range(min(times, 2))))
     counts.taught, counts._pages = taught, pages
-    counts._counters = counts._counters + np.uint64((once - 1) << 16)
+    counts._counters = counts._counters + np.uint64((max(times, 2) - 2) << 16)
     return counts.encode()
 
 
@@ -304,10 +301,10 @@ def snapshot(number: int, hashes: int = 5) -> tuple[int, bytes]:
         (100, 1 << 41, counted(), [snapshot(96)], False),
         (100, 500, counted(), [], False),
         (100, 128, counted(), [snapshot(128)], False),
-        (300, 0, counted(taught=300, pages=240, once=240), [], True),
+        (300, 0, counted(taught=300, pages=240, times=240), [], True),
         (300, 0, counted(taught=300, pages=241), [], False),
         (100, 0, counted(pages=0), [], False),
-        (100, 0, counted(pages=50, once=51), [], False),
+        (100, 0, counted(pages=50, times=51), [], False),
         (100, 96, counted(), [snapshot(96, MAX_COUNTERS)], True),
         (100, 96, counted(), [snapshot(96, MAX_COUNTERS + 1)], False),
     ],

@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from crawler_dedup import Config, SignedPage
+from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.keeping import is_list, with_site_keys, without_unneeded
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, SiteCounts, SiteProfile, hash_part
+from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, SiteProfile, hash_part
 from crawler_dedup.rules.table import NAMES, TABLE, compare, decide, first_match
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.blocks import Trait, block_hashes

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.signedpage import BLOCK_BYTES
 from crawler_dedup.signing.blocks import (
-    BLOCK_BYTES,
     MAX_BLOCKS,
     PackedBlock,
     PageBlocks,

@@ -20,7 +20,7 @@ from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
-from crawler_dedup.rules.sites import SiteCounts
+from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import SimHash
 from tests.support import processes

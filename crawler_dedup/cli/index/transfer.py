@@ -14,7 +14,7 @@ from crawler_dedup.cli.project import find_index
 from crawler_dedup.cli.terminal import quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
-from crawler_dedup.rules.sites import can_read
+from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.lookup import lookup_of
 
 

@@ -1,0 +1,329 @@
+"""On how many pages of a site something stands, counted from the pages that were handled, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.rules import oldercounts
+from crawler_dedup.rules.countpacking import (
+    KINDS,
+    OTHER_BYTES,
+    SHORT_BITS,
+    join_counters,
+    pack_short,
+    split_counters,
+    unpack_short,
+)
+from crawler_dedup.rules.sites import MAX_COUNTERS, MIN_PAGES, SiteProfile, Sites, decode_profile, hash_part
+from crawler_dedup.signedpage import Count, SignedPage
+from crawler_dedup.signing.blocks import block_hashes
+from crawler_dedup.signing.titles import split_title
+from crawler_dedup.system.deflate import StreamDamaged, deflate, inflate
+from crawler_dedup.urls import site_of
+
+if TYPE_CHECKING:
+    from crawler_dedup.index.profiles import StoredSite
+
+FURNITURE_SHARE = 0.5
+"""Share of the pages on which a block is furniture: on so many or more."""
+SHARED_SHARE = 0.15
+"""Share of the pages on which a block is shared: on more than so many."""
+TITLES = 4
+"""Different titles under which a block must stand, where the site has so many: copies of one page tell nothing about it."""
+
+_NAVIGATION_SHARE = 0.3
+_TITLE_SHARE = 0.3  # kinds and things, four of each, make sixteen titles: "Manual | Router"
+_MIN_SHARED = 3
+
+_Number = TypeVar("_Number", np.uint32, np.uint64)
+
+_SECOND = 16
+_INTERVAL = 32
+_HALVE_AT = 240
+_MAX_TAUGHT = 1 << 30  # that are believed of a site from elsewhere: its number must fit a name, and grow
+
+# A counter: what is counted (2 bits of its kind, 32 of its hash), 8 bits of the count, and 16 for titles, of which each sets
+# one: as many bits as are set, so many different titles there were at least (linear counting: Whang, Vander-Zanden and
+# Taylor, "A linear-time probabilistic counting algorithm for database applications", TODS 15, 1990).
+_KIND, _ITEM, _COUNT = np.uint64(56), np.uint64(24), np.uint64(16)
+_BLOCK, _LINK, _PART = (np.uint64(kind) << _KIND for kind in range(KINDS))
+_END = np.uint64(KINDS) << _KIND
+_HASH_BITS, _BYTE, _TITLE_BITS = np.uint64(0xFFFFFFFF), np.uint64(0xFF), np.uint64(0xFFFF)
+_ONE, _ONCE, _TWICE, _NEXT = np.uint64(1), np.uint64(1 << 16), np.uint64(2 << 16), np.uint64(1 << 24)
+_SHORT_MASK = np.uint64((1 << SHORT_BITS) - 1)
+_TITLES_COUNTED = 16
+_NO_COUNTERS: Numbers = np.empty(0, dtype=np.uint64)
+
+# Of what was counted once: its kind (2 bits), 16 bits of its hash, and 4 for the number of the bit that the title has set.
+_Once = NDArray[np.uint32]
+_TITLE_SHIFT, _ANY_TITLE = np.uint32(4), np.uint32(_TITLES_COUNTED - 1)
+_NOTHING: _Once = np.empty(0, dtype=np.uint32)
+
+
+class SiteCounts:
+    """On how many of a site's pages each block, each outlink and each part of a title stands.
+
+    What stands on one page is most of it. Of that only 16 bits and the title's are kept; it gets a counter with the second
+    page on which it stands (as behind the doorkeeper of Einziger, Friedman and Manes, "TinyLFU", TOS 13, 2017). So a
+    counter may be one too high, where something else had the same 16 bits.
+
+    All counts are halved after every 120 pages, which keeps them small and lets them follow a site that changes. The
+    same pages in the same order make the same counts. Not thread-safe.
+
+    Attributes:
+        taught: how many pages were counted, all in all.
+    """
+
+    def __init__(self) -> None:
+        self.taught = 0
+        self._pages = 0
+        self._titles = 0  # the bits that titles have set
+        self._counters = _NO_COUNTERS  # ascending
+        self._once = _NOTHING
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the rules are to get a snapshot of what is counted now: after 8, 16 and 32 pages, and every 32."""
+        return self.taught in (MIN_PAGES, _SECOND) or (self.taught > 0 and self.taught % _INTERVAL == 0)
+
+    def add(self, page: SignedPage) -> None:
+        """Count a page that was handled."""
+        if self._pages >= _HALVE_AT:  # not before: a snapshot was due at this number, and saw the exact counts
+            self._halve()
+        self.taught += 1
+        self._pages += 1
+        title = np.uint8(xxh3_64_intdigest(page.title.encode("utf-8", "replace")) % _TITLES_COUNTED)
+        self._titles |= 1 << int(title)
+        self._count_once(self._count(_read_page(page), title), title)
+        if len(self._counters) + len(self._once) > MAX_COUNTERS:
+            self._forget_rarest()
+
+    def _count(self, items: Numbers, title: np.uint8) -> Numbers:
+        """Count each of *items* (ascending, distinct) that has a counter, on a page whose *title* sets that bit.
+
+        Return the others.
+        """
+        places = np.searchsorted(self._counters, items)
+        is_counted = places < np.searchsorted(self._counters, items + _NEXT)
+        counted = places[is_counted]
+        self._counters[counted] = self._counters[counted] + _ONCE | _ONE << title
+        return items[~is_counted]
+
+    def _count_once(self, items: Numbers, title: np.uint8) -> None:
+        """Note *items* that have no counter, or give them one if they stood on another page, too."""
+        short = _shorten(items)
+        places = np.searchsorted(self._once, short)
+        is_known = places < np.searchsorted(self._once, short | _ANY_TITLE, "right")
+        if is_known.any():
+            known = places[is_known]
+            titles = _ONE << title | _ONE << (self._once[known] & _ANY_TITLE).astype(np.uint64)
+            self._counters = _merge(self._counters, items[is_known] | _TWICE | titles)
+            is_left = np.ones(len(self._once), dtype=bool)
+            is_left[known] = False
+            self._once, short = self._once[is_left], short[~is_known]
+        self._once = _distinct(_merge(self._once, short | title))
+
+    def _halve(self) -> None:
+        """Halve all counts, and forget what was counted once."""
+        self._pages //= 2
+        counts = self._counters >> _COUNT & _BYTE
+        halved = self._counters & ~(_BYTE << _COUNT) | counts >> _ONE << _COUNT
+        self._counters = halved[counts > 1]
+        self._once = _NOTHING
+
+    def _forget_rarest(self) -> None:
+        """Forget what was counted least. Of much that was counted once it is chance which, another one for each page: some
+        of what stands on several pages must not be forgotten each time."""
+        excess = len(self._counters) + len(self._once) - MAX_COUNTERS
+        from_once = min(excess, len(self._once))
+        self._once = _without_least(self._once, self._shuffle(self._once.astype(np.uint64)), from_once)
+        counts = self._counters >> _COUNT & _BYTE
+        order = counts << _KIND | self._shuffle(self._counters >> _ITEM) >> np.uint64(8)
+        self._counters = _without_least(self._counters, order, excess - from_once)
+
+    def _shuffle(self, items: Numbers) -> Numbers:
+        return mix_bits(items + np.uint64(self.taught << 34))
+
+    def publish(self) -> SiteProfile:
+        """Return the snapshot of what is counted now."""
+        titles = min(TITLES, self._titles.bit_count())
+        furniture = self._frequent(_BLOCK, FURNITURE_SHARE * self._pages, titles)
+        more_than = max(int(SHARED_SHARE * self._pages) + 1, TITLES)
+        return SiteProfile(
+            self.taught,
+            furniture,
+            self._frequent(_BLOCK, more_than, titles) - furniture,
+            self._frequent(_LINK, max(_MIN_SHARED, _NAVIGATION_SHARE * self._pages), titles),
+            self._frequent(_PART, max(_MIN_SHARED, _TITLE_SHARE * self._pages)),
+        )
+
+    def _frequent(self, kind: np.uint64, pages: float, titles: int = 1) -> frozenset[int]:
+        """Return the hashes of one kind that stand on so many pages, under so many titles.
+
+        On few pages two different titles may have set one bit.
+        """
+        first, end = np.searchsorted(self._counters, (kind, kind + (_ONE << _KIND)))
+        counters = self._counters[first:end]
+        counts, bits = counters >> _COUNT & _BYTE, np.bitwise_count(counters & _TITLE_BITS)
+        is_frequent = (counts >= pages) & (bits >= np.minimum(titles, counts - _ONE))
+        return frozenset((counters[is_frequent] >> _ITEM & _HASH_BITS).tolist())
+
+    def encode(self) -> bytes:
+        """Return the counts as they are stored: see :meth:`decode`."""
+        links, parts = np.searchsorted(self._counters, (_LINK, _PART)).tolist()
+        lengths = (links, parts - links, len(self._counters) - parts)
+        plain, others = split_counters(self._counters)
+        titles = (self._once & _ANY_TITLE).astype(np.uint8)
+        once = pack_short(self._once >> _TITLE_SHIFT)
+        return _encode_counts(
+            _PackedCounts(
+                self.taught,
+                self._pages,
+                self._titles,
+                lengths,
+                plain,
+                len(titles),
+                once,
+                deflate(others + titles.tobytes()),
+            )
+        )
+
+    @classmethod
+    def decode(cls, content: bytes) -> SiteCounts:
+        """Return the counts that :meth:`encode` has packed; of nothing those of a site without pages.
+
+        Raises:
+            msgspec.DecodeError: they are damaged.
+        """
+        counts = cls()
+        if not content:
+            return counts
+        packed = oldercounts.decode(content) if oldercounts.is_older(content) else _decode_counts(content)
+        counts.taught, counts._pages, counts._titles = packed.taught, packed.pages, packed.titles
+        if isinstance(packed, oldercounts.OlderCounts):
+            counts._take_older(packed.read_counters())
+        else:
+            counts._counters, counts._once = packed.read()
+        times = counts._counters >> _COUNT & _BYTE
+        least = 1 if len(times) or len(counts._once) else 0
+        if not max(least, times.max(initial=0)) <= packed.pages <= _HALVE_AT or (times < least).any():
+            raise msgspec.DecodeError("the counts of a site are not what they can be")
+        return counts
+
+    def _take_older(self, counters: Numbers) -> None:
+        """Take *counters*, of which many have counted one page."""
+        is_single = (counters >> _COUNT & _BYTE) == 1
+        self._counters, single = counters[~is_single], counters[is_single]
+        titles = np.bitwise_count((single & _TITLE_BITS) - _ONE).astype(np.uint32) & _ANY_TITLE
+        short = _shorten(single) | titles
+        self._once = short[np.unique(short >> _TITLE_SHIFT, return_index=True)[1]]
+
+
+class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
+    """Counts as they are stored.
+
+    Attributes:
+        taught: how many pages were counted.
+        pages: how many of them count still: all are halved together.
+        titles: the bits that their titles have set.
+        lengths: how many counters of blocks, of links and of parts of a title there are.
+        plain: the first part of the counters (:func:`split_counters`).
+        once_count: how much was counted once.
+        once: what that is (:func:`pack_short`).
+        deflated: the second part of the counters, and the number of the bit that the title of each page set on which
+            something was counted once, a byte each.
+    """
+
+    taught: Count
+    pages: Count
+    titles: Annotated[int, msgspec.Meta(ge=0, lt=1 << _TITLES_COUNTED)]
+    lengths: tuple[Count, Count, Count]
+    plain: bytes
+    once_count: Count
+    once: bytes
+    deflated: bytes
+
+    def read(self) -> tuple[Numbers, _Once]:
+        """Return the counters, and what was counted once. Raises :class:`msgspec.DecodeError`."""
+        count = sum(self.lengths)
+        if count + self.once_count > MAX_COUNTERS:
+            raise msgspec.DecodeError("the counts of a site are more than can be")
+        try:
+            others = inflate(self.deflated, OTHER_BYTES * count + self.once_count)
+        except StreamDamaged as error:
+            raise msgspec.DecodeError(f"the counts of a site are damaged: {error}") from error
+        titles = np.frombuffer(others, dtype=np.uint8, offset=OTHER_BYTES * count)
+        if (titles >= _TITLES_COUNTED).any():
+            raise msgspec.DecodeError("the counts of a site name a title that cannot be")
+        once = unpack_short(self.once, self.once_count) << _TITLE_SHIFT | titles
+        return join_counters(self.plain + others[: OTHER_BYTES * count], self.lengths), once
+
+
+_encode_counts = msgspec.msgpack.Encoder().encode
+_decode_counts = msgspec.msgpack.Decoder(_PackedCounts).decode
+
+
+def _read_page(page: SignedPage) -> Numbers:
+    """Return what is counted of *page*, each once, ascending: kind and hash in the place that they have in a counter."""
+    blocks, links = block_hashes(page.blocks), np.frombuffer(page.links, dtype="<u4")
+    parts = [hash_part(part) for part in split_title(page.title)]
+    items = np.concatenate([blocks, links, np.array(parts, dtype=np.uint32)]).astype(np.uint64) << _ITEM
+    items[len(blocks) :] |= _LINK
+    items[len(blocks) + len(links) :] ^= _LINK | _PART
+    items.sort()
+    return _distinct(items)
+
+
+def _shorten(items: Numbers) -> _Once:
+    """Return what is kept of *items* that were counted once, without a title."""
+    short = items >> _KIND << np.uint64(SHORT_BITS) | items >> _ITEM & _SHORT_MASK
+    shortened: _Once = short.astype(np.uint32) << _TITLE_SHIFT
+    return shortened
+
+
+def _merge(first: NDArray[_Number], second: NDArray[_Number]) -> NDArray[_Number]:
+    """Return the members of two arrays ascending; *first* is."""
+    merged = np.concatenate([first, second])
+    merged.sort(kind="stable")  # fast where much is in order
+    return merged
+
+
+def _distinct(numbers: NDArray[_Number]) -> NDArray[_Number]:
+    """Return ascending *numbers*, each once."""
+    is_first = np.ones(len(numbers), dtype=bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
+    return numbers[is_first]
+
+
+def _without_least(numbers: NDArray[_Number], order: Numbers, count: int) -> NDArray[_Number]:
+    """Return *numbers* without the *count* that are least in their *order*."""
+    return numbers[np.sort(np.argpartition(order, count)[count:])] if 0 < count < len(numbers) else numbers[count:]
+
+
+def can_read(site: StoredSite) -> bool:
+    """Tell whether what is stored of a site can be read, and is what can be stored of one."""
+    numbers = {snapshot for snapshot, _ in site.snapshots}
+    if site.taught >= _MAX_TAUGHT or site.number not in {0, *numbers}:
+        return False
+    if any(snapshot > site.taught for snapshot in numbers):
+        return False
+    try:
+        is_counted = SiteCounts.decode(site.counts).taught == site.taught
+        return is_counted and all(decode_profile(content).number == snapshot for snapshot, content in site.snapshots)
+    except msgspec.DecodeError:
+        return False
+
+
+def learn_sites(pages: Iterable[SignedPage]) -> Sites:
+    """Learn what the sites of *pages* have in common, from these pages in this order."""
+    counts: dict[tuple[str, str], SiteCounts] = {}
+    for page in pages:
+        counts.setdefault((page.scope, site_of(page.url)), SiteCounts()).add(page)
+    return Sites({key: learned.publish() for key, learned in counts.items() if key[1] and learned.taught >= MIN_PAGES})

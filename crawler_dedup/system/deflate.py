@@ -1,0 +1,31 @@
+"""Few bytes, of which some are more frequent than others, as raw DEFLATE (RFC 1951): without header and checksum."""
+
+from __future__ import annotations
+
+import zlib
+
+_WINDOW_BITS = -15
+_MEMORY_LEVEL = 4  # little is compressed at a time
+_LEVEL = 6
+
+
+class StreamDamaged(ValueError):
+    """The bytes are no sound stream, or it has another length."""
+
+
+def deflate(content: bytes) -> bytes:
+    """Compress *content*. Only repeated bytes are looked for: in few bytes there is hardly anything else."""
+    compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW_BITS, _MEMORY_LEVEL, zlib.Z_RLE)
+    return compressor.compress(content) + compressor.flush()
+
+
+def inflate(stream: bytes, size: int) -> bytes:
+    """Return the *size* bytes that :func:`deflate` has compressed; raise :class:`StreamDamaged` for anything else."""
+    decompressor = zlib.decompressobj(_WINDOW_BITS)
+    try:
+        content = decompressor.decompress(stream, size + 1)
+    except zlib.error as error:
+        raise StreamDamaged(str(error)) from error
+    if len(content) != size or not decompressor.eof or decompressor.unused_data:
+        raise StreamDamaged("a stream is cut off, too long, or followed by something")
+    return content
