@@ -14,9 +14,12 @@ from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, hash_
 _TEXT = 100  # letters
 _TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"
 _TELLING_HEADING = 16  # letters: a shorter heading may be "Categories" or "Comments"
+_TELLING_TEXT = 40  # letters: a shorter line may be "By a guest on Monday"
 
 _ENTRY, _HEADING, _MAIN = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN))
 _HIDDEN, _EMBEDDED = map(int, (Trait.HIDDEN, Trait.EMBEDDED))
+_NAMED = int(Trait.HEADING | Trait.NAME)
+_NAMING = _NAMED | _ENTRY
 _MARK = int(Trait.HEADING | Trait.NUMBER)
 _NO_TEXT = int(Trait.NAME | Trait.EMBEDDED)
 
@@ -183,18 +186,38 @@ class Content:
         blocks = unpack_blocks(self.kept.blocks)
         return frozenset(hash_of_file(block.hash) for block in blocks if block.traits & _EMBEDDED)
 
-    @property
-    def headings_missing(self) -> bool:
-        """Whether the new page has several texts, each under a heading, and the kept page lacks one of these headings.
+    def lacks_headings(self, *, beside_text: bool) -> bool:
+        """Tell whether the new page has several texts, each under a heading, and the kept page lacks one of these headings.
 
         These headings are links, or stand outside the main text.
+
+        Args:
+            beside_text: whether those outside the main text count, which may be those of a frame.
         """
         headings = [
             block
             for block in self.new_own.values()
-            if block.traits & _HEADING and block.traits & (_MAIN | _ENTRY) != _MAIN and block.size >= _TELLING_HEADING
+            if block.traits & _HEADING
+            and block.size >= _TELLING_HEADING
+            and (block.traits & (_MAIN | _ENTRY) == _MAIN | _ENTRY or (beside_text and not block.traits & _MAIN))
         ]
         return len(headings) > 1 and any(block.hash not in self._standing for block in headings)
+
+    @property
+    def lacks_text_below_name(self) -> bool:
+        """Whether the main text stands above the heading that names the page, and the kept one lacks a text below it.
+
+        Such a main text is rather a notice of the site.
+        """
+        blocks = iter(unpack_blocks(self.new.blocks))
+        if not any(block.traits & _NAMING == _NAMED for block in blocks):
+            return False
+        below = [*blocks]
+        return not any(block.traits & _MAIN for block in below) and any(
+            block.size >= _TELLING_TEXT and block.hash in self.new_own and block.hash not in self._standing
+            for block in below
+            if not block.traits & (_ENTRY | _HEADING)
+        )
 
     @property
     def headings_conflict(self) -> bool:

@@ -21,7 +21,7 @@ _NOTHING = 20  # letters: a page that says less of its own says nothing
 _LITTLE = 100  # letters
 _SHORT = 300  # letters: of so little all must be the same, in the same order
 _MANY_MORE, _MORE_LINKS = 1.5, 10  # on one host nearly all copies have the same links
-_MORE = 1.25  # times the features: a start page that shows so many more than an article shows others
+_MORE = 1.25  # times the features: a start page that shows so many more than an article shows others; times the text
 _MANY_FEATURES = 100  # below, labelled pages with the same words under two titles or headings were two pages
 _SHORT_TEXT = 300  # features: a longer text is the same on another day
 
@@ -140,8 +140,8 @@ class Pair:
             return True
         if self.same_host and self.new.features < _MANY_FEATURES and self.content.headings_conflict:
             return True
-        # As long as the site is not known, the headings may belong to its side columns.
-        return (self.is_site_known or not self._other_parts_agree) and self.content.headings_missing
+        # As long as the site is not known, headings beside the main text may belong to its side columns.
+        return self.content.lacks_headings(beside_text=self.is_site_known or not self._other_parts_agree)
 
     @property
     def other_words(self) -> bool:
@@ -162,7 +162,7 @@ class Pair:
         """Whether the kept page says all that the new page says of its own, not only its longest text."""
         if self.are_thin:
             return self.content.whole_coverage >= _MOST_WORDS
-        if not self.words_covered:
+        if not self.words_covered or self.content.lacks_text_below_name:
             return False
         # Of a site that is not known, what stands beside the main text may be its frame.
         if not self.new_site.is_known or not self.new.blocks or not self.content.main_text_is_minor:
@@ -197,9 +197,14 @@ class Pair:
     @property
     def words_covered(self) -> bool:
         """Whether the words of the new page stand on the kept one, and are visible there if they are on the new one."""
-        if self.is_estimated and self.coverage < self.limits.min_coverage:
+        if (self.is_estimated and self.coverage < self.limits.min_coverage) or self.is_longer:
             return False
         return not self.any_partly_hidden or self.visible_coverage >= self.limits.min_coverage
+
+    @property
+    def is_longer(self) -> bool:
+        """Whether the new page's main text is so much longer that it says more, though in the same words."""
+        return self.new.chars > _MORE * self.kept.chars > 0
 
     @property
     def same_words(self) -> bool:

@@ -342,6 +342,60 @@ def test_a_short_article_above_one_long_consent_text_is_not_covered_by_another(c
         assert crawl.check(f"/{number}/again", page(SITE, body + "<!-- -->", MENU)).verdict is Verdict.DUPLICATE
 
 
+@knowing
+def test_a_short_article_below_a_consent_text_is_not_covered_by_another_under_the_same_title(
+    crawl: Crawl, known: bool
+) -> None:
+    """Also where nothing is known of the site: a text does not stand above its name."""
+    if known:
+        crawl.get_known()
+    consent = f"<div><p>{' '.join(words('consent', 100))}</p><p>{' '.join(words('privacy', 100))}</p></div>"
+
+    def brief(name: str) -> str:
+        return page(
+            f"In brief | {SITE}", f"{consent}<div><h1>In brief</h1><p>{' '.join(words(name, 15))}</p></div>", MENU
+        )
+
+    assert crawl.check("/swans", brief("swans")).verdict is Verdict.NEW
+    assert crawl.check("/clock", brief("clock")).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/again", brief("swans") + "<!-- -->"), "http://h/swans", "alike")
+
+
+@knowing
+def test_a_text_that_says_much_more_in_the_same_words_is_not_covered(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    text = words("log", 120)
+
+    def log(*parts: list[str]) -> str:
+        body = "".join(f"<p>{' '.join(part)}</p>" for part in parts)
+        return page(f"Log | {SITE}", f"<article><h1>Log</h1>{body}</article>", MENU)
+
+    assert crawl.check("/1", log(text)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/2", log(text, text[:20])), "http://h/1", "alike")
+    assert crawl.check("/3", log(text, text[:40])).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/4", log(text, text[:38])), "http://h/3", "alike")
+
+
+def results(*names: str) -> str:
+    """Found pages, in one element: name and excerpt."""
+    found = "".join(
+        f"<h3><a href='/{name}'>The long story of {name}</a></h3><p>{' '.join(words(name, 24))}</p>" for name in names
+    )
+    return page(f"Results | {SITE}", f"<article><h1>Results</h1>{found}</article>", MENU)
+
+
+@knowing
+def test_one_more_heading_in_the_main_text_makes_another_page(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    names = [f"result {number}" for number in range(12)]
+    assert crawl.kind(results(*names)) is PageKind.TEXT
+    assert crawl.check("/12", results(*names)).verdict is Verdict.NEW
+    assert crawl.check("/13", results(*names, "one more")).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/11", results(*names, "one more") + "<!-- -->"), "http://h/13", "alike")
+
+
 def test_an_article_is_not_covered_by_a_start_page_that_shows_far_more(crawl: Crawl) -> None:
     crawl.get_known()
     text = words("a", 300)

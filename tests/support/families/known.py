@@ -9,13 +9,11 @@ _FAR = "A part is far from the whole in the signature, and is never compared wit
 _KINDS = "A short page or a list is never compared with a long text."
 _TITLES = "Other titles of one text, or one title before the names of two sites, veto."
 _SHORT = "Of short pages all words, links and parts of the title must be the same."
-_PARTS = "Parts that the kept page does not have are not noticed among many words that it has."
 _FURNITURE = "What stands on all pages of the site counts as their text."
 _LINKS_OF_SITE = "Links of the side column count as those of the page."
 _GROWN = "A list is not covered by one that has all its links and more."
 _ADDRESS = "A word differs that is the address."
 _LINES = "A list in lines of one element is one block: in another order it is another one."
-_UNKNOWN = "As long as the site is not known, its long notice is taken for the text of its pages."
 
 KNOWN: dict[str, str] = {
     "forum / a post alone and its thread, the part last / cold": _KINDS,
@@ -45,7 +43,6 @@ KNOWN: dict[str, str] = {
     "translations / English, and English and German, the part last / cold": _FAR,
     "translations / English, and English and German, the part last / warm": _FAR,
     "calendars / a month before and after two events were added, the part last / cold": _GROWN,
-    "search / one more result / cold": _PARTS,
     "search / nothing found, twice / cold": _ADDRESS,
     "search / nothing found, twice / warm": _ADDRESS,
     "consent walls / an article without its notice / cold": _FURNITURE,
@@ -60,8 +57,6 @@ KNOWN: dict[str, str] = {
     "parked domains / parked, with its name in the text / cold": _ADDRESS,
     "archives / a month before and after a post, the part last / cold": _KINDS,
     "archives / a month before and after a post, the part last / warm": _KINDS,
-    "archives / an article whose end is missing in a listing that has the words of it / cold": _PARTS,
-    "archives / an article whose end is missing in a listing that has the words of it / warm": _PARTS,
     "archives / a day on which one post was written, in full / warm": _TITLES,
     "copies / a history before and after a sentence was added, the part last / cold": _FAR,
     "copies / a history before and after a sentence was added, the part last / warm": _FAR,
@@ -69,6 +64,4 @@ KNOWN: dict[str, str] = {
     "copies / a short text with a word corrected / warm": _SHORT,
     "parked domains / a folder sorted the other way / cold": _LINES,
     "parked domains / a folder sorted the other way / warm": _LINES,
-    "consent walls / two short articles under one title / cold": _UNKNOWN,
-    "consent walls / 同题的两篇短文 / cold": _UNKNOWN,
 }
