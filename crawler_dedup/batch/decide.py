@@ -12,11 +12,15 @@ import msgspec
 from crawler_dedup.batch.shard import SignedRow, decode_page
 from crawler_dedup.decision import Decision, Match, Verdict
 from crawler_dedup.deduplicator import RuleMatcher
+from crawler_dedup.errors import DedupError
 from crawler_dedup.index.memorypages import MemoryPages
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.runs import NO_RUNS
 from crawler_dedup.index.verdicts import OfferTerms, Verdicts
 from crawler_dedup.signedpage import SignedPage
+
+KEPT_BYTES = 500
+"""What a kept page takes in memory."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -78,7 +82,12 @@ class PlacedDecision:
 
 
 def decide_pages(
-    pages: PickedPages, order: Iterable[int], matcher: RememberingMatcher, profiles: FrozenProfiles, file: IO[bytes]
+    pages: PickedPages,
+    order: Iterable[int],
+    matcher: RememberingMatcher,
+    profiles: FrozenProfiles,
+    file: IO[bytes],
+    memory: int,
 ) -> Iterator[PlacedDecision]:
     """Decide about *pages* in *order*, each also by those before it, as :meth:`Deduplicator.decide` does.
 
@@ -86,6 +95,10 @@ def decide_pages(
         order: places of the pages.
         profiles: what is known of their sites.
         file: an empty file, open to write and read.
+        memory: bytes that kept pages may take.
+
+    Raises:
+        DedupError: memory does not suffice.
     """
     kept_pages = MemoryPages(file, profiles)
     verdicts = Verdicts(kept_pages, matcher, OfferTerms(), now=1, runs=NO_RUNS)
@@ -95,6 +108,11 @@ def decide_pages(
         decision = verdicts.decide(page)
         if decision.verdict in (Verdict.NEW, Verdict.CHANGED):
             place_of.append(place)
+            if KEPT_BYTES * len(place_of) > memory:
+                raise DedupError(
+                    f"More than {len(place_of) - 1:,} pages are kept that another one is near to, which takes"
+                    f" {memory / 2**30:.1f}G beside everything else: more memory is needed (--memory)."
+                )
         representative = None
         if decision.verdict in (Verdict.DUPLICATE, Verdict.UNCHANGED) and matcher.kept is not None:
             number = kept_pages.number_of(page.scope, matcher.kept.key)

@@ -142,7 +142,7 @@ def find_duplicates(
     with clock.step("checking"):
         receipts = collection.require_whole(start("checking", len(collection.shards)))
     count = sum(receipt.pages for receipt in receipts)
-    join_memory = _share_memory(count, memory)
+    free = _find_free_memory(count, memory)
     signer = Signer(config_from_spec(collection.header.spec, config))
     output.mkdir(parents=True, exist_ok=True)
     with clock.step("reading"):
@@ -155,11 +155,9 @@ def find_duplicates(
         frozen = read_profiles(profiles, collection.header.spec, can_read)
     matcher = RememberingMatcher(signer)
     with clock.step("finding neighbours"):
-        candidates = find_candidates(
-            rows, signer.scheme, matcher, frozen, join_memory, start("finding neighbours", None)
-        )
+        candidates = find_candidates(rows, signer.scheme, matcher, frozen, free, start("finding neighbours", None))
     with clock.step("deciding"):
-        decided = _decide(rows, candidates, matcher, frozen, output, start)
+        decided = _decide(rows, candidates, matcher, frozen, output, free, start)
     with clock.step("writing"):
         write_kept(output / KEPT, rows, decided.codes, decided.duplicates)
     verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
@@ -188,8 +186,8 @@ def find_duplicates(
     return report
 
 
-def _share_memory(count: int, memory: int) -> int:
-    """Return the bytes that the search for neighbours may take; raise :class:`DedupError` where that is too little."""
+def _find_free_memory(count: int, memory: int) -> int:
+    """Return the bytes that are free beside what all rows take; raise :class:`DedupError` where they are too few."""
     needed = _LIBRARIES + count * (ROW_BYTES + _JOIN_BYTES)
     if memory < needed + _LEAST:
         raise DedupError(
@@ -205,6 +203,7 @@ def _decide(
     matcher: RememberingMatcher,
     profiles: FrozenProfiles,
     output: Path,
+    memory: int,
     start: Start,
 ) -> _Decided:
     """Decide about all pages, and write those for which a kept one stands. What is no candidate is new, if it is signed."""
@@ -219,7 +218,7 @@ def _decide(
         writer = stack.enter_context(open_table(output / CLUSTERS, CLUSTERS_SCHEMA))
         clusters = ClusterWriter(writer, rows, pages)
         order = rows.sort(np.array(pages.rows, dtype=np.int64))
-        for decided in decide_pages(pages, map(int, order), matcher, profiles, kept):
+        for decided in decide_pages(pages, map(int, order), matcher, profiles, kept, memory):
             codes[pages.rows[decided.place]] = VERDICTS.index(decided.decision.verdict)
             if decided.representative is not None:
                 duplicates[pages.rows[decided.representative]] += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -14,12 +15,19 @@ from hypothesis import strategies as st
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
 
 from crawler_dedup import Config, DedupError, Verdict
+from crawler_dedup.batch.collection import Collection
+from crawler_dedup.batch.decide import KEPT_BYTES, PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.find import PROFILES
 from crawler_dedup.batch.learning import LEARNED_PAGES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.readers.records import Columns
+from crawler_dedup.batch.rows import read_rows
+from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.sites import MIN_PAGES
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.collections import (
+    CONFIG,
     Page,
     answer_of,
     answers,
@@ -177,3 +185,18 @@ def test_too_little_memory_is_refused_before_the_work(tmp_path: Path) -> None:
     sign([write_pages(tmp_path / "pages.jsonl", [Page("http://h/", article("x"))])], tmp_path / "signed")
     with pytest.raises(DedupError, match=r"1 pages need 0\.3G of memory at least, 0\.1G are allowed"):
         find(tmp_path / "signed", tmp_path / "found", memory=100 << 20)
+
+
+def test_too_little_memory_for_what_is_kept_is_said(tmp_path: Path) -> None:
+    pages = [Page(f"http://h/{number}", article(number // 2, count=40, changed=number % 2 * 8)) for number in range(40)]
+    source = write_pages(tmp_path / "pages.jsonl", pages)
+    sign([source], tmp_path / "signed")
+    shards = Collection.open(tmp_path / "signed")
+    receipts = shards.require_whole(ignore_progress)
+    rows = read_rows(shards.shards, receipts)
+    matcher = RememberingMatcher(Signer(CONFIG))
+    with tempfile.TemporaryFile() as picked, tempfile.TemporaryFile() as kept:
+        all_pages = PickedPages(picked, rows.read_pages(rows.texts))
+        decisions = decide_pages(all_pages, range(40), matcher, FrozenProfiles({}), kept, 10 * KEPT_BYTES)
+        with pytest.raises(DedupError, match="More than 10 pages are kept"):
+            list(decisions)

@@ -1,0 +1,273 @@
+"""What a batch job costs: ``python -m benchmarks.batch [FOLDER] [--part join|job|memory] ...``.
+
+``join``: which of many signatures have a neighbour, found by this package with numba and without, and by self-joins in
+DuckDB and Polars (extra ``bench``) on the same blocks. All have to find the same. ``job``: sign, find and apply, from WARC
+files of the pages saved in FOLDER, in one process. ``memory``: time and peak memory of ``find`` on synthetic signed pages,
+in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.index.report import Report
+from crawler_dedup.batch.apply import apply_decisions
+from crawler_dedup.batch.collection import FORMAT, Collection, CollectionHeader, Receipt, Source, checksum_of
+from crawler_dedup.batch.find import find_duplicates
+from crawler_dedup.batch.kernel import flag_runs
+from crawler_dedup.batch.neighbours import Flags, find_neighbours, flag_runs_in_numpy
+from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS
+from crawler_dedup.batch.shard import ShardWriter, SignedRow
+from crawler_dedup.batch.sign import sign_collection
+from crawler_dedup.config import Config
+from crawler_dedup.hamming import Numbers, split_bits
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.signer import Signer
+from tests.support.collections import start, warc_record
+from tests.support.data import DATA, html_pages, require_data, saved
+
+JOINS = ((10**6, 3), (3 * 10**6, 3), (10**7, 3), (10**6, 7), (3 * 10**6, 7))
+_CHANGED = 0.1  # of the signatures are copies with up to 5 other bits
+_PEERS_UP_TO = 10**6  # signatures; beyond, and for more than 3 bits, they take too long
+_SHARD = 500_000
+_FILES = 4
+
+Search = Callable[[Numbers, int], Flags]
+
+
+def make_signatures(count: int) -> Numbers:
+    """Evenly spread signatures, some of them near others."""
+    source = np.random.default_rng(1)
+    signatures = source.integers(0, 1 << 64, count, dtype=np.uint64)
+    copies = signatures[source.integers(0, count, int(_CHANGED * count))]
+    for _ in range(5):
+        bits = np.uint64(1) << source.integers(0, 64, len(copies), dtype=np.uint64)
+        copies ^= np.where(source.random(len(copies)) < 0.5, bits, np.uint64(0))
+    signatures[source.choice(count, len(copies), replace=False)] = copies
+    return signatures
+
+
+def _blocks_of(signatures: Numbers, max_distance: int) -> list[Numbers]:
+    blocks = split_bits(max_distance + 1)
+    return [signatures >> np.uint64(low) & np.uint64((1 << width) - 1) for low, width in blocks]
+
+
+def join_in_duckdb(signatures: Numbers, max_distance: int) -> Flags:
+    """Find the neighbours by a self-join on each block."""
+    import duckdb  # noqa: PLC0415  (extra bench)
+    import pyarrow as pa  # noqa: PLC0415
+
+    blocks = {f"b{place}": block for place, block in enumerate(_blocks_of(signatures, max_distance))}
+    pages = pa.table({"row": np.arange(len(signatures)), "signature": signatures, **blocks})
+    near = np.zeros(len(signatures), dtype=bool)
+    with duckdb.connect(config={"threads": 1}) as database:
+        database.register("pages", pages)
+        for block in blocks:
+            found = database.execute(
+                f"SELECT a.row, b.row FROM pages a JOIN pages b ON a.{block} = b.{block} AND a.row < b.row"
+                f" WHERE bit_count(xor(a.signature, b.signature)) <= {max_distance}"
+            ).fetchnumpy()
+            for rows in found.values():
+                near[np.asarray(rows)] = True
+    return near
+
+
+def join_in_polars(signatures: Numbers, max_distance: int) -> Flags:
+    """Find the neighbours by a self-join on each block."""
+    import polars as pl  # noqa: PLC0415  (extra bench)
+
+    blocks = {f"b{place}": block for place, block in enumerate(_blocks_of(signatures, max_distance))}
+    pages = pl.LazyFrame({"row": np.arange(len(signatures)), "signature": signatures, **blocks})
+    near = np.zeros(len(signatures), dtype=bool)
+    for block in blocks:
+        pairs = pages.select("row", "signature", block).join(pages.select("row", "signature", block), on=block)
+        bits = (pl.col("signature") ^ pl.col("signature_right")).bitwise_count_ones()
+        found = pairs.filter(pl.col("row") < pl.col("row_right"), bits <= max_distance)
+        rows = found.select("row", "row_right").collect(engine="streaming")
+        for column in rows.get_columns():
+            near[column.to_numpy()] = True
+    return near
+
+
+def measure_joins(report: Report, joins: Sequence[tuple[int, int]], rounds: int) -> None:
+    """Print how long each search takes."""
+    rows = []
+    for count, max_distance in joins:
+        searches: dict[str, Search] = {
+            "numba": lambda signatures, k: find_neighbours(signatures, k, memory=4 << 30, flag_runs=flag_runs),
+        }
+        if max_distance <= 3:
+            searches["numpy"] = lambda signatures, k: find_neighbours(
+                signatures, k, memory=4 << 30, flag_runs=flag_runs_in_numpy
+            )
+            if count <= _PEERS_UP_TO:
+                searches |= {"DuckDB": join_in_duckdb, "Polars": join_in_polars}
+        signatures = make_signatures(count)
+        seconds: dict[str, list[float]] = {name: [] for name in searches}
+        find_neighbours(signatures[:1000], max_distance, flag_runs=flag_runs)  # is compiled now
+        found: set[bytes] = set()
+        for place in range(rounds):
+            for name, search in searches.items():
+                if place and name not in ("numba", "numpy"):
+                    continue
+                began = time.process_time()
+                near = search(signatures, max_distance)
+                seconds[name].append(time.process_time() - began)
+                found.add(near.tobytes())
+        assert len(found) == 1, "they find different neighbours"
+        for name, measured in seconds.items():
+            median = statistics.median(measured)
+            ratio = median / statistics.median(seconds["numba"])
+            spread = f"{min(measured):.2f} to {max(measured):.2f}"
+            rows.append(
+                [
+                    f"{count:,}, k = {max_distance}",
+                    name,
+                    f"{median:.2f}",
+                    spread,
+                    f"{count / median / 1e6:.2f}",
+                    f"{ratio:.1f}",
+                ]
+            )
+    columns = ("signatures", "with", "CPU seconds", "least, most", "million/s", "times numba")
+    report.table("Which signatures have a neighbour, one core", columns, rows)
+
+
+def measure_job(report: Report, folder: Path, pages: int) -> None:
+    """Print how long each step of a job takes."""
+    names = sorted(name for site in sorted((folder / "sites").iterdir()) for name in html_pages(site.name, folder))
+    names = names[:: max(1, len(names) // pages)]
+    config = Config(tokenizer="rjieba")
+    with tempfile.TemporaryDirectory() as temporary:
+        job = Path(temporary)
+        inputs = [job / f"{number}.warc" for number in range(_FILES)]
+        for number, path in enumerate(inputs):
+            bodies = ((name, saved(folder / "sites" / name)) for name in names[number::_FILES])
+            records = (warc_record(_address_of(name), body, content_type="text/html") for name, body in bodies)
+            path.write_bytes(b"".join(records))
+        steps: dict[str, Callable[[], Any]] = {
+            "sign": lambda: sign_collection(inputs, job / "signed", config, start),
+            "find": lambda: find_duplicates(job / "signed", job / "found", config, start),
+            "apply": lambda: apply_decisions(inputs, job / "found", job / "clean", start),
+        }
+        rows, total = [], 0.0
+        for step, do in steps.items():
+            began = time.process_time()
+            result = do()
+            seconds = time.process_time() - began
+            total += seconds
+            note = f"{result.candidates:,} compared, {result.kept:,} kept" if step == "find" else ""
+            rows.append([step, f"{seconds:.1f}", f"{len(names) / seconds:,.0f}", note])
+        rows.append(["all", f"{total:.1f}", f"{len(names) / total:,.0f}", ""])
+    report.table(f"A job from WARC, {len(names):,} real pages, one core", ("", "CPU seconds", "pages/s", ""), rows)
+
+
+def _address_of(name: str) -> str:
+    site, _, path = name.partition("/")
+    return f"http://{site}.test/{path}"
+
+
+def write_collection(directory: Path, count: int, sites: int) -> None:
+    """Write synthetic signed pages, as :func:`sign_collection` does."""
+    signer = Signer(Config(tokenizer="bigrams"))
+    signatures = make_signatures(count)
+    sources = [Source(f"/{first}", "jsonl", f"shard-{first}") for first in range(0, count, _SHARD)]
+    header = CollectionHeader(FORMAT, signer.spec, signer.libraries, DEFAULT_COLUMNS, "global", sources)
+    for first, shard in zip(range(0, count, _SHARD), Collection.create(directory, header).shards, strict=True):
+        part = signatures[first : first + _SHARD].tolist()
+        with shard.data.open("wb") as file, ShardWriter(file) as writer:
+            for record, signature in enumerate(part):
+                page = _make_page(f"http://host-{(first + record) % sites}.test/{first + record}", signature)
+                writer.write(SignedRow(record, 0, page))
+        receipt = Receipt(0, 0, shard.data.stat().st_size, checksum_of(shard.data), len(part), {}, {}, {})
+        shard.receipt.write_text(json.dumps({name: getattr(receipt, name) for name in receipt.__struct_fields__}))
+
+
+def _make_page(url: str, signature: int) -> SignedPage:
+    sketch = (signature >> 40).to_bytes(8, "little") * 8
+    title = f"Story {signature >> 40}"
+    digest = signature.to_bytes(8, "little")
+    return SignedPage(
+        url,
+        url,
+        "global",
+        title=title,
+        digest=digest,
+        size=9_000,
+        chars=3_000,
+        signature=signature,
+        features=300,
+        sketch=sketch,
+    )
+
+
+def measure_memory(report: Report, count: int, sites: int, max_distance: int, memory: float) -> None:
+    """Print time and peak memory of a search on synthetic pages."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as temporary:
+        write_collection(Path(temporary), count, sites)
+        program = [sys.executable, "-m", "benchmarks.batch", "--search", temporary, str(max_distance), str(memory)]
+        answer = json.loads(subprocess.run(program, check=True, capture_output=True, text=True).stdout)
+    seconds = ", ".join(f"{step} {taken:.0f}" for step, taken in answer["steps"].items())
+    row = [
+        f"{count:,}, k = {max_distance}",
+        f"{memory:g} GiB",
+        f"{answer['peak'] / 2**20:.2f} GiB",
+        f"{answer['cpu']:.0f}",
+    ]
+    columns = ("pages", "--memory", "peak", "CPU seconds", "of them compared", "seconds of each step")
+    report.table("The search on synthetic pages", columns, [[*row, f"{answer['candidates']:,}", seconds]])
+
+
+def search(directory: Path, max_distance: int, memory: float) -> None:
+    """Search, and print what it took as JSON: the process that :func:`measure_memory` starts."""
+    config = Config(tokenizer="bigrams", max_distance=max_distance)
+    found = find_duplicates(directory, directory / "found", config, start, memory=int(memory * 2**30))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = used.ru_utime + used.ru_stime
+    print(json.dumps({"peak": used.ru_maxrss, "cpu": cpu, "candidates": found.candidates, "steps": found.seconds}))
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=DATA)
+    parser.add_argument("--part", choices=("join", "job", "memory"), action="append")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--largest", type=int, default=10**7, help="signatures in the largest join")
+    parser.add_argument("--pages", type=int, default=2_000, help="real pages of the job")
+    parser.add_argument("--synthetic", type=int, default=10**6, help="synthetic pages of the search")
+    parser.add_argument("--sites", type=int, default=10_000, help="their sites")
+    parser.add_argument("--max-distance", type=int, default=3, help="of their duplicates")
+    parser.add_argument("--memory", type=float, default=1.0, help="GiB for the search")
+    parser.add_argument("--search", nargs=3, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.search:
+        search(Path(given.search[0]), int(given.search[1]), float(given.search[2]))
+        return
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    report, parts = Report(), given.part or ("join", "job", "memory")
+    report.console.print(f"Load of the machine: {os.getloadavg()[0]:.1f}")
+    if "join" in parts:
+        measure_joins(report, [join for join in JOINS if join[0] <= given.largest], given.rounds)
+    if "job" in parts:
+        require_data(given.folder)
+        measure_job(report, given.folder, given.pages)
+    if "memory" in parts:
+        measure_memory(report, given.synthetic, given.sites, given.max_distance, given.memory)
+
+
+if __name__ == "__main__":
+    main()
