@@ -29,7 +29,7 @@ from rich.progress import track
 from rich.table import Table
 
 import crawler_dedup
-from crawler_dedup import Config
+from crawler_dedup import Config, ConfigError
 from crawler_dedup.signing import parsing, titles
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import simplify_han, weigh_tokens
@@ -192,8 +192,11 @@ def _with_options_at_their_ends() -> Iterator[str]:
         for option in fields(scheme_of(name)):
             allowed = option.metadata.get("allowed", "")
             for value in allowed.split(" to " if " to " in allowed else "|"):
-                if value and value != str(option.default):
-                    yield f"{name} {option.name}={value}"
+                spec = f"{name} {option.name}={value}"
+                with suppress(ConfigError):  # it needs another option
+                    if value and value != str(option.default):
+                        scheme_of(spec)
+                        yield spec
 
 
 def _sign_and_compare(scheme: Scheme, text: str) -> None:

@@ -7,14 +7,17 @@ Signatures depend on them: with another table ``BEHAVIOUR`` of ``crawler_dedup.s
 from __future__ import annotations
 
 import argparse
+import unicodedata
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from pathlib import Path
 
 import opencc
 import stopwordsiso
 from pypinyin import Style, pinyin
+from pypinyin.phrases_dict import phrases_dict
 
-from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.features import normalise, simplify_han
 from crawler_dedup.signing.tables import READ_CODES
 from crawler_dedup.system.compression import compress
 
@@ -64,11 +67,47 @@ def _reading(character: str) -> str:
     return "" if reading == "-" else reading
 
 
+def phrases() -> str:
+    """Return the phrases in which a character is not read by its first reading, each with its initials, one a line.
+
+    So are phrases that hold such a phrase and are read otherwise. As they are written, and folded.
+    """
+    written = {
+        form: "".join(_without_tones(reading)[:1] for reading, *_ in readings)
+        for phrase, readings in phrases_dict.items()
+        for form in (phrase, simplify_han(phrase))
+        if len(phrase) == len(readings) and all(ord(character) in READ_CODES for character in form)
+    }
+    first = {chr(code): _reading(chr(code))[:1] for code in READ_CODES}
+    others = {
+        phrase: initials
+        for phrase, initials in written.items()
+        if initials != "".join(first[character] for character in phrase)
+    }
+    chosen = {
+        phrase: initials for phrase, initials in written.items() if phrase in others or _holds(phrase, initials, others)
+    }
+    return "".join(f"{phrase} {initials}\n" for phrase, initials in sorted(chosen.items()))
+
+
+def _holds(phrase: str, initials: str, others: Mapping[str, str]) -> bool:
+    """Tell whether a part of *phrase* is one of *others* and is read otherwise in it."""
+    return any(
+        others.get(phrase[start:end], initials[start:end]) != initials[start:end]
+        for start, end in combinations(range(len(phrase) + 1), 2)
+    )
+
+
+def _without_tones(reading: str) -> str:
+    return "".join(filter(str.isascii, unicodedata.normalize("NFD", reading)))
+
+
 def tables() -> Iterator[tuple[str, str]]:
     """Yield the name of each file, and its content."""
     yield "simplified.txt.zst", simplified_forms()
     yield "stopwords.txt.zst", stop_words()
     yield "readings.txt.zst", readings()
+    yield "phrases.txt.zst", phrases()
 
 
 def main() -> None:

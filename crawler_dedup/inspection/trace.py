@@ -11,7 +11,7 @@ import numpy as np
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.store import Store
 from crawler_dedup.signedpage import SignedPage
-from crawler_dedup.signing.schemes.passages import PassageScheme, Pieces, Positions
+from crawler_dedup.signing.schemes.passages import PassageScheme, PieceIndex, Pieces, Positions
 
 MAX_CANDIDATES = 1_000
 """Signatures of a scope whose pages are compared: those with most keys in common with the text."""
@@ -21,6 +21,7 @@ MAX_PASSAGES = 100
 _MAX_PAIRS = 1 << 18  # of common pieces of a text and a page, places of each
 _MAX_EXAMINED = 2_000  # passages, the longest, of which those that lie in others are left out
 _PROBES_TOGETHER = 1_024
+_COUNTED_TOGETHER = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -55,28 +56,23 @@ class _TracedText:
 
     Attributes:
         letters: of the text.
-        numbers: distinct, ascending.
+        index: of the numbers, distinct and ascending.
         starts: where the pieces begin, those with the first number first.
-        first: of each number the place of its first piece in *starts*, and their end.
+        first: of each number the place of its first piece in *starts*.
+        times: how many pieces have it.
     """
 
     letters: int
-    numbers: Numbers
+    index: PieceIndex
     starts: Positions
     first: Positions
+    times: Positions
 
-    @classmethod
-    def make(cls, pieces: Pieces, letters: int) -> _TracedText:
-        numbers, number_of_piece = np.unique(pieces.numbers, return_inverse=True)
-        order = np.argsort(number_of_piece, kind="stable")
-        first = np.searchsorted(number_of_piece[order], np.arange(len(numbers) + 1))
-        return cls(letters, numbers, pieces.starts[order], first)
-
-    def pair_with(self, page: Pieces, scheme: PassageScheme) -> tuple[Positions, Positions, float]:
+    def pair_with(self, page: Pieces) -> tuple[Positions, Positions, float]:
         """Return where common pieces begin in the text, and beside each where in the page; and their share of the page's."""
         page_numbers, page_pieces = np.unique(page.numbers, return_index=True)
-        in_text, in_page = scheme.partners(self.numbers, page_numbers)
-        times = np.minimum(np.diff(self.first)[in_text], max(1, _MAX_PAIRS // max(1, len(in_text))))
+        in_text, in_page = self.index.partners(page_numbers)
+        times = np.minimum(self.times[in_text], max(1, _MAX_PAIRS // max(1, len(in_text))))
         before = np.append(0, np.cumsum(times))
         places = np.repeat(self.first[in_text] - before[:-1], times) + np.arange(before[-1])
         page_starts = np.repeat(page.starts[page_pieces[in_page]], times)
@@ -91,8 +87,11 @@ def find_sources(text: str, scheme: PassageScheme, store: Store) -> list[Source]
     pieces = scheme.pieces_of_text(text)
     if not len(pieces.starts):
         return []
-    traced = _TracedText.make(pieces, len(scheme.find_letters(text)))
-    probes = np.unique(scheme.keys_of_pieces(traced.numbers))
+    numbers, number_of_piece, times = np.unique(pieces.numbers, return_inverse=True, return_counts=True)
+    starts = pieces.starts[np.argsort(number_of_piece, kind="stable")]
+    index = scheme.index_pieces(numbers)
+    traced = _TracedText(len(scheme.find_letters(text)), index, starts, np.cumsum(times) - times, times)
+    probes = np.unique(scheme.keys_of_pieces(numbers))
     blocks = [probes[at : at + _PROBES_TOGETHER].tolist() for at in range(0, len(probes), _PROBES_TOGETHER)]
     sources = []
     for record in store.sharing(blocks, partial(_with_most_keys, scheme.least_keys)):
@@ -113,27 +112,32 @@ def _with_most_keys(least: int, filed: Iterable[Numbers]) -> list[int]:
         filed: what stands under the keys, block by block.
     """
     numbers, hits = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
+    waiting: list[Numbers] = []
     for block in filed:
-        if len(block):
-            of_block, counts = np.unique(block, return_counts=True)
-            numbers, places = np.unique(np.concatenate([numbers, of_block]), return_inverse=True)
-            hits = np.bincount(places, np.concatenate([hits, counts]), len(numbers)).astype(np.int64)
+        waiting.append(block)
+        if sum(map(len, waiting)) >= max(_COUNTED_TOGETHER, len(numbers)):
+            numbers, hits = _count(numbers, hits, waiting)
+            waiting = []
+    numbers, hits = _count(numbers, hits, waiting)
     order = np.argsort(-hits, kind="stable")[:MAX_CANDIDATES]
     chosen: list[int] = numbers[order][hits[order] >= least].tolist()
     return chosen
 
 
+def _count(numbers: Numbers, hits: Positions, blocks: Sequence[Numbers]) -> tuple[Numbers, Positions]:
+    """Return distinct numbers, and how often each has come, with those in *blocks*."""
+    added, counts = np.unique(np.concatenate([*blocks, np.zeros(0, dtype=np.uint64)]), return_counts=True)
+    together, places = np.unique(np.concatenate([numbers, added]), return_inverse=True)
+    return together, np.bincount(places, np.concatenate([hits, counts]), len(together)).astype(np.int64)
+
+
 def _compare(text: _TracedText, page: SignedPage, pieces: Pieces, scheme: PassageScheme) -> Source | None:
     """Return what *text* shares with *page*, ``None`` if that is nothing."""
-    starts, page_starts, share_of_page = text.pair_with(pieces, scheme)
+    starts, page_starts, share_of_page = text.pair_with(pieces)
     if not len(starts):
         return None
     joined = _join(starts, page_starts, scheme)
-    borders = np.zeros(text.letters + 1, dtype=np.int64)
-    np.add.at(borders, joined.starts, 1)
-    np.add.at(borders, np.minimum(joined.ends, text.letters), -1)
-    share_of_text = float(np.count_nonzero(borders.cumsum()[:-1]) / text.letters)
-    return Source(page, share_of_text, share_of_page, _longest(joined))
+    return Source(page, joined.letters / text.letters, share_of_page, _longest(joined))
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,13 @@ class _Joined:
     starts: Positions
     ends: Positions
     shifts: Positions
+
+    @property
+    def letters(self) -> int:
+        """How many letters of the text lie in a passage."""
+        order = np.argsort(self.starts, kind="stable")
+        starts, ends = self.starts[order], np.maximum.accumulate(self.ends[order])
+        return int(np.maximum(0, ends - np.maximum(starts, np.append(0, ends[:-1]))).sum())
 
     def by_length(self) -> Iterator[Passage]:
         order = np.lexsort((self.starts, self.starts - self.ends))[:_MAX_EXAMINED]

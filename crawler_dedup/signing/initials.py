@@ -1,14 +1,18 @@
-"""Text → initials: of a Chinese character the first letter of its reading (pinyin), of another word its first letter."""
+"""Text → initials: of a Chinese character the first letter of its reading (pinyin), of another word its first letter.
+
+A character with several readings is read as the longest phrase says in which it stands (行 in 银行), else by its first one.
+"""
 
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crawler_dedup.signing.features import find_unit_positions, split_units
-from crawler_dedup.signing.tables import READ_CODES, read_readings
+from crawler_dedup.signing.tables import READ_CODES, read_phrases, read_readings
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 NO_INITIAL = 255
@@ -19,7 +23,7 @@ def find_initials(plain: str) -> NDArray[np.uint8]:
 
     What has no initial is left out.
     """
-    initials = initial_of_each("".join([unit[0] for unit in split_units(plain)]))
+    initials = initials_in_context("".join([unit[0] for unit in split_units(plain)]))
     present: NDArray[np.uint8] = initials[initials != NO_INITIAL]
     return present
 
@@ -33,10 +37,63 @@ def find_initial_positions(plain: str) -> NDArray[np.int64]:
 
 
 def initial_of_each(characters: str) -> NDArray[np.uint8]:
-    """Return the initial of each character, :data:`NO_INITIAL` where it has none: shape (characters,)."""
-    codes = np.frombuffer(characters.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    letters: NDArray[np.uint8] = _table()[np.minimum(codes, READ_CODES.stop)]
+    """Return the initial of each character by itself, :data:`NO_INITIAL` where it has none: shape (characters,)."""
+    letters: NDArray[np.uint8] = _table()[np.minimum(_codes_of(characters), READ_CODES.stop)]
     return letters
+
+
+def initials_in_context(characters: str) -> NDArray[np.uint8]:
+    """Return the initial of each character as it is read beside the others, :data:`NO_INITIAL` where it has none.
+
+    From left to right, the longest phrase first.
+    """
+    initials = initial_of_each(characters)
+    codes = _codes_of(characters)
+    phrases = _phrases()
+    (begins,) = np.nonzero(phrases.may_begin[_hash_pairs(codes)])
+    end = 0
+    for begin in begins.tolist():
+        for length in phrases.lengths if begin >= end else ():
+            read = phrases.initials.get(characters[begin : begin + length])
+            if read is not None:
+                end = begin + length
+                initials[begin:end] = read
+                break
+    return initials
+
+
+class _Phrases(NamedTuple):
+    """Phrases with the initials of their characters.
+
+    Attributes:
+        initials: of each phrase.
+        lengths: of all phrases, the longest first.
+        may_begin: by the hash of two characters, whether a phrase may begin with them.
+    """
+
+    initials: dict[str, NDArray[np.uint8]]
+    lengths: list[int]
+    may_begin: NDArray[np.bool_]
+
+
+@cache
+def _phrases() -> _Phrases:
+    initials = {
+        phrase: np.array([LETTERS.index(letter) for letter in read], dtype=np.uint8) for phrase, read in read_phrases()
+    }
+    may_begin = np.zeros(1 << 16, dtype=np.bool_)
+    for phrase in initials:
+        may_begin[_hash_pairs(_codes_of(phrase[:2]))] = True
+    return _Phrases(initials, sorted({*map(len, initials)}, reverse=True), may_begin)
+
+
+def _hash_pairs(codes: NDArray[np.uint32]) -> NDArray[np.uint16]:
+    """Hash each two characters that follow each other."""
+    return (codes[:-1] * np.uint32(0x9E37) + codes[1:]).astype(np.uint16)
+
+
+def _codes_of(characters: str) -> NDArray[np.uint32]:
+    return np.frombuffer(characters.encode("utf-32-le", "surrogatepass"), dtype="<u4")
 
 
 @cache

@@ -44,6 +44,12 @@ def read_readings() -> list[str]:
     return _lines("readings.txt.zst")
 
 
+def read_phrases() -> list[tuple[str, str]]:
+    """Read the phrases in which a character is not read by its first reading, each with the initials of its characters."""
+    pairs = (line.split(" ") for line in _lines("phrases.txt.zst"))
+    return [(phrase, initials) for phrase, initials in pairs]
+
+
 def _lines(name: str) -> list[str]:
     packed = (files("crawler_dedup") / "data" / name).read_bytes()
     return decompress(packed, _MAX_BYTES).decode().split("\n")[:-1]

@@ -12,7 +12,7 @@ from xxhash import xxh3_64_hexdigest
 
 from crawler_dedup.evaluation.edits import MAX_TEXTS, EditedPair, edited_sets, is_chinese
 from crawler_dedup.signing.features import normalise, split_units
-from crawler_dedup.signing.initials import find_initials
+from crawler_dedup.signing.initials import initial_of_each
 from tests.support.crawling import words
 from tests.support.indexing import program
 from tests.support.prose import prose, sentences
@@ -187,7 +187,7 @@ def test_a_fifth_of_the_characters_is_exchanged_for_homophones(edited: dict[str,
     for one in changed(edited[HOMOPHONES]):
         assert len(one.new) == len(one.kept)
         assert [*map(lazy_pinyin, one.new)] == [*map(lazy_pinyin, one.kept)]
-        assert find_initials(one.new).tolist() == find_initials(one.kept).tolist()
+        assert initial_of_each(one.new).tolist() == initial_of_each(one.kept).tolist()
         characters = [pair for pair in zip(one.new, one.kept, strict=True) if "\u4e00" <= pair[1] <= "\u9fff"]
         shares.append(sum(new != kept for new, kept in characters) / len(characters))
     # A character that has no homophone in these texts stays as it is.

@@ -24,7 +24,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
 from crawler_dedup.signing.features import normalise, split_units
-from crawler_dedup.signing.initials import LETTERS, NO_INITIAL, find_initials, initial_of_each
+from crawler_dedup.signing.initials import LETTERS, NO_INITIAL, find_initials, initial_of_each, initials_in_context
 from crawler_dedup.signing.lexicon import (
     COMMON_SHARE,
     SHINGLE_WIDTH,
@@ -36,6 +36,7 @@ from crawler_dedup.signing.lexicon import (
 )
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import NAMES, scheme_of
+from crawler_dedup.signing.tables import read_phrases
 from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_texts import CHINESE
 from crawler_dedup.system.compression import compress, zstd
@@ -75,8 +76,7 @@ def slow(texts: list[Text]) -> tuple[dict[int, int], Counter[int], dict[str, int
     for text in texts:
         tokens.update({hash_of(token) for token in text.tokens})
         runs.update(set(text.shingles(SHINGLE_WIDTH).tolist()))
-        firsts = (unit[0] for unit in text.units)
-        letters.update(first if first in LETTERS else lazy_pinyin(first, Style.FIRST_LETTER)[0] for first in firsts)
+        letters.update(LETTERS[one] for one in find_initials(text.plain).tolist())
     return dict(tokens), runs, {letter: letters[letter] for letter in LETTERS}
 
 
@@ -489,10 +489,51 @@ def test_letters_of_a_text_are_those_of_characters_and_first_ones_of_words() -> 
     plain = normalise(raw)
     assert "".join(LETTERS[one] for one in find_initials(plain).tolist()) == "tcgomd"
     for article in CHINESE:
-        plain = normalise("".join(article.paragraphs))
-        expected = [lazy_pinyin(unit, Style.FIRST_LETTER)[0][0] for unit in split_units(plain)]
-        found = [LETTERS[one] for one in find_initials(plain).tolist()]
-        assert found == expected
+        firsts = "".join(unit[0] for unit in split_units(normalise("".join(article.paragraphs))))
+        expected = [reading[0] for one in lazy_pinyin(firsts) for reading in ([one] if one not in firsts else one)]
+        found = [LETTERS[one] for one in find_initials(firsts).tolist()]
+        assert len(found) == len(expected)
+        # pypinyin may cut the words otherwise.
+        assert sum(one != other for one, other in zip(found, expected, strict=True)) <= 0.002 * len(found)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "initials"),
+    [("银行", "yh"), ("重庆", "cq"), ("音乐", "yy"), ("快乐", "kl"), ("一行人", "yxr"), ("会计", "kj"), ("长沙", "cs")],
+)
+def test_a_character_is_read_as_its_phrase_says(phrase: str, initials: str) -> None:
+    for raw in (phrase, f"茶{phrase}茶", f"tea {phrase[:1]}，{phrase[1:]}"):
+        assert initials in "".join(LETTERS[one] for one in find_initials(raw).tolist())
+
+
+def test_every_phrase_is_read_as_the_table_says_and_some_character_of_it_otherwise_than_alone() -> None:
+    phrases = dict(read_phrases())
+    assert len(phrases) > 2_000
+    otherwise = 0
+    for phrase, initials in phrases.items():
+        assert "".join(LETTERS[one] for one in initials_in_context(phrase).tolist()) == initials
+        otherwise += initials != "".join(LETTERS[one] for one in initial_of_each(phrase).tolist())
+    assert otherwise > 0.95 * len(phrases), "the others hold a phrase that is read otherwise in them"
+
+
+PHRASES = st.sampled_from(read_phrases()).map(lambda pair: pair[0])
+
+
+@given(
+    st.lists(PHRASES | PHRASES.map(lambda phrase: phrase[1:]) | st.sampled_from("长行重乐x茶3"), max_size=20).map(
+        "".join
+    )
+)
+def test_the_longest_phrase_counts_from_left_to_right(characters: str) -> None:
+    phrases = dict(read_phrases())
+    expected = initial_of_each(characters).tolist()
+    at = 0
+    while at < len(characters):
+        ends = [end for end in range(at + 1, len(characters) + 1) if characters[at:end] in phrases]
+        if ends:
+            expected[at : ends[-1]] = [LETTERS.index(letter) for letter in phrases[characters[at : ends[-1]]]]
+        at = max([at + 1, *ends])
+    assert initials_in_context(characters).tolist() == expected
 
 
 def test_what_has_no_letter_is_left_out() -> None:

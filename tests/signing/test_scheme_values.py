@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest, xxh3_128_digest
 
+from crawler_dedup import ConfigError
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.features import normalise, split_units, tokenise
 from crawler_dedup.signing.initials import LETTERS, find_initials, initial_of_each
@@ -30,7 +31,7 @@ from crawler_dedup.signing.schemes.imatch import IMatch
 from crawler_dedup.signing.schemes.minhash import BINS, MinHash
 from crawler_dedup.signing.schemes.minwise import estimate_resemblance, one_permutation
 from crawler_dedup.signing.schemes.passages import Pieces
-from crawler_dedup.signing.schemes.pinyin import CLASSES, MAX_COUNT, MAX_LETTERS, MAX_PROBES, Pinyin
+from crawler_dedup.signing.schemes.pinyin import MAX_LETTERS, MAX_PROBES, Pinyin
 from crawler_dedup.signing.schemes.scheme import ValueScheme
 from crawler_dedup.signing.schemes.sentences import Sentences
 from crawler_dedup.signing.schemes.shingling import MAX_MOD, MODULUS, SMALLEST, Shingling
@@ -38,6 +39,7 @@ from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH
+from tests.support.chinese import exchange_alike
 from tests.support.examples import examples
 from tests.support.prose import ODD, SAMPLES, prose, sentences, text_of
 from tests.support.reference import slow_mixed as mix
@@ -142,8 +144,8 @@ GOLDEN = {
         "20980c35ab2dd5c1 7cab9d69a5bd31af",
     ),
     "pinyin": (
-        "d52863b1f532f534 1917a4892a9b717f",
-        "e214831413cfb900 c3786c466640f5e5",
+        "d52863b1f532f534 332aafd99b12d15b",
+        "973e722f05d3c03b ec9fe0ee35e3f0ae",
     ),
     "winnowing": (
         "8004221ce409a3cc c96d5e174452961a",
@@ -873,10 +875,13 @@ def test_sentences_agree_where_the_kept_text_has_most_of_the_new_ones_and_such_a
 # Pinyin
 
 
-def slow_classes(lexicon: Lexicon) -> list[int]:
+CLASSES, LARGEST = 16, 15
+
+
+def slow_classes(lexicon: Lexicon, count: int = CLASSES) -> list[int]:
     """The most frequent letters first, each into the class that is the least frequent so far."""
     counts = lexicon.initial_counts.tolist()
-    sums = [0.0] * 16
+    sums = [0.0] * count
     classes = [0] * 26
     for letter in sorted(range(26), key=lambda one: (-counts[one], one)):
         lightest = sums.index(min(sums))
@@ -885,35 +890,37 @@ def slow_classes(lexicon: Lexicon) -> list[int]:
     return classes
 
 
-def slow_expected(lexicon: Lexicon, window: int) -> list[int]:
+def slow_expected(lexicon: Lexicon, window: int, count: int = CLASSES) -> list[int]:
     """How many letters of each class a window of the reference has."""
-    classes, shares = slow_classes(lexicon), [0.0] * 16
-    for letter, count in enumerate(lexicon.initial_counts.tolist()):
-        shares[classes[letter]] += count
-    return [round(window * share / max(1.0, sum(shares))) for share in shares]
+    classes, shares = slow_classes(lexicon, count), [0.0] * count
+    for letter, times in enumerate(lexicon.initial_counts.tolist()):
+        shares[classes[letter]] += times
+    return [min(255, round(window * share / max(1.0, sum(shares)))) for share in shares]
 
 
-def slow_vectors(letters: list[int], starts: list[int], lexicon: Lexicon, window: int) -> list[list[int]]:
-    """Of each window how many letters of each class, less what is expected; 7 is the middle of 0 … 15."""
-    classes, expected = slow_classes(lexicon), slow_expected(lexicon, window)
+def slow_vectors(
+    letters: list[int], starts: list[int], lexicon: Lexicon, window: int, count: int = CLASSES, largest: int = LARGEST
+) -> list[list[int]]:
+    """Of each window how many letters of each class, less what is expected, whose place is in the middle."""
+    classes, expected = slow_classes(lexicon, count), slow_expected(lexicon, window, count)
     found = []
     for start in starts:
         counts = Counter(classes[letter] for letter in letters[start : start + window])
-        found.append([min(15, max(0, counts[at] - expected[at] + 7)) for at in range(16)])
+        found.append([min(largest, max(0, counts[at] - expected[at] + largest // 2)) for at in range(count)])
     return found
 
 
 def slow_keys(vectors: list[list[int]]) -> set[int]:
     """The halves of each vector, four bits a number, the first one the lowest."""
     return {
-        half << 32 | sum(one << 4 * at for at, one in enumerate(vector[8 * half : 8 * half + 8]))
+        half << 40 | sum(one << 4 * at for at, one in enumerate(vector[8 * half : 8 * half + 8]))
         for vector in vectors
         for half in (0, 1)
     }
 
 
-def slow_stored(count: int, window: int) -> list[int]:
-    return sorted({*range(0, count - window + 1, window // 2), count - window})
+def slow_stored(count: int, window: int, overlap: float = 0.5) -> list[int]:
+    return sorted({*range(0, count - window + 1, max(1, int(window * (1 - overlap)))), count - window})
 
 
 def slow_value(letters: list[int], lexicon: Lexicon, window: int) -> bytes:
@@ -963,8 +970,37 @@ def test_classes_are_alike_frequent_and_their_expected_number_is_the_middle() ->
     assert max(sums) < 2 * sum(sums) / CLASSES
     letters = random.Random(1).choices(range(26), general().initial_counts.tolist(), k=16_000)
     vectors = np.array(unpacked(Pinyin().rolling(slow_value(letters, general(), 48))))
-    assert vectors.max() <= MAX_COUNT
-    assert np.abs(vectors.mean(axis=0) - MAX_COUNT // 2).max() < 0.75
+    assert vectors.max() <= LARGEST
+    assert np.abs(vectors.mean(axis=0) - LARGEST // 2).max() < 0.75
+
+
+SOURCES = [("20", "3"), ("20", "1"), ("16", "9"), ("21", "7"), ("26", "3"), ("5", "15"), ("2", "1")]
+"""Classes and largest counts: those of the description, and odd ones."""
+
+
+@pytest.mark.parametrize(("classes", "largest"), SOURCES)
+@pytest.mark.parametrize("overlap", [0, 0.25, 0.75])
+def test_classes_counts_and_overlap_are_those_that_were_asked_for(classes: str, largest: str, overlap: float) -> None:
+    scheme = scheme_of(f"pinyin classes={classes} largest={largest} overlap={overlap}")
+    assert isinstance(scheme, Pinyin)
+    letters = random.Random(classes + largest).choices(range(26), k=301)
+    value = scheme.pack(np.array([slow_classes(general(), scheme.classes)[one] for one in letters], dtype=np.uint8))
+    kept, new = scheme.pieces_of_page(value), scheme.rolling(value)
+    assert kept.starts.tolist() == slow_stored(len(letters), 48, overlap)
+    bits = scheme.largest.bit_length()
+    for windows in (kept, new):
+        counts = slow_vectors(letters, windows.starts.tolist(), general(), 48, scheme.classes, scheme.largest)
+        assert windows.numbers.tolist() == [sum(one << bits * at for at, one in enumerate(row)) for row in counts]
+    assert scheme.shares(value, value) == (1, 1)
+
+
+@pytest.mark.parametrize(("classes", "largest", "bits"), [(26, 15, 104), (20, 9, 80), (17, 15, 68), (22, 7, 66)])
+def test_counts_that_take_more_than_64_bits_are_refused_by_a_sentence(classes: int, largest: int, bits: int) -> None:
+    with pytest.raises(ConfigError) as refused:
+        scheme_of(f"pinyin classes={classes} largest={largest}")
+    assert str(refused.value) == (
+        f"classes={classes} is not allowed with largest={largest}: a window takes {bits} bits, and 64 are the most."
+    )
 
 
 @every_sample
@@ -1036,17 +1072,11 @@ def test_an_excerpt_is_no_copy_of_a_book() -> None:
 
 def exchanged(text: str, share: float, seed: int) -> str:
     """Some of its Chinese characters for others whose reading begins with the same letter."""
-    source = random.Random(seed)
     characters = [chr(code) for code in range(0x4E00, 0x9FA6)]
     by_letter: dict[int, list[str]] = {}
     for character, letter in zip(characters, initial_of_each("".join(characters)).tolist(), strict=True):
         by_letter.setdefault(letter, []).append(character)
-    changed = []
-    for character in text:
-        letter = int(initial_of_each(character)[0])
-        is_chosen = "\u4e00" <= character < "\u9fa6" and letter < len(LETTERS) and source.random() < share
-        changed.append(source.choice(by_letter[letter]) if is_chosen else character)
-    return "".join(changed)
+    return exchange_alike(text, by_letter, share, random.Random(seed))
 
 
 @pytest.mark.parametrize("share", [0.2, 1])
@@ -1076,9 +1106,13 @@ def test_a_line_that_was_put_in_or_left_out_moves_no_window_out_of_step(length: 
             assert found.coverage > 0.9
 
 
-@pytest.mark.parametrize("count", [119, MAX_LETTERS + 1])
-def test_texts_that_are_too_short_or_too_long_agree_with_their_equals_only(count: int) -> None:
+@pytest.mark.parametrize("count", [119, 3_001])
+def test_texts_that_are_too_short_or_too_long_agree_with_their_equals_only(
+    monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
     scheme = Pinyin()
+    assert MAX_LETTERS > 2_000_000, "longer than the longest novel"
+    monkeypatch.setattr("crawler_dedup.signing.schemes.pinyin.MAX_LETTERS", 3_000)
     raw = "".join(random.Random(count).choices("茶馆门前老人听不到船夫的号子", k=count))
     signature, other = scheme.sign(text_of(raw)), scheme.sign(text_of(raw[:-1] + "黄"))
     assert signature.value == other.value == b""

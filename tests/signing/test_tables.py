@@ -15,12 +15,17 @@ import pytest
 from crawler_dedup.signing.features import HAN, normalise
 from crawler_dedup.signing.initials import initial_of_each
 from crawler_dedup.signing.signer import BEHAVIOUR
-from crawler_dedup.signing.tables import READ_CODES, read_readings, simplified_forms, stop_words
+from crawler_dedup.signing.tables import READ_CODES, read_phrases, read_readings, simplified_forms, stop_words
 from crawler_dedup.system.compression import decompress
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "crawler_dedup" / "data"
-MADE = {"simplified.txt.zst": "OpenCC", "stopwords.txt.zst": "stopwordsiso", "readings.txt.zst": "pypinyin"}
+MADE = {
+    "simplified.txt.zst": "OpenCC",
+    "stopwords.txt.zst": "stopwordsiso",
+    "readings.txt.zst": "pypinyin",
+    "phrases.txt.zst": "pypinyin",
+}
 
 
 def digest(content: bytes) -> str:
@@ -33,6 +38,7 @@ def test_golden_values() -> None:
     assert digest("\n".join(sorted(stop_words())).encode()) == "e83b4358c1b0a895"
     assert digest(simplified_forms().astype("<u4").tobytes()) == "9d873fa9b9a4051f"
     assert digest("\n".join(read_readings()).encode()) == "50d2ba2d03cd7f42"
+    assert digest("\n".join(map(" ".join, read_phrases())).encode()) == "76aedff42ef8d4b9"
     every = "".join(map(chr, range(0x110000)))
     assert digest(initial_of_each(every).tobytes()) == "126ded0fe57cb588"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import opencc
@@ -11,6 +12,9 @@ import opencc
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import NO_INITIAL, find_initials, initial_of_each
 from tests.support.prose import prose
+
+_AROUND = 20
+"""Characters on both sides of one that may be in a phrase with it."""
 
 
 def chinese(seed: int, count: int = 30) -> str:
@@ -35,16 +39,29 @@ def alike() -> dict[int, list[str]]:
 
 def with_homophones(text: str, share: float = 0.3) -> str:
     """*text* with other characters of the same first letter in the place of a *share* of its own."""
-    source = random.Random(text)
-    changed = "".join(
-        source.choice(alike()[int(initial_of_each(one)[0])])
-        if one >= "\u4e00" and source.random() < share and one not in "，。"
-        else one
-        for one in text
-    )
+    changed = exchange_alike(text, alike(), share, random.Random(text))
     assert letters(changed) == letters(text)
     assert sum(one != other for one, other in zip(changed, text, strict=True)) > 0.2 * len(text)
     return changed
+
+
+def exchange_alike(text: str, others: Mapping[int, Sequence[str]], share: float, source: random.Random) -> str:
+    """Exchange a *share* of the characters of *text*, where none is read otherwise for it.
+
+    Args:
+        others: characters by the letter with which their reading begins.
+    """
+    characters = list(text)
+    for at, character in enumerate(text):
+        letter = int(initial_of_each(character)[0])
+        if character < "\u4e00" or character in "，。" or source.random() >= share or letter not in others:
+            continue
+        start, around = max(0, at - _AROUND), slice(at + 1, at + 1 + _AROUND)
+        before, after = "".join(characters[start:at]), "".join(characters[around])
+        chosen = source.choice(others[letter])
+        if find_initials(before + chosen + after).tolist() == find_initials(before + character + after).tolist():
+            characters[at] = chosen
+    return "".join(characters)
 
 
 def in_other_writing(text: str, writing: str = "s2t") -> str:

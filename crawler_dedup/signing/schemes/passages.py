@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,16 @@ class Pieces(NamedTuple):
 
     starts: Positions
     numbers: Numbers
+
+
+class PieceIndex(Protocol):
+    """The pieces of one text, prepared to be compared with those of many pages."""
+
+    def partners(self, theirs: Numbers) -> tuple[Positions, Positions]:
+        """Return which of the text's numbers match which of *theirs*, ascending and distinct: places in both.
+
+        Of bounded length: no more than a few times as many as *theirs*, or some 100,000.
+        """
 
 
 class PassageScheme(ValueScheme):
@@ -57,5 +67,5 @@ class PassageScheme(ValueScheme):
         """Return the buckets in which pages stand that share pieces with these *numbers*; one may come twice."""
 
     @abstractmethod
-    def partners(self, ours: Numbers, theirs: Numbers) -> tuple[Positions, Positions]:
-        """Return which of *ours* match which of *theirs*: places in two arrays of distinct numbers, of bounded length."""
+    def index_pieces(self, numbers: Numbers) -> PieceIndex:
+        """Prepare the *numbers* of a text's pieces, ascending and distinct."""

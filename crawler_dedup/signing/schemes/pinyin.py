@@ -1,46 +1,44 @@
 """Letters of the pinyin of a Chinese text, counted in windows: finds copies whose characters were exchanged for homophones.
 
-The idea was made against pirated novels: text → pinyin → initials → windows of n letters → letter frequencies less a
-reference → 0 … r → a short vector of each window, stored every n/2 letters and looked up at every letter. Its description
-leaves window, reference and letters open, and 26 letters with its largest r do not fit 64 bits. Here: n = 48; the 26 letters
-share 16 classes that are about equally frequent in the lexicon, 4 bits each (r = 15), in which the expected number is the
-middle; in place of vectors that are equal, half of two vectors must be, and the rest may differ a little.
+The idea was made against pirated novels: text → pinyin → initials → windows of n letters that overlap → letter frequencies
+less a reference → 0 … r → a short vector of each window, stored every n/2 letters and looked up at every letter. Its
+description leaves window, reference and letters open. Here: n = 48; the 26 letters share 16 classes that are about equally
+frequent in the lexicon, 4 bits each (r = 15), in which the expected number is the middle; in place of vectors that are
+equal, half of two vectors must be, and the rest may differ a little. Twenty letters with r = 3 or 1, as described, are
+``classes=20 largest=3``; with r = 9 they do not fit 64 bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crawler_dedup.config import Config
+from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.initials import LETTERS, find_initial_positions, find_initials
+from crawler_dedup.signing.schemes.lettercounts import MAX_BITS, Classes, Layout, VectorIndex
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
-from crawler_dedup.signing.schemes.passages import PassageScheme, Pieces, Positions
+from crawler_dedup.signing.schemes.passages import PassageScheme, PieceIndex, Pieces, Positions
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option
 from crawler_dedup.signing.text import Text
 
-CLASSES = 16
-MAX_COUNT = 15
-"""Largest count of the letters of a class in a vector."""
-MAX_LETTERS = 16_384
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+MAX_LETTERS = 1 << 22
 MAX_PROBES = 8_192
 MAX_CANDIDATES = 8
-MAX_PAIRS = 1 << 18
-"""Pairs of windows that share half a vector and are compared."""
 
 _HITS = 32
 _LEAST_WINDOWS = 2.5  # in a shorter text one window that matches by chance is enough to cover it
-_SHIFTS = np.arange(0, 64, 4, dtype=np.uint64)
-_HALF_BITS = np.uint64(32)
-_LOW_HALF = np.uint64(0xFFFFFFFF)
-
-Classes = NDArray[np.uint8]
+_NIBBLES = 16  # classes whose numbers fit four bits
 
 
 @dataclass(frozen=True)
@@ -52,27 +50,48 @@ class Pinyin(LexicalScheme, PassageScheme):
 
     Good at: copies of long Chinese texts with homophones, other characters or another encoding, and at saying which parts
     were copied (``crawler-dedup trace``). Bad at: other languages, of which only the first letter of each word counts; texts
-    under 120 letters or over 16,384, which agree with their equals only; crawls of long pages (up to 8,192 probes each, of
-    which the 8 best candidates are compared).
+    under 120 letters, which agree with their equals only; crawls of long pages (up to 8,192 probes each, of which the 8 best
+    candidates are compared).
 
     Half a byte for each letter, and a twelfth of a key.
 
     Attributes:
         window: letters of a window.
-        apart: largest sum of differences between two vectors that match.
+        overlap: share of a window that the next kept one has too.
+        classes: into which the letters are put; more than 16 take a byte for each letter.
+        largest: largest count of a class; as many bits as it has, for all classes together 64 at most.
+        apart: largest sum of differences between two vectors that match. If half a vector has fewer than 16 bits, vectors
+            that match are equal.
         coverage: least share of the new text's letters that lie in windows of the kept one.
         resemblance: least share of the kept text's windows that the new one has: an excerpt is no copy of a book.
     """
 
     name: ClassVar[str] = "pinyin"
-    fixed: ClassVar[str] = f"classes={CLASSES} largest={MAX_COUNT}"
+    fixed: ClassVar[str] = "version=2"
     bucket_limit: ClassVar[int | None] = 250
     least_keys: ClassVar[int] = 2
 
     window: int = option(48, "16 to 1000")
+    overlap: float = option(0.5, "0 to 0.9")
+    classes: int = option(16, "2 to 26")
+    largest: int = option(15, "1 to 15")
     apart: int = option(4, "0 to 100", filed=False)
     coverage: float = option(0.8, "0 to 1", filed=False)
     resemblance: float = option(0.5, "0 to 1", filed=False)
+
+    @classmethod
+    def build(cls, options: Mapping[str, str], config: Config) -> Self:
+        scheme = super().build(options, config)
+        if scheme._layout.bits > MAX_BITS:
+            raise ConfigError(
+                f"classes={scheme.classes} is not allowed with largest={scheme.largest}: a window takes"
+                f" {scheme._layout.bits} bits, and {MAX_BITS} are the most."
+            )
+        return scheme
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout(self.classes, self.largest)
 
     def load(self) -> None:
         _ = self._class_of
@@ -81,7 +100,7 @@ class Pinyin(LexicalScheme, PassageScheme):
     @cached_property
     def _class_of(self) -> Classes:
         """The class of each letter: the frequent ones have their own, the rare ones share one."""
-        sums = np.zeros(CLASSES)
+        sums = np.zeros(self.classes)
         classes = np.zeros(len(LETTERS), dtype=np.uint8)
         for letter in np.argsort(-self.lexicon.initial_counts.astype(np.float64), kind="stable").tolist():
             lightest = int(sums.argmin())
@@ -92,7 +111,7 @@ class Pinyin(LexicalScheme, PassageScheme):
     @cached_property
     def _expected(self) -> bytes:
         """How many letters of each class a window of the reference has, a byte each."""
-        sums = np.bincount(self._class_of, self.lexicon.initial_counts.astype(np.float64), minlength=CLASSES)
+        sums = np.bincount(self._class_of, self.lexicon.initial_counts.astype(np.float64), minlength=self.classes)
         share = sums / max(1.0, float(sums.sum()))
         return np.rint(self.window * share).clip(0, 255).astype(np.uint8).tobytes()
 
@@ -107,17 +126,53 @@ class Pinyin(LexicalScheme, PassageScheme):
 
     def pack(self, classes: Classes) -> bytes:
         """Pack the classes of a text with what the lexicon leads to expect: a value needs no lexicon to be read."""
+        if self.classes > _NIBBLES:
+            return b"\0" + self._expected + classes.tobytes()
         padded = np.append(classes, np.zeros(len(classes) % 2, dtype=np.uint8))
         return bytes([len(classes) % 2]) + self._expected + (padded[0::2] << 4 | padded[1::2]).tobytes()
+
+    def _unpack(self, value: bytes) -> tuple[NDArray[np.int32], Classes]:
+        """Return expected numbers and classes. Raises :class:`ValueError` if *value* is damaged."""
+        if len(value) < 1 + self.classes or value[0] > 1:
+            raise ValueError("a signature is cut off")
+        expected = np.frombuffer(value[1 : 1 + self.classes], dtype=np.uint8).astype(np.int32)
+        packed = np.frombuffer(value[1 + self.classes :], dtype=np.uint8)
+        classes = packed
+        if self.classes <= _NIBBLES:
+            classes = np.stack([packed >> 4, packed & 15], axis=1).ravel()[: 2 * len(packed) - value[0]]
+        if len(classes) < self.window or classes.max() >= self.classes:
+            raise ValueError("fewer letters than a window has, or classes that there are not")
+        return expected, classes
+
+    # Windows
+
+    def pieces_of_page(self, value: bytes) -> Pieces:
+        """Return the windows of a kept text, which overlap, and the last one. Their numbers are vectors."""
+        expected, classes = self._unpack(value)
+        last = len(classes) - self.window
+        step = max(1, int(self.window * (1 - self.overlap)))
+        starts = np.unique(np.append(np.arange(0, last + 1, step), last))
+        return Pieces(starts, self._layout.count(classes, expected, self.window, starts))
+
+    def rolling(self, value: bytes) -> Pieces:
+        """Return the windows of a new text: one at every letter."""
+        expected, classes = self._unpack(value)
+        starts = np.arange(len(classes) - self.window + 1)
+        return Pieces(starts, self._layout.count(classes, expected, self.window, starts))
+
+    def keys_of_pieces(self, numbers: Numbers) -> Numbers:
+        return self._layout.keys(numbers)
+
+    def index_pieces(self, numbers: Numbers) -> PieceIndex:
+        return VectorIndex(self._layout, numbers, self.apart)
+
+    # Look-up
 
     def keys_of(self, value: bytes) -> Numbers:
         return self.keys_of_pieces(self.pieces_of_page(value).numbers)
 
     def probes_of(self, value: bytes) -> Numbers:
-        keys = np.unique(self.keys_of_pieces(self.rolling(value).numbers))
-        if len(keys) > MAX_PROBES:  # the same ones, whatever surrounds them
-            keys = keys[np.argsort(mix_bits(keys))[:MAX_PROBES]]
-        return keys
+        return _prepare(self, value).probes
 
     def least_hits(self, value: bytes) -> int:
         own = len(np.intersect1d(self.keys_of(value), self.probes_of(value)))  # few where lines are repeated
@@ -125,6 +180,21 @@ class Pinyin(LexicalScheme, PassageScheme):
 
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
         return super().near(signature, filed)[:MAX_CANDIDATES]
+
+    # Agreement
+
+    def agree(self, new: bytes, kept: bytes) -> Agreement | None:
+        shares = self.shares(new, kept)
+        if shares.coverage < self.coverage or shares.resemblance < self.resemblance:
+            return None
+        return Agreement(resemblance=min(shares), coverage=shares.coverage)
+
+    def shares(self, new: bytes, kept: bytes) -> Shares:
+        """Return the share of the kept text's windows that the new one has, and the share of the new text's letters that lie
+        in windows of the kept one."""
+        return _shares(self, new, kept)
+
+    # Passages
 
     @property
     def piece_letters(self) -> int:
@@ -143,102 +213,46 @@ class Pinyin(LexicalScheme, PassageScheme):
             return Pieces(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64))
         return self.rolling(self.pack(classes))
 
-    def pieces_of_page(self, value: bytes) -> Pieces:
-        """Return the windows of a kept text: one every half of a window's length, and the last one.
 
-        Their numbers are vectors, 16 times 4 bits.
-        """
-        expected, classes = _unpack(value)
-        last = len(classes) - self.window
-        return self._windows(expected, classes, np.unique(np.append(np.arange(0, last + 1, self.window // 2), last)))
+class _NewText:
+    """The windows of a text that is looked up and compared, at every letter."""
 
-    def rolling(self, value: bytes) -> Pieces:
-        """Return the windows of a new text: one at every letter."""
-        expected, classes = _unpack(value)
-        return self._windows(expected, classes, np.arange(len(classes) - self.window + 1))
+    def __init__(self, scheme: Pinyin, value: bytes) -> None:
+        self.scheme = scheme
+        rolling = scheme.rolling(value)
+        self.numbers, self.number_of_window = np.unique(rolling.numbers, return_inverse=True)
 
-    def _windows(self, expected: NDArray[np.int32], classes: Classes, starts: Positions) -> Pieces:
-        if len(classes) < self.window:
-            raise ValueError("fewer letters than a window has")
-        vectors = np.zeros(len(starts), dtype=np.uint64)
-        for number in range(CLASSES):
-            sums = np.append(0, np.cumsum(classes == number, dtype=np.int32))
-            # What the reference leads to expect is the middle of the range.
-            counts = (sums[starts + self.window] - sums[starts] - expected[number] + MAX_COUNT // 2).clip(0, MAX_COUNT)
-            vectors |= counts.astype(np.uint64) << _SHIFTS[number]
-        return Pieces(starts, vectors)
+    @cached_property
+    def index(self) -> PieceIndex:
+        """Of its vectors."""
+        return self.scheme.index_pieces(self.numbers)
 
-    def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        shares = _shares(self, new, kept)
-        if shares.coverage < self.coverage or shares.resemblance < self.resemblance:
-            return None
-        return Agreement(resemblance=min(shares), coverage=shares.coverage)
+    @cached_property
+    def probes(self) -> Numbers:
+        """The keys of its windows, of too many always the same ones, whatever surrounds them."""
+        keys = np.unique(self.scheme.keys_of_pieces(self.numbers))
+        return keys if len(keys) <= MAX_PROBES else keys[np.argpartition(mix_bits(keys), MAX_PROBES)[:MAX_PROBES]]
 
-    def shares(self, new: bytes, kept: bytes) -> Shares:
-        """Return the share of the kept text's windows that the new one has, and the share of the new text's letters that lie
-        in windows of the kept one."""
-        return _shares(self, new, kept)
-
-    def keys_of_pieces(self, numbers: Numbers) -> Numbers:
-        """Return two keys of each window, the halves of its vector: two windows meet where one half is equal."""
-        return np.concatenate([_low(numbers), _high(numbers) | np.uint64(1) << _HALF_BITS])
-
-    def partners(self, ours: Numbers, theirs: Numbers) -> tuple[Positions, Positions]:
-        partners = []
-        for half in (_low, _high):
-            order = np.argsort(half(ours), kind="stable")
-            left, right = (np.searchsorted(half(ours)[order], half(theirs), side) for side in ("left", "right"))
-            times = np.minimum(right - left, max(1, MAX_PAIRS // max(1, len(theirs))))
-            of_theirs = np.repeat(np.arange(len(theirs)), times)
-            first = np.repeat(left - np.append(0, np.cumsum(times)[:-1]), times)
-            of_ours = order[first + np.arange(len(of_theirs))]
-            near = _apart(ours[of_ours], theirs[of_theirs]) <= self.apart
-            partners.append(np.stack([of_ours[near], of_theirs[near]]))
-        both = np.unique(np.concatenate(partners, axis=1), axis=1)
-        return both[0], both[1]
-
-    def covered(self, starts: Positions, letters: int) -> float:
-        """Return the share of a text's letters that lie in windows beginning at *starts*, distinct."""
-        ends = np.zeros(letters + 1, dtype=np.int64)
-        ends[starts] += 1
-        ends[starts + self.window] -= 1
-        return float(np.count_nonzero(ends.cumsum()[:-1]) / letters)
+    def cover(self, matching: Positions) -> float:
+        """Return the share of the letters that lie in windows with the vectors at *matching*."""
+        is_matching = np.zeros(len(self.numbers), dtype=np.bool_)
+        is_matching[matching] = True
+        (starts,) = np.nonzero(is_matching[self.number_of_window])
+        letters = len(self.number_of_window) + self.scheme.window - 1
+        # Each window covers what the one before it does not.
+        return float(np.minimum(np.diff(starts, append=letters), self.scheme.window).sum() / letters)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=2)
+def _prepare(scheme: Pinyin, value: bytes) -> _NewText:
+    """Remembered, because a text is looked up and then compared with several."""
+    return _NewText(scheme, value)
+
+
+@lru_cache(maxsize=8)
 def _shares(scheme: Pinyin, new: bytes, kept: bytes) -> Shares:
     """Remembered, because many pages may stand under one signature."""
-    rolling, stored = scheme.rolling(new), scheme.pieces_of_page(kept)
-    ours, which = np.unique(rolling.numbers, return_inverse=True)
+    ours, stored = _prepare(scheme, new), scheme.pieces_of_page(kept)
     theirs, times = np.unique(stored.numbers, return_counts=True)
-    at, there = scheme.partners(ours, theirs)
-    covered = scheme.covered(rolling.starts[np.isin(which, at)], len(rolling.starts) + scheme.window - 1)
-    resemblance = float(times[np.unique(there)].sum() / len(stored.starts))
-    return Shares(resemblance, covered)
-
-
-def _low(vectors: Numbers) -> Numbers:
-    return vectors & _LOW_HALF
-
-
-def _high(vectors: Numbers) -> Numbers:
-    return vectors >> _HALF_BITS
-
-
-def _apart(ours: Numbers, theirs: Numbers) -> NDArray[np.int64]:
-    """The sum of the differences of two vectors, pair by pair."""
-    apart = np.zeros(len(ours), dtype=np.int64)
-    for shift in _SHIFTS:
-        left, right = ((vectors >> shift & np.uint64(MAX_COUNT)).astype(np.int64) for vectors in (ours, theirs))
-        apart += np.abs(left - right)
-    return apart
-
-
-def _unpack(value: bytes) -> tuple[NDArray[np.int32], Classes]:
-    """Expected numbers and classes. Raises :class:`ValueError` if *value* is damaged."""
-    if len(value) < 1 + CLASSES or value[0] > 1:
-        raise ValueError("a signature is cut off")
-    expected = np.frombuffer(value[1 : 1 + CLASSES], dtype=np.uint8).astype(np.int32)
-    pairs = np.frombuffer(value[1 + CLASSES :], dtype=np.uint8)
-    classes = np.stack([pairs >> 4, pairs & 15], axis=1).ravel()
-    return expected, classes[: len(classes) - value[0]]
+    at, there = ours.index.partners(theirs)
+    return Shares(float(times[np.unique(there)].sum() / len(stored.starts)), ours.cover(np.unique(at)))

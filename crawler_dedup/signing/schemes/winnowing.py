@@ -21,7 +21,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signing.features import WIDE, find_unit_positions, split_units
-from crawler_dedup.signing.schemes.passages import PassageScheme, Pieces, Positions
+from crawler_dedup.signing.schemes.passages import PassageScheme, PieceIndex, Pieces, Positions
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option, share_members
 from crawler_dedup.signing.text import Text
 
@@ -148,9 +148,8 @@ class Winnowing(PassageScheme):
     def keys_of_pieces(self, numbers: Numbers) -> Numbers:
         return numbers
 
-    def partners(self, ours: Numbers, theirs: Numbers) -> tuple[Positions, Positions]:
-        _, at, there = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
-        return at, there
+    def index_pieces(self, numbers: Numbers) -> PieceIndex:
+        return _EqualPieces(numbers)
 
     # The choice
 
@@ -172,6 +171,18 @@ class Winnowing(PassageScheme):
             parts.append(Pieces(at + first, hashes[at] >> _GAP_BITS))
         starts, first_of = np.unique(np.concatenate([part.starts for part in parts]), return_index=True)
         return _without_repeats(Pieces(starts, np.concatenate([part.numbers for part in parts])[first_of]), width)
+
+
+@dataclass(frozen=True)
+class _EqualPieces:
+    """Pieces that match where their numbers are equal."""
+
+    numbers: Numbers
+
+    def partners(self, theirs: Numbers) -> tuple[Positions, Positions]:
+        """See :class:`PieceIndex`."""
+        _, at, there = np.intersect1d(self.numbers, theirs, assume_unique=True, return_indices=True)
+        return at, there
 
 
 def _without_repeats(chosen: Pieces, width: int) -> Pieces:

@@ -1,0 +1,232 @@
+"""What ``trace`` finds of a work that was copied and changed: ``python -m benchmarks.trace [--chars 1000000]``.
+
+Works are made of the words of jieba's dictionary, as frequent as there, with punctuation. One of them is kept as a single
+page, beside others. Of a copy that was changed in each way, passages are traced, and the whole. Printed is, for each scheme,
+what the kept work takes; then the share of the passages that are traced to the place in the work from which they come; and
+what share of the whole copy is found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from statistics import mean
+from typing import NamedTuple
+
+import numpy as np
+from opencc import OpenCC
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from crawler_dedup import Config, Deduplicator
+from crawler_dedup.index.maintenance import open_pages
+from crawler_dedup.index.store import Store
+from crawler_dedup.inspection.trace import find_sources
+from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.schemes import scheme_of
+from crawler_dedup.signing.schemes.passages import PassageScheme, Positions
+from crawler_dedup.signing.tables import READ_CODES, read_readings
+
+LENGTHS = (100, 300, 1_000)
+"""Characters of the passages."""
+_SCHEMES = ("pinyin", "winnowing", "winnowing noise=18 guarantee=48")
+_LEAST_COUNT = 50
+_OTHERS = 3
+_PARAGRAPH = 500
+_GB2312 = [bytes((row, cell)).decode("gb2312") for row in range(0xB0, 0xD7) for cell in range(0xA1, 0xFA)]
+
+Damage = Callable[[str, random.Random], str]
+
+
+def make_work(chars: int, seed: int) -> str:
+    """Make a text of so many characters."""
+    words, counts = _vocabulary()
+    source, parts, size = random.Random(seed), list[str](), 0
+    while size < chars:
+        for word in source.choices(words, counts, k=1_000):
+            mark = source.choices(("", "，", "。", "。\n"), (86, 8, 4, 2))[0]
+            parts.append(word + mark)
+            size += len(parts[-1])
+    return "".join(parts)[:chars]
+
+
+@cache
+def _vocabulary() -> tuple[list[str], list[int]]:
+    rows = (line.split(" ") for line in (files("jieba") / "dict.txt").read_text("utf-8").splitlines())
+    known = [(word, int(count)) for word, count, *_ in rows if int(count) >= _LEAST_COUNT]
+    return [word for word, _ in known], [count for _, count in known]
+
+
+# What was done to the copy
+
+
+def _exchange_homophones(share: float) -> Damage:
+    readings, by_sound = read_readings(), defaultdict(list)
+    for character in _GB2312:
+        by_sound[readings[ord(character) - READ_CODES.start]].append(character)
+    sounds = {character: sound for sound, characters in by_sound.items() for character in characters}
+
+    def damage(text: str, source: random.Random) -> str:
+        return "".join(
+            source.choice(by_sound[sounds[character]]) if character in sounds and source.random() < share else character
+            for character in text
+        )
+
+    return damage
+
+
+def _exchange_others(share: float) -> Damage:
+    return lambda text, source: "".join(
+        source.choice(_GB2312) if source.random() < share and character > "\u4e00" else character for character in text
+    )
+
+
+def _insert_characters(every: int) -> Damage:
+    return lambda text, source: "".join(
+        character + (source.choice(_GB2312) if source.randrange(every) == 0 else "") for character in text
+    )
+
+
+def _insert_lines(text: str, source: random.Random) -> str:
+    pieces = [text[at : at + 200] for at in range(0, len(text), 200)]
+    return "".join(piece + make_work(30, source.randrange(1 << 30)) for piece in pieces)
+
+
+def _swap_paragraphs(text: str, source: random.Random) -> str:
+    pieces = [text[at : at + _PARAGRAPH] for at in range(0, len(text), _PARAGRAPH)]
+    source.shuffle(pieces)
+    return "".join(pieces)
+
+
+def _write_traditional(text: str, _: random.Random) -> str:
+    written: str = OpenCC("s2t").convert(text)
+    return written
+
+
+DAMAGES: dict[str, Damage] = {
+    "none": lambda text, _: text,
+    "Traditional characters": _write_traditional,
+    "10 % homophones": _exchange_homophones(0.1),
+    "30 % homophones": _exchange_homophones(0.3),
+    "100 % homophones": _exchange_homophones(1.0),
+    "a character inserted in 50": _insert_characters(50),
+    "a character inserted in 20": _insert_characters(20),
+    "30 characters inserted after 200": _insert_lines,
+    "paragraphs of 500 swapped": _swap_paragraphs,
+    "2 % other characters": _exchange_others(0.02),
+    "5 % other characters": _exchange_others(0.05),
+    "10 % other characters": _exchange_others(0.1),
+    "30 % homophones, 2 % others, in 50 one inserted": lambda text, source: _insert_characters(50)(
+        _exchange_others(0.02)(_exchange_homophones(0.3)(text, source), source), source
+    ),
+}
+
+
+# Measuring
+
+
+class KeptWorks(NamedTuple):
+    """An index with works, and what the first of them cost."""
+
+    store: Store
+    scheme: PassageScheme
+    seconds: float
+    value_bytes: int
+    keys: int
+
+
+def keep_works(directory: Path, name: str, works: Sequence[str]) -> KeptWorks:
+    """File *works* as a page each; the first one is measured."""
+    config = Config(tokenizer="bigrams", scheme=name, max_chars=1 << 24, max_bytes=1 << 28, timeout=600)
+    with Deduplicator.open(directory, config) as deduplicator:
+        deduplicator.check("http://first.org/", _html(make_work(2_000, 99)))  # loads tables
+        begun = time.process_time()
+        for number, work in enumerate(works):
+            page = deduplicator.sign(f"http://work.org/{number}", _html(work))
+            deduplicator.decide([page])
+            if not number:
+                seconds, first = time.process_time() - begun, page
+    scheme = scheme_of(name)
+    assert isinstance(scheme, PassageScheme)
+    return KeptWorks(open_pages(directory), scheme, seconds, len(first.value), len(scheme.keys(first.signed)))
+
+
+def _html(text: str) -> bytes:
+    paragraphs = "".join(f"<p>{line}</p>" for line in text.split("\n"))
+    return f"<html><head><meta charset='utf-8'></head><body><main>{paragraphs}</main></body></html>".encode()
+
+
+def trace_passages(kept: KeptWorks, work: str, damage: Damage, length: int, count: int, letters: Positions) -> float:
+    """Return the share of passages that are traced to their place.
+
+    Args:
+        letters: where in *work* the letters of the scheme stand.
+    """
+    return mean(_is_traced(kept, work, damage, length, number, letters) for number in range(count))
+
+
+def _is_traced(
+    kept: KeptWorks,
+    work: str,
+    damage: Damage,
+    length: int,
+    number: int,
+    letters: Positions,
+) -> bool:
+    source = random.Random(f"{length} {number}")
+    start = source.randrange(len(work) - length)
+    sources = find_sources(normalise(damage(work[start : start + length], source)), kept.scheme, kept.store)
+    first, last = np.searchsorted(letters, (start, start + length)).tolist()
+    return bool(sources) and any(
+        first - length <= passage.at < last
+        for found in sources
+        if found.page.url == "http://work.org/0"
+        for passage in found.passages
+    )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--chars", type=int, default=1_000_000)
+    parser.add_argument("--passages", type=int, default=100)
+    parser.add_argument("--scheme", action="append")
+    given = parser.parse_args()
+    works = [make_work(given.chars, seed) for seed in range(1 + _OTHERS)]
+    costs = Table(title=f"a kept work of {given.chars:,} characters")
+    for column in ("scheme", "signed and filed, s", "bytes", "keys"):
+        costs.add_column(column, justify="right")
+    found = Table(title=f"share of {given.passages} passages of so many characters that are traced to their place")
+    for column in ("scheme", "changed", *map(str, LENGTHS), "of the whole copy", "s"):
+        found.add_column(column, justify="right")
+    for name in given.scheme or _SCHEMES:
+        with tempfile.TemporaryDirectory() as directory:
+            kept = keep_works(Path(directory), name, works)
+            costs.add_row(name, f"{kept.seconds:.2f}", f"{kept.value_bytes:,}", f"{kept.keys:,}")
+            with closing(kept.store):
+                letters = kept.scheme.find_letters(normalise(works[0]))
+                for changed, damage in track(DAMAGES.items(), name, console=Console(stderr=True)):
+                    shares = [
+                        trace_passages(kept, works[0], damage, length, given.passages, letters) for length in LENGTHS
+                    ]
+                    begun = time.process_time()
+                    whole = find_sources(normalise(damage(works[0], random.Random(1))), kept.scheme, kept.store)
+                    seconds = time.process_time() - begun
+                    share = next((one.share_of_text for one in whole if one.page.url == "http://work.org/0"), 0.0)
+                    found.add_row(name, changed, *(f"{one:.2f}" for one in (*shares, share)), f"{seconds:.1f}")
+            found.add_section()
+    console = Console(width=160)
+    console.print(costs, found)
+
+
+if __name__ == "__main__":
+    main()

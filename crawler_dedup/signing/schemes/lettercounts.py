@@ -1,0 +1,165 @@
+"""How often classes of letters occur in the windows of a text: a number of 64 bits for each window, and which are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.signing.schemes.passages import Positions
+
+MAX_BITS = 64
+MAX_PAIRS = 1 << 18
+"""Pairs of windows that are compared, if the text has few windows; else :data:`LEAST_PAIRS` for each of them."""
+LEAST_PAIRS = 16
+
+_LEAST_HALF_BITS = 16  # shorter halves are the same in too many windows
+_FIELDS, _FIELD_BITS = 4, 16  # numbers of 16 bits in one of 64
+_TOGETHER = 1 << 16  # windows
+_TAG = np.uint64(1) << np.uint64(40)
+
+Classes = NDArray[np.uint8]
+
+
+class _Part(NamedTuple):
+    """Some leading bits of a vector once it is rotated: by how much, and how many bits are left below them."""
+
+    rotation: int
+    below: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the counts of a window make a number, its vector.
+
+    Attributes:
+        classes: number of the classes of letters.
+        largest: largest count of a class; what is expected is the middle of 0 to *largest*.
+    """
+
+    classes: int
+    largest: int
+
+    @property
+    def class_bits(self) -> int:
+        """Bits of a count."""
+        return self.largest.bit_length()
+
+    @property
+    def bits(self) -> int:
+        """Bits of a vector."""
+        return self.classes * self.class_bits
+
+    @property
+    def parts(self) -> list[_Part]:
+        """What of a vector must be equal in two windows that match: one of its halves, or all of it if these are short."""
+        low = self.classes // 2 * self.class_bits
+        if low < _LEAST_HALF_BITS:
+            return [_Part(0, 0)]
+        return [_Part(low, self.bits - low), _Part(0, low)]
+
+    def keys(self, vectors: Numbers) -> Numbers:
+        """Return the keys of *vectors*, one for each part of each: two windows meet where a part is equal."""
+        keys = []
+        for number, part in enumerate(self.parts):
+            leading = self.rotate(vectors, part) >> np.uint64(part.below)
+            keys.append(leading + np.uint64(number) * _TAG if len(self.parts) > 1 else leading)
+        return np.concatenate(keys)
+
+    def rotate(self, vectors: Numbers, part: _Part) -> Numbers:
+        """Return *vectors* with the bits of *part* before the others."""
+        if not part.rotation:
+            return vectors
+        low = vectors & np.uint64((1 << part.rotation) - 1)
+        return low << np.uint64(part.below) | vectors >> np.uint64(part.rotation)
+
+    def differences(self, ours: Numbers, theirs: Numbers) -> Positions:
+        """Return the sum of the differences of two vectors, pair by pair."""
+        differences = np.zeros(len(ours), dtype=np.int64)
+        mask = np.uint64((1 << self.class_bits) - 1)
+        for number in range(self.classes):
+            shift = np.uint64(number * self.class_bits)
+            left, right = ((vectors >> shift & mask).astype(np.int64) for vectors in (ours, theirs))
+            differences += np.abs(left - right)
+        return differences
+
+    def count(self, letters: Classes, expected: NDArray[np.int32], window: int, starts: Positions) -> Numbers:
+        """Return the vectors of the windows that begin at *starts*, ascending.
+
+        Args:
+            letters: the class of each letter of the text.
+            expected: how many letters of each class a window is expected to have.
+        """
+        vectors = np.zeros(len(starts), dtype=np.uint64)
+        for at in range(0, len(starts), _TOGETHER):
+            some = starts[at : at + _TOGETHER]
+            first = int(some[0])
+            of_some = letters[first : int(some[-1]) + window]
+            for number, counts in self._counts(of_some, window, some - first):
+                counted = (counts - expected[number] + self.largest // 2).clip(0, self.largest)
+                vectors[at : at + _TOGETHER] |= counted.astype(np.uint64) << np.uint64(number * self.class_bits)
+        return vectors
+
+    def _counts(self, letters: Classes, window: int, starts: Positions) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        """Yield of each class how often it occurs in each window: four classes at a time, in fields of one number."""
+        for first in range(0, self.classes, _FIELDS):
+            one = np.zeros(self.classes, dtype=np.uint64)
+            fields = range(min(_FIELDS, self.classes - first))
+            one[first : first + _FIELDS] = [1 << _FIELD_BITS * field for field in fields]
+            # The sums overflow, their differences do not: a window has less than 2^16 letters.
+            sums = np.append(np.uint64(0), np.cumsum(one[letters]))
+            counts = (sums[starts + window] - sums[starts]).astype("<u8").view("<u2").reshape(-1, _FIELDS)
+            for field in fields:
+                yield first + field, counts[:, field].astype(np.int32)
+
+
+class _SortedVectors(NamedTuple):
+    """Vectors in the order of one part: their places, themselves rotated, and that part alone."""
+
+    part: _Part
+    order: Positions
+    rotated: Numbers
+    leading: Numbers
+
+
+class VectorIndex:
+    """Distinct vectors of a text, ascending, prepared to be compared with those of many pages.
+
+    Two vectors match if one of the parts is equal and they differ by *apart* at most in all.
+    """
+
+    def __init__(self, layout: Layout, vectors: Numbers, apart: int) -> None:
+        self._layout, self._vectors, self._apart = layout, vectors, apart
+        self._sorted = [self._sort_by(part) for part in layout.parts]
+
+    def _sort_by(self, part: _Part) -> _SortedVectors:
+        rotated = self._layout.rotate(self._vectors, part)
+        order = np.argsort(rotated, kind="stable")
+        return _SortedVectors(part, order, rotated[order], rotated[order] >> np.uint64(part.below))
+
+    def partners(self, theirs: Numbers) -> tuple[Positions, Positions]:
+        """See :class:`~crawler_dedup.signing.schemes.passages.PieceIndex`."""
+        count = max(1, len(self._vectors))
+        both = np.unique(np.concatenate([self._with_equal_part(ours, theirs) for ours in self._sorted]))
+        return both % count, both // count
+
+    def _with_equal_part(self, ours: _SortedVectors, theirs: Numbers) -> Positions:
+        """Return the pairs that match and have this part in common; of too many equal parts, those with the nearest rest.
+
+        Each pair as one number: places of ours, in the next position places of theirs.
+        """
+        asked = self._layout.rotate(theirs, ours.part)
+        leading = asked >> np.uint64(ours.part.below)
+        left, right = (np.searchsorted(ours.leading, leading, side) for side in ("left", "right"))
+        most = max(LEAST_PAIRS, MAX_PAIRS // max(1, len(theirs)))
+        times = np.minimum(right - left, most)
+        first = (np.searchsorted(ours.rotated, asked) - most // 2).clip(left, right - times)
+        of_theirs = np.repeat(np.arange(len(theirs)), times)
+        before = np.cumsum(times) - times
+        of_ours = ours.order[np.repeat(first - before, times) + np.arange(len(of_theirs))]
+        is_near = self._layout.differences(self._vectors[of_ours], theirs[of_theirs]) <= self._apart
+        return of_theirs[is_near] * len(self._vectors) + of_ours[is_near]
