@@ -162,11 +162,15 @@ def _storable(text: str) -> str:
 
 def is_well_formed(page: SignedPage) -> bool:
     """Tell whether the parts of a page that was read from disk have the lengths that such parts can have."""
-    shown = page.shown
-    sketches = (page.sketch, page.numbers, shown.sketch, shown.numbers)
-    are_sketches = all(len(part) == 64 or (len(part) <= 192 and len(part) % 3 == 0) for part in sketches)
+    are_sketches = _is_sketch(page.sketch) and _is_sketch(page.numbers)
+    if page.partly_hidden is not None:
+        are_sketches &= _is_sketch(page.partly_hidden.sketch) and _is_sketch(page.partly_hidden.numbers)
     are_lists = len(page.links) % 4 == 0 and len(page.blocks) % BLOCK_BYTES == 0
     are_keys = page.kind is PageKind.TEXT or (
         len(page.value) % KEY_BYTES == 0 and len(page.value) <= MAX_KEYS * KEY_BYTES
     )
     return are_sketches and are_lists and are_keys and 0 <= page.signature < 1 << 64
+
+
+def _is_sketch(content: bytes) -> bool:
+    return len(content) == 64 or (len(content) <= 192 and len(content) % 3 == 0)

@@ -25,13 +25,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from xxhash import xxh3_64_hexdigest
 
+_REMEMBERED = 512  # addresses: the pages of a host are asked for several times
 _AT = "@\uff20\ufe6b"  # where host names are encoded, the other two become the first
 _FLAGS = re.IGNORECASE | re.ASCII
 _HAS_AT = re.compile(f"[{_AT}]|%(?:25)*40")
@@ -139,6 +140,7 @@ def host_of(url: str) -> str:
         return ""
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def site_of(url: str) -> str:
     """Return the site of an address, ``""`` if it has none: its host without ``www.`` and without the usual port."""
     return host_of(url).removesuffix(":80").removesuffix(":443")

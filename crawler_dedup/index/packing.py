@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Annotated, Any
 
 import msgspec
@@ -73,6 +74,7 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
 _FIELDS = PackedRecord.__struct_fields__
 _DEFAULTS = PackedRecord.__struct_defaults__
 _OF_PAGE = [name for name in _FIELDS if name in SignedPage.__struct_fields__ and name not in ("key", "blocks")]
+_read_page = attrgetter(*_OF_PAGE)  # of either
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(PackedRecord).decode
@@ -106,7 +108,7 @@ def _pack(record: Record, key: bytes, dictionary: int, texts: bytes) -> bytes:
         aliases=record.aliases,
         blocks=blocks,
         marks=marks,
-        **{name: getattr(page, name) for name in _OF_PAGE},
+        **dict(zip(_OF_PAGE, _read_page(page), strict=True)),
     )
     values = list(msgspec.structs.astuple(packed))
     first_default = len(values) - len(_DEFAULTS)
@@ -132,7 +134,7 @@ def unpack(packed: PackedRecord, dictionary: Dictionary | None) -> Record:
         dictionary: the one that *packed* names.
     """
     scope, url, title = _unpack_texts(packed.texts, dictionary)
-    fields: dict[str, Any] = {name: getattr(packed, name) for name in _OF_PAGE}
+    fields: dict[str, Any] = dict(zip(_OF_PAGE, _read_page(packed), strict=True))
     blocks = _join_blocks(packed.blocks, packed.marks) if packed.marks else packed.blocks
     return checked(
         Record(

@@ -304,7 +304,8 @@ class Profiles:
         name = key + _COUNTS
         row = self._deferred.get(name)
         if row is None:
-            row = _Sealed(reader.read_counts(self._get(txn, name) or b""))
+            row = self._deferred.take_written(name, txn.get(name, b"", self._sites))
+            row = row or _Sealed(reader.read_counts(self._get(txn, name) or b""))
             self._deferred.put(txn, self._sites, name, row)
         return cast("_Sealed", row).counts
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from types import MappingProxyType
 
 from crawler_dedup.rules.keeping import is_main_heading, is_main_text_minor, tells
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, hash_of_file, unpack_blocks
 
+_REMEMBERED = 16  # pages that were compared last: a new page is compared with several kept ones
 _TEXT = 100  # letters
 _TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"
 _TELLING_HEADING = 16  # letters: a shorter heading may be "Categories" or "Comments"
 _TELLING_TEXT = 40  # letters: a shorter line may be "By a guest on Monday"
 
-_ENTRY, _HEADING, _MAIN = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN))
+_ENTRY, _HEADING, _MAIN, _NAME = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN, Trait.NAME))
 _HIDDEN, _EMBEDDED = map(int, (Trait.HIDDEN, Trait.EMBEDDED))
 _NAMED = int(Trait.HEADING | Trait.NAME)
 _NAMING = _NAMED | _ENTRY
@@ -62,16 +64,14 @@ class Content:
         return self.kept_site if self.kept_site.is_known else self.new_site
 
     @cached_property
-    def _new_blocks(self) -> list[PackedBlock]:
+    def _new_blocks(self) -> Sequence[PackedBlock]:
         """The blocks of the new page but for furniture."""
-        furniture = self._site_of_new.furniture
-        return [block for block in unpack_blocks(self.new.blocks) if block.hash not in furniture]
+        return _leave_out(self.new.blocks, self._site_of_new.furniture)
 
     @cached_property
-    def _kept_blocks(self) -> list[PackedBlock]:
+    def _kept_blocks(self) -> Sequence[PackedBlock]:
         """The blocks of the kept page but for furniture."""
-        furniture = self._site_of_kept.furniture
-        return [block for block in unpack_blocks(self.kept.blocks) if block.hash not in furniture]
+        return _leave_out(self.kept.blocks, self._site_of_kept.furniture)
 
     @cached_property
     def _concealed(self) -> frozenset[int]:
@@ -88,16 +88,12 @@ class Content:
     @cached_property
     def new_own(self) -> Mapping[int, PackedBlock]:
         """What the new page alone says, beside its title, by hash."""
-        return self._own_text(self._new_blocks, self._site_of_new)
+        return _find_own_text(self.new.blocks, self._site_of_new, is_thin=self.is_thin)
 
     @cached_property
     def kept_own(self) -> Mapping[int, PackedBlock]:
         """What the kept page alone says, beside its title, by hash."""
-        return self._own_text(self._kept_blocks, self._site_of_kept)
-
-    def _own_text(self, blocks: Iterable[PackedBlock], site: SiteProfile) -> dict[int, PackedBlock]:
-        own = (block for block in blocks if block.hash not in site.shared and not block.traits & _NO_TEXT)
-        return {block.hash: block for block in own if self.is_thin or tells(block)}
+        return _find_own_text(self.kept.blocks, self._site_of_kept, is_thin=self.is_thin)
 
     @cached_property
     def own_size(self) -> int:
@@ -169,7 +165,7 @@ class Content:
             if block.traits & _EMBEDDED
             else block.traits & _MARK or (block.traits & _ENTRY and block.size >= _TELLING_ENTRY)
             for block in self._new_blocks
-            if block.hash not in self._standing and (with_names or not block.traits & Trait.NAME)
+            if block.hash not in self._standing and (with_names or not block.traits & _NAME)
         )
 
     def _is_picture_missing(self, block: PackedBlock) -> bool:
@@ -230,6 +226,20 @@ class Content:
     def main_text_is_minor(self) -> bool:
         """Whether the new page's main text is less than half of what the page alone says, or is mainly not its own."""
         return is_main_text_minor(unpack_blocks(self.new.blocks), self.new_own.values())
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _leave_out(packed: bytes, furniture: frozenset[int]) -> Sequence[PackedBlock]:
+    """Return the blocks of a page but for furniture."""
+    return tuple(block for block in unpack_blocks(packed) if block.hash not in furniture)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _find_own_text(packed: bytes, site: SiteProfile, *, is_thin: bool) -> Mapping[int, PackedBlock]:
+    """Return the blocks of text that stand on one page of its *site* alone, beside its title, by hash."""
+    blocks = _leave_out(packed, site.furniture)
+    own = (block for block in blocks if block.hash not in site.shared and not block.traits & _NO_TEXT)
+    return MappingProxyType({block.hash: block for block in own if is_thin or tells(block)})
 
 
 def _has_missing_heading(blocks: Iterable[PackedBlock], others: Collection[int]) -> bool:

@@ -47,6 +47,7 @@ _Number = TypeVar("_Number", np.uint32, np.uint64)
 _SECOND = 16
 _INTERVAL = 32
 _HALVE_AT = 240
+_LEFT = 7 * MAX_COUNTERS // 8  # after the rarest were forgotten, so that this is not done with each page
 _MAX_TAUGHT = 1 << 30  # that are believed of a site from elsewhere: its number must fit a name, and grow
 
 # A counter: what is counted (2 bits of its kind, 32 of its hash), 8 bits of the count, and 16 for titles, of which each sets
@@ -56,7 +57,7 @@ _KIND, _ITEM, _COUNT = np.uint64(56), np.uint64(24), np.uint64(16)
 _BLOCK, _LINK, _PART = (np.uint64(kind) << _KIND for kind in range(KINDS))
 _END = np.uint64(KINDS) << _KIND
 _HASH_BITS, _BYTE, _TITLE_BITS = np.uint64(0xFFFFFFFF), np.uint64(0xFF), np.uint64(0xFFFF)
-_ONE, _ONCE, _TWICE, _NEXT = np.uint64(1), np.uint64(1 << 16), np.uint64(2 << 16), np.uint64(1 << 24)
+_ONE, _ONCE, _TWICE, _LOWER = np.uint64(1), np.uint64(1 << 16), np.uint64(2 << 16), np.uint64((1 << 24) - 1)
 _SHORT_MASK = np.uint64((1 << SHORT_BITS) - 1)
 _TITLES_COUNTED = 16
 _NO_COUNTERS: Numbers = np.empty(0, dtype=np.uint64)
@@ -110,8 +111,7 @@ class SiteCounts:
 
         Return the others.
         """
-        places = np.searchsorted(self._counters, items)
-        is_counted = places < np.searchsorted(self._counters, items + _NEXT)
+        places, is_counted = _find(self._counters, items, _LOWER)
         counted = places[is_counted]
         self._counters[counted] = self._counters[counted] + _ONCE | _ONE << title
         return items[~is_counted]
@@ -119,8 +119,7 @@ class SiteCounts:
     def _count_once(self, items: Numbers, title: np.uint8) -> None:
         """Note *items* that have no counter, or give them one if they stood on another page, too."""
         short = _shorten(items)
-        places = np.searchsorted(self._once, short)
-        is_known = places < np.searchsorted(self._once, short | _ANY_TITLE, "right")
+        places, is_known = _find(self._once, short, _ANY_TITLE)
         if is_known.any():
             known = places[is_known]
             titles = _ONE << title | _ONE << (self._once[known] & _ANY_TITLE).astype(np.uint64)
@@ -141,7 +140,7 @@ class SiteCounts:
     def _forget_rarest(self) -> None:
         """Forget what was counted least. Of much that was counted once it is chance which, another one for each page: some
         of what stands on several pages must not be forgotten each time."""
-        excess = len(self._counters) + len(self._once) - MAX_COUNTERS
+        excess = len(self._counters) + len(self._once) - _LEFT
         from_once = min(excess, len(self._once))
         self._once = _without_least(self._once, self._shuffle(self._once.astype(np.uint64)), from_once)
         counts = self._counters >> _COUNT & _BYTE
@@ -286,6 +285,19 @@ def _shorten(items: Numbers) -> _Once:
     short = items >> _KIND << np.uint64(SHORT_BITS) | items >> _ITEM & _SHORT_MASK
     shortened: _Once = short.astype(np.uint32) << _TITLE_SHIFT
     return shortened
+
+
+def _find(
+    numbers: NDArray[_Number], wanted: NDArray[_Number], lower: _Number
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return for each of *wanted* the place in *numbers*, ascending, and whether that has the same bits but for the *lower*.
+
+    In *wanted* these are 0.
+    """
+    places = numbers.searchsorted(wanted)
+    if not len(numbers):
+        return places, places != 0
+    return places, numbers.take(places, mode="clip") ^ wanted <= lower
 
 
 def _merge(first: NDArray[_Number], second: NDArray[_Number]) -> NDArray[_Number]:

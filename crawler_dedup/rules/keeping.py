@@ -14,6 +14,9 @@ from crawler_dedup.signing.lookup import with_keys
 
 _TELLING = 16  # letters: a shorter heading may be "Categories" or "Comments", a shorter line "Share"
 
+_ENTRY, _MAIN = int(Trait.ENTRY), int(Trait.MAIN)  # plain numbers: to combine flags takes a microsecond
+_LINKED_HEADING, _MAIN_HEADING = int(Trait.ENTRY | Trait.HEADING), int(Trait.MAIN | Trait.HEADING)
+
 
 def named_parts(page: SignedPage) -> frozenset[str]:
     """Return the parts of the title that the page itself names (:attr:`SignedPage.named`)."""
@@ -22,6 +25,8 @@ def named_parts(page: SignedPage) -> frozenset[str]:
 
 def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
     """Return *page*, if it is thin with the keys under which it is filed and looked up, as its *site* is known now."""
+    if page.kind is not PageKind.THIN:
+        return page
     own_parts = site.own_parts(page.title)
     names = titles.split_title(page.title), own_parts, named_parts(page) & own_parts
     return with_keys(page, names, site.furniture | site.shared)
@@ -29,12 +34,12 @@ def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
 
 def tells(block: PackedBlock) -> bool:
     """Return whether a block can tell texts apart: it is no link, unless that is a heading, and no short line."""
-    return block.size >= _TELLING and block.traits & (Trait.ENTRY | Trait.HEADING) != Trait.ENTRY
+    return block.size >= _TELLING and block.traits & _LINKED_HEADING != _ENTRY
 
 
 def is_main_heading(block: PackedBlock) -> bool:
     """Return whether a block is a heading of the main text."""
-    return bool(block.traits & Trait.HEADING and block.traits & Trait.MAIN)
+    return block.traits & _MAIN_HEADING == _MAIN_HEADING
 
 
 def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBlock]) -> bool:
@@ -44,8 +49,8 @@ def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBloc
         blocks: of the page.
         own: those that stand on it alone.
     """
-    main = sum(block.size for block in blocks if block.traits & Trait.MAIN and tells(block))
-    own_main = sum(block.size for block in own if block.traits & Trait.MAIN)
+    main = sum(block.size for block in blocks if block.traits & _MAIN and tells(block))
+    own_main = sum(block.size for block in own if block.traits & _MAIN)
     return 2 * own_main < main or 2 * own_main < sum(block.size for block in own)
 
 
@@ -67,7 +72,7 @@ def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
     telling = [block for block in blocks if tells(block) and block.hash not in site.furniture]
     own = [block for block in telling if block.hash not in site.shared]
     if not is_main_text_minor(blocks, own):  # then the sketches say what it has
-        own = [block for block in own if not block.traits & Trait.MAIN]
+        own = [block for block in own if not block.traits & _MAIN]
     kept = {block.hash for block in own}
     telling = [block for block in telling if block.hash in kept or is_main_heading(block)]
     return msgspec.structs.replace(page, links=b"", blocks=repack_blocks(telling))

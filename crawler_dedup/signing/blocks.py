@@ -7,6 +7,7 @@ import struct
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntFlag
+from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +27,7 @@ MAX_BLOCKS = 512
 _PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
 _ROW = struct.Struct("<IBB")
 _SIZE_UNIT = 4
+_REMEMBERED = 32  # pages whose blocks were unpacked last: a new page is compared with several kept ones
 _MAX_UNITS = 255
 _PUNCTUATION = b" \t!\"$%&'()*,-./:;=?@[\\]^_`{|}~"  # but for C++ and C#
 # All bytes but those with which a decimal digit of some script begins in UTF-8.
@@ -268,9 +270,14 @@ def _bits(parts: Sequence[str], names: str) -> int:
 
 def unpack_blocks(packed: bytes) -> list[PackedBlock]:
     """Return the blocks that :attr:`PageBlocks.packed` holds."""
+    return list(_unpack(packed))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _unpack(packed: bytes) -> tuple[PackedBlock, ...]:
     rows = np.frombuffer(packed, dtype=_PACKED)
     sizes = rows["size"].astype(np.uint16) * _SIZE_UNIT
-    return list(map(PackedBlock, rows["hash"].tolist(), rows["traits"].tolist(), sizes.tolist()))
+    return tuple(map(PackedBlock, rows["hash"].tolist(), rows["traits"].tolist(), sizes.tolist()))
 
 
 def repack_blocks(blocks: Iterable[PackedBlock]) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from functools import partial
@@ -221,15 +221,42 @@ def test_a_snapshot_of_an_aborted_transaction_is_not_known(store: Store) -> None
 
 def test_jobs_that_fail_alone_teach_nothing(store: Store) -> None:
     class Failing(ByDistance):
-        def read_counts(self, content: bytes) -> SiteCounts:
-            raise ZeroDivisionError
+        def probes(self, page: SignedPage) -> Sequence[int]:
+            if page.url.endswith("/101"):
+                raise ZeroDivisionError
+            return super().probes(page)
 
-    teach(store, MIN_PAGES - 1)
+    teach(store, MIN_PAGES - 2)
     with pytest.raises(ZeroDivisionError):
-        store.offer([page(100)], Failing()).result()
+        store.offer([page(100), page(101)], Failing()).result()
+    teach(store, 1, first=102)
     assert known(store) == 0
-    teach(store, 1, first=101)
+    teach(store, 1, first=103)
     assert known(store) == MIN_PAGES
+
+
+def test_what_another_process_has_taught_counts(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    teach(store, MIN_PAGES - 2)
+    code = """
+    import sys
+    from pathlib import Path
+    import msgspec
+    from crawler_dedup import SignedPage
+    from tests.support.indexing import ByDistance, open_store
+    store = open_store(Path(sys.argv[1]))
+    page = msgspec.msgpack.decode(bytes.fromhex(sys.argv[2]), type=SignedPage)
+    print(store.offer([page], ByDistance()).result()[0].verdict)
+    store.close()
+    """
+    assert run(code, tmp_path, msgspec.msgpack.encode(page(100)).hex())[1] == "new\n"
+    teach(store, 1, first=200)
+    counts = SiteCounts()
+    for number in (*range(1, MIN_PAGES - 1), 100, 200):
+        counts.add(page(number))
+    (stored,) = (content for name, content in rows(store).items() if name[12:] == b"1")
+    assert stored[4:] == counts.encode()
+    store.close()
 
 
 def test_two_openings_in_one_process_teach_one_profile(tmp_path: Path) -> None:
