@@ -18,11 +18,13 @@ from crawler_dedup.report.data import (
     HostPair,
     IndexInfo,
     PageCounts,
+    PartsWithoutDuplicates,
     ReportData,
     RunSummary,
     Savings,
     WatchdogCase,
 )
+from crawler_dedup.report.pruning import History
 from crawler_dedup.report.signatures import SignatureSample
 from crawler_dedup.report.timeline import Timeline
 from crawler_dedup.signedpage import PageKind
@@ -93,6 +95,7 @@ class _Collector:
         self._cross_host: HeavyHitters[tuple[str, str], CrossHostDuplicates] = HeavyHitters(
             _COUNTERS, CrossHostDuplicates
         )
+        self._history = History()
         self._watchdog_cases: deque[WatchdogCase] = deque(maxlen=MAX_CASES)
         self._watchdog_count = 0
         self._runs: HeavyHitters[str, RunSummary] = HeavyHitters(_COUNTERS, RunSummary)
@@ -150,6 +153,8 @@ class _Collector:
                 counts[int(share * 100)] += 1
         group = self._groups.add((entry.scope, entry.duplicate_of))
         group.size += 1
+        group.first = min(group.first, entry.seconds)
+        self._history.add_duplicate(entry)
         if len(group.examples) < MAX_EXAMPLES and entry.url not in group.examples:
             group.examples.append(entry.url)
         if (kept_host := host_of(entry.duplicate_of)) != host:
@@ -158,8 +163,9 @@ class _Collector:
             duplicates.example = duplicates.example or entry.url
 
     def choose_groups(self) -> None:
-        """Choose the groups to show, after the journal was read: their kept pages are looked for in the index."""
+        """Choose what to look for in the index, after the journal was read: kept pages with most duplicates."""
         self._largest = {kept: group for kept, size, group in self._groups.top(MAX_ROWS) if size > 1}
+        self._history.end_duplicates(*self._timeline.middle())
 
     # The index
 
@@ -180,6 +186,7 @@ class _Collector:
                 pages.kept += 1
             self._timeline.add(record.filed, kept=1)
             self._open_claims += not record.settled
+            self._history.add_kept(page, record.filed, self._groups.get((page.scope, page.url)))
 
     # The end
 
@@ -211,6 +218,7 @@ class _Collector:
             group_count=len(self._groups),
             several_count=sum(group.size > 1 for group in self._groups.values()),
             host_pairs=self._host_pairs(),
+            without_duplicates=self._without_duplicates(),
             watchdog_cases=list(reversed(self._watchdog_cases)),
             watchdog_count=self._watchdog_count,
             runs=sorted(runs, key=lambda run: (run[1].first, run[0]), reverse=True)[:MAX_ROWS],
@@ -221,6 +229,11 @@ class _Collector:
             entries=self._entries,
             damaged=dict(journals.damaged),
         )
+
+    def _without_duplicates(self) -> list[PartsWithoutDuplicates]:
+        if self._run:  # a single run is no history
+            return []
+        return self._history.find_parts(knows_all_groups=not self._groups.has_forgotten)
 
     def _host_pairs(self) -> list[HostPair]:
         """Return the pairs of hosts with most duplicates between them, in both directions together."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,12 +73,14 @@ class DuplicateGroup:
 
     Attributes:
         size: number of duplicates.
+        first: when the first of them was found, in seconds since 1970.
         examples: addresses of some of them.
         title: the title of the kept page, as the index has it.
         is_kept: whether the index still has the kept page.
     """
 
     size: int = 0
+    first: float = math.inf
     examples: list[str] = field(default_factory=list)
     title: str = ""
     is_kept: bool = False
@@ -120,6 +123,44 @@ class WatchdogCase(NamedTuple):
     run: str
     url: str
     duplicate_of: str
+
+
+class PruningTrial(NamedTuple):
+    """What would have come of it if the parts that had no duplicate at a moment had been left out of the index from then on.
+
+    Attributes:
+        moment: in seconds since 1970; half of the duplicates were found before.
+        part_count: how many parts would have been left out.
+        not_filed: kept pages of them since then, which would not stand in the index.
+        filed: all kept pages since then.
+        missed: duplicates since then that might not have been found: they or their kept pages are in these parts.
+        found: all duplicates since then.
+    """
+
+    moment: float
+    part_count: int
+    not_filed: int
+    filed: int
+    missed: int
+    found: int
+
+
+class PartsWithoutDuplicates(NamedTuple):
+    """The hosts, or depths of addresses, or kinds of pages that never had a duplicate, and whose pages were never one.
+
+    Attributes:
+        name: what the parts are.
+        largest: the name of a part, and its kept pages; those with most come first.
+        part_count: how many such parts there are.
+        pages: kept pages of all of them.
+        trial: what would have come of it in the second half of the history.
+    """
+
+    name: str
+    largest: Sequence[tuple[str, int]]
+    part_count: int
+    pages: int
+    trial: PruningTrial
 
 
 @dataclass(frozen=True)
@@ -199,6 +240,8 @@ class ReportData:
         group_count: how many kept pages have duplicates.
         several_count: how many kept pages have more than one duplicate.
         host_pairs: pairs of hosts with most duplicates between them.
+        without_duplicates: what never had a duplicate, by host, depth and kind; empty if one run is reported, or if the
+            journal has no duplicate.
         watchdog_cases: the latest cases of the watchdog.
         watchdog_count: how many cases of the watchdog there are.
         runs: (number, summary) of the latest runs.
@@ -232,6 +275,7 @@ class ReportData:
     group_count: int
     several_count: int
     host_pairs: Sequence[HostPair]
+    without_duplicates: Sequence[PartsWithoutDuplicates]
     watchdog_cases: Sequence[WatchdogCase]
     watchdog_count: int
     runs: Sequence[tuple[str, RunSummary]]

@@ -17,6 +17,7 @@ from crawler_dedup.journal.runs import describe_runs, format_period
 from crawler_dedup.report import charts
 from crawler_dedup.report.charts import Chart
 from crawler_dedup.report.data import ReportData
+from crawler_dedup.report.pruning import LEAST_PAGES
 from crawler_dedup.signing.schemes import SimHash
 
 _MAX_CHARS = 160
@@ -58,6 +59,7 @@ def render(data: ReportData, config: Config, made: datetime) -> str:
         timeline=charts.draw_timeline(data.period_seconds, data.periods) if data.periods else None,
         bar_length=_length(data.period_seconds),
         limits=_LIMITS,
+        least_pages=LEAST_PAGES,
         limit_charts=list(_draw_limits(data, config)),
         signature_charts=list(_draw_signatures(data)),
         within=sum(data.distribution.nearest[: config.max_distance + 1]) if data.distribution else 0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from crawler_dedup.report.data import Period
@@ -35,6 +36,18 @@ class Timeline:
         counts.duplicates += duplicates
         if len(self._counts) > _MAX_PERIODS and self._step + 1 < len(_WIDTHS):
             self._widen()
+
+    def middle(self) -> tuple[float, int]:
+        """Return the beginning of the first period by whose end half of the duplicates were found, and how many since then.
+
+        Without duplicates it is infinite.
+        """
+        left = total = sum(counts.duplicates for counts in self._counts.values())
+        for number, counts in sorted(self._counts.items()):
+            if left and 2 * (left - counts.duplicates) <= total:
+                return float(number * _WIDTHS[self._step]), left
+            left -= counts.duplicates
+        return math.inf, 0
 
     def periods(self) -> tuple[int, list[Period]]:
         """Return the length of the periods in seconds, and the periods in order of time, also those without pages.
