@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from typing import cast
 from urllib.parse import urljoin, urlsplit
 
 import numpy as np
+from lxml import etree
 from lxml.html import HtmlElement
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signing.links import Links
-from crawler_dedup.signing.parsing import roots
 
+_HREFS = etree.XPath("//a/@href", smart_strings=False)
 # Parameters that name the visit or the way a visitor came; hardly ever the content (old forums number stories by sid).
 _VISIT = re.compile(
     r"utm_\w+|[gdf]clid|fbclid|msclkid|yclid|gbraid|wbraid|_ga|_gl|mc_[ce]id|igshid|spm|scm|"
@@ -25,25 +26,28 @@ _MAX_HREF = 2083  # as Scrapy's URLLENGTH_LIMIT; what is longer takes long to jo
 _MAX_FOLDERS = 100  # joining goes through all of them for each link
 _MAX_PARTS = 200  # folders and parameters of a link; one with more takes long to join, and is compared as it is written
 _MAX_REMEMBERED = 300  # characters: 8,192 entries take 12 MB at most, and usually 4
-_ANYWHERE = re.compile(r"/|https?://", re.IGNORECASE)
+_ANYWHERE = ("/", "http://", "https://")
 _SAME_PAGE = ("", "?", "#")
+# Host, path and query of an address that has nothing unusual, in which several ways to read an address would differ.
+_USUAL = re.compile(
+    r"(?:https?://([A-Za-z0-9_.:-]+)(?=[/?#]|$))?([^?#;\0-\x20]*)(?:\?([^#\0-\x20]*))?(?:#[^\0-\x20]*)?"
+)
 _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 
-def find_links(tree: HtmlElement, url: str, hidden: AbstractSet[HtmlElement] = frozenset()) -> Links:
-    """Return all places that the ``<a href>`` of a page lead to, but for those that are *hidden*."""
+def find_links(tree: HtmlElement, url: str) -> Links:
+    """Return all places that the ``<a href>`` of a page lead to."""
     base = _base(tree, url)
     host, (root, directory) = _host(url), _root_and_directory(base)
     targets: set[int | None] = set()
-    for anchor in (anchor for root in roots(tree) for anchor in root.iter("a")):
-        href = anchor.get("href", "").strip()
-        if "href" not in anchor.attrib or len(href) > _MAX_HREF or (hidden and anchor in hidden):
+    for href in {href.strip() for href in cast("list[str]", _HREFS(tree))}:
+        if len(href) > _MAX_HREF:
             continue
         if len(href) > _MAX_PARTS and href.count("/") + href.count("&") > _MAX_PARTS:
             targets.add(xxh3_64_intdigest(href.encode("utf-8", "replace")))
         else:
             # What a link is joined with is kept as short as may be: the navigation of a site is then remembered.
-            near = root if _ANYWHERE.match(href) else base if href[:1] in _SAME_PAGE else directory
+            near = root if href.startswith(_ANYWHERE) else base if href[:1] in _SAME_PAGE else directory
             remembered = len(href) + len(near) + len(host) <= _MAX_REMEMBERED
             targets.add((_hash_of if remembered else _hash_of.__wrapped__)(href, near, host))
     targets.discard(None)
@@ -97,13 +101,42 @@ def make_comparable(href: str, base: str, host: str) -> str | None:
     href = href.strip()
     if href.lower().startswith(_NOWHERE):
         return None
+    parts = _resolve_usual(href, base) or _resolve(href, base)
+    if parts is None:
+        return None
+    netloc, path, query = parts
+    if not query:
+        return path if netloc == host else netloc + path
+    kept = sorted(item for item in query.split("&") if item and not _VISIT.fullmatch(item.partition("=")[0]))
+    return ("" if netloc == host else netloc) + path + ("?" + "&".join(kept) if kept else "")
+
+
+def _resolve(href: str, base: str) -> tuple[str, str, str] | None:
+    """Return host, path and query of the place that *href* leads to from *base*; ``None``: it is no page of the web."""
     try:
         parts = urlsplit(urljoin(base, href))
     except ValueError:
         return None
     if parts.scheme not in ("http", "https"):
         return None
-    netloc = parts.netloc.lower()
-    path = _PATH_SESSION.sub("", parts.path) or "/"
-    kept = sorted(item for item in parts.query.split("&") if item and not _VISIT.fullmatch(item.partition("=")[0]))
-    return ("" if netloc == host else netloc) + path + ("?" + "&".join(kept) if kept else "")
+    return parts.netloc.lower(), _PATH_SESSION.sub("", parts.path) or "/", parts.query
+
+
+def _resolve_usual(href: str, base: str) -> tuple[str, str, str] | None:
+    """Return what :func:`_resolve` returns, in a fifth of its time; ``None`` where either address has anything unusual."""
+    origin, target = _USUAL.fullmatch(base), _USUAL.fullmatch(href)
+    if origin is None or target is None or origin[1] is None:
+        return None
+    netloc, path, query = target.groups("")
+    if not netloc:
+        netloc = origin[1]
+        if path[:1] != "/":
+            if ":" in href or any(unusual in origin[2] for unusual in ("//", "/.")) or "//" in path:
+                return None
+            directory = origin[2].rpartition("/")[0]
+            while path[:3] == "../":
+                path, directory = path[3:], directory.rpartition("/")[0]
+            path = f"{directory}/{path}"
+        if not target[2] or path[:2] == "//" or "/." in path:
+            return None
+    return netloc.lower(), path or "/", query

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import numpy as np
 import pytest
@@ -128,6 +128,42 @@ def test_links_lead_where_they_lead_from_the_whole_address(base: str, href: str)
     target = make_comparable(href, base, host)
     found = find_links(tree, base).hashes.tolist()
     assert found == ([] if target is None else [xxh3_64_intdigest(target.encode())])
+
+
+ADDRESSES = st.lists(
+    st.sampled_from(
+        [
+            *"abB/.?#&=:;@%\\ \t[é",
+            "//",
+            "/",
+            "../",
+            "./",
+            "..",
+            "http://h",
+            "https://h.com:80/",
+            "b=2",
+            "sid=1",
+            "\xa0",
+            "//o/c",
+        ]
+    ),
+    max_size=7,
+).map("".join)
+
+
+@given(ADDRESSES, st.one_of(st.sampled_from(BASES), ADDRESSES.map("http://h/{}".format)))
+def test_links_are_resolved_as_by_urllib(href: str, base: str) -> None:
+    try:
+        parts = urlsplit(urljoin(base, href.strip()))
+    except ValueError:
+        parts = urlsplit("")
+    resolved = make_comparable(href, base, "h")
+    if parts.scheme not in ("http", "https") or href.strip().startswith("#"):
+        assert resolved is None
+    else:
+        query = "&".join(sorted(part for part in parts.query.split("&") if part and part.partition("=")[0] != "sid"))
+        host = "" if parts.netloc.lower() == "h" else parts.netloc.lower()
+        assert resolved == host + (parts.path or "/") + (f"?{query}" if query else "")
 
 
 def test_a_broken_base_is_no_error() -> None:
