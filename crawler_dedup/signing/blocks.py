@@ -136,11 +136,10 @@ def pack_blocks(
     first_main = next((place for place, block in enumerate(blocks) if id(block) in of_main), len(blocks))
     lines = _lines(blocks, max_chars, fold_han=fold_han)
     for place, (block, (plain, letters, digits)) in enumerate(zip(blocks, lines, strict=False)):
-        _, size, linked, _, shown, level = block
-        traits = _ENTRY if 2 * linked >= size else 0
+        traits = _ENTRY if 2 * block.linked >= block.size else 0
         is_main = id(block) in of_main
-        if level:
-            headings.append(_Heading(level, letters_of(plain), bool(traits), is_main, place))
+        if block.level:
+            headings.append(_Heading(block.level, letters_of(plain), bool(traits), is_main, place))
             traits |= _HEADING
         if is_main:
             if traits != _ENTRY | _HEADING:
@@ -152,7 +151,7 @@ def pack_blocks(
         begins_alike = plain[:1] in beginnings or not plain[:1].isalnum()  # of most blocks this tells
         if begins_alike and len(plain) <= longest_name and _repeats(plain, title_units):
             traits |= _NAME
-        if shown != block.text:
+        if block.shown != block.text:
             traits |= _HIDDEN
         number = _hash_of(letters, numbers)
         if not traits & (_ENTRY | _HIDDEN | _NAME):
@@ -161,7 +160,7 @@ def pack_blocks(
                 number = _hash_again(number, count)
         if number in packed:
             traits = _join_traits(packed[number][0], traits)
-        packed[number] = traits, min(-(-size // _SIZE_UNIT), _MAX_UNITS)
+        packed[number] = traits, min(-(-block.size // _SIZE_UNIT), _MAX_UNITS)
     for source, is_shown in (embedded or {}).items():
         if _hash(source) not in packed:
             packed.setdefault(_hash_source(source), (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))

@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from lxml.html import HtmlElement
 
+from crawler_dedup.signing.hidden import hidden_elements
+
 _WITH_ADDRESS = ("iframe", "img", "video")
 _WITH_TEXT = ("aside", "button", "dialog", "textarea")  # which the outline leaves out
+_LOOKED_AT = (*_WITH_ADDRESS, *_WITH_TEXT, "script")
 
 
-def find_embedded_content(tree: HtmlElement, hidden: Collection[HtmlElement] = ()) -> list[str]:
+def find_embedded_content(tree: HtmlElement) -> dict[str, bool]:
     """Return the addresses of pictures, frames and videos, and the texts of buttons, asides, text fields and JSON data.
 
-    They are in the order of the page, without what stands in *hidden* elements. The tree is read in one pass: XPath takes
-    quadratic time for texts below elements that are nested, and lxml's ``iterwalk`` for comments.
+    They are in the order of the page. Beside each stands whether it is shown, at least where it stands once.
     """
-    pieces: list[str] = []
+    hidden = frozenset(hidden_elements(tree))
+    pieces: dict[str, bool] = {}
+    read: set[HtmlElement] = set()
+    for element in tree.getroottree().getroot().iter(*_LOOKED_AT):
+        if element in read:
+            continue
+        if element.tag in _WITH_TEXT:
+            read.update(element.iter(*_LOOKED_AT))
+            within = _read_all(element, hidden)
+        else:
+            within = _read_alone(element, hidden)
+        for piece, is_shown in within:
+            pieces[piece] = is_shown or pieces.get(piece, False)
+    return pieces
+
+
+def _read_alone(element: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[tuple[str, bool]]:
+    """Yield what an element says whose text does not count, if it says something, and whether that is shown."""
+    is_data = element.tag == "script" and element.get("type") == "application/json"
+    said = element.text or None if is_data else element.get("src") if element.tag in _WITH_ADDRESS else None
+    if said is not None:
+        yield said, element not in hidden
+
+
+def _read_all(top: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[tuple[str, bool]]:
+    """Yield the texts and addresses in *top*, in the order of the page, and whether each is shown.
+
+    In one pass: XPath takes quadratic time for texts below elements that are nested, and lxml's ``iterwalk`` for comments.
+    """
     open_nodes: list[HtmlElement] = []
-    inside = 0
-
-    def close(node: HtmlElement) -> None:
-        nonlocal inside
-        inside -= node.tag in _WITH_TEXT
-        if inside and node.tail and node.getparent() not in hidden:
-            pieces.append(node.tail)
-
-    for node in tree.getroottree().getroot().iter():
+    for node in top.iter():
         parent = node.getparent()
         while open_nodes and open_nodes[-1] is not parent:
-            close(open_nodes.pop())
+            yield from _read_tail(open_nodes.pop(), hidden)
         open_nodes.append(node)
-        inside += node.tag in _WITH_TEXT
-        if node in hidden:
-            continue
         if node.tag in _WITH_ADDRESS and (source := node.get("src")) is not None:
-            pieces.append(source)
-        is_data = node.tag == "script" and node.get("type") == "application/json"
-        if node.text and isinstance(node.tag, str) and (inside or is_data):
-            pieces.append(node.text)
-    while open_nodes:
-        close(open_nodes.pop())
-    return pieces
+            yield source, node not in hidden
+        if node.text and isinstance(node.tag, str):
+            yield node.text, node not in hidden
+    for node in reversed(open_nodes[1:]):
+        yield from _read_tail(node, hidden)
+
+
+def _read_tail(node: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[tuple[str, bool]]:
+    if node.tail:
+        yield node.tail, node.getparent() not in hidden

@@ -9,12 +9,15 @@ import re
 from collections.abc import Iterator
 from copy import deepcopy
 from enum import IntEnum
+from typing import cast
 
 from lxml import etree
 from lxml.html import HtmlElement
 
 from crawler_dedup.signing.parsing import roots
 
+_HAS_HIDDEN = etree.XPath("boolean(//@hidden)")
+_STYLES = etree.XPath("//@style", smart_strings=False)
 _LOOKED_AT = re.compile("display|visibility", re.IGNORECASE)
 # Comments, strings and what stands in brackets; one that is not closed goes on to the end, as in a browser.
 _NO_DECLARATION = re.compile(r"/\*.*?(?:\*/|$)|\"[^\"]*(?:\"|$)|'[^']*(?:'|$)|\([^)]*(?:\)|$)", re.DOTALL)
@@ -93,6 +96,8 @@ def roots_and_states(tree: HtmlElement) -> Iterator[tuple[HtmlElement, Concealme
 def hidden_elements(tree: HtmlElement) -> list[HtmlElement]:
     """Return the elements of *tree* whose own text is not shown, in the order of the page."""
     hidden: dict[HtmlElement, None] = {}
+    if not _HAS_HIDDEN(tree) and not any(map(_LOOKED_AT.search, cast("list[str]", _STYLES(tree)))):
+        return []
     for root, around in roots_and_states(tree):
         if around is not SHOWN:
             hidden.update(_hidden_within(root, around))

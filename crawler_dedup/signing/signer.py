@@ -22,7 +22,6 @@ from crawler_dedup.signing import parsing
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import size_in_letters
-from crawler_dedup.signing.hidden import hidden_elements
 from crawler_dedup.signing.language import UNKNOWN, find_language
 from crawler_dedup.signing.loading import Resource
 from crawler_dedup.signing.maintext import (
@@ -253,10 +252,7 @@ class Signer:
             return _unsigned(page, _TOO_SHORT)
         if size_in_letters(join_shown_text(blocks)) < _LEAST_SHOWN * size_in_letters(text):
             return _unsigned(page, _MOSTLY_HIDDEN)
-        hidden = frozenset(hidden_elements(content.tree))
-        shown = frozenset(find_embedded_content(content.tree, hidden))
-        embedded = {piece: piece in shown for piece in find_embedded_content(content.tree)}
-        page = self._with_blocks(page, content, embedded)
+        page = self._with_blocks(page, content, find_embedded_content(content.tree))
         names = "\n".join(sorted(split_title(page.title)))
         signature = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
         return msgspec.structs.replace(page, kind=PageKind.THIN, signature=signature)

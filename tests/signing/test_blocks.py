@@ -25,7 +25,6 @@ from crawler_dedup.signing.blocks import (
 )
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import normalise, size_in_letters
-from crawler_dedup.signing.hidden import hidden_elements
 from crawler_dedup.signing.maintext import find_main_blocks
 from crawler_dedup.signing.outline import Block, read_outline
 from crawler_dedup.signing.parsing import find_title, parse
@@ -41,9 +40,7 @@ def pack(markup: str, title: str = "", *, max_chars: int = 1 << 20, fold_han: bo
     tree = parse(f"<title>{title}</title><body>{markup}".encode())
     outline = read_outline(tree)
     main = find_main_blocks(outline).blocks
-    hidden = frozenset(hidden_elements(tree))
-    shown = frozenset(find_embedded_content(tree, hidden))
-    embedded = {piece: piece in shown for piece in find_embedded_content(tree)}
+    embedded = find_embedded_content(tree)
     return pack_blocks(outline.blocks, main, find_title(tree), embedded, max_chars=max_chars, fold_han=fold_han)
 
 

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml.html import HtmlElement
+
+from crawler_dedup.signing.embedded import find_embedded_content
+from crawler_dedup.signing.hidden import hidden_elements
+from crawler_dedup.signing.parsing import parse
+
+ADDRESSES = ("iframe", "img", "video")
+TEXTS = ("aside", "button", "dialog", "textarea")
+
+MARKUP = st.recursive(
+    st.sampled_from(
+        ["a", "b ", "<img src=1>", "<img src=''>", "<img src=2 hidden>", "<!-- x -->", "<iframe src=3>f</iframe>"]
+    ),
+    lambda inside: st.builds(
+        lambda tag, attribute, parts: f"<{tag}{attribute}>{''.join(parts)}</{tag.split()[0]}>",
+        st.sampled_from(["div", "p", "aside", "button", "dialog", "b", "template", "video src=4"]),
+        st.sampled_from(["", "", " hidden", " style='display:none'", " style='visibility:visible'"]),
+        st.lists(inside, max_size=4),
+    ),
+    max_leaves=25,
+)
+
+
+def pieces(node: HtmlElement, hidden: list[HtmlElement], *, inside: bool) -> Iterator[tuple[str, bool]]:
+    """What the page has beside its text, by its tree."""
+    is_shown = node not in hidden
+    if node.tag in ADDRESSES and "src" in node.attrib:
+        yield node.get("src"), is_shown
+    inside = inside or node.tag in TEXTS
+    is_data = node.tag == "script" and node.get("type") == "application/json"
+    if node.text and isinstance(node.tag, str) and (inside or is_data):
+        yield node.text, is_shown
+    for child in node:
+        yield from pieces(child, hidden, inside=inside)
+        if child.tail and inside:
+            yield child.tail, is_shown
+
+
+@given(st.lists(MARKUP).map("".join))
+def test_pictures_and_texts_that_are_no_blocks_are_found_in_the_order_of_the_page(markup: str) -> None:
+    tree = parse(f"<body>{markup}".encode())
+    expected = list(pieces(tree, hidden_elements(tree), inside=False))
+    shown = {piece for piece, is_shown in expected if is_shown}
+    found = find_embedded_content(tree)
+    assert list(found) == list(dict.fromkeys(piece for piece, _ in expected))
+    assert {piece for piece, is_shown in found.items() if is_shown} == shown
+
+
+def test_data_of_a_script_is_content_and_a_script_is_not() -> None:
+    tree = parse(b"<script>run()</script><script type='application/json'>{}</script><script src='/x.js'></script>")
+    assert find_embedded_content(tree) == {"{}": True}
