@@ -1,8 +1,8 @@
-"""``crawler-dedup plan``: what the designs of permuted tables cost."""
+"""``crawler-dedup plan``: what designs of permuted tables cost, and which has the least tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import click
 from msgspec.structs import replace
@@ -14,7 +14,8 @@ from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.evaluation import Design
 from crawler_dedup.cli.options import json_option
 from crawler_dedup.cli.terminal import make_console
-from crawler_dedup.index.planning import estimate_cost
+from crawler_dedup.errors import DedupError
+from crawler_dedup.index.planning import DesignCost, estimate_cost, find_least_tables
 
 
 @click.command()
@@ -33,60 +34,99 @@ from crawler_dedup.index.planning import estimate_cost
     show_default=True,
     help="Greatest Hamming distance of signatures that are found.",
 )
+@click.option(
+    "--candidates",
+    metavar="N",
+    type=click.FloatRange(1e-3, 1e16),
+    default=1_000.0,
+    help="Most signatures that a probe should compare; 1000, if it is not given.",
+)
+@click.option(
+    "--bits",
+    metavar="N",
+    type=click.IntRange(8, 128),
+    default=hamming.BITS,
+    show_default=True,
+    help="Bits of a signature. The designs of the paper have 64.",
+)
 @json_option
-def plan(pages: float, distance: int, json: bool) -> None:
+def plan(pages: float, distance: int, candidates: float, bits: int, json: bool) -> None:
     """Estimate the size and cost of an index of signatures.
 
-    One row is printed for each design of permuted tables. The figures are computed for signatures that are evenly
-    distributed (Manku, Jain and Das Sarma 2007, section 3.1.2).
+    The first row is the design of permuted tables with the least tables in which no probe compares more signatures than
+    --candidates, of all that recursive splits of the bits make (Manku, Jain and Das Sarma 2007, section 3.1.2). The
+    others are the designs of the paper, of which a crawl uses the one with 4 tables. The figures are computed for
+    signatures that are evenly distributed.
+
+    Exit status 2: no tables have so few candidates.
 
     \b
     Examples:
       crawler-dedup plan --pages 1e9
-      crawler-dedup plan --pages 5e6 --distance 2
+      crawler-dedup plan --pages 8e9 --candidates 64
     """
-    lines = [_line(design, pages, distance) for design in hamming.DESIGNS.values()]
+    lines = [*_lines(pages, distance, candidates, bits)]
     if json:
         print_json(lines)
     else:
         make_console().print(_table(lines, pages, distance))
 
 
-def _line(design: hamming.Design, pages: float, distance: int) -> Design:
-    line = Design(
-        tables=design.tables,
-        prefix_bits=sorted(set(design.prefix_bits)),
+def _lines(pages: float, distance: int, candidates: float, bits: int) -> Iterator[Design]:
+    least = find_least_tables(bits, distance, pages, candidates)
+    if least is None:
+        raise DedupError(
+            f"No tables of {bits} bits find distance {distance} with {candidates:,.6g} candidates a probe of {pages:,.6g}"
+            " signatures: allow more with --candidates."
+        )
+    line = _line(least.count, least.tables, pages, distance, distance)
+    yield replace(_with_cost(line, least.estimate_cost(pages, bits)), blocks=list(least.blocks))
+    for design in hamming.DESIGNS.values() if bits == hamming.BITS else ():
+        line = _line(design.tables, design.prefix_bits, pages, distance, design.max_distance)
+        if distance <= design.max_distance:
+            line = _with_cost(line, estimate_cost(design, pages, distance))
+        yield line
+
+
+def _line(tables: int, prefix_bits: Iterable[int], pages: float, distance: int, max_distance: int) -> Design:
+    return Design(
+        tables=tables,
+        prefix_bits=sorted(set(prefix_bits)),
         signatures=pages,
         distance=distance,
-        max_distance=design.max_distance,
+        max_distance=max_distance,
     )
-    if distance > design.max_distance:
-        return line
-    cost = estimate_cost(design, pages, distance)
+
+
+def _with_cost(line: Design, cost: DesignCost) -> Design:
     return replace(
         line,
         probes=cost.probes,
         candidates=cost.candidates,
         payload_bytes=int(cost.payload_bytes),
         disk_bytes=int(cost.disk_bytes),
+        micros=cost.micros,
     )
 
 
 def _table(lines: Sequence[Design], pages: float, distance: int) -> Table:
     table = Table(title=f"{pages:,.0f} signatures, distance {distance}")
-    for column in ("tables", "prefix bits", "probes", "candidates compared", "signatures", "on disk, about"):
+    columns = ("tables", "blocks", "prefix bits", "probes", "candidates compared", "signatures", "on disk, about")
+    for column in (*columns, "a look-up, about"):
         table.add_column(column, justify="right", overflow="fold")
     for line in lines:
         bits = line.prefix_bits
-        shown = [str(line.tables), "–".join(map(str, [bits[0], bits[-1]][: len(bits)]))]
+        blocks = "as in the paper" if line.blocks is None else ", then ".join(map(str, line.blocks)) or "1"
+        shown = [f"{line.tables:,}", blocks, "–".join(map(str, [bits[0], bits[-1]][: len(bits)]))]
         if line.candidates is None or line.payload_bytes is None or line.disk_bytes is None:
             table.add_row(*shown, f"finds distances to {line.max_distance}")
             continue
         table.add_row(
             *shown,
-            str(line.probes),
+            f"{line.probes:,}",
             f"{line.candidates:,.1f}" if line.candidates < 100 else f"{line.candidates:,.0f}",
             decimal(line.payload_bytes),
             decimal(line.disk_bytes),
+            f"{line.micros:,.0f} µs",
         )
     return table

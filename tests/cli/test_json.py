@@ -64,7 +64,8 @@ def test_settings_are_printed_as_json_lines() -> None:
 
 
 def test_a_plan_is_printed_as_json_lines() -> None:
-    *_, widest = json_lines("plan", "--pages", "1e9", "--distance", 3, "--json")
+    least, *_, widest = json_lines("plan", "--pages", "1e9", "--distance", 3, "--json")
+    assert (least["tables"], least["blocks"], widest["blocks"]) == (10, [5], None)
     assert (widest["type"], widest["tables"], widest["prefix_bits"], widest["probes"]) == (
         "design",
         20,

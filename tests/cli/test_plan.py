@@ -6,13 +6,14 @@ from tests.support.noting import invoke
 
 
 def test_a_plan_has_every_design() -> None:
-    result = invoke("plan", "--pages", "1e9", "--distance", 3)
+    result = invoke("plan", "--pages", "1e9", "--distance", 3, "--candidates", 30)
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in result.output.splitlines() if "│" in line]
-    assert [line[:4] for line in lines] == [
-        ["4", "16", "4", "61,035"],
-        ["10", "25–26", "10", "209"],
-        ["16", "28", "16", "59.6"],
-        ["20", "31–33", "20", "5.1"],
+    assert [line[:5] for line in lines] == [
+        ["10", "5", "25–26", "10", "209"],
+        ["4", "as in the paper", "16", "4", "61,035"],
+        ["10", "as in the paper", "25–26", "10", "209"],
+        ["16", "as in the paper", "28", "16", "59.6"],
+        ["20", "as in the paper", "31–33", "20", "5.1"],
     ]
     assert "1,000,000,000 signatures, distance 3" in result.output
 
@@ -21,3 +22,24 @@ def test_a_plan_says_which_designs_find_a_distance() -> None:
     result = invoke("plan", "--pages", "1e9", "--distance", 6)
     assert result.output.count("finds distances to 3") == 3
     invoke("plan", "--distance", 8, status=2)
+
+
+def test_a_plan_has_the_least_tables_for_the_candidates_that_are_allowed() -> None:
+    for candidates, tables, blocks in ((8, "20", "6"), (64, "16", "4, then 4"), (512, "10", "5"), (2**18, "4", "4")):
+        result = invoke("plan", "--pages", 2.0**34, "--candidates", candidates)
+        first = next(line for line in result.output.splitlines() if line.startswith("│"))
+        assert [cell.strip() for cell in first.split("│")[1:3]] == [tables, blocks]
+
+
+def test_a_plan_for_other_bits_has_no_design_of_the_paper() -> None:
+    result = invoke("plan", "--bits", 96, "--pages", "1e9")
+    assert sum(line.startswith("│") for line in result.output.splitlines()) == 1
+    assert "as in the paper" not in result.output
+
+
+def test_what_no_tables_reach_is_a_sentence() -> None:
+    result = invoke("plan", "--bits", 8, "--pages", "1e6", "--candidates", 1, status=2)
+    assert " ".join(result.output.split()).startswith(
+        "Error: No tables of 8 bits find distance 3 with 1 candidates a probe"
+    )
+    assert "--candidates" in result.output

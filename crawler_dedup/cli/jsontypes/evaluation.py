@@ -131,9 +131,13 @@ class Calibration(Line, frozen=True, kw_only=True, tag="calibration"):
 
 
 class Design(Line, frozen=True, kw_only=True, tag="design"):
-    """A design of permuted tables, as `crawler-dedup plan --json` prints it."""
+    """A design of permuted tables, as `crawler-dedup plan --json` prints it. The first one has the least tables."""
 
     tables: Annotated[int, Meta(description="Number of tables.")]
+    blocks: Annotated[
+        list[int] | None,
+        Meta(description="Of the one with the least tables, the blocks of its splits; null: a design of the paper."),
+    ] = None
     prefix_bits: Annotated[list[int], Meta(description="Prefix bits of its tables, each number once.")]
     signatures: Annotated[float, Meta(description="Number of signatures that was given.")]
     distance: Annotated[int, Meta(description="The Hamming distance that was given, in bits.")]
@@ -144,3 +148,6 @@ class Design(Line, frozen=True, kw_only=True, tag="design"):
     candidates: Annotated[float | None, Meta(description="Signatures that a look-up compares, expected.")] = None
     payload_bytes: Annotated[int | None, Meta(description="What the signatures take in all tables.")] = None
     disk_bytes: Annotated[int | None, Meta(description="Estimated size on disk.")] = None
+    micros: Annotated[
+        float | None, Meta(description="Estimated time of a look-up with everything in the cache, in microseconds.")
+    ] = None
