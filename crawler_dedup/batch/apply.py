@@ -191,7 +191,9 @@ def _read_input(task: tuple[str, set[int]]) -> dict[RecordPlace, Payload]:
 
 
 def _same_bytes(copy: _Copy, clusters: Path) -> list[dict[str, Any]]:
-    return [row for row in _read_clusters(clusters, copy.source.path, _COLUMNS) if row["rule"] == SAME_BYTES]
+    """Return the rows about pages of one input that have the same bytes as a page of an input."""
+    rows = _read_clusters(clusters, copy.source.path, _COLUMNS)
+    return [row for row in rows if row["rule"] == SAME_BYTES and row["representative_record"] is not None]
 
 
 def _same_payloads(copy: _Copy, clusters: Path, payloads: _Payloads) -> set[RecordPlace]:

@@ -2,65 +2,98 @@
 
 from __future__ import annotations
 
-from array import array
+from typing import NamedTuple
 
 import numpy as np
 
+from crawler_dedup.batch.existing import ExistingPages
+from crawler_dedup.batch.keyentries import KeyEntries, is_repeated
 from crawler_dedup.batch.neighbours import Flags, find_neighbours
 from crawler_dedup.batch.rows import Rows
 from crawler_dedup.deduplicator import RuleMatcher
-from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.index.profiles import FrozenProfiles, site_key
-from crawler_dedup.index.records import hash_scope
 from crawler_dedup.signing.schemes import Scheme, SimHash
 from crawler_dedup.system.callbacks import Advance
 
 
-def find_candidates(
-    rows: Rows, scheme: Scheme, matcher: RuleMatcher, profiles: FrozenProfiles, memory: int, advance: Advance
-) -> Flags:
-    """Tell of each row whether its page may be a duplicate, or have one, or be there twice.
+class Candidates(NamedTuple):
+    """Which pages may be duplicates, or have one, or be there twice.
 
-    It is so for no fewer pages than a look-up in an index finds: of texts those with a signature near another one, of other
+    Attributes:
+        rows: those of the collection.
+        existing: those that are kept already.
+    """
+
+    rows: Flags
+    existing: Flags
+
+
+def looks_up_by_keys(scheme: Scheme) -> bool:
+    """Tell whether texts are found by the keys that they share, and not by the distance of their signatures."""
+    return not isinstance(scheme, SimHash)
+
+
+def find_candidates(
+    rows: Rows,
+    existing: ExistingPages | None,
+    scheme: Scheme,
+    matcher: RuleMatcher,
+    profiles: FrozenProfiles,
+    memory: int,
+    advance: Advance,
+) -> Candidates:
+    """Find the candidates.
+
+    They are no fewer pages than a look-up in an index finds: of texts those with a signature near another one, of other
     pages those that share a key, and pages with one name.
 
     Args:
+        existing: pages that are kept already.
         memory: bytes that may be taken.
         advance: called with numbers of pages that were looked at.
     """
-    is_candidate = is_repeated(rows.names)
+    before = 0 if existing is None else len(existing)
+    flags = _having_one_name(rows, existing)
+    by_key = rows.thins
     if isinstance(scheme, SimHash):
-        places = np.flatnonzero(rows.texts)
-        is_candidate[places] |= find_neighbours(rows.signatures[places], scheme.max_distance, memory=memory)
-        by_key = rows.thins
+        texts, signatures = rows.texts, rows.signatures
+        if existing is not None:
+            texts = np.concatenate([existing.texts, texts])
+            signatures = np.concatenate([existing.signatures, signatures])
+        flags[texts] |= find_neighbours(signatures[texts], scheme.max_distance, memory=memory)
     else:
-        by_key = rows.texts | rows.thins
-    is_candidate |= _sharing_keys(rows, by_key, matcher, profiles, advance)
-    is_candidate &= rows.texts | rows.thins
-    return is_candidate
+        by_key = by_key | rows.texts
+    flags |= _sharing_keys(rows, by_key, existing, matcher, profiles, advance)
+    flags[before:] &= rows.texts | rows.thins
+    return Candidates(flags[before:], flags[:before])
 
 
-def _sharing_keys(rows: Rows, wanted: Flags, matcher: RuleMatcher, profiles: FrozenProfiles, advance: Advance) -> Flags:
-    """Tell of each row whether its page is *wanted* and is filed or looked up under a key of another one."""
-    entries, of_rows = array("Q"), array("q")
-    for row, signed in rows.read_pages(wanted):
-        page = matcher.prepare(signed.page, profiles.snapshot(site_key(signed.page.scope, signed.page.url)))
-        scope = hash_scope(page.scope) * 0x9E3779B97F4A7C15
-        keys = {(scope ^ key) & (1 << 64) - 1 for key in (*matcher.keys(page), *matcher.probes(page))}
-        entries.extend(keys)
-        of_rows.extend([row] * len(keys))
-        advance(1)
-    shared = is_repeated(mix_bits(np.array(entries, dtype=np.uint64)))
-    flags = np.zeros(len(rows), dtype=bool)
-    flags[np.array(of_rows, dtype=np.int64)[shared]] = True
+def _having_one_name(rows: Rows, existing: ExistingPages | None) -> Flags:
+    """Tell of each existing page and of each row whether another one has its name."""
+    if existing is None:
+        return is_repeated(rows.names)
+    flags = np.zeros(len(existing) + len(rows), dtype=bool)
+    shared = is_repeated(np.concatenate([existing.names, rows.names]))
+    flags[existing.name_places[shared[: len(existing.names)]]] = True
+    flags[len(existing) :] = shared[len(existing.names) :]
     return flags
 
 
-def is_repeated(numbers: Numbers) -> Flags:
-    """Tell of each of *numbers* whether it is there twice."""
-    order = np.argsort(numbers)
-    ascending = numbers[order]
-    equal = ascending[1:] == ascending[:-1]
-    flags = np.zeros(len(numbers), dtype=bool)
-    flags[order[1:][equal]] = flags[order[:-1][equal]] = True
+def _sharing_keys(
+    rows: Rows,
+    wanted: Flags,
+    existing: ExistingPages | None,
+    matcher: RuleMatcher,
+    profiles: FrozenProfiles,
+    advance: Advance,
+) -> Flags:
+    """Tell of each existing page, and of each row that is *wanted*, whether another one is filed under one of its keys."""
+    before = 0 if existing is None else len(existing)
+    entries = KeyEntries() if existing is None else existing.entries
+    for row, signed in rows.read_pages(wanted):
+        page = matcher.prepare(signed.page, profiles.snapshot(site_key(signed.page.scope, signed.page.url)))
+        entries.add(before + row, page.scope, (*matcher.keys(page), *matcher.probes(page)))
+        advance(1)
+    flags = np.zeros(before + len(rows), dtype=bool)
+    flags[entries.places[is_repeated(entries.keys)]] = True
     return flags

@@ -15,12 +15,15 @@ from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.memorypages import MemoryPages
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
+from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import NO_RUNS
 from crawler_dedup.index.verdicts import OfferTerms, Verdicts
 from crawler_dedup.signedpage import SignedPage
 
 KEPT_BYTES = 500
 """What a kept page takes in memory."""
+
+_NO_PLACE = -1
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -73,17 +76,24 @@ class PlacedDecision:
     Attributes:
         place: of the page among the picked ones.
         decision: the decision.
-        representative: place of the kept page that stands for it; ``None``: the page is kept.
+        representative: place of the kept page that stands for it; ``None``: the page is kept, or one stands for it that was
+            kept before.
     """
 
     place: int
     decision: Decision
     representative: int | None
 
+    @property
+    def is_left_out(self) -> bool:
+        """Whether a kept page stands for it."""
+        return self.decision.verdict in (Verdict.DUPLICATE, Verdict.UNCHANGED)
+
 
 def decide_pages(
     pages: PickedPages,
     order: Iterable[int],
+    existing: Iterable[Record],
     matcher: RememberingMatcher,
     profiles: FrozenProfiles,
     file: IO[bytes],
@@ -93,6 +103,7 @@ def decide_pages(
 
     Args:
         order: places of the pages.
+        existing: pages that are kept already.
         profiles: what is known of their sites.
         file: an empty file, open to write and read.
         memory: bytes that kept pages may take.
@@ -102,7 +113,10 @@ def decide_pages(
     """
     kept_pages = MemoryPages(file, profiles)
     verdicts = Verdicts(kept_pages, matcher, OfferTerms(), now=1, runs=NO_RUNS)
-    place_of = array("q", [-1])  # of each kept page by its number
+    place_of = array("q", [_NO_PLACE])  # of each kept page by its number
+    for record in existing:
+        kept_pages.add(record, matcher)
+        place_of.append(_NO_PLACE)
     for place in order:
         _, page = pages.read(place)
         decision = verdicts.decide(page)
@@ -116,5 +130,5 @@ def decide_pages(
         representative = None
         if decision.verdict in (Verdict.DUPLICATE, Verdict.UNCHANGED) and matcher.kept is not None:
             number = kept_pages.number_of(page.scope, matcher.kept.key)
-            representative = None if number is None else place_of[number]
+            representative = None if number is None or place_of[number] == _NO_PLACE else place_of[number]
         yield PlacedDecision(place, decision, representative)

@@ -13,16 +13,17 @@ from tempfile import TemporaryFile
 import msgspec
 import numpy as np
 
-from crawler_dedup.batch.candidates import find_candidates
+from crawler_dedup.batch.candidates import Candidates, find_candidates, looks_up_by_keys
 from crawler_dedup.batch.collection import Collection, add_counts
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
+from crawler_dedup.batch.existing import ExistingPages, read_existing
 from crawler_dedup.batch.learning import export_header, learn_profiles
-from crawler_dedup.batch.neighbours import Flags
 from crawler_dedup.batch.output import CLUSTERS, CLUSTERS_SCHEMA, KEPT, VERDICTS, ClusterWriter, open_table, write_kept
 from crawler_dedup.batch.rows import ROW_BYTES, Rows, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError
+from crawler_dedup.index.export import Export
 from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.counts import can_read
@@ -124,6 +125,7 @@ def find_duplicates(
     *,
     order: str = "",
     profiles: Path | None = None,
+    against: Path | None = None,
     memory: int = MEMORY,
 ) -> Report:
     """Find the near-duplicates of the collection in *directory*, and write what is kept into *output*.
@@ -132,6 +134,7 @@ def find_duplicates(
         config: the thresholds; what signatures depend on is that of the collection.
         order: in which order pages are decided (:func:`~crawler_dedup.batch.rows.read_rows`).
         profiles: an export whose knowledge of sites is used; ``None``: it is learned from the collection.
+        against: an export of an index, with pages that are kept already. Of the sites that it knows nothing is learned.
         memory: bytes that the process may take.
 
     Raises:
@@ -142,7 +145,7 @@ def find_duplicates(
     with clock.step("checking"):
         receipts = collection.require_whole(start("checking", len(collection.shards)))
     count = sum(receipt.pages for receipt in receipts)
-    free = _find_free_memory(count, memory)
+    free = _find_free_memory(count + (0 if against is None else len(Export(against))), memory)
     signer = Signer(config_from_spec(collection.header.spec, config))
     output.mkdir(parents=True, exist_ok=True)
     with clock.step("reading"):
@@ -151,13 +154,21 @@ def find_duplicates(
         if profiles is None:
             profiles = output / PROFILES
             header = export_header(collection.header.spec, collection.header.libraries)
-            learn_profiles(rows, profiles, header, start("learning sites", None))
+            known = () if against is None else Export(against).sites()
+            learn_profiles(rows, profiles, header, known, start("learning sites", None))
         frozen = read_profiles(profiles, collection.header.spec, can_read)
     matcher = RememberingMatcher(signer)
+    existing = None
+    if against is not None:
+        with clock.step("reading what is kept"):
+            texts_by_key = looks_up_by_keys(signer.scheme)
+            existing = read_existing(against, collection.header.spec, matcher, texts_by_key=texts_by_key)
     with clock.step("finding neighbours"):
-        candidates = find_candidates(rows, signer.scheme, matcher, frozen, free, start("finding neighbours", None))
+        candidates = find_candidates(
+            rows, existing, signer.scheme, matcher, frozen, free, start("finding neighbours", None)
+        )
     with clock.step("deciding"):
-        decided = _decide(rows, candidates, matcher, frozen, output, free, start)
+        decided = _decide(rows, existing, candidates, matcher, frozen, output, free, start)
     with clock.step("writing"):
         write_kept(output / KEPT, rows, decided.codes, decided.duplicates)
     verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
@@ -175,7 +186,7 @@ def find_duplicates(
         unsigned=add_counts([receipt.unsigned for receipt in receipts]),
         passed_over=add_counts([receipt.passed_over for receipt in receipts]),
         bad=add_counts([receipt.bad for receipt in receipts]),
-        candidates=int(candidates.sum()),
+        candidates=int(candidates.rows.sum()),
         known_sites=len(frozen),
         seconds=clock.seconds,
         spec=collection.header.spec,
@@ -199,7 +210,8 @@ def _find_free_memory(count: int, memory: int) -> int:
 
 def _decide(
     rows: Rows,
-    candidates: Flags,
+    existing: ExistingPages | None,
+    candidates: Candidates,
     matcher: RememberingMatcher,
     profiles: FrozenProfiles,
     output: Path,
@@ -213,16 +225,18 @@ def _decide(
     rules: Counter[str] = Counter()
     with ExitStack() as stack:
         picked, kept = (stack.enter_context(TemporaryFile(dir=output)) for _ in range(2))
-        pages = PickedPages(picked, rows.read_pages(candidates))
+        pages = PickedPages(picked, rows.read_pages(candidates.rows))
         advance = start("deciding", len(pages.rows))
         writer = stack.enter_context(open_table(output / CLUSTERS, CLUSTERS_SCHEMA))
-        clusters = ClusterWriter(writer, rows, pages)
+        clusters = ClusterWriter(writer, rows, pages, "" if existing is None else str(existing.export.path))
+        before = () if existing is None else existing.read_records(candidates.existing)
         order = rows.sort(np.array(pages.rows, dtype=np.int64))
-        for decided in decide_pages(pages, map(int, order), matcher, profiles, kept, memory):
+        for decided in decide_pages(pages, map(int, order), before, matcher, profiles, kept, memory):
             codes[pages.rows[decided.place]] = VERDICTS.index(decided.decision.verdict)
             if decided.representative is not None:
                 duplicates[pages.rows[decided.representative]] += 1
-                rules.update([decided.decision.match.rule] if decided.decision.match else [])
+            if decided.is_left_out and decided.decision.match is not None:
+                rules[decided.decision.match.rule] += 1
             clusters.write(decided)
             advance(1)
         clusters.flush()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,33 +15,36 @@ from crawler_dedup.index.profiles import StoredSite, site_key
 from crawler_dedup.index.store import KIND
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.sites import MIN_PAGES
+from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance
 
 LEARNED_PAGES = 240
 """Pages of a site from which it is learned, evenly spread over the collection: so many are counted exactly."""
-_LIVE_SITES = 20_000  # that are counted at a time: 40 KB each at most
+_LIVE_SITES = 5_000  # that are counted at a time: 40 KB each at most
+_PARTS = 16  # in which pages are chosen, to save memory
 
 
-def learn_profiles(rows: Rows, path: Path, header: Header, advance: Advance) -> int:
-    """Learn the sites of all pages, write what is known of them as an export, and return how many sites there are.
+def learn_profiles(rows: Rows, path: Path, header: Header, known: Iterable[StoredSite], advance: Advance) -> None:
+    """Learn the sites of all pages, and write what is known of them as an export.
 
     Of pages with the same signature the first alone counts, since the others are mostly dropped.
 
     Args:
+        known: what is known of sites already: of these nothing is learned.
         advance: called with numbers of pages that were counted.
     """
-    wanted, sites = _choose_pages(rows)
-    stored = _learn(rows, wanted, sites, advance)
-    count = 0
+    wanted, totals = _choose_pages(rows)
+    write_export(path, header, [], _known_and_learned(known, _learn(rows, wanted, totals, advance)))
 
-    def counted() -> Iterator[StoredSite]:
-        nonlocal count
-        for site in stored:
-            count += 1
+
+def _known_and_learned(known: Iterable[StoredSite], learned: Iterable[StoredSite]) -> Iterator[StoredSite]:
+    """Yield the sites of which something is known, and the learned ones that are not among them."""
+    keys = set()
+    for site in known:
+        if site.number:
+            keys.add(site.key)
             yield site
-
-    write_export(path, header, [], counted())
-    return count
+    yield from (site for site in learned if site.key not in keys)
 
 
 def export_header(spec: dict[str, str], libraries: dict[str, str]) -> Header:
@@ -49,48 +52,60 @@ def export_header(spec: dict[str, str], libraries: dict[str, str]) -> Header:
     return Header(FORMAT, spec, libraries, KIND)
 
 
-def _choose_pages(rows: Rows) -> tuple[Places, Places]:
-    """Return the rows from which sites are learned, ascending, and the site of each, numbered as they come first."""
-    order = np.lexsort((rows.signatures, rows.sites))
-    is_other = np.ones(len(order), dtype=bool)
-    is_other[1:] = (np.diff(rows.sites[order]) != 0) | (np.diff(rows.signatures[order]) != 0)
-    firsts = np.sort(order[is_other])  # lexsort is stable: of equal ones the first
-    firsts = firsts[(rows.sites[firsts] != 0) & (rows.texts[firsts] | rows.thins[firsts])]
-    by_site = firsts[np.argsort(rows.sites[firsts], kind="stable")]
-    _, counts = np.unique(rows.sites[by_site], return_counts=True)
-    ends = np.cumsum(counts)
-    place = np.arange(len(by_site)) - np.repeat(ends - counts, counts)  # in the site
-    total = np.repeat(counts, counts)
-    # Of n pages those are taken at which the share of the pages before them passes a multiple of 1/240.
-    is_spread = (place + 1) * LEARNED_PAGES // np.maximum(total, LEARNED_PAGES) > place * LEARNED_PAGES // np.maximum(
-        total, LEARNED_PAGES
-    )
-    chosen = is_spread & (total >= MIN_PAGES)
-    wanted, sites = by_site[chosen], np.repeat(np.arange(len(counts)), counts)[chosen]
-    order = np.argsort(wanted)
-    wanted, sites = wanted[order], sites[order]
-    _, firsts, numbers = np.unique(sites, return_index=True, return_inverse=True)
-    ranks = np.empty(len(firsts), dtype=np.int64)
-    ranks[np.argsort(firsts)] = np.arange(len(firsts))
-    return wanted, ranks[numbers]
+def _choose_pages(rows: Rows) -> tuple[Flags, dict[int, int]]:
+    """Return from which rows sites are learned, and from how many each site (the 64 bits that stand for it)."""
+    wanted = np.zeros(len(rows), dtype=bool)
+    totals: dict[int, int] = {}
+    is_signed = (rows.texts | rows.thins) & (rows.sites != 0)
+    for part in range(_PARTS):
+        own = np.flatnonzero(is_signed & (rows.sites % np.uint64(_PARTS) == part))
+        by_site = _firsts_by_site(rows, own)
+        sites, counts = np.unique(rows.sites[by_site], return_counts=True)
+        place = np.arange(len(by_site)) - np.repeat(np.cumsum(counts) - counts, counts)  # in the site
+        total = np.repeat(counts, counts)
+        # Of n pages those are taken at which the share of the pages before them passes a multiple of 1/240.
+        most = np.maximum(total, LEARNED_PAGES)
+        is_spread = (place + 1) * LEARNED_PAGES // most > place * LEARNED_PAGES // most
+        wanted[by_site[is_spread & (total >= MIN_PAGES)]] = True
+        is_known = counts >= MIN_PAGES
+        learned = np.minimum(counts[is_known], LEARNED_PAGES)
+        totals.update(zip(sites[is_known].tolist(), learned.tolist(), strict=True))
+    return wanted, totals
 
 
-def _learn(rows: Rows, wanted: Places, sites: Places, advance: Advance) -> Iterator[StoredSite]:
-    """Yield what is known of each site, in as many passes as memory asks for."""
-    totals = np.bincount(sites)
-    for first in range(0, len(totals), _LIVE_SITES):
-        is_live = (sites >= first) & (sites < first + _LIVE_SITES)
-        flags: Flags = np.zeros(len(rows), dtype=bool)
-        flags[wanted[is_live]] = True
+def _firsts_by_site(rows: Rows, own: Places) -> Places:
+    """Return the first row of each signature of each site, site by site and there in their order."""
+    order = own[np.lexsort((rows.signatures[own], rows.sites[own]))]  # stable
+    sites, signatures = rows.sites[order], rows.signatures[order]
+    is_first = np.ones(len(order), dtype=bool)
+    is_first[1:] = (sites[1:] != sites[:-1]) | (signatures[1:] != signatures[:-1])
+    firsts = np.sort(order[is_first])
+    by_site: Places = firsts[np.argsort(rows.sites[firsts], kind="stable")]
+    return by_site
+
+
+def _learn(rows: Rows, wanted: Flags, totals: Mapping[int, int], advance: Advance) -> Iterator[StoredSite]:
+    """Yield what is known of each site. Where too many are counted at a time, further ones wait for another pass."""
+    while wanted.any():
         live: dict[int, SiteCounts] = {}
-        for site, (_, row) in zip(sites[is_live].tolist(), rows.read_pages(flags), strict=True):
+        postponed: set[int] = set()
+        for row, signed in rows.read_pages(wanted):
+            site = int(rows.sites[row])
+            if site in postponed:
+                continue
+            if site not in live and len(live) == _LIVE_SITES:
+                postponed.add(site)
+                continue
             counts = live.setdefault(site, SiteCounts())
-            counts.add(row.page)
+            counts.add(signed.page)
             if counts.taught == totals[site]:
-                del live[site]
-                snapshot = counts.publish()
-                key = site_key(row.page.scope, row.page.url)
-                yield StoredSite(
-                    key, counts.taught, counts.taught, 0, counts.encode(), [(counts.taught, snapshot.encode())]
-                )
+                yield _publish(live.pop(site), signed.page)
             advance(1)
+        wanted = wanted & np.isin(rows.sites, np.array(sorted(postponed), dtype=np.uint64))
+
+
+def _publish(counts: SiteCounts, page: SignedPage) -> StoredSite:
+    """Return what is known of the site of *page*."""
+    number = counts.taught
+    snapshot = counts.publish().encode()
+    return StoredSite(site_key(page.scope, page.url), number, number, 0, counts.encode(), [(number, snapshot)])

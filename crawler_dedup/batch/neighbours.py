@@ -28,6 +28,7 @@ Arguments: the numbers, how many bits follow the leading ones, the largest dista
 _MORE_BLOCKS = 4  # than agree for certain
 _SORTING, _COMPARING = 25, 0.6  # nanoseconds of a number, and of a pair
 _WORKING_BYTES = 18  # of a number, while one table is searched
+_PIECE = 1 << 20  # signatures that are permuted at a time
 _LONG = 1_024  # numbers that agree in their leading bits
 _FEW = 200_000  # signatures, for which compiling takes longer than it saves
 
@@ -101,8 +102,9 @@ def find_neighbours(
     is_first = np.ones(len(ascending), dtype=bool)
     np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
     distinct = ascending[is_first]
-    flags = np.diff(np.append(np.flatnonzero(is_first), len(ascending))) > 1
-    if max_distance:
+    del ascending
+    flags = np.diff(np.append(np.flatnonzero(is_first), len(signatures))) > 1
+    if max_distance and len(distinct) > 1:
         flag_runs = flag_runs or _fastest(len(distinct))
         for table in tables_for(max_distance, len(distinct)):
             for near in _near_in(table, distinct, max_distance, memory, flag_runs):
@@ -117,11 +119,15 @@ def _near_in(
 ) -> Iterator[Numbers]:
     """Yield those of *signatures* that have a near one with the same leading bits."""
     parts = max(1, -(-_WORKING_BYTES * len(signatures) // memory))
-    permuted = table.permute(signatures)
     limits = [((1 << table.leading) * part // parts << BITS - table.leading) for part in range(parts + 1)]
     for low, high in pairwise(limits):
-        values = permuted if parts == 1 else permuted[(permuted >= low) & (permuted <= high - 1)]
-        values = np.sort(values)
+        pieces = []
+        for first in range(0, len(signatures), _PIECE):
+            permuted = table.permute(signatures[first : first + _PIECE])
+            pieces.append(permuted if parts == 1 else permuted[(permuted >= low) & (permuted <= high - 1)])
+        values = np.concatenate(pieces)
+        del pieces
+        values.sort()
         flags = np.zeros(len(values), dtype=bool)
         flag_runs(values, BITS - table.leading, max_distance, flags)
         yield table.restore(values[flags])

@@ -66,25 +66,30 @@ class ClusterWriter:
 
     Args:
         pages: the pages that are decided.
+        against: what holds the pages that were kept before.
     """
 
-    def __init__(self, writer: pq.ParquetWriter, rows: Rows, pages: PickedPages) -> None:
+    def __init__(self, writer: pq.ParquetWriter, rows: Rows, pages: PickedPages, against: str = "") -> None:
         self._writer = writer
         self._rows = rows
         self._pages = pages
+        self._against = against
         self._waiting: list[dict[str, Any]] = []
 
     def write(self, decided: PlacedDecision) -> None:
         """Add a row, if a kept page stands for the decided one."""
         decision, match = decided.decision, decided.decision.match
-        if decided.representative is None or match is None:
+        if not decided.is_left_out or match is None:
             return
         record, page = self._pages.read(decided.place)
-        kept_record, kept = self._pages.read(decided.representative)
+        kept_record, kept_id, kept_input = None, decision.duplicate_of or page.url, self._against
+        if decided.representative is not None:
+            kept_record, kept = self._pages.read(decided.representative)
+            kept_id, kept_input = kept.key, self._input_of(decided.representative)
         self._waiting.append(
             {
                 "duplicate": page.key,
-                "representative": kept.key,
+                "representative": kept_id,
                 "verdict": str(decision.verdict),
                 "rule": match.rule,
                 "distance": match.distance,
@@ -92,7 +97,7 @@ class ClusterWriter:
                 "coverage": match.coverage,
                 "input": self._input_of(decided.place),
                 "record": record,
-                "representative_input": self._input_of(decided.representative),
+                "representative_input": kept_input,
                 "representative_record": kept_record,
             }
         )

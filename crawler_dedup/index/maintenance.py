@@ -174,7 +174,7 @@ def import_index(
     """
     total = 0
     for block in _counted(export.blocks(), checked):
-        _decode_records(export, block)
+        decode_records(export, block)
         total += len(block.signatures)
     if not all(map(is_readable, export.sites())):
         raise ExportUnreadable(f"{export.path} cannot be imported: what is known of a site is damaged.")
@@ -186,7 +186,7 @@ def import_index(
     pages = Store.open(directory, header.spec, header.libraries, map_size=MAP_SIZE, fresh=False)
     try:
         for block in _counted(export.blocks(), advance):
-            rows = _decode_records(export, block)
+            rows = decode_records(export, block)
             new += sum(pages.merge(rows[at : at + _MERGED], filing) for at in range(0, len(rows), _MERGED))
         pages.merge_sites(export.sites())
     finally:
@@ -233,7 +233,8 @@ def _read_pages(pages: Store) -> Generator[ExportBlock, None, None]:
         yield ExportBlock(signatures, [records.encode(_with_signature(_clean(record), 0)) for record in batch])
 
 
-def _decode_records(export: Export, block: ExportBlock) -> list[Record]:
+def decode_records(export: Export, block: ExportBlock) -> list[Record]:
+    """Return the records in a block of an export. Raises :class:`ExportUnreadable`."""
     pages = export.header.kind == store.KIND
     if len(block.rows) != len(block.signatures) * pages:
         raise ExportUnreadable(f"{export.path} cannot be imported: records are missing.")

@@ -6,6 +6,7 @@ import random
 import shutil
 import tempfile
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
 
-from crawler_dedup import Config, DedupError, Verdict
+from crawler_dedup import Config, DedupError, Deduplicator, Export, Verdict
+from crawler_dedup.batch import learning
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import KEPT_BYTES, PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.find import PROFILES
@@ -22,8 +24,10 @@ from crawler_dedup.batch.learning import LEARNED_PAGES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.rows import read_rows
+from crawler_dedup.index.maintenance import export_index, import_index, open_pages
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.sites import MIN_PAGES
+from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.collections import (
@@ -115,6 +119,45 @@ def test_pages_of_every_scheme_are_decided_as_in_a_crawl(tmp_path: Path, scheme:
     assert report.verdicts["duplicate"] > 10
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seeds=st.tuples(st.integers(0, 1 << 32), st.integers(0, 1 << 32)), size=st.integers(1, 60))
+def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, seeds: tuple[int, int], size: int) -> None:
+    folder = tmp_path / "example"
+    folder.mkdir()
+    try:
+        with Deduplicator.open(folder / "before", CONFIG) as deduplicator:
+            for page in make_pages(seeds[0], size):
+                deduplicator.check(page.url, page.html.encode(), encoding="utf-8", scope="global")
+        with closing(open_pages(folder / "before")) as before:
+            export_index(before, folder / "before.dedup", ignore_progress)
+        pages = make_pages(seeds[1], size)
+        source = write_pages(folder / "pages.jsonl", pages)
+        sign([source], folder / "signed")
+        find(folder / "signed", folder / "found", against=folder / "before.dedup")
+        export = Export(folder / "before.dedup")
+        import_index(export, folder / "index", lookup_of, ignore_progress, ignore_progress)
+        expected = [answer_of(one) for one in decide(folder / "index", folder / "found" / PROFILES, pages)]
+        decided = answers(folder / "found")
+        assert [decided[str(source), number] for number in range(size)] == expected
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_what_an_index_knows_of_a_site_is_not_learned_anew(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path / "before", CONFIG) as deduplicator:
+        for number in range(MIN_PAGES):
+            deduplicator.check(f"http://known/{number}", story(f"old {number}").encode(), scope="global")
+    with closing(open_pages(tmp_path / "before")) as before:
+        export_index(before, tmp_path / "before.dedup", ignore_progress)
+    pages = [
+        Page(f"http://{host}/{number}", story(f"{host} {number}")) for host in ("known", "new") for number in range(20)
+    ]
+    sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
+    assert find(tmp_path / "signed", tmp_path / "found", against=tmp_path / "before.dedup").known_sites == 2
+    decisions = decide(tmp_path / "index", tmp_path / "found" / PROFILES, pages)
+    assert [decision.snapshot for decision in decisions] == [MIN_PAGES] * 20 + [20] * 20
+
+
 def test_sites_are_learned_before_pages_are_decided(tmp_path: Path) -> None:
     pages = [Page(f"http://h/{number}", story(number)) for number in range(MIN_PAGES + 1)]
     sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
@@ -135,6 +178,18 @@ def test_of_a_large_site_a_sample_is_learned_and_of_copies_one(tmp_path: Path) -
     assert find(tmp_path / "signed", tmp_path / "found").known_sites == 1
     (decision,) = decide(tmp_path / "index", tmp_path / "found" / PROFILES, pages[:1])
     assert decision.snapshot == LEARNED_PAGES
+
+
+def test_sites_are_learned_the_same_in_several_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = [Page(f"http://h{number % 5}/{number}", article(number, count=30)) for number in range(5 * MIN_PAGES)]
+    sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
+    assert find(tmp_path / "signed", tmp_path / "one").known_sites == 5
+    monkeypatch.setattr(learning, "_LIVE_SITES", 2)
+    assert find(tmp_path / "signed", tmp_path / "several").known_sites == 5
+    first, second = (
+        sorted(Export(tmp_path / name / PROFILES).sites(), key=lambda site: site.key) for name in ("one", "several")
+    )
+    assert first == second
 
 
 def test_pages_are_decided_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
@@ -197,6 +252,6 @@ def test_too_little_memory_for_what_is_kept_is_said(tmp_path: Path) -> None:
     matcher = RememberingMatcher(Signer(CONFIG))
     with tempfile.TemporaryFile() as picked, tempfile.TemporaryFile() as kept:
         all_pages = PickedPages(picked, rows.read_pages(rows.texts))
-        decisions = decide_pages(all_pages, range(40), matcher, FrozenProfiles({}), kept, 10 * KEPT_BYTES)
+        decisions = decide_pages(all_pages, range(40), (), matcher, FrozenProfiles({}), kept, 10 * KEPT_BYTES)
         with pytest.raises(DedupError, match="More than 10 pages are kept"):
             list(decisions)

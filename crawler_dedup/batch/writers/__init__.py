@@ -9,10 +9,10 @@ from typing import IO, NamedTuple, Protocol, cast
 
 
 class RecordPlace(NamedTuple):
-    """Where a page stands: the path of its input, and the number of its record in it."""
+    """Where a page stands: the path of its input, and the number of its record in it (``None``: it is an index)."""
 
     input: str
-    record: int
+    record: int | None
 
 
 class Payload(NamedTuple):

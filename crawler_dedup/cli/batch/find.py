@@ -39,6 +39,7 @@ def find(
     max_distance: int | None,
     order: str,
     profiles: Path | None,
+    against: Path | None,
     memory: int,
     settings: Sequence[str],
 ) -> None:
@@ -57,7 +58,9 @@ def find(
 
     config = config_of(settings, max_distance)
     with progress_bars() as start:
-        report = find_duplicates(signed, output, config, start, order=order, profiles=profiles, memory=memory)
+        report = find_duplicates(
+            signed, output, config, start, order=order, profiles=profiles, against=against, memory=memory
+        )
     print_report(report, output)
 
 

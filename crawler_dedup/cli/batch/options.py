@@ -112,6 +112,12 @@ def finding_options(command: _Command) -> _Command:
                 help="An exported index, or profiles.dedup of a job: use what it knows about sites.",
             ),
             click.option(
+                "--against",
+                metavar="EXPORT",
+                type=click.Path(dir_okay=False, exists=True, path_type=Path),
+                help="An exported index: its pages are kept already.",
+            ),
+            click.option(
                 "--memory",
                 metavar="SIZE",
                 callback=parse_size,

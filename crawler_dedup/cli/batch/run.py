@@ -51,6 +51,7 @@ def run(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     max_distance: int | None,
     order: str,
     profiles: Path | None,
+    against: Path | None,
     memory: int,
     mark: str,
     jobs: int,
@@ -85,7 +86,9 @@ def run(  # noqa: PLR0913, PLR0917  (each is an option of the command)
             scope=scope,
             jobs=jobs,
         )
-        report = find_duplicates(signed, found, config, start, order=order, profiles=profiles, memory=memory)
+        report = find_duplicates(
+            signed, found, config, start, order=order, profiles=profiles, against=against, memory=memory
+        )
         applied = apply_decisions(inputs, found, clean, start, mark=mark, jobs=jobs)
     print_signing(signing, signed)
     print_report(report, found)

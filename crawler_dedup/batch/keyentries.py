@@ -1,0 +1,51 @@
+"""Keys under which pages are filed or looked up."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+import numpy as np
+
+from crawler_dedup.batch.neighbours import Flags
+from crawler_dedup.batch.rows import Places
+from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.index.records import hash_scope
+
+_SPREAD = 0x9E3779B97F4A7C15
+_ALL_BITS = (1 << 64) - 1
+
+
+class KeyEntries:
+    """Keys, as 64 bits that stand for each in its scope, and the page of each by its place."""
+
+    def __init__(self) -> None:
+        self._keys = array("Q")
+        self._places = array("q")
+
+    def add(self, place: int, scope: str, keys: Iterable[int]) -> None:
+        """Add the keys of a page."""
+        spread = hash_scope(scope) * _SPREAD
+        distinct = {(spread ^ key) & _ALL_BITS for key in keys}
+        self._keys.extend(distinct)
+        self._places.extend([place] * len(distinct))
+
+    @property
+    def keys(self) -> Numbers:
+        """The keys."""
+        return mix_bits(np.array(self._keys, dtype=np.uint64))
+
+    @property
+    def places(self) -> Places:
+        """The place of the page of each key."""
+        return np.array(self._places, dtype=np.int64)
+
+
+def is_repeated(numbers: Numbers) -> Flags:
+    """Tell of each of *numbers* whether it is there twice."""
+    order = np.argsort(numbers)
+    ascending = numbers[order]
+    equal = ascending[1:] == ascending[:-1]
+    flags = np.zeros(len(numbers), dtype=bool)
+    flags[order[1:][equal]] = flags[order[:-1][equal]] = True
+    return flags
