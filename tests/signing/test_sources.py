@@ -1,0 +1,115 @@
+"""The worked examples of the texts that the project comes from (docs/sources.md)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import comb, sqrt
+
+import numpy as np
+import pytest
+
+from crawler_dedup.hamming import DESIGNS, Numbers, distance
+from crawler_dedup.signing.features import Features
+from crawler_dedup.signing.schemes.minwise import one_permutation
+from crawler_dedup.signing.schemes.shingling import Shingling
+from crawler_dedup.signing.schemes.simhash import simhash
+from tests.support.prose import text_of
+
+PAGES = 34
+"""Logarithm of the 8 billion pages of Manku, Jain and Das Sarma."""
+
+
+def hashes(*members: int) -> Numbers:
+    """Random numbers that stand for the members of a set."""
+    source = np.random.default_rng(5).integers(0, 2**63, 10_000, dtype=np.uint64)
+    return np.sort(source[list(members)])
+
+
+# Shingles (Broder et al. 1997)
+
+
+def test_a_rose_is_a_rose_is_a_rose_has_three_shingles_of_four() -> None:
+    text = text_of("a rose is a rose is a rose")
+    assert len(text.units) - 4 + 1 == 5
+    assert len(text.shingles(4)) == 3
+    written = [text_of(run).shingles(4)[0] for run in ("a rose is a", "rose is a rose", "is a rose is")]
+    assert sorted(written) == text.shingles(4).tolist()
+
+
+def test_a_text_resembles_itself_wholly_and_resemblance_is_common_shingles_of_all() -> None:
+    scheme = Shingling(shingle=1)
+    one, other = (scheme.sign(text_of(raw)) for raw in ("one two three four five six", "one two three four nine ten"))
+    whole, part = scheme.measure(one, one), scheme.measure(one, other)
+    assert whole is not None
+    assert part is not None
+    assert (whole.resemblance, whole.coverage) == (1, 1)
+    assert part.resemblance == 4 / 8
+    assert part.coverage == pytest.approx(4 / 6)
+
+
+# Min-hash (Broder 1997; overview of shingling and simhash)
+
+
+@pytest.mark.parametrize("common", [0, 10, 50, 90, 100])
+def test_two_sets_have_the_same_least_hash_with_the_probability_of_their_resemblance(common: int) -> None:
+    new, kept = hashes(*range(100)), hashes(*range(100 - common, 200 - common))
+    resemblance = common / (200 - common)
+    bins = 1 << 14
+    same = np.count_nonzero(one_permutation(new, bins) == one_permutation(kept, bins)) / bins
+    # One permutation with so many bins more than members is thrown again and again: draws that depend on each other little.
+    assert abs(same - resemblance) <= 6 * sqrt(resemblance * (1 - resemblance) / bins) + 1e-3
+
+
+# Simhash (Charikar 2002; Manku, Jain and Das Sarma 2007; the texts about simhash with four tables)
+
+
+def test_the_distances_of_the_three_example_signatures() -> None:
+    first, second, third = 851459198, 847263864, 984968088
+    assert (distance(first, second), distance(first, third), distance(second, third)) == (4, 16, 12)
+
+
+def test_of_the_three_example_sentences_the_alike_ones_are_the_nearest() -> None:
+    raws = "the cat sat on the mat", "the cat sat on a mat", "we all scream for ice cream"
+    first, second, third = (simhash(text_of(raw).features) for raw in raws)
+    assert distance(first, second) < min(distance(first, third), distance(second, third))
+
+
+def test_a_bit_is_set_where_the_features_that_have_it_outweigh_the_others() -> None:
+    features = Features(
+        hashes=np.array([0b0011, 0b0101, 0b1001], dtype=np.uint64),
+        weights=np.array([3.0, 1.0, 1.0]),
+        telling=np.ones(3, dtype=np.bool_),
+        counts=np.ones(3),
+    )
+    assert simhash(features) == 0b0011  # +5, +3-2, -3+1-1, -3-1+1
+
+
+def test_a_sorted_table_would_be_probed_41_664_times_for_three_bits() -> None:
+    assert comb(64, 3) == 41_664
+
+
+@pytest.mark.parametrize(
+    ("tables", "prefix_bits", "candidates"),
+    [(20, {31, 32, 33}, 8), (16, {28}, 64), (10, {25, 26}, 512), (4, {16}, 256 * 1024)],
+)
+def test_the_designs_of_the_paper_and_their_candidates_a_probe(
+    tables: int, prefix_bits: set[int], candidates: int
+) -> None:
+    design = DESIGNS[tables]
+    assert len(design.prefix_bits) == tables
+    assert set(design.prefix_bits) == prefix_bits
+    assert 2 ** (PAGES - min(prefix_bits)) == candidates
+
+
+@pytest.mark.parametrize("tables", DESIGNS)
+def test_of_any_three_bits_that_differ_some_table_has_none_in_front(tables: int) -> None:
+    leading = [{bit for low, width in ranges for bit in range(low, low + width)} for ranges in DESIGNS[tables].leading]
+    source = np.random.default_rng(1)
+    for _ in range(2_000):
+        different = set(source.choice(64, 3, replace=False).tolist())
+        assert any(different.isdisjoint(bits) for bits in leading)
+
+
+def test_four_blocks_of_sixteen_bits_lead_once_each() -> None:
+    ((first,), (second,), (third,), (fourth,)) = DESIGNS[4].leading
+    assert Counter([first, second, third, fourth]) == {(48, 16): 1, (32, 16): 1, (16, 16): 1, (0, 16): 1}
