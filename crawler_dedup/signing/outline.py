@@ -105,8 +105,10 @@ class _Reader:
         if levels < 1:
             raise BeyondLimits("nested too deep")
         parts, state = self._parts, self._state
-        if element.text:
-            parts.append(element.text)
+        # White space before a text is not taken in, so that no block ends where none has begun.
+        text = element.text
+        if text and (parts or not text.isspace()):
+            parts.append(text)
         for child in element:
             tag = child.tag
             if tag in _INLINE:
@@ -126,8 +128,9 @@ class _Reader:
                     self.end_block(inside)
             if self._state is not state:
                 self.turn(state)
-            if child.tail:
-                parts.append(child.tail)
+            tail = child.tail
+            if tail and (parts or not tail.isspace()):
+                parts.append(tail)
 
     def _read_inline(self, element: HtmlElement, tag: str, context: _Context, levels: int) -> None:
         if tag == "a" and self._link_begins is None and element.get("href") is not None:

@@ -232,7 +232,7 @@ class Signer:
         hides = any(block.shown != block.text for block in content.outline.blocks)
         shown = self._extractor.extract_shown(content.tree, content.main) if hides else content.text
         # What is shown may be less than the page is about: a frame that waits for a script, or one of many tabs.
-        if size_in_letters(shown) < _LEAST_SHOWN * size_in_letters(content.text):
+        if _is_mostly_hidden(content.text, shown):
             return _unsigned(page, _MOSTLY_HIDDEN)
         self._of_scheme.get(load=self._load_on_demand)
         page = with_signature(page, self.scheme.sign(main_text), main_text.features)
@@ -250,7 +250,7 @@ class Signer:
         # An error page, a form or a shell that a script fills looks the same wherever it stands.
         if not page.link_count or parsing.asks_for_password(content.tree) or size_in_letters(text) < _LEAST_LETTERS:
             return _unsigned(page, _TOO_SHORT)
-        if size_in_letters(join_shown_text(blocks)) < _LEAST_SHOWN * size_in_letters(text):
+        if _is_mostly_hidden(text, join_shown_text(blocks)):
             return _unsigned(page, _MOSTLY_HIDDEN)
         page = self._with_blocks(page, content, find_embedded_content(content.tree))
         names = "\n".join(sorted(split_title(page.title)))
@@ -260,6 +260,10 @@ class Signer:
 
 def _language_scope(language: str) -> str:
     return f"language {language}"
+
+
+def _is_mostly_hidden(text: str, shown: str) -> bool:
+    return shown != text and size_in_letters(shown) < _LEAST_SHOWN * size_in_letters(text)
 
 
 def _unsigned(page: SignedPage, reason: str) -> SignedPage:
