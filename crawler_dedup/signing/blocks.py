@@ -68,7 +68,7 @@ class PackedBlock(NamedTuple):
         hash: 32 bits of xxh3 of its normalised text without white space and ASCII punctuation; other ones where it stands
             again. Of what is no text, 16 bits of the name of its file (:func:`hash_of_file`) and 16 of its address.
         traits: bits of :class:`Trait`.
-        size: how much it says, in Latin letters: a multiple of 4, up to 1,020.
+        size: how much it says, in Latin letters: a multiple of 4, up to 1,020. A line of signs says nothing: 0.
     """
 
     hash: int
@@ -160,7 +160,8 @@ def pack_blocks(
                 number = _hash_again(number, count)
         if number in packed:
             traits = _join_traits(packed[number][0], traits)
-        packed[number] = traits, min(-(-block.size // _SIZE_UNIT), _MAX_UNITS)
+        units = min(-(-block.size // _SIZE_UNIT), _MAX_UNITS)
+        packed[number] = traits, units if plain[:1].isalnum() or any(map(str.isalnum, plain)) else 0
     for source, is_shown in (embedded or {}).items():
         if _hash(source) not in packed:
             packed.setdefault(_hash_source(source), (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))

@@ -124,6 +124,12 @@ def test_the_size_of_a_block_is_its_letters_in_fours(letters: int, size: int) ->
     assert block.size == size
 
 
+@pytest.mark.parametrize("line", ["-----------------------", "—————————", "★★★☆☆", "✓", "* * *"])
+def test_a_line_of_signs_is_a_block_that_says_nothing(line: str) -> None:
+    (block,) = unpack_blocks(pack(f"<p>{line}</p>").packed)
+    assert block.size == 0
+
+
 def test_a_chinese_character_says_as_much_as_three_letters() -> None:
     (block,) = unpack_blocks(pack("<p>茶馆明天开门</p>").packed)
     assert block.size == 20
