@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
 
@@ -18,7 +22,8 @@ from fastwarc.warc import WarcRecordType
 from crawler_dedup import DedupError
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.readers import format_of, reader_of
-from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns, InputPage, PassedOver
+from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, REST_IS_DAMAGED, Columns, InputPage, PassedOver
+from crawler_dedup.batch.writers import writer_of
 from tests.support.collections import Page, pack, sign, warc_record, write_lines, write_pages, write_parquet, write_warc
 from tests.support.crawling import article
 
@@ -162,11 +167,20 @@ def test_bytes_of_a_parquet_file_have_the_encoding_that_they_declare(tmp_path: P
     assert (page.body, page.encoding) == (body, None)
 
 
-def test_what_is_no_parquet_file_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_parquet_file_is_named(tmp_path: Path) -> None:
     source = tmp_path / "pages.parquet"
     source.write_bytes(b"PAR1" * 10)
-    with pytest.raises(DedupError, match=r"pages\.parquet cannot be read"):
-        read(source)
+    assert read(source) == [PassedOver(0, REST_IS_DAMAGED, str(source), is_bad=True)]
+
+
+def test_a_text_that_is_not_utf_8_is_passed_over_alone(tmp_path: Path) -> None:
+    html = pa.array([b"<p>one", b"<p>\xff", b"<p>three"], pa.binary()).view(pa.string())
+    source = tmp_path / "pages.parquet"
+    pq.write_table(pa.table({"url": ["http://h/1", "http://h/2", "http://h/3"], "html": html}), source)
+    first, second, third = read(source)
+    assert isinstance(first, InputPage)
+    assert second == PassedOver(1, "text that is not UTF-8", is_bad=True)
+    assert isinstance(third, InputPage)
 
 
 # WARC
@@ -219,3 +233,36 @@ def test_a_long_body_is_read_no_further_than_it_is_looked_at(tmp_path: Path) -> 
     source = tmp_path / "pages.warc"
     source.write_bytes(warc_record("http://h/", b"x" * (2 * MAX_BYTES)))
     assert len(only_page(source).body) == MAX_BYTES + 1
+
+
+# Damage
+
+
+def damage(content: bytes, seed: int) -> bytes:
+    """Change, remove or add some bytes, or cut off the rest."""
+    source, damaged = random.Random(seed), bytearray(content)
+    for _ in range(source.randint(1, 4)):
+        place = source.randrange(len(damaged) + 1)
+        match source.randrange(4):
+            case 0:
+                damaged[place : place + 1] = source.randbytes(1)
+            case 1:
+                del damaged[place : place + source.randrange(50)]
+            case 2:
+                damaged[place:place] = source.randbytes(source.randrange(20))
+            case _:
+                del damaged[place:]
+    return bytes(damaged)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 1 << 32))
+def test_whatever_is_wrong_with_a_file_is_no_accident(tmp_path: Path, name: str, seed: int) -> None:
+    whole = WRITERS[name](tmp_path / name, PAGES).read_bytes()
+    source = tmp_path / f"damaged-{name}"
+    source.write_bytes(damage(whole, seed))
+    with suppress(DedupError):
+        assert len(read(source)) <= 100
+    with suppress(DedupError, OSError), (tmp_path / "copy").open("wb") as copy:
+        writer_of(format_of(source)).copy_input(source, copy, {}, "")

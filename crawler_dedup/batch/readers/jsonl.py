@@ -8,7 +8,7 @@ from typing import IO, Any, cast
 
 import msgspec
 
-from crawler_dedup.batch.readers.records import Columns, InputPage, PassedOver, read_fields
+from crawler_dedup.batch.readers.records import REST_IS_DAMAGED, Columns, InputPage, PassedOver, read_fields
 from crawler_dedup.system.compression import zstd
 from crawler_dedup.system.files import GZIP_ERRORS, open_maybe_gzipped
 
@@ -46,7 +46,7 @@ def read_lines(path: Path, longest: int) -> Iterator[tuple[int, bytes | PassedOv
                 while is_too_long and line and not line.endswith(b"\n"):
                     line = file.readline(longest)
             except DAMAGE:
-                yield number, PassedOver(number, "the rest of the file is damaged", is_bad=True)
+                yield number, PassedOver(number, REST_IS_DAMAGED, str(path), is_bad=True)
                 return
             if not line:
                 return

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crawler_dedup.batch.readers.records import Columns, InputPage, PassedOver, read_fields
+from crawler_dedup.batch.readers.records import REST_IS_DAMAGED, Columns, InputPage, PassedOver, read_fields
 from crawler_dedup.errors import DedupError
 
 _ROWS = 64  # that are taken into memory at a time
@@ -17,23 +18,43 @@ _ROWS = 64  # that are taken into memory at a time
 def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPage | PassedOver]:  # noqa: ARG001
     """Yield the pages of a file."""
     number = 0
-    with open_table(path) as file:
-        names = _columns_in(path, file.schema_arrow.names, columns)
-        try:
-            for batch in file.iter_batches(_ROWS, columns=names):
-                for fields in batch.to_pylist():
-                    yield read_fields(number, fields, columns)
-                    number += 1
-        except (pa.ArrowException, OSError):
-            yield PassedOver(number, "the rest of the file is damaged", is_bad=True)
-
-
-def open_table(path: Path) -> pq.ParquetFile:
-    """Open a Parquet file; raise :class:`DedupError` if it is none."""
     try:
-        return pq.ParquetFile(path, page_checksum_verification=True)
-    except pa.ArrowException as error:
-        raise DedupError(f"{path} cannot be read: {error}") from None
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            names = _columns_in(path, file.schema_arrow.names, columns)
+            for batch in file.iter_batches(_ROWS, columns=names):
+                for fields in _read_rows(batch):
+                    if any(isinstance(value, UnicodeDecodeError) for value in fields.values()):
+                        yield PassedOver(number, "text that is not UTF-8", is_bad=True)
+                    else:
+                        yield read_fields(number, fields, columns)
+                    number += 1
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError):  # the last: in the name of a column
+        yield PassedOver(number, REST_IS_DAMAGED, str(path), is_bad=True)
+
+
+def _read_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a batch; in the place of a text that is not UTF-8 stands what decoding it raises."""
+    values = [_read_values(column) for column in batch.columns]
+    for row in zip(*values, strict=True):
+        yield dict(zip(batch.schema.names, row, strict=True))
+
+
+def _read_values(column: pa.Array) -> list[Any]:
+    if pa.types.is_string(column.type):
+        return [_decode(value) for value in column.cast(pa.binary()).to_pylist()]
+    if pa.types.is_large_string(column.type):
+        return [_decode(value) for value in column.cast(pa.large_binary()).to_pylist()]
+    values: list[Any] = column.to_pylist()
+    return values
+
+
+def _decode(value: bytes | None) -> str | UnicodeDecodeError | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError as error:
+        return error
 
 
 def _columns_in(path: Path, there: list[str], columns: Columns) -> list[str]:

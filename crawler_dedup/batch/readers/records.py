@@ -35,6 +35,8 @@ class Columns(msgspec.Struct, frozen=True):
 
 
 DEFAULT_COLUMNS = Columns()
+REST_IS_DAMAGED = "the rest of the file is damaged"
+"""Reason for which nothing more is read of a file."""
 
 
 @dataclass(frozen=True)

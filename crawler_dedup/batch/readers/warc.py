@@ -9,7 +9,7 @@ from typing import Any
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from w3lib.encoding import http_content_type_encoding
 
-from crawler_dedup.batch.readers.records import Columns, InputPage, PassedOver
+from crawler_dedup.batch.readers.records import REST_IS_DAMAGED, Columns, InputPage, PassedOver
 
 _HTML = ("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml")
 
@@ -26,7 +26,7 @@ def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPa
                     return
                 page = _read_response(number, record, columns, max_bytes)
             except (OSError, ValueError, EOFError):
-                yield PassedOver(number, "the rest of the file is damaged", is_bad=True)
+                yield PassedOver(number, REST_IS_DAMAGED, str(path), is_bad=True)
                 return
             yield page
             number += 1

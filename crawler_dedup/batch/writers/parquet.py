@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crawler_dedup.batch.readers.parquet import open_table
 from crawler_dedup.batch.writers import LeftOut
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.processes import raise_if_stopped
@@ -20,24 +19,26 @@ _ROWS = 1_000
 
 def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> None:
     """Copy rows, but for those of pages that are left out; or add a column with the mark."""
-    with open_table(source) as file:
-        schema = file.schema_arrow
-        if mark in schema.names:
-            raise DedupError(f"{source} has a column {mark!r} already.")
-        if mark:
-            schema = schema.append(pa.field(mark, pa.string()))
-        groups = file.metadata.num_row_groups
-        compression = file.metadata.row_group(0).column(0).compression if groups and len(schema) else "SNAPPY"
-        first = 0
-        try:
+    try:
+        with pq.ParquetFile(source, page_checksum_verification=True) as file:
+            schema = _schema_of_copy(source, file.schema_arrow, mark)
+            groups = file.metadata.num_row_groups
+            compression = file.metadata.row_group(0).column(0).compression if groups and len(schema) else "SNAPPY"
+            first = 0
             with pq.ParquetWriter(target, schema, compression=compression) as writer:
                 for batch in file.iter_batches(_ROWS):
                     raise_if_stopped()
                     rows = range(first, first + len(batch))
                     first = rows.stop
                     writer.write_batch(_mark(batch, rows, left_out, schema) if mark else _drop(batch, rows, left_out))
-        except (pa.ArrowException, OSError) as error:
-            raise DedupError(f"{source} cannot be read: {error}") from None
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise DedupError(f"{source} cannot be read: {error}") from None
+
+
+def _schema_of_copy(source: Path, schema: pa.Schema, mark: str) -> pa.Schema:
+    if mark in schema.names:
+        raise DedupError(f"{source} has a column {mark!r} already.")
+    return schema.append(pa.field(mark, pa.string())) if mark else schema
 
 
 def _drop(batch: pa.RecordBatch, rows: range, left_out: Mapping[int, LeftOut]) -> pa.RecordBatch:

@@ -60,14 +60,14 @@ def read_payloads(source: Path, wanted: Collection[int]) -> dict[int, Payload]:
 def _read_records(source: Path) -> Iterator[tuple[int | None, Any]]:
     """Yield all records, the responses with their numbers."""
     number = 0
-    try:
-        with source.open("rb") as file:
+    with source.open("rb") as file:
+        try:
             for record in ArchiveIterator(file, parse_http=False):
                 is_response = record.record_type == WarcRecordType.response
                 yield number if is_response else None, record
                 number += is_response
-    except (ValueError, EOFError) as error:
-        raise DedupError(f"{source} cannot be read: {error}") from None
+        except (OSError, ValueError, EOFError) as error:
+            raise DedupError(f"{source} cannot be read: {error}") from None
 
 
 def _make_revisit(response: Any, kept: Payload) -> Any:
