@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -217,10 +217,9 @@ class Content:
 
     @property
     def headings_conflict(self) -> bool:
-        """Whether each main text has a heading that the other page lacks, furniture left out."""
-        return _has_missing_heading(self._new_blocks, self._standing) and _has_missing_heading(
-            self._kept_blocks, {block.hash for block in self._new_blocks}
-        )
+        """Whether both main texts have headings beside the title, furniture left out, and none in common."""
+        new, kept = map(_main_headings, (self._new_blocks, self._kept_blocks))
+        return bool(new and kept) and new.isdisjoint(kept)
 
     @property
     def main_text_is_minor(self) -> bool:
@@ -242,8 +241,8 @@ def _find_own_text(packed: bytes, site: SiteProfile, *, is_thin: bool) -> Mappin
     return MappingProxyType({block.hash: block for block in own if is_thin or tells(block)})
 
 
-def _has_missing_heading(blocks: Iterable[PackedBlock], others: Collection[int]) -> bool:
-    return any(is_main_heading(block) and tells(block) and block.hash not in others for block in blocks)
+def _main_headings(blocks: Iterable[PackedBlock]) -> set[int]:
+    return {block.hash for block in blocks if is_main_heading(block) and tells(block) and not block.traits & Trait.NAME}
 
 
 def _size(blocks: Iterable[PackedBlock]) -> int:

@@ -132,7 +132,7 @@ class Pair:
     def headings_differ(self) -> bool:
         """Whether both texts have first headings of their own that differ, or the kept page lacks a heading of several.
 
-        Short texts on one host also differ if each has a heading that the other lacks: two parts of a series.
+        Short texts on one host also differ if both have headings, and none in common: two parts of a series.
         """
         new, kept = self.new.heading, self.kept.heading
         not_own = self.new_site.furniture | self.new_site.shared | self.kept_site.furniture | self.kept_site.shared
