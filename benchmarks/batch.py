@@ -76,11 +76,11 @@ def join_in_duckdb(signatures: Numbers, max_distance: int) -> Flags:
     with duckdb.connect(config={"threads": 1}) as database:
         database.register("pages", pages)
         for block in blocks:
-            found = database.execute(
+            pairs = database.execute(
                 f"SELECT a.row, b.row FROM pages a JOIN pages b ON a.{block} = b.{block} AND a.row < b.row"
                 f" WHERE bit_count(xor(a.signature, b.signature)) <= {max_distance}"
             ).fetchnumpy()
-            for rows in found.values():
+            for rows in pairs.values():
                 near[np.asarray(rows)] = True
     return near
 
@@ -95,8 +95,8 @@ def join_in_polars(signatures: Numbers, max_distance: int) -> Flags:
     for block in blocks:
         pairs = pages.select("row", "signature", block).join(pages.select("row", "signature", block), on=block)
         bits = (pl.col("signature") ^ pl.col("signature_right")).bitwise_count_ones()
-        found = pairs.filter(pl.col("row") < pl.col("row_right"), bits <= max_distance)
-        rows = found.select("row", "row_right").collect(engine="streaming")
+        near_pairs = pairs.filter(pl.col("row") < pl.col("row_right"), bits <= max_distance)
+        rows = near_pairs.select("row", "row_right").collect(engine="streaming")
         for column in rows.get_columns():
             near[column.to_numpy()] = True
     return near
@@ -118,7 +118,7 @@ def measure_joins(report: Report, joins: Sequence[tuple[int, int]], rounds: int)
         signatures = make_signatures(count)
         seconds: dict[str, list[float]] = {name: [] for name in searches}
         find_neighbours(signatures[:1000], max_distance, flag_runs=flag_runs)  # is compiled now
-        found: set[bytes] = set()
+        answers: set[bytes] = set()
         for place in range(rounds):
             for name, search in searches.items():
                 if place and name not in ("numba", "numpy"):
@@ -126,8 +126,8 @@ def measure_joins(report: Report, joins: Sequence[tuple[int, int]], rounds: int)
                 began = time.process_time()
                 near = search(signatures, max_distance)
                 seconds[name].append(time.process_time() - began)
-                found.add(near.tobytes())
-        assert len(found) == 1, "they find different neighbours"
+                answers.add(near.tobytes())
+        assert len(answers) == 1, "they find different neighbours"
         for name, measured in seconds.items():
             median = statistics.median(measured)
             ratio = median / statistics.median(seconds["numba"])
@@ -160,8 +160,8 @@ def measure_job(report: Report, folder: Path, pages: int) -> None:
             path.write_bytes(b"".join(records))
         steps: dict[str, Callable[[], Any]] = {
             "sign": lambda: sign_collection(inputs, job / "signed", config, start),
-            "find": lambda: find_duplicates(job / "signed", job / "found", config, start),
-            "apply": lambda: apply_decisions(inputs, job / "found", job / "clean", start),
+            "find": lambda: find_duplicates(job / "signed", job / "decisions", config, start),
+            "apply": lambda: apply_decisions(inputs, job / "decisions", job / "clean", start),
         }
         rows, total = [], 0.0
         for step, do in steps.items():
@@ -234,10 +234,10 @@ def measure_memory(report: Report, count: int, sites: int, max_distance: int, me
 def search(directory: Path, max_distance: int, memory: float) -> None:
     """Search, and print what it took as JSON: the process that :func:`measure_memory` starts."""
     config = Config(tokenizer="bigrams", max_distance=max_distance)
-    found = find_duplicates(directory, directory / "found", config, start, memory=int(memory * 2**30))
+    report = find_duplicates(directory, directory / "decisions", config, start, memory=int(memory * 2**30))
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu = used.ru_utime + used.ru_stime
-    print(json.dumps({"peak": used.ru_maxrss, "cpu": cpu, "candidates": found.candidates, "steps": found.seconds}))
+    print(json.dumps({"peak": used.ru_maxrss, "cpu": cpu, "candidates": report.candidates, "steps": report.seconds}))
 
 
 def main() -> None:

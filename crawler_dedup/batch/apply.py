@@ -98,20 +98,20 @@ _decode_receipt = msgspec.json.Decoder(CopyReceipt).decode
 
 
 def apply_decisions(
-    inputs: Sequence[Path], found: Path, output: Path, start: Start, *, mark: str = "", jobs: int = 1
+    inputs: Sequence[Path], decisions: Path, output: Path, start: Start, *, mark: str = "", jobs: int = 1
 ) -> Applied:
     """Write copies of *inputs* into *output*. A copy that is there already, by the same decisions, is not written again.
 
     Args:
-        found: the directory with the decisions.
+        decisions: the directory with the decisions.
         mark: the column that gets the identifier of the kept page; ``""``: pages for which one stands are left out.
         jobs: number of processes.
 
     Raises:
         DedupError: there are no decisions about an input, or it was changed since it was signed.
     """
-    copies = _find_copies(inputs, _read_report(found), output)
-    clusters = found / CLUSTERS
+    copies = _find_copies(inputs, _read_report(decisions), output)
+    clusters = decisions / CLUSTERS
     job = _Job(clusters, checksum_of(clusters), mark)
     waiting = [copy for copy in copies if not _is_done(job, copy)]
     payloads = {} if mark else _read_payloads(waiting, clusters, jobs, start)
@@ -124,13 +124,13 @@ def apply_decisions(
     return Applied(len(copies), len(waiting), sum(receipt.left_out for receipt in receipts))
 
 
-def _read_report(found: Path) -> Report:
+def _read_report(decisions: Path) -> Report:
     try:
-        return _decode_report((found / REPORT).read_bytes())
+        return _decode_report((decisions / REPORT).read_bytes())
     except FileNotFoundError:
-        raise DedupError(f"{found} holds no decisions: there is no {REPORT}.") from None
+        raise DedupError(f"{decisions} holds no decisions: there is no {REPORT}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DedupError(f"{found / REPORT} is damaged: {error}") from None
+        raise DedupError(f"{decisions / REPORT} is damaged: {error}") from None
 
 
 def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_Copy]:
@@ -179,8 +179,8 @@ def _read_payloads(copies: Sequence[_Copy], clusters: Path, jobs: int, start: St
                 wanted[copy.source.path].add(row["record"])
                 wanted[row["representative_input"]].add(row["representative_record"])
     tasks = list(wanted.items())
-    found = map_in_processes(_read_input, tasks, min(jobs, len(tasks)), start("comparing", len(tasks)), chunk_size=1)
-    return {place: payload for part in found for place, payload in part.items()}
+    parts = map_in_processes(_read_input, tasks, min(jobs, len(tasks)), start("comparing", len(tasks)), chunk_size=1)
+    return {place: payload for part in parts for place, payload in part.items()}
 
 
 def _read_input(task: tuple[str, set[int]]) -> dict[RecordPlace, Payload]:

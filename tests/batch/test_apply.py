@@ -71,12 +71,12 @@ def test_rows_of_a_parquet_file_keep_their_columns(tmp_path: Path) -> None:
     job([source], tmp_path)
     assert table(tmp_path / "clean" / "pages.parquet") == [rows[0], rows[2]]
     assert pq.read_schema(tmp_path / "clean" / "pages.parquet") == pq.read_schema(source)
-    apply_decisions([source], tmp_path / "found", tmp_path / "marked", start, mark="kept")
+    apply_decisions([source], tmp_path / "decisions", tmp_path / "marked", start, mark="kept")
     marked = table(tmp_path / "marked" / "pages.parquet")
     assert [row.pop("kept") for row in marked] == [None, "http://h/1", None]
     assert marked == rows
     with pytest.raises(DedupError, match="has a column 'url' already"):
-        apply_decisions([source], tmp_path / "found", tmp_path / "other", start, mark="url")
+        apply_decisions([source], tmp_path / "decisions", tmp_path / "other", start, mark="url")
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
@@ -137,7 +137,7 @@ def test_copies_stand_to_each_other_as_the_inputs_do(tmp_path: Path) -> None:
     assert table(tmp_path / "clean" / "b" / "pages.parquet") == [{"url": "http://h/3", "html": PAGES[2].html}]
     assert (tmp_path / "clean" / "a" / "pages.jsonl").read_bytes() == inputs[0].read_bytes()
     with pytest.raises(DedupError, match="would replace the inputs"):
-        apply_decisions(inputs, tmp_path / "found", tmp_path / "in", start)
+        apply_decisions(inputs, tmp_path / "decisions", tmp_path / "in", start)
 
 
 def test_only_what_is_missing_damaged_or_out_of_date_is_written_again(tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def test_only_what_is_missing_damaged_or_out_of_date_is_written_again(tmp_path: 
     applied = job(inputs, tmp_path)
     assert (applied.files, applied.written_now, applied.left_out) == (3, 2, 1)
     assert (tmp_path / "clean" / "2.jsonl").read_bytes() == inputs[2].read_bytes()
-    find(tmp_path / "signed", tmp_path / "found", order="-size")
-    assert apply_decisions(inputs, tmp_path / "found", tmp_path / "clean", start, jobs=2).written_now == 3
+    find(tmp_path / "signed", tmp_path / "decisions", order="-size")
+    assert apply_decisions(inputs, tmp_path / "decisions", tmp_path / "clean", start, jobs=2).written_now == 3
 
 
 def test_inputs_without_decisions_and_changed_ones_are_refused(tmp_path: Path) -> None:
@@ -158,9 +158,9 @@ def test_inputs_without_decisions_and_changed_ones_are_refused(tmp_path: Path) -
     job([source], tmp_path)
     other = write_pages(tmp_path / "other.jsonl", PAGES)
     with pytest.raises(DedupError, match=r"other\.jsonl: there are no decisions about"):
-        apply_decisions([source, other], tmp_path / "found", tmp_path / "clean", start)
+        apply_decisions([source, other], tmp_path / "decisions", tmp_path / "clean", start)
     write_pages(source, PAGES[:2])
     with pytest.raises(DedupError, match=r"pages\.jsonl: changed since it was signed"):
-        apply_decisions([source], tmp_path / "found", tmp_path / "clean", start)
+        apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start)
     with pytest.raises(DedupError, match="holds no decisions"):
         apply_decisions([source], tmp_path, tmp_path / "clean", start)

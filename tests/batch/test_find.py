@@ -89,11 +89,13 @@ def test_pages_are_decided_as_in_a_crawl_by_the_same_profiles(
         inputs = [write_pages(folder / "a.jsonl", pages[:cut]), write_pages(folder / "b.jsonl", pages[cut:])]
         sign(inputs, folder / "signed", config)
         find(folder / "signed", folder / "out", config)
-        found = answers(folder / "out")
-        expected = [answer_of(one) for one in decide(folder / "index", folder / "out" / PROFILES, pages, config)]
+        decided = answers(folder / "out")
+        expected = [
+            answer_of(decision) for decision in decide(folder / "index", folder / "out" / PROFILES, pages, config)
+        ]
         places = [(str(inputs[number >= cut]), number - cut * (number >= cut)) for number in range(len(pages))]
-        assert [found[place] for place in places] == expected
-        assert len(found) == len(pages)
+        assert [decided[place] for place in places] == expected
+        assert len(decided) == len(pages)
         SEEN.update(answer.verdict for answer in expected)
         SEEN.update(answer.rule for answer in expected)
     finally:
@@ -112,9 +114,11 @@ def test_pages_of_every_scheme_are_decided_as_in_a_crawl(tmp_path: Path, scheme:
     pages = make_pages(7, 120)
     source = write_pages(tmp_path / "pages.jsonl", pages)
     sign([source], tmp_path / "signed", config)
-    report = find(tmp_path / "signed", tmp_path / "found", config)
-    expected = [answer_of(one) for one in decide(tmp_path / "index", tmp_path / "found" / PROFILES, pages, config)]
-    decided = answers(tmp_path / "found")
+    report = find(tmp_path / "signed", tmp_path / "decisions", config)
+    expected = [
+        answer_of(decision) for decision in decide(tmp_path / "index", tmp_path / "decisions" / PROFILES, pages, config)
+    ]
+    decided = answers(tmp_path / "decisions")
     assert [decided[str(source), number] for number in range(len(pages))] == expected
     assert report.verdicts["duplicate"] > 10
 
@@ -133,11 +137,13 @@ def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, see
         pages = make_pages(seeds[1], size)
         source = write_pages(folder / "pages.jsonl", pages)
         sign([source], folder / "signed")
-        find(folder / "signed", folder / "found", against=folder / "before.dedup")
+        find(folder / "signed", folder / "decisions", against=folder / "before.dedup")
         export = Export(folder / "before.dedup")
         import_index(export, folder / "index", lookup_of, ignore_progress, ignore_progress)
-        expected = [answer_of(one) for one in decide(folder / "index", folder / "found" / PROFILES, pages)]
-        decided = answers(folder / "found")
+        expected = [
+            answer_of(decision) for decision in decide(folder / "index", folder / "decisions" / PROFILES, pages)
+        ]
+        decided = answers(folder / "decisions")
         assert [decided[str(source), number] for number in range(size)] == expected
     finally:
         shutil.rmtree(folder)
@@ -153,30 +159,30 @@ def test_what_an_index_knows_of_a_site_is_not_learned_anew(tmp_path: Path) -> No
         Page(f"http://{host}/{number}", story(f"{host} {number}")) for host in ("known", "new") for number in range(20)
     ]
     sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
-    assert find(tmp_path / "signed", tmp_path / "found", against=tmp_path / "before.dedup").known_sites == 2
-    decisions = decide(tmp_path / "index", tmp_path / "found" / PROFILES, pages)
+    assert find(tmp_path / "signed", tmp_path / "decisions", against=tmp_path / "before.dedup").known_sites == 2
+    decisions = decide(tmp_path / "index", tmp_path / "decisions" / PROFILES, pages)
     assert [decision.snapshot for decision in decisions] == [MIN_PAGES] * 20 + [20] * 20
 
 
 def test_sites_are_learned_before_pages_are_decided(tmp_path: Path) -> None:
     pages = [Page(f"http://h/{number}", story(number)) for number in range(MIN_PAGES + 1)]
     sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
-    assert find(tmp_path / "signed", tmp_path / "found").known_sites == 1
-    decisions = decide(tmp_path / "index", tmp_path / "found" / PROFILES, pages)
+    assert find(tmp_path / "signed", tmp_path / "decisions").known_sites == 1
+    decisions = decide(tmp_path / "index", tmp_path / "decisions" / PROFILES, pages)
     assert {decision.snapshot for decision in decisions} == {MIN_PAGES + 1}
     # What is known of sites can be used for another collection.
     other = [Page("http://h/other", story("other"))]
     sign([write_pages(tmp_path / "other.jsonl", other)], tmp_path / "other")
     assert find(tmp_path / "other", tmp_path / "out").known_sites == 0
-    assert find(tmp_path / "other", tmp_path / "out", profiles=tmp_path / "found" / PROFILES).known_sites == 1
+    assert find(tmp_path / "other", tmp_path / "out", profiles=tmp_path / "decisions" / PROFILES).known_sites == 1
 
 
 def test_of_a_large_site_a_sample_is_learned_and_of_copies_one(tmp_path: Path) -> None:
     pages = [Page(f"http://large/{number}", article(number, count=30)) for number in range(LEARNED_PAGES + 60)]
     pages += [Page(f"http://copies/{number}", article("copy", count=30)) for number in range(4 * MIN_PAGES)]
     sign([write_pages(tmp_path / "pages.jsonl", pages)], tmp_path / "signed")
-    assert find(tmp_path / "signed", tmp_path / "found").known_sites == 1
-    (decision,) = decide(tmp_path / "index", tmp_path / "found" / PROFILES, pages[:1])
+    assert find(tmp_path / "signed", tmp_path / "decisions").known_sites == 1
+    (decision,) = decide(tmp_path / "index", tmp_path / "decisions" / PROFILES, pages[:1])
     assert decision.snapshot == LEARNED_PAGES
 
 
@@ -197,11 +203,11 @@ def test_pages_are_decided_in_the_order_that_is_asked_for(tmp_path: Path) -> Non
     source = write_pages(tmp_path / "pages.jsonl", pages)
     sign([source], tmp_path / "signed")
     for order, first in {"": "http://h/3", "size": "http://h/1", "-size": "http://h/9"}.items():
-        find(tmp_path / "signed", tmp_path / "found", order=order)
-        assert [(row["id"], row["duplicates"]) for row in table(tmp_path / "found" / KEPT)] == [(first, 2)]
-        assert {row["representative"] for row in table(tmp_path / "found" / CLUSTERS)} == {first}
+        find(tmp_path / "signed", tmp_path / "decisions", order=order)
+        assert [(row["id"], row["duplicates"]) for row in table(tmp_path / "decisions" / KEPT)] == [(first, 2)]
+        assert {row["representative"] for row in table(tmp_path / "decisions" / CLUSTERS)} == {first}
     with pytest.raises(DedupError, match="cannot be ordered by 'url'"):
-        find(tmp_path / "signed", tmp_path / "found", order="url")
+        find(tmp_path / "signed", tmp_path / "decisions", order="url")
 
 
 def test_pages_of_different_scopes_are_not_compared(tmp_path: Path) -> None:
@@ -209,7 +215,7 @@ def test_pages_of_different_scopes_are_not_compared(tmp_path: Path) -> None:
     source = write_pages(tmp_path / "pages.jsonl", pages)
     for scope, kept in {"global": 1, "domain": 2}.items():
         sign([source], tmp_path / scope, scope=scope)
-        assert find(tmp_path / scope, tmp_path / "found").kept == kept
+        assert find(tmp_path / scope, tmp_path / "decisions").kept == kept
 
 
 def test_pages_of_different_languages_are_not_compared(tmp_path: Path) -> None:
@@ -223,15 +229,15 @@ def test_pages_of_different_languages_are_not_compared(tmp_path: Path) -> None:
     source = write_pages(tmp_path / "pages.jsonl", pages)
     for scope, kept in {"global": 1, "language": 2}.items():
         sign([source], tmp_path / scope, scope=scope)
-        assert find(tmp_path / scope, tmp_path / "found").kept == kept
+        assert find(tmp_path / scope, tmp_path / "decisions").kept == kept
 
 
 def test_a_page_has_the_identifier_that_the_input_gives_it(tmp_path: Path) -> None:
     pages = [Page("http://h/1", article("x"), "first"), Page("http://h/1", article("x"), "second")]
     source = write_pages(tmp_path / "pages.jsonl", pages)
     sign([source], tmp_path / "signed", columns=Columns(id="id"))
-    find(tmp_path / "signed", tmp_path / "found")
-    (row,) = table(tmp_path / "found" / CLUSTERS)
+    find(tmp_path / "signed", tmp_path / "decisions")
+    (row,) = table(tmp_path / "decisions" / CLUSTERS)
     assert (row["duplicate"], row["representative"], row["verdict"]) == ("second", "first", "duplicate")
     assert (row["record"], row["representative_record"], row["rule"]) == (1, 0, "same bytes")
 
@@ -239,7 +245,7 @@ def test_a_page_has_the_identifier_that_the_input_gives_it(tmp_path: Path) -> No
 def test_too_little_memory_is_refused_before_the_work(tmp_path: Path) -> None:
     sign([write_pages(tmp_path / "pages.jsonl", [Page("http://h/", article("x"))])], tmp_path / "signed")
     with pytest.raises(DedupError, match=r"1 pages need 0\.3G of memory at least, 0\.1G are allowed"):
-        find(tmp_path / "signed", tmp_path / "found", memory=100 << 20)
+        find(tmp_path / "signed", tmp_path / "decisions", memory=100 << 20)
 
 
 def test_too_little_memory_for_what_is_kept_is_said(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ def test_what_brute_force_finds_is_found(
 ) -> None:
     signatures = array(SPREADS[spread](seed, size))
     near = [(np.bitwise_count(signatures ^ signature) <= max_distance).sum() > 1 for signature in signatures]
-    found = find_neighbours(signatures, max_distance, memory=memory, flag_runs=flag_runs)
-    assert found.tolist() == near
+    flags = find_neighbours(signatures, max_distance, memory=memory, flag_runs=flag_runs)
+    assert flags.tolist() == near
 
 
 @pytest.mark.parametrize("flag_runs", SEARCHES.values(), ids=SEARCHES)

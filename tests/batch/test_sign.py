@@ -50,12 +50,12 @@ def test_a_damaged_shard_is_named_before_the_search_and_signed_again(
     content[place] ^= 1
     shard.data.write_bytes(content)
     with pytest.raises(DedupError) as refused:
-        find(tmp_path / "signed", tmp_path / "found")
+        find(tmp_path / "signed", tmp_path / "decisions")
     assert str(refused.value).endswith(f"\n  damaged: {shard.data}")
-    assert not (tmp_path / "found").exists()
+    assert not (tmp_path / "decisions").exists()
     signing = sign(inputs, tmp_path / "signed")
     assert (signing.signed_now, signing.damaged) == (1, [shard.data])
-    assert find(tmp_path / "signed", tmp_path / "found").pages == 6
+    assert find(tmp_path / "signed", tmp_path / "decisions").pages == 6
 
 
 def test_a_collection_that_is_not_whole_is_refused(tmp_path: Path, inputs: list[Path]) -> None:
@@ -64,7 +64,7 @@ def test_a_collection_that_is_not_whole_is_refused(tmp_path: Path, inputs: list[
     shards[0].receipt.unlink()
     shards[2].data.unlink()
     with pytest.raises(DedupError, match=f"not signed yet: {inputs[0]}\n  damaged: {shards[2].data}"):
-        find(tmp_path / "signed", tmp_path / "found")
+        find(tmp_path / "signed", tmp_path / "decisions")
 
 
 def test_what_was_signed_in_another_way_is_refused(tmp_path: Path, inputs: list[Path]) -> None:
@@ -76,7 +76,7 @@ def test_what_was_signed_in_another_way_is_refused(tmp_path: Path, inputs: list[
     with pytest.raises(IndexMismatch, match="column id"):
         sign(inputs, tmp_path / "signed", columns=Columns(id="id"))
     with pytest.raises(DedupError, match="is no signed collection"):
-        find(tmp_path, tmp_path / "found")
+        find(tmp_path, tmp_path / "decisions")
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -98,7 +98,7 @@ def test_what_ends_in_the_middle_leaves_whole_shards_and_goes_on(tmp_path: Path,
         assert (process.returncode, errors.strip()) == (130, "Interrupted.")
         assert not list(signed.glob("*.part"))
     with pytest.raises(DedupError, match=rf"not whole(.|\n)*not signed yet: {large}\Z"):
-        find(signed, tmp_path / "found")
+        find(signed, tmp_path / "decisions")
     write_pages(large, PAGES[:1])
     signing = sign([small, large], signed)
     assert (signing.signed_now, signing.pages) == (1, 7)

@@ -16,7 +16,7 @@ from crawler_dedup.cli.lazy import LazyGroup
 from tests.support.noting import invoke
 
 # What examples read.
-FOLDERS = ("labelled", "pages", "signed", "found", ".scrapy/dedup")
+FOLDERS = ("labelled", "pages", "signed", "decisions", ".scrapy/dedup")
 FILES = (
     "article.html",
     "article.txt",

@@ -118,8 +118,8 @@ def table(path: Path) -> list[dict[str, Any]]:
 def job(inputs: Sequence[Path], folder: Path, mark: str = "") -> Applied:
     """Sign, find and apply."""
     sign(inputs, folder / "signed")
-    find(folder / "signed", folder / "found")
-    return apply_decisions(inputs, folder / "found", folder / "clean", start, mark=mark)
+    find(folder / "signed", folder / "decisions")
+    return apply_decisions(inputs, folder / "decisions", folder / "clean", start, mark=mark)
 
 
 def answers(output: Path) -> dict[tuple[str, int], Answer]:

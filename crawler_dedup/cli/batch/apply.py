@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @inputs_argument
 @click.option(
     "--decisions",
-    metavar="FOUND",
+    metavar="DECISIONS",
     required=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Directory that `crawler-dedup batch find` has written.",
@@ -44,8 +44,8 @@ def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, jobs
 
     \b
     Examples:
-      crawler-dedup batch apply crawl.warc.gz --decisions found -o clean
-      crawler-dedup batch apply corpus.parquet --decisions found -o all --mark of
+      crawler-dedup batch apply crawl.warc.gz --decisions decisions -o clean
+      crawler-dedup batch apply pages --decisions decisions -o all --mark of
     """
     require_batch()
     from crawler_dedup.batch.apply import apply_decisions  # noqa: PLC0415  (needs an extra)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--output",
     "-o",
-    metavar="FOUND",
+    metavar="DECISIONS",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
     help="Directory for kept.parquet, clusters.parquet and report.json.",
@@ -50,8 +50,8 @@ def find(
 
     \b
     Examples:
-      crawler-dedup batch find signed -o found
-      crawler-dedup batch find signed --order -size --max-distance 3 -o found
+      crawler-dedup batch find signed -o decisions
+      crawler-dedup batch find signed --order -size --max-distance 3 -o decisions
     """
     require_batch()
     from crawler_dedup.batch.find import find_duplicates  # noqa: PLC0415  (needs an extra)

@@ -31,7 +31,7 @@ from crawler_dedup.cli.progress import progress_bars
     metavar="DIR",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Directory for the folders signed, found and clean.",
+    help="Directory for the folders signed, decisions and clean.",
 )
 @reading_options
 @finding_options
@@ -60,7 +60,7 @@ def run(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     """Sign, find and apply in one go.
 
     Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. In the output directory, the folder signed
-    gets the signed pages, found the decisions, and clean copies of the files without near-duplicates. When the command is
+    gets the signed pages, decisions what is kept, and clean copies of the files without near-duplicates. When the command is
     called again, it goes on where it was interrupted.
 
     \b
@@ -74,7 +74,7 @@ def run(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     from crawler_dedup.batch.sign import sign_collection  # noqa: PLC0415
 
     config = config_of(settings, max_distance)
-    signed, found, clean = (output / name for name in ("signed", "found", "clean"))
+    signed, decided, clean = (output / name for name in ("signed", "decisions", "clean"))
     with progress_bars() as start:
         signing = sign_collection(
             inputs,
@@ -87,9 +87,9 @@ def run(  # noqa: PLR0913, PLR0917  (each is an option of the command)
             jobs=jobs,
         )
         report = find_duplicates(
-            signed, found, config, start, order=order, profiles=profiles, against=against, memory=memory
+            signed, decided, config, start, order=order, profiles=profiles, against=against, memory=memory
         )
-        applied = apply_decisions(inputs, found, clean, start, mark=mark, jobs=jobs)
+        applied = apply_decisions(inputs, decided, clean, start, mark=mark, jobs=jobs)
     print_signing(signing, signed)
-    print_report(report, found)
+    print_report(report, decided)
     print_applied(applied, clean, mark)
