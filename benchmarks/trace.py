@@ -218,8 +218,9 @@ def main() -> None:
                     shares = [
                         trace_passages(kept, works[0], damage, length, given.passages, letters) for length in LENGTHS
                     ]
+                    copy = damage(works[0], random.Random(1))
                     begun = time.process_time()
-                    whole = find_sources(normalise(damage(works[0], random.Random(1))), kept.scheme, kept.store)
+                    whole = find_sources(normalise(copy), kept.scheme, kept.store)
                     seconds = time.process_time() - begun
                     share = next((one.share_of_text for one in whole if one.page.url == "http://work.org/0"), 0.0)
                     found.add_row(name, changed, *(f"{one:.2f}" for one in (*shares, share)), f"{seconds:.1f}")

@@ -32,7 +32,7 @@ from crawler_dedup.signing.text import Text
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-MAX_LETTERS = 1 << 22
+MAX_LETTERS = 1 << 21
 MAX_PROBES = 8_192
 MAX_CANDIDATES = 8
 
@@ -243,7 +243,7 @@ class _NewText:
         return float(np.minimum(np.diff(starts, append=letters), self.scheme.window).sum() / letters)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def _prepare(scheme: Pinyin, value: bytes) -> _NewText:
     """Remembered, because a text is looked up and then compared with several."""
     return _NewText(scheme, value)
