@@ -35,6 +35,7 @@ from xxhash import xxh3_64_hexdigest
 _REMEMBERED = 512  # addresses: the pages of a host are asked for several times
 _AT = "@\uff20\ufe6b"  # where host names are encoded, the other two become the first
 _FLAGS = re.IGNORECASE | re.ASCII
+_PLAIN_HOST = re.compile(r"https?://([a-z0-9.-]+(?::\d+)?)(?:[/?#][^\t\r\n]*)?\Z", re.ASCII)
 _HAS_AT = re.compile(f"[{_AT}]|%(?:25)*40")
 _ANY_AT = re.compile(f"[{_AT}]")
 
@@ -134,6 +135,9 @@ def identifier_without_credentials(identifier: str) -> str:
 
 def host_of(url: str) -> str:
     """Return the host of an address, ``""`` if it has none."""
+    plain = _PLAIN_HOST.match(url)
+    if plain and not _HAS_AT.search(url):
+        return plain[1].removeprefix("www.")
     try:
         return urlsplit(without_credentials(url)).netloc.lower().rpartition("@")[2].removeprefix("www.")
     except ValueError:

@@ -25,6 +25,7 @@ _TOP = np.uint64((1 << 64) - 1)
 _TABLE_SHIFT = 40
 _REST = (1 << _TABLE_SHIFT) - 1
 _LONG = 0xFF
+_SHORT = _LONG << _TABLE_SHIFT | 0xFFFF
 _TALLIED = 4096
 _LAST = b"\xff" * 4
 _LAST_SCOPE = (1 << 32) - 1
@@ -77,18 +78,25 @@ class Buckets:
         Args:
             limit: how many chunks of a bucket are read at most, its first; ``None``: all.
         """
-        get, db = txn.get, self.db
-        names = [_name(scope, key) for key in probes]
-        chunks = [get(name, b"", db) for name in names]
-        for name, first in zip(names, tuple(chunks), strict=True):
-            chunk, number = first, 0
-            while len(chunk) == _size(number) and number + 1 != limit:
-                number += 1
-                chunk = get(_chunk_name(name, number), b"", db)
-                chunks.append(chunk)
-            if len(chunk) & 7:
-                _payloads(chunk)  # raises
+        with txn.cursor(db=self.db) as cursor:
+            first = cursor.getmulti(_names(scope, probes))
+        chunks = [chunk for _, chunk in first]
+        for name, chunk in first:
+            if len(chunk) >= FIRST_CHUNK_BYTES or len(chunk) & 7:  # few
+                chunks += self._read_further(txn, bytes(name), chunk, limit)
         return _payloads(b"".join(chunks))
+
+    def _read_further(
+        self, txn: lmdb.Transaction, name: bytes, chunk: bytes | memoryview, limit: int | None
+    ) -> Iterator[bytes | memoryview]:
+        """Yield the chunks of a bucket behind the first *chunk*."""
+        number = 0
+        while len(chunk) == _size(number) and number + 1 != limit:
+            number += 1
+            chunk = txn.get(_chunk_name(name, number), b"", self.db)
+            yield chunk
+        if len(chunk) & 7:
+            _payloads(chunk)  # raises
 
     def content(self, txn: lmdb.Transaction, scope: int, key: int) -> bytes:
         """Return all payloads under *key*, joined, each in 8 bytes: as :meth:`query`, for a bucket that is mostly short."""
@@ -182,6 +190,17 @@ def _name(scope: int, key: int) -> bytes:
     if rest < 1 << 16:
         return (scope << 32 | table << 24 | 2 << 16 | rest).to_bytes(8, "big")
     return (scope << 56 | table << 48 | 5 << 40 | rest).to_bytes(11, "big")
+
+
+def _names(scope: int, keys: Iterable[int]) -> list[bytes]:
+    """Return the name of the first chunk of each bucket: many times faster for the keys of permuted tables."""
+    keys, bits = list(keys), 0
+    for key in keys:
+        bits |= key
+    if bits & ~_SHORT or bits >> _TABLE_SHIFT >= _LONG:
+        return [_name(scope, key) for key in keys]
+    start = scope << 32 | 2 << 16
+    return [(start | key >> _TABLE_SHIFT << 24 | key & 0xFFFF).to_bytes(8, "big") for key in keys]
 
 
 def _bucket_of(name: bytes) -> bytes | None:

@@ -69,6 +69,7 @@ class Environment:
         self._is_given_up = False
         self._is_closed = False
         self._reading = 0
+        self._last_header: tuple[bytes | None, Header | None] = None, None
         self._counting = threading.Lock()
         self._files = OpenFiles(directory, map_size, readonly=readonly)
         self._lmdb = self._files.env
@@ -243,10 +244,13 @@ class Environment:
         stored = txn.get(b"header", db=self.meta)
         if stored is None:
             return None
-        try:
-            return decode_header(stored)
-        except msgspec.DecodeError as error:
-            raise damaged_error(self.directory, error) from error
+        content, header = self._last_header  # replaced at once: several threads read
+        if content != stored:
+            try:
+                content, header = self._last_header = bytes(stored), decode_header(stored)
+            except msgspec.DecodeError as error:
+                raise damaged_error(self.directory, error) from error
+        return header
 
     @contextmanager
     def read(self) -> Iterator[lmdb.Transaction]:

@@ -73,8 +73,13 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
 
 _FIELDS = PackedRecord.__struct_fields__
 _DEFAULTS = PackedRecord.__struct_defaults__
-_OF_PAGE = [name for name in _FIELDS if name in SignedPage.__struct_fields__ and name not in ("key", "blocks")]
-_read_page = attrgetter(*_OF_PAGE)  # of either
+_REQUIRED = len(_FIELDS) - len(_DEFAULTS)
+# Fields of a page as they stand in a packed record, before its blocks, behind them and at the end; and as in a SignedPage.
+_before_blocks = attrgetter(*_FIELDS[_FIELDS.index("digest") : _FIELDS.index("blocks")])
+_behind_blocks = attrgetter(*_FIELDS[_FIELDS.index("blocks") + 1 : _FIELDS.index("marks")])
+_at_the_end = attrgetter(*_FIELDS[_FIELDS.index("partly_hidden") :])
+_PAGE_FIELDS = SignedPage.__struct_fields__
+_before_blocks_of_page = attrgetter(*_PAGE_FIELDS[_PAGE_FIELDS.index("digest") : _PAGE_FIELDS.index("blocks")])
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(PackedRecord).decode
@@ -95,24 +100,11 @@ def repack(packed: PackedRecord, record: Record) -> bytes:
 def _pack(record: Record, key: bytes, dictionary: int, texts: bytes) -> bytes:
     page, filed = record.page, _clip(record.filed)
     blocks, marks = _split_blocks(page.blocks)
-    packed = PackedRecord(
-        key=key,
-        dictionary=dictionary,
-        texts=texts,
-        run=record.run,
-        claim=record.claim,
-        filed=filed,
-        seen=_clip(record.seen - filed),
-        settled=_clip(record.settled - filed) if record.settled else None,
-        stands=record.stands,
-        aliases=record.aliases,
-        blocks=blocks,
-        marks=marks,
-        **dict(zip(_OF_PAGE, _read_page(page), strict=True)),
-    )
-    values = list(msgspec.structs.astuple(packed))
-    first_default = len(values) - len(_DEFAULTS)
-    while len(values) > first_default and values[-1] == _DEFAULTS[len(values) - 1 - first_default]:
+    settled = _clip(record.settled - filed) if record.settled else None
+    times = filed, _clip(record.seen - filed), settled
+    values = [key, dictionary, texts, record.run, record.claim, *times, *_before_blocks(page), blocks]
+    values += [*_behind_blocks(page), marks, record.stands, record.aliases, *_at_the_end(page)]
+    while values[-1] == _DEFAULTS[len(values) - 1 - _REQUIRED] and len(values) > _REQUIRED:
         del values[-1]
     return _encode(values)
 
@@ -134,11 +126,12 @@ def unpack(packed: PackedRecord, dictionary: Dictionary | None) -> Record:
         dictionary: the one that *packed* names.
     """
     scope, url, title = _unpack_texts(packed.texts, dictionary)
-    fields: dict[str, Any] = dict(zip(_OF_PAGE, _read_page(packed), strict=True))
     blocks = _join_blocks(packed.blocks, packed.marks) if packed.marks else packed.blocks
+    fields: list[Any] = [packed.key.hex(), url, scope, title, *_before_blocks_of_page(packed)]
+    fields += blocks, packed.heading, packed.named
     return checked(
         Record(
-            page=SignedPage(key=packed.key.hex(), url=url, scope=scope, title=title, blocks=blocks, **fields),
+            page=SignedPage(*fields),
             run=packed.run,
             claim=packed.claim,
             filed=packed.filed,

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from enum import Enum
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from time import monotonic, time
 
@@ -233,8 +233,10 @@ class RunStates:
 
     def __init__(self, find: Callable[[int], RunEntry | None], lives: Callable[[int], bool | None]) -> None:
         """Use :meth:`Runs.states`."""
-        self._find = cache(find)
-        self._lives = cache(lives)
+        self._find_entry = find
+        self._ask_whether_lives = lives
+        self._entries: dict[int, RunEntry | None] = {}
+        self._alive: dict[int, bool | None] = {}
 
     def fate_of(self, record: Record) -> Fate:
         """Return what has become of the page of *record*."""
@@ -248,6 +250,16 @@ class RunStates:
             return Fate.RELEASED
         # Where nobody knows, the page neither stands for others, as of a run that may be dead, nor is it forgotten.
         return Fate.STANDS if lives and record.settled else Fate.OPEN
+
+    def _find(self, number: int) -> RunEntry | None:
+        if number not in self._entries:
+            self._entries[number] = self._find_entry(number)
+        return self._entries[number]
+
+    def _lives(self, number: int) -> bool | None:
+        if number not in self._alive:
+            self._alive[number] = self._ask_whether_lives(number)
+        return self._alive[number]
 
     def has_finished(self, number: int) -> bool:
         """Return whether a run came to its end."""

@@ -247,10 +247,25 @@ def test_no_more_chunks_are_read_than_the_limit_says(opened: tuple[lmdb.Environm
     class Counting:
         def __init__(self, txn: lmdb.Transaction) -> None:
             self._txn = txn
+            self._cursor: Any = None
 
         def get(self, name: bytes, *rest: Any) -> Any:
             read.append(name)
             return self._txn.get(name, *rest)
+
+        def cursor(self, db: Any) -> Any:
+            self._cursor = self._txn.cursor(db)
+            return self
+
+        def getmulti(self, names: list[bytes]) -> Any:
+            read.extend(names)
+            return self._cursor.getmulti(names)
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self._cursor.close()
 
     with env.begin(buffers=True) as txn:
         counting: Any = Counting(txn)
