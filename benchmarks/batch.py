@@ -40,7 +40,7 @@ from tests.support.collections import start, warc_record
 from tests.support.data import DATA, html_pages, require_data, saved
 
 JOINS = ((10**6, 3), (3 * 10**6, 3), (10**7, 3), (10**6, 7), (3 * 10**6, 7))
-_CHANGED = 0.1  # of the signatures are copies with up to 5 other bits
+_COPIES = 0.1  # of the signatures are copies with up to 5 other bits
 _PEERS_UP_TO = 10**6  # signatures; beyond, and for more than 3 bits, they take too long
 _SHARD = 500_000
 _FILES = 4
@@ -48,11 +48,11 @@ _FILES = 4
 Search = Callable[[Numbers, int], Flags]
 
 
-def make_signatures(count: int) -> Numbers:
-    """Evenly spread signatures, some of them near others."""
+def make_signatures(count: int, share: float = _COPIES) -> Numbers:
+    """Evenly spread signatures, a *share* of them near others."""
     source = np.random.default_rng(1)
     signatures = source.integers(0, 1 << 64, count, dtype=np.uint64)
-    copies = signatures[source.integers(0, count, int(_CHANGED * count))]
+    copies = signatures[source.integers(0, count, int(share * count))]
     for _ in range(5):
         bits = np.uint64(1) << source.integers(0, 64, len(copies), dtype=np.uint64)
         copies ^= np.where(source.random(len(copies)) < 0.5, bits, np.uint64(0))
@@ -180,10 +180,10 @@ def _address_of(name: str) -> str:
     return f"http://{site}.test/{path}"
 
 
-def write_collection(directory: Path, count: int, sites: int) -> None:
+def write_collection(directory: Path, count: int, sites: int, share: float) -> None:
     """Write synthetic signed pages, as :func:`sign_collection` does."""
     signer = Signer(Config(tokenizer="bigrams"))
-    signatures = make_signatures(count)
+    signatures = make_signatures(count, share)
     sources = [Source(f"/{first}", "jsonl", f"shard-{first}") for first in range(0, count, _SHARD)]
     header = CollectionHeader(FORMAT, signer.spec, signer.libraries, DEFAULT_COLUMNS, "global", sources)
     for first, shard in zip(range(0, count, _SHARD), Collection.create(directory, header).shards, strict=True):
@@ -214,12 +214,12 @@ def _make_page(url: str, signature: int) -> SignedPage:
     )
 
 
-def measure_memory(report: Report, count: int, sites: int, max_distance: int, memory: float) -> None:
+def measure_memory(report: Report, count: int, sites: int, share: float, max_distance: int, memory: float) -> None:
     """Print time and peak memory of a search on synthetic pages."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as temporary:
-        write_collection(Path(temporary), count, sites)
+        write_collection(Path(temporary), count, sites, share)
         program = [sys.executable, "-m", "benchmarks.batch", "--search", temporary, str(max_distance), str(memory)]
-        answer = json.loads(subprocess.run(program, check=True, capture_output=True, text=True).stdout)
+        answer = json.loads(subprocess.run(program, check=True, stdout=subprocess.PIPE, text=True).stdout)
     seconds = ", ".join(f"{step} {taken:.0f}" for step, taken in answer["steps"].items())
     row = [
         f"{count:,}, k = {max_distance}",
@@ -250,6 +250,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=2_000, help="real pages of the job")
     parser.add_argument("--synthetic", type=int, default=10**6, help="synthetic pages of the search")
     parser.add_argument("--sites", type=int, default=10_000, help="their sites")
+    parser.add_argument("--copies", type=float, default=_COPIES, help="share of them that are copies of others")
     parser.add_argument("--max-distance", type=int, default=3, help="of their duplicates")
     parser.add_argument("--memory", type=float, default=1.0, help="GiB for the search")
     parser.add_argument("--search", nargs=3, help=argparse.SUPPRESS)
@@ -266,7 +267,7 @@ def main() -> None:
         require_data(given.folder)
         measure_job(report, given.folder, given.pages)
     if "memory" in parts:
-        measure_memory(report, given.synthetic, given.sites, given.max_distance, given.memory)
+        measure_memory(report, given.synthetic, given.sites, given.copies, given.max_distance, given.memory)
 
 
 if __name__ == "__main__":

@@ -168,7 +168,7 @@ def find_duplicates(
             rows, existing, signer.scheme, matcher, frozen, free, start("finding neighbours", None)
         )
     with clock.step("deciding"):
-        decided = _decide(rows, existing, candidates, matcher, frozen, output, free, start)
+        decided = _decide(rows, existing, candidates, matcher, frozen, output, free + _JOIN_BYTES * count, start)
     with clock.step("writing"):
         write_kept(output / KEPT, rows, decided.codes, decided.duplicates)
     verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
