@@ -13,7 +13,7 @@ from crawler_dedup.cli.lazy import LazyCommand, LazyGroup
 from tests.support.noting import invoke, said
 
 NAMES = (
-    "demo crawl drops why report judge forget compare evaluate calibrate settings index plan trace lexicon"
+    "demo crawl drops why report judge forget compare evaluate calibrate settings index batch plan trace lexicon"
 ).split()
 
 
