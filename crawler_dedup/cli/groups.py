@@ -33,7 +33,10 @@ def index() -> None:
 
 @click.group(cls=LazyGroup, lazy_commands=_BATCH_COMMANDS, no_args_is_help=True)
 def batch() -> None:
-    """Find the near-duplicates in files of pages: WARC, JSON Lines, Parquet."""
+    """Find the near-duplicates in files of pages.
+
+    The files are WARC, JSON Lines or Parquet.
+    """
 
 
 @click.group(cls=LazyGroup, lazy_commands=_LEXICON_COMMANDS, no_args_is_help=True)
