@@ -2,10 +2,12 @@
 
 Two sets are made of pages of seven kinds whose main content is known:
 
-- *other content in the same frame*: the words of the main content are replaced by words of the main contents of other pages
-  of the kind. Title, links and all other words stay, and so does the host. No page may stand for the other.
-- *same content in another frame*: all words but those of the main content and the title are replaced by words of the frames
-  of other pages of the kind. Links lead elsewhere, and the host is another. Each page should stand for the other.
+- *other content in the same frame*: the words of the main content are replaced by words of the main contents of other
+  pages of the kind, each always by the same one. Title, links and all other words stay, and so does the host. No page may
+  stand for the other.
+- *same content in another frame*: all words but those of the main content, the title and the first heading are replaced
+  by words of the frames of other pages of the kind. Links lead elsewhere, and the host is another. Each page should stand
+  for the other.
 
 Of each pair one page is kept, and the other is new. Nothing is known of the sites.
 """
@@ -17,7 +19,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import chain, groupby
 from pathlib import Path
 
@@ -55,9 +57,9 @@ class Slot:
         """What stands there."""
         return (self.element.tail if self.is_tail else self.element.text) or ""
 
-    def replace_words(self, words: list[str], chance: random.Random) -> None:
-        """Put a word of *words* in the place of each."""
-        text = WORD.sub(lambda _: chance.choice(words), self.text)
+    def replace_words(self, replace: Callable[[str], str]) -> None:
+        """Put what *replace* returns in the place of each word."""
+        text = WORD.sub(lambda word: replace(word[0]), self.text)
         if self.is_tail:
             self.element.tail = text
         else:
@@ -144,23 +146,30 @@ def _words_of(slots: list[Slot]) -> list[str]:
 
 def with_other_content(page: KnownPage, words: Words, chance: random.Random) -> bytes:
     """Return the page with other words in its main content."""
-    tree, others = parse(page.body), _words_of_others(words.content, page)
+    tree, replace = parse(page.body), _replacement(_words_of_others(words.content, page), chance)
     for slot in divide(tree, page.reference)[0]:
-        slot.replace_words(others, chance)
+        slot.replace_words(replace)
     return serialise(tree)
 
 
 def with_other_frame(page: KnownPage, words: Words, chance: random.Random) -> bytes:
     """Return the page with other words and links around its main content."""
-    tree, others = parse(page.body), _words_of_others(words.frame, page)
+    tree, replace = parse(page.body), _replacement(_words_of_others(words.frame, page), chance)
     title = " ".join(split_words(find_title(tree)))
     for slot in divide(tree, page.reference)[1]:
-        if " ".join(split_words(slot.text)) not in title:
-            slot.replace_words(others, chance)
+        if slot.block.tag != "h1" and " ".join(split_words(slot.text)) not in title:
+            slot.replace_words(replace)
     for anchor in tree.iter("a"):
         if anchor.get("href"):
             anchor.set("href", f"/{chance.randrange(10**9)}")
     return serialise(tree)
+
+
+def _replacement(others: list[str], chance: random.Random) -> Callable[[str], str]:
+    """Return what replaces each word by another, always the same, and a number by a number."""
+    words = [word for word in others if not word[0].isdigit()] or ["word"]
+    numbers = [word for word in others if word[0].isdigit()] or ["1"]
+    return cache(lambda word: chance.choice(numbers if word[0].isdigit() else words))
 
 
 def _words_of_others(words: dict[str, list[str]], page: KnownPage) -> list[str]:

@@ -77,12 +77,9 @@ class IndexMismatch(DedupError):
         )
 
     def _describe_older_format(self) -> str:
-        """Say how an index is brought over that has an older format, and no other configuration; else ``""``.
-
-        An import renews the behaviour too.
-        """
+        """Say how an index is brought over that has an older format, and no other configuration; else ``""``."""
         theirs, ours = (int(str(number or 0)) for number in self.differences.get("format", (None, None)))
-        is_only_older = theirs < ours and self.differences.keys() <= {"format", "behaviour"}
+        is_only_older = theirs < ours and self.differences.keys() == {"format"}
         return describe_older_format(self.directory, theirs, ours) if is_only_older else ""
 
     def __reduce__(self) -> tuple[type[IndexMismatch], tuple[str, dict[str, tuple[object, object]]]]:

@@ -178,7 +178,7 @@ def import_index(
         total += len(block.signatures)
     if not all(map(is_readable, export.sites())):
         raise ExportUnreadable(f"{export.path} cannot be imported: what is known of a site is damaged.")
-    header = olderrows.renew(export.header) if export.format == olderrows.FORMAT else export.header
+    header = export.header
     if header.kind == permuted.KIND:
         with PermutedIndex.open(directory, tables=tables_of(header)) as index:
             return total, sum(index.insert(block.signatures) for block in _counted(export.blocks(), advance))

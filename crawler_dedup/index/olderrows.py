@@ -1,7 +1,7 @@
 """The rows of exports of format 3.
 
-Texts are signed as they were. Short pages and lists were compared in another way: they are read as thin pages of which no
-block is known. Such a page stands for no other until it is visited again: it counts as changed then.
+Short pages and lists were compared in another way: they are read as thin pages of which no block is known. Such a page
+stands for no other until it is visited again: it counts as changed then.
 """
 
 from __future__ import annotations
@@ -11,14 +11,11 @@ from typing import Annotated
 import msgspec
 
 from crawler_dedup.index.decoding import decode_struct
-from crawler_dedup.index.header import Header
 from crawler_dedup.index.records import Aliases, Record, RunNumber, checked
 from crawler_dedup.signedpage import Count, PageKind, Shown, SignedPage
 
 FORMAT = 3
 """Version of the exports that have such rows."""
-
-_BEHAVIOUR, _NEXT_BEHAVIOUR = "3", "4"
 
 
 class _Page(msgspec.Struct, frozen=True, array_like=True):
@@ -69,10 +66,3 @@ def decode(content: bytes | memoryview) -> Record:
     if older.page.kind:
         page |= {"kind": PageKind.THIN, "value": b""}
     return checked(Record(**{**msgspec.structs.asdict(older), "page": SignedPage(**page)}))
-
-
-def renew(header: Header) -> Header:
-    """Return the header of an index into which such rows can be imported."""
-    behaviour = header.spec.get("behaviour")
-    spec = {**header.spec, "behaviour": _NEXT_BEHAVIOUR} if behaviour == _BEHAVIOUR else header.spec
-    return msgspec.structs.replace(header, spec=spec)

@@ -1,16 +1,16 @@
 """Outline or tree → main text: by the blocks that are content, by trafilatura, or by a function of the user's own.
 
 ``paragraphs`` takes a text for content by how much it says and how much of it stands inside links, the two features that
-tell best (Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Of what is
-content the element is taken that holds most of it together. Names of classes and what stands around say nothing, so that
-the same article in another template gives the same text.
+tell best (Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Short blocks
+and links are content where they make up a series, as the titles of a list do. Of what is content the element is taken that
+holds most of it together. Names of classes and what stands around say nothing, so that the same article in another template
+gives the same text.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
@@ -24,15 +24,21 @@ from crawler_dedup.errors import ConfigError
 from crawler_dedup.signing.hidden import without_hidden
 from crawler_dedup.signing.outline import Block, Outline
 
-_PARAGRAPHS = "paragraphs size>=100 links<=1/3 share>=3/5 visible<3"
+_PARAGRAPHS = "paragraphs size>=100 links<=1/3 series>=4 share>=3/5"
 _TRAFILATURA = "trafilatura comments=no tables=no"
 
 _ENOUGH = 100
 _LINK_SHARE = 1 / 3
 _MAIN_SHARE = 0.6
+_UNLINKED_SHARE = 0.3
 _NOTICE = 200
-_SMALL_PART = 3
-_VISIBLE_LINK_SHARE = 1 / 2
+_SERIES = 4
+_DIFFERENT = 0.7
+_TITLE = 20
+_DETAIL = 10
+_TITLE_WEIGHT = 0.25
+_TITLES_SHARE = 1 / 3
+_LONG = 40
 
 
 class MainBlocks(NamedTuple):
@@ -40,7 +46,7 @@ class MainBlocks(NamedTuple):
 
     Attributes:
         blocks: in reading order. A short line with © is none of them.
-        size: how much the texts say from which they are taken, in Latin letters.
+        size: how much they say, in Latin letters, less titles of a list that are links.
         linked: how much stands inside links in the element that holds them.
     """
 
@@ -48,49 +54,90 @@ class MainBlocks(NamedTuple):
     size: int
     linked: int
 
+    @property
+    def are_links(self) -> bool:
+        """Whether they are mainly links: of such a page each entry counts."""
+        return 2 * sum(block.linked for block in self.blocks) > sum(block.size for block in self.blocks)
+
 
 def find_main_blocks(page: Outline) -> MainBlocks:
     """Find the blocks that are the main text of *page*: none if it has no main text."""
-    size: Counter[int] = Counter()
-    linked: Counter[int] = Counter()
+    size, linked = [0] * len(page.parents), [0] * len(page.parents)
     for block in page.blocks:
         size[block.group] += block.size
         linked[block.group] += block.linked
-    texts = {group: total for group, total in size.items() if total >= _ENOUGH and linked[group] <= _LINK_SHARE * total}
-    main = _main_element(texts, page.parents)
+    is_text = [total >= _ENOUGH and links <= _LINK_SHARE * total for total, links in zip(size, linked, strict=True)]
+    details, titles = _find_series(block for block in page.blocks if not is_text[block.group])
+    held = [total * sqrt(total) if chosen else 0.0 for total, chosen in zip(size, is_text, strict=True)]
+    for weight, series in ((1, details), (_TITLE_WEIGHT, titles)):
+        for block in series.values():
+            held[block.group] += weight * block.size * sqrt(block.size)
+    main = _main_element(held, [total - links for total, links in zip(size, linked, strict=True)], page.parents)
     within = [number == main for number in range(len(page.parents))]
     for number, parent in enumerate(page.parents):  # a parent comes first
         within[number] = within[number] or (number > main and within[parent])
-    inside = {group for group in size if within[group]}
     blocks = [
-        block for block in page.blocks if block.group in inside and block.group in texts and not _is_notice(block)
+        block
+        for block in _without_repeated(block for block in page.blocks if within[block.group])
+        if (is_text[block.group] or id(block) in details or id(block) in titles) and not _is_notice(block)
     ]
-    total_size = sum(total for group, total in texts.items() if group in inside)
-    unlinked = unlinked_blocks(page)
-    if blocks and sum(block.size for block in unlinked) >= _SMALL_PART * total_size:
-        blocks = unlinked  # a note at the side of a thread of short posts, or of the parts of a thing for sale
-    return MainBlocks(blocks, total_size, sum(linked[group] for group in inside))
+    title_size = sum(block.size for block in blocks if id(block) in titles)
+    other_size = sum(block.size for block in blocks) - title_size
+    if title_size < _TITLES_SHARE * other_size:  # what else to read, below an article
+        blocks = [block for block in blocks if id(block) not in titles]
+    return MainBlocks(
+        blocks, other_size, sum(links for links, is_inside in zip(linked, within, strict=True) if is_inside)
+    )
 
 
-def _main_element(texts: dict[int, int], parents: list[int]) -> int:
-    """Return the number of the innermost element that holds three fifths of the *texts*.
+def _without_repeated(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield *blocks* but for long ones that another element repeats, such as that for narrow screens."""
+    groups: dict[str, int] = {}
+    for block in blocks:
+        if block.size < _LONG or groups.setdefault(block.text, block.group) == block.group:
+            yield block
+
+
+def _find_series(blocks: Iterable[Block]) -> tuple[dict[int, Block], dict[int, Block]]:
+    """Return those of *blocks* that make up a series, by their identity: those that are no links, and those that are.
+
+    A series is what a list of articles or products consists of: blocks in the same place of repeated elements which
+    say different things, and more than the entries of a menu do.
+    """
+    places: dict[int, tuple[list[Block], list[Block]]] = {}
+    for block in blocks:
+        places.setdefault(block.place, ([], []))[2 * block.linked > block.size].append(block)
+    references = places.pop(0, ([], []))
+    found: tuple[dict[int, Block], dict[int, Block]] = {}, {}
+    for kinds in ((references[0], []), *places.values()):
+        for series, members, least in zip(found, kinds, (_DETAIL, _TITLE), strict=True):
+            if len(members) < _SERIES:
+                continue
+            different = {block.text: block.size for block in members}
+            says_enough = sum(different.values()) >= least * len(different)
+            if says_enough and len(different) >= max(_SERIES, _DIFFERENT * len(members)):
+                series.update((id(block), block) for block in members)
+    return found
+
+
+def _main_element(held: list[float], unlinked: list[int], parents: list[int]) -> int:
+    """Return the number of the innermost element that holds three fifths of the texts, and three tenths of what is no link.
 
     Each text is weighed by the power 3/2 of its size. The power lets one article outweigh forty comments and teasers that
-    are as long together; the share keeps two articles of a page, one half as long again as the other, together.
+    are as long together; the share keeps two articles of a page, one half as long again as the other, together. Where most
+    of what a page says stands elsewhere, a text may be anything.
+
+    Args:
+        held: the weight of the texts in each element, those in elements inside left out.
+        unlinked: how much each element says outside of links, likewise.
     """
-    held = [0.0] * len(parents)
-    for group, total in texts.items():
-        held[group] = total * sqrt(total)
     for number in range(len(parents) - 1, 0, -1):
         held[parents[number]] += held[number]
-    return max(number for number, weight in enumerate(held) if weight >= _MAIN_SHARE * held[0]) if texts else 0
-
-
-def unlinked_blocks(page: Outline) -> list[Block]:
-    """Return the blocks that are neither mainly links nor a copyright notice: what a page with little text is known by."""
-    return [
-        block for block in page.blocks if block.linked <= _VISIBLE_LINK_SHARE * block.size and "©" not in block.text
-    ]
+        unlinked[parents[number]] += unlinked[number]
+    if not held[0]:
+        return 0
+    least, unlinked_least = _MAIN_SHARE * held[0], _UNLINKED_SHARE * unlinked[0]
+    return max(number for number, weight in enumerate(held) if weight >= least and unlinked[number] >= unlinked_least)
 
 
 def _is_notice(block: Block) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from lxml.html import HtmlElement
@@ -20,12 +21,18 @@ _SKIPPED = frozenset(
     "applet aside audio button canvas datalist dialog embed footer frameset iframe input menu meter nav noembed"
     " noframes noscript object optgroup option progress script select style svg template textarea title video".split()
 )
+# Those of them behind whose end tag the parser may hang the rest of the page, if an element inside is not closed, or that
+# hold the page for readers without scripts.
+_SWALLOWING = frozenset("aside button dialog menu nav noscript".split())
+_LEAST_SWALLOWED = 200
+_MOST_PASSES = 3
 # Elements that hold one text in many blocks: a list of forty short lines.
 _LISTS = frozenset(("dl", "ol", "pre", "table", "ul"))
 # Their parts.
 _ITEMS = frozenset(("dd", "li", "td", "th"))
 # Blocks that make up one text with their neighbours in the same element.
 _PARAGRAPHS = frozenset(("blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "p"))
+_ROOT = 0
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
@@ -40,6 +47,8 @@ class Block(NamedTuple):
             one whose paragraphs and headings stand side by side, else its own.
         shown: the text without what stands in hidden elements (:mod:`crawler_dedup.signing.hidden`).
         level: of a heading 1 (``<h1>``) to 6, else 0.
+        place: a number that it shares with the blocks whose elements have the same names, up to the root: the titles of
+            a list, the cells of a table. 0 if its links lead to other places of the page.
     """
 
     text: str
@@ -48,6 +57,7 @@ class Block(NamedTuple):
     group: int
     shown: str
     level: int = 0
+    place: int = 0
 
 
 class Outline(NamedTuple):
@@ -65,43 +75,83 @@ class Outline(NamedTuple):
 def read_outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
     """Read the blocks of *tree*, less navigation, asides, footers, fields of forms, scripts and comments.
 
+    An element for navigation or the like that has the parts of a whole page, and says more than all that stands outside of
+    such elements, has swallowed the page, or is the page for readers without scripts. It is read.
+
     Raises:
         BeyondLimits: elements are nested deeper than *max_depth*, as deep as this function calls itself.
     """
-    reader = _Reader()
-    for root, around in roots_and_states(tree):
-        reader.turn(concealment(root, around))
-        reader.read(root, _ROOT, max_depth)
-        reader.end_block(_ROOT)
-        reader.turn(SHOWN)
+    swallowed: set[HtmlElement] = set()
+    for _ in range(_MOST_PASSES):
+        reader = _read_tree(tree, swallowed, max_depth)
+        least = max(_LEAST_SWALLOWED, _unlinked_size(reader))
+        more = [element for element in reader.skipped if _unlinked_size(_read_element(element, max_depth)) > least]
+        if not more:
+            break
+        swallowed.update(more)
     return Outline(reader.blocks, reader.parents)
 
 
-class _Context(NamedTuple):
-    """Where a text stands: numbers of its element, its group, and the list around it (0: none); the level of its heading."""
-
-    element: int
-    group: int
-    around: int
-    level: int
+def _read_tree(tree: HtmlElement, swallowed: AbstractSet[HtmlElement], max_depth: int) -> _Reader:
+    reader = _Reader(swallowed)
+    for root, around in roots_and_states(tree):
+        reader.read_root(root, around, max_depth)
+    return reader
 
 
-_ROOT = _Context(0, 0, 0, 0)
+def _read_element(element: HtmlElement, max_depth: int) -> _Reader:
+    reader = _Reader()
+    reader.read_root(element, SHOWN, max_depth)
+    return reader
+
+
+def _unlinked_size(reader: _Reader) -> int:
+    return sum(block.size - block.linked for block in reader.blocks)
 
 
 class _Reader:
-    def __init__(self) -> None:
+    """Takes in a tree.
+
+    Attributes:
+        skipped: elements that may have swallowed the page.
+
+    Args:
+        swallowed: elements that are read, although their names say that they are no text.
+    """
+
+    def __init__(self, swallowed: AbstractSet[HtmlElement] = frozenset()) -> None:
         self.blocks: list[Block] = []
-        self.parents = [0]
+        self.skipped: list[HtmlElement] = []
+        # Of each element that begins and ends a block, by its number:
+        self.parents = [_ROOT]
+        self._groups = [_ROOT]
+        self._lists = [0]  # the list around it; 0: none
+        self._levels = [0]  # of the heading around it
+        self._places = [0]
+
+        self._swallowed = swallowed
+        self._known_places: dict[tuple[int, str], int] = {}
         self._parts: list[str] = []
         self._linked = 0
         self._link_begins: int | None = None  # where in the parts; None outside links
+        self._leads_away = False  # whether a link since the last block leads to another page
         self._state = SHOWN
         self._hidden_begins = 0  # where in the parts, while they are hidden
         self._hidden: list[slice] = []  # those parts, of what was hidden and is no more
 
-    def read(self, element: HtmlElement, context: _Context, levels: int) -> None:
-        """Take in what stands in *element*; its last block may still go on behind it."""
+    def read_root(self, root: HtmlElement, around: Concealment, levels: int) -> None:
+        """Take in a whole tree; *around*: how what is around it conceals it."""
+        self._turn(concealment(root, around))
+        self._read(root, _ROOT, levels)
+        self._end_block(_ROOT)
+        self._turn(SHOWN)
+
+    def _read(self, element: HtmlElement, number: int, levels: int) -> None:
+        """Take in what stands in *element*; its last block may still go on behind it.
+
+        Args:
+            number: of the element around that begins and ends a block.
+        """
         if levels < 1:
             raise BeyondLimits("nested too deep")
         parts, state = self._parts, self._state
@@ -112,49 +162,63 @@ class _Reader:
         for child in element:
             tag = child.tag
             if tag in _INLINE:
-                if (names := child.keys()) and ("hidden" in names or "style" in names):  # most have neither
-                    self.turn(concealment(child, state))
-                self._read_inline(child, tag, context, levels)
-            elif tag in _SKIPPED:
+                self._read_inline(child, tag, number, levels)
+            elif tag in _SKIPPED and not (self._swallowed and child in self._swallowed):
                 parts.append(" ")
+                if tag in _SWALLOWING and _holds_page(child):
+                    self.skipped.append(child)
             elif isinstance(tag, str):  # a comment's tag is a function
-                if parts:
-                    self.end_block(context)
-                if (names := child.keys()) and ("hidden" in names or "style" in names):  # most have neither
-                    self.turn(concealment(child, state))
-                inside = self._enter(child, tag, context)
-                self.read(child, inside, levels - 1)
-                if parts:
-                    self.end_block(inside)
+                self._read_block(child, tag, number, levels)
             if self._state is not state:
-                self.turn(state)
+                self._turn(state)
             tail = child.tail
             if tail and (parts or not tail.isspace()):
                 parts.append(tail)
 
-    def _read_inline(self, element: HtmlElement, tag: str, context: _Context, levels: int) -> None:
-        if tag == "a" and self._link_begins is None and element.get("href") is not None:
+    def _read_block(self, element: HtmlElement, tag: str, parent: int, levels: int) -> None:
+        parts = self._parts
+        if parts:
+            self._end_block(parent)
+        if (names := element.keys()) and ("hidden" in names or "style" in names):  # most have neither
+            self._turn(concealment(element, self._state))
+        number = self._enter(element, tag, parent)
+        if len(element) or levels < 2:
+            self._read(element, number, levels - 1)
+        elif (text := element.text) and not text.isspace():
+            parts.append(text)
+        if parts:
+            self._end_block(number)
+
+    def _read_inline(self, element: HtmlElement, tag: str, number: int, levels: int) -> None:
+        if (names := element.keys()) and ("hidden" in names or "style" in names):
+            self._turn(concealment(element, self._state))
+        if tag == "a" and self._link_begins is None and (target := element.get("href")) is not None:
             self._link_begins = len(self._parts)
-            self.read(element, context, levels - 1)
+            self._leads_away = self._leads_away or target[:1] != "#"
+            self._read(element, number, levels - 1)
             self._end_link()
             self._link_begins = None
         elif tag == "br":
             self._parts.append(" ")
         elif len(element):
-            self.read(element, context, levels - 1)
-        else:
-            self._parts.append(element.text or "")
+            self._read(element, number, levels - 1)
+        elif text := element.text:
+            self._parts.append(text)
 
-    def _enter(self, element: HtmlElement, tag: str, context: _Context) -> _Context:
+    def _enter(self, element: HtmlElement, tag: str, parent: int) -> int:
         number = len(self.parents)
-        self.parents.append(context.element)
-        around = number if tag in _LISTS else context.around
+        around = number if tag in _LISTS else self._lists[parent]
         if around and tag in _ITEMS and _is_text_of_its_own(element):
             around = 0
-        group = around or (context.element if tag in _PARAGRAPHS else number)
-        return _Context(number, group, around, _HEADINGS.get(tag, context.level))
+        self.parents.append(parent)
+        self._groups.append(around or (parent if tag in _PARAGRAPHS else number))
+        self._lists.append(around)
+        self._levels.append(_HEADINGS.get(tag) or self._levels[parent])
+        known = self._known_places
+        self._places.append(known.setdefault((self._places[parent], tag), len(known) + 1))
+        return number
 
-    def turn(self, state: Concealment) -> None:
+    def _turn(self, state: Concealment) -> None:
         """What is taken in from here on is shown, or not."""
         if state is self._state:
             return
@@ -167,8 +231,8 @@ class _Reader:
     def _end_link(self) -> None:
         self._linked += size_in_letters(" ".join("".join(self._parts[self._link_begins :]).split()))
 
-    def end_block(self, context: _Context) -> None:
-        """What was taken in since the last block is one, in *context*."""
+    def _end_block(self, number: int) -> None:
+        """What was taken in since the last block is one, in the element *number*."""
         if self._link_begins is not None:  # the link goes on in the next block
             self._end_link()
             self._link_begins = 0
@@ -176,9 +240,13 @@ class _Reader:
         shown = self._shown() if self._hidden or self._state is not SHOWN else text
         self._parts.clear()
         linked, self._linked = self._linked, 0
+        place = self._places[number] if self._leads_away or not linked else 0
+        if self._link_begins is None:
+            self._leads_away = False
         if text:
             size = size_in_letters(text)
-            self.blocks.append(Block(text, size, min(linked, size), context.group, shown, context.level))
+            group, level = self._groups[number], self._levels[number]
+            self.blocks.append(Block(text, size, min(linked, size), group, shown, level, place))
 
     def _shown(self) -> str:
         """What was taken in since the last block and is not hidden."""
@@ -195,10 +263,16 @@ class _Reader:
         return " ".join("".join(parts).split())
 
 
+def _holds_page(element: HtmlElement) -> bool:
+    """Whether *element* has the parts of a whole page: a first heading, and an article, a main part or a footer."""
+    first_heading = next(element.iter("h1"), None)
+    return first_heading is not None and next(element.iter("article", "footer", "main"), None) is not None
+
+
 def _is_text_of_its_own(item: HtmlElement) -> bool:
     """Whether a part of a list holds several blocks, as the cells of a layout do, and comments."""
     inside = [
-        child for child in item if isinstance(child.tag, str) and child.tag not in _INLINE and child.tag not in _SKIPPED
+        child for child in item if (tag := child.tag) not in _INLINE and tag not in _SKIPPED and isinstance(tag, str)
     ]
     if len(inside) == 1 and inside[0].tag not in _PARAGRAPHS:
         return len(inside[0]) > 1

@@ -44,7 +44,7 @@ from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import split_title
 
-BEHAVIOUR = 4
+BEHAVIOUR = 5
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
 _QUICK_BYTES = 64 << 10
@@ -167,7 +167,8 @@ class Signer:
         main_text = self.text_of(content.text)
         signed = self._sign_content(page, body, content, main_text)
         if scope is None and not signed.unsigned:
-            compared = main_text if self._is_enough(main_text) else self.text_of(join_text(content.outline.blocks))
+            is_enough = self._is_enough(content.main, main_text)
+            compared = main_text if is_enough else self.text_of(join_text(content.outline.blocks))
             language = find_language(compared.plain, compared.tokens)
             signed = msgspec.structs.replace(signed, scope=_language_scope(language))
         return signed, content.text
@@ -191,9 +192,9 @@ class Signer:
         main = find_main_blocks(outline)
         return _Content(tree, outline, main, self._extractor.extract(tree, main))
 
-    def _is_enough(self, main_text: Text) -> bool:
+    def _is_enough(self, main: MainBlocks, main_text: Text) -> bool:
         """Tell whether a page is compared by its main text; else it is thin."""
-        return len(main_text.features.content) >= self.config.min_features
+        return len(main_text.features.content) >= self.config.min_features and not main.are_links
 
     def _sign_content(self, page: SignedPage, body: bytes, content: _Content, main_text: Text) -> SignedPage:
         """Fill in all that is known of the page, and sign it by what its features allow it to be compared by."""
@@ -210,7 +211,7 @@ class Signer:
             link_digest=links.digest,
             links=links.packed,
         )
-        if self._is_enough(main_text):
+        if self._is_enough(content.main, main_text):
             page = msgspec.structs.replace(page, numbers=sketch_numbers(main_text))
             return self._sign_main_text(self._with_blocks(page, content), content, main_text)
         return self._sign_thin(page, content)

@@ -36,9 +36,7 @@ ESSAY = paragraphs(words("essay", 90))
 
 def calendar(number: int) -> str:
     """The same text on every page, and links that no other has."""
-    days = "".join(
-        f'<li><a href="/day/{number}/{day}">on this day in the house by the river {day}</a></li>' for day in range(28)
-    )
+    days = "".join(f'<li><a href="/day/{number}/{day}">at the river, {day}</a></li>' for day in range(60))
     return page(f"Calendar | {SITE}", f"<div>{ESSAY}<ul>{days}</ul></div>")
 
 

@@ -56,6 +56,55 @@ def test_what_is_no_text_of_the_page_is_skipped_with_all_that_it_holds(tag: str)
     assert [block.text for block in read_outline(exactly(markup)).blocks] == ["before after"]
 
 
+TEXT = "What stands in the harbour house: ropes, blocks and cleats, and above all hemp. " * 3
+WHOLE_PAGE = f"<header>a</header><h1>Harbour</h1><div>{TEXT}</div>"
+SWALLOWING = ["aside", "button", "dialog", "menu", "nav", "noscript"]
+
+
+@pytest.mark.parametrize("tag", SWALLOWING)
+@pytest.mark.parametrize("part", ["<main></main>", "<article></article>", "<footer></footer>"])
+def test_an_element_that_has_swallowed_the_page_is_read(tag: str, part: str) -> None:
+    tree = exactly(f"<div>menu</div><{tag}>{WHOLE_PAGE}{part}</{tag}>")
+    assert [block.text for block in read_outline(tree).blocks] == ["menu", "a", "Harbour", TEXT.strip()]
+
+
+def test_an_element_that_swallows_another_one_that_has_swallowed_the_page_is_read() -> None:
+    inside = f"<aside><h1>Harbour</h1><div>{TEXT}</div></aside>".replace("</aside>", "<footer></footer></aside>")
+    tree = exactly(f"<nav><h1>Boats</h1><div>{TEXT}, {TEXT}</div><footer></footer>{inside}</nav>")
+    assert [block.text for block in read_outline(tree).blocks] == ["Boats", f"{TEXT}, {TEXT}".strip()]
+    tree = exactly(f"<nav><h1>Boats</h1><div>{TEXT[:220]}</div><footer></footer>{inside}</nav>")
+    assert [block.text for block in read_outline(tree).blocks] == ["Boats", TEXT[:220].strip(), "Harbour", TEXT.strip()]
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        f"<aside><section><h1>About me</h1><p>{TEXT}</p></section></aside>",
+        f"<nav><p>{TEXT}</p><footer></footer></nav>",
+        "<noscript><h1>Harbour</h1><p>Switch scripts on.</p><footer></footer></noscript>",
+        f"<footer><h1>Harbour</h1><p>{TEXT}</p><article></article></footer>",
+        f"<nav><h1>Harbour</h1><p><a href='/'>{TEXT}</a></p><main></main></nav>",
+        f"<nav><h1>Harbour</h1>{TEXT[:230]}<main></main></nav><p>{TEXT} {TEXT}</p>",
+    ],
+)
+def test_what_is_no_whole_page_or_says_less_than_the_rest_is_not_read(beside: str) -> None:
+    read = [block.text for block in read_outline(exactly(f"<p>text</p>{beside}")).blocks]
+    assert read[0] == "text"
+    assert not {"Harbour", "About me"} & {*read}
+
+
+def test_blocks_in_elements_of_the_same_names_share_a_place() -> None:
+    page = "<ul><li><h3>a</h3>b</li><li><h3>c</h3>d</li></ul><ol><li><h3>e</h3></li></ol>"
+    places = {block.text: block.place for block in blocks(page)}
+    assert places["a"] == places["c"] != places["b"] == places["d"]
+    assert places["e"] not in (places["a"], places["b"])
+
+
+def test_a_block_that_only_leads_to_other_places_of_the_page_has_none() -> None:
+    markup = "<p><a href=#x>a</a></p><p><a href=/x>b</a></p><p>c</p><p><a href=#x>d</a> <a href=/y>e</a></p>"
+    assert [block.place == 0 for block in blocks(markup)] == [True, False, False, False]
+
+
 @pytest.mark.parametrize("between", ["<br>", "<br/>", "<img src=x> ", "\n", "\t \r\n", "\u00a0", "\u3000"])
 def test_white_space_and_line_breaks_are_one_space(between: str) -> None:
     assert texts(f"<p> one{between}two </p>") == ["one two"]

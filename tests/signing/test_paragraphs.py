@@ -7,11 +7,12 @@ from statistics import mean
 
 import pytest
 
-from crawler_dedup.signing.maintext import find_main_blocks, join_text, unlinked_blocks
+from crawler_dedup.signing.maintext import find_main_blocks, join_text
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
 from tests.support.crawling import words
 from tests.support.data import documents, saved
+from tests.support.kindsofpages import PAGES
 
 
 def main_text(html: str) -> str:
@@ -217,16 +218,72 @@ def test_paragraphs_that_stand_in_elements_of_their_own_are_one_article() -> Non
     assert main_text(f"<div>{MENU_LIST}</div><div>{cut}</div><div>{MENU_LINE}</div>").splitlines() == PARAGRAPHS
 
 
-# What is visible
+# Pages of every kind
 
 
-def test_visible_are_short_lines_too_but_neither_links_nor_copyright() -> None:
-    html = f"<h1>Tea</h1><p>Open today.</p>{MENU_LIST}<p>See <a href=/m>map</a></p><p>© us</p><footer>no</footer>"
-    assert [block.text for block in unlinked_blocks(read_outline(parse(html.encode())))] == [
-        "Tea",
-        "Open today.",
-        "See map",
-    ]
+@pytest.mark.parametrize("kind", PAGES)
+def test_the_main_text_of_a_page_of_every_kind(kind: str) -> None:
+    assert main_text(PAGES[kind].html).splitlines() == PAGES[kind].main_text
+
+
+def titles(count: int, length: int = 4) -> list[str]:
+    return [sentence(f"title {number}", length) for number in range(count)]
+
+
+def linked(lines: list[str]) -> str:
+    return "".join(f"<div><a href=/{number}>{line}</a></div>" for number, line in enumerate(lines))
+
+
+@pytest.mark.parametrize(("count", "is_text"), [(3, False), (4, True), (12, True)])
+def test_the_titles_of_a_list_are_text_from_four_on(count: int, is_text: bool) -> None:
+    assert main_text(linked(titles(count))).splitlines() == (titles(count) if is_text else [])
+
+
+def test_titles_say_more_than_the_entries_of_a_menu() -> None:
+    menu = [f"our house no. {number}" for number in range(9)]
+    assert main_text(linked(menu)) == ""
+    assert main_text(linked([f"{entry}, rebuilt" for entry in menu])) != ""
+
+
+def test_links_that_say_the_same_are_no_titles() -> None:
+    buttons = ["Read on about all of this", "Show the comments of others"]
+    assert main_text(linked(6 * buttons)) == ""
+    assert main_text(linked(titles(6) + 2 * buttons)).splitlines() == titles(6) + 2 * buttons
+
+
+def test_a_table_of_contents_is_no_list_of_titles() -> None:
+    contents = linked(titles(6)).replace("<a href=/", "<a href=#")
+    assert main_text(f"<div>{contents}{ARTICLE}</div>") == main_text(f"<div>{ARTICLE}</div>")
+
+
+def test_short_blocks_that_are_no_links_make_up_a_series_too() -> None:
+    prices = [f"{number + 3} euros a piece" for number in range(5)]
+    offers = "".join(f"<section><div>{price}</div><form>now</form></section>" for price in prices)
+    assert main_text(f"<div>{MENU_LIST}</div><div>{offers}</div>").splitlines() == prices
+
+
+@pytest.mark.parametrize(("count", "are_text"), [(6, False), (40, True)])
+def test_titles_beside_a_text_are_taken_where_they_say_a_third_of_it(count: int, are_text: bool) -> None:
+    found = main_text(f"<div>{ARTICLE}{linked(titles(count))}</div>")
+    assert (titles(count)[0] in found) is are_text
+    assert PARAGRAPHS[4] in found
+
+
+def test_what_is_there_for_wide_and_for_narrow_screens_counts_once() -> None:
+    twice = f"<div><div><p>{PARAGRAPHS[0]}</p><p>{PARAGRAPHS[1]}</p></div><div><p>{PARAGRAPHS[0]}</p></div></div>"
+    assert main_text(twice).splitlines() == PARAGRAPHS[:2]
+
+
+def test_a_list_may_say_the_same_twice() -> None:
+    lines = [*PARAGRAPHS[:2], PARAGRAPHS[0]]
+    assert main_text("<ol>" + "".join(f"<li>{line}</li>" for line in lines) + "</ol>").splitlines() == lines
+
+
+def test_a_text_is_not_taken_from_a_page_that_says_most_elsewhere() -> None:
+    notice, remarks = sentence("notice", 54), [sentence(f"remark {number}", 3) for number in range(48)]
+    assert len(notice) ** 1.5 > 0.6 * sum(len(line) ** 1.5 for line in (notice, *remarks))
+    around = "".join(f"<div><div>{remark}</div></div>" for remark in remarks)
+    assert main_text(f"<div><div><p>{notice}</p></div><div>{around}</div></div>").splitlines() == [notice, *remarks]
 
 
 def test_a_page_without_anything_has_no_text() -> None:
