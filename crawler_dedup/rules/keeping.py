@@ -12,9 +12,10 @@ from crawler_dedup.signing import titles
 from crawler_dedup.signing.blocks import PackedBlock, Trait, repack_blocks, unpack_blocks
 from crawler_dedup.signing.lookup import with_keys
 
-_TELLING = 16  # letters: a shorter heading may be "Categories" or "Comments", a shorter line "Share"
+_TELLING_HEADING = 16  # letters: a shorter one may be "Categories" or "Comments"
 
-_ENTRY, _MAIN = int(Trait.ENTRY), int(Trait.MAIN)  # plain numbers: to combine flags takes a microsecond
+# Plain numbers: to combine flags takes a microsecond.
+_ENTRY, _HEADING, _MAIN = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN))
 _LINKED_HEADING, _MAIN_HEADING = int(Trait.ENTRY | Trait.HEADING), int(Trait.MAIN | Trait.HEADING)
 
 
@@ -33,8 +34,12 @@ def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
 
 
 def tells(block: PackedBlock) -> bool:
-    """Return whether a block can tell texts apart: it is no link, unless that is a heading, and no short line."""
-    return block.size >= _TELLING and block.traits & _LINKED_HEADING != _ENTRY
+    """Return whether a block can tell texts apart: a line that is no link, or a heading that is not short.
+
+    Short lines count: the cells of a table may be all that a page says below a text that its site repeats.
+    """
+    least = _TELLING_HEADING if block.traits & _HEADING else 1
+    return block.size >= least and block.traits & _LINKED_HEADING != _ENTRY
 
 
 def is_main_heading(block: PackedBlock) -> bool:

@@ -375,6 +375,28 @@ def test_a_text_that_says_much_more_in_the_same_words_is_not_covered(crawl: Craw
     assert is_duplicate(crawl.check("/4", log(text, text[:38])), "http://h/3", "alike")
 
 
+RULES = paragraphs(words("rules of the race", 150))
+
+
+def race(name: str, below: str) -> str:
+    return page(f"{name} | {SITE}", f"<article><h1>{name}</h1>{RULES}</article><div>{below}</div>", MENU)
+
+
+def table(name: str) -> str:
+    """A table of short cells below a text that the site repeats."""
+    cells = "</td><td>".join(words(name, 120))
+    return race("Results", f"<table><tr><td>{cells}</td></tr></table>")
+
+
+def test_a_table_of_other_short_cells_below_a_repeated_text_is_another_page(crawl: Crawl) -> None:
+    for number in range(MIN_PAGES):
+        crawl.check(f"/race/{number}", race(f"Race {number}", paragraphs(words(number))))
+    assert crawl.kind(table("spring")) is PageKind.TEXT
+    assert crawl.check("/spring", table("spring")).verdict is Verdict.NEW
+    assert crawl.check("/autumn", table("autumn")).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/again", table("spring") + "<!-- -->"), "http://h/spring", "alike")
+
+
 def results(*names: str) -> str:
     """Found pages, in one element: name and excerpt."""
     found = "".join(
