@@ -34,7 +34,8 @@ _PUNCTUATION = b" \t!\"$%&'()*,-./:;=?@[\\]^_`{|}~"  # but for C++ and C#
 _BEGINS_NO_DIGIT = bytes(set(range(256)) - set(b"0123456789\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0\n"))
 # A set of characters comes first, so that what is none of them is passed over quickly; a minus ends no word.
 _NUMBERS = re.compile(r"[-\d](?:(?<=\d)\d*|(?<!\w-)\d+)(?:[.,:/-]\d+)*")
-_LOW, _HIGH = 0xFFFF, 0xFFFF0000
+_FILE, _ADDRESS = 0xFFFF0000, 1  # of the number of a picture: the bits of the file's name, and the bit of an address
+_BEGINS_DATA = ("{", "[", '"')  # JSON without white space, in which addresses may stand
 _MAX_PARTS = 32
 _NEAR = 16  # blocks: price, sizes and sellers of a product; a heading farther above is that of a frame
 _TELLING = 3  # letters: a shorter part of a title may stand in any text
@@ -66,7 +67,8 @@ class PackedBlock(NamedTuple):
 
     Attributes:
         hash: 32 bits of xxh3 of its normalised text without white space and ASCII punctuation; other ones where it stands
-            again. Of what is no text, 16 bits of the name of its file (:func:`hash_of_file`) and 16 of its address.
+            again. Of a picture or the like 16 bits of the name of its file (:func:`hash_of_file`) and 15 of its address; of
+            a button or a text field 31 bits of its text.
         traits: bits of :class:`Trait`.
         size: how much it says, in Latin letters: a multiple of 4, up to 1,020. A line of signs says nothing: 0.
     """
@@ -201,21 +203,21 @@ def _hash_again(number: int, times: int) -> int:
 
 
 def _hash_source(source: str) -> int:
-    """Return the hash of a picture or the like: of an address 16 bits of the name of its file, before 16 of all of it."""
-    name = _find_file(source)
-    return (_hash(name) & _HIGH if name else 0) | _hash(source) & _LOW
+    """Return the hash of an embedded text, or of an address: 16 bits of the name of its file, before 15 of all of it."""
+    file, whole = _find_file(source), _hash(source) & ~_ADDRESS
+    return _hash(file) & _FILE | whole & ~_FILE | _ADDRESS if file else whole
 
 
 def _find_file(source: str) -> str:
     """Return the name of a file and its parameters, if *source* is an address."""
     path, mark, parameters = source.strip().partition("#")[0].partition("?")
-    is_address = ("/" in path or "." in path) and len(source.split()) == 1
+    is_address = ("/" in path or "." in path) and path[:1] not in _BEGINS_DATA and len(source.split()) == 1
     return path.rstrip("/").rpartition("/")[2] + mark + parameters if is_address else ""
 
 
 def hash_of_file(number: int) -> int:
     """Return what the *number* of a picture says of the name of its file, which is the same on two hosts; 0: it has none."""
-    return number & _HIGH
+    return number & _FILE if number & _ADDRESS else 0
 
 
 def _repeats(plain: str, title_units: frozenset[str]) -> bool:

@@ -113,7 +113,20 @@ def test_a_picture_is_known_by_its_file_where_its_address_differs(one: str, othe
     assert (hash_of_file(first) == hash_of_file(second)) is is_same_file
 
 
-@pytest.mark.parametrize("other", ["<button>Read aloud</button>", "<aside>Closed</aside>", "<img src=''>"])
+def test_two_text_fields_have_two_hashes() -> None:
+    fields = [f"<textarea>paste {number}</textarea>" for number in range(500)]
+    assert len({*hashes("".join(fields))}) == len(fields)
+    (first,), (second,) = (
+        hashes("<textarea>paste number 250</textarea>"),
+        hashes("<textarea>paste number 287</textarea>"),
+    )
+    assert first != second  # the lower 16 bits of their hashes are the same
+
+
+JSON = '<script type="application/json">{"self":"http://mirror/story","build":1}</script>'
+
+
+@pytest.mark.parametrize("other", ["<button>Read aloud</button>", "<aside>Closed</aside>", "<img src=''>", JSON])
 def test_what_has_no_address_has_no_file(other: str) -> None:
     assert {hash_of_file(number) for number in hashes(other)} == {0}
 

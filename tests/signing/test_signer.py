@@ -69,11 +69,11 @@ GOLDEN = {
     ),
     "lamp": (
         PageKind.THIN,
-        "e1b44e43b401d419",
+        "65323dbf223c3233",
         0,
         "e3b0c44298fc1c14",
         "e3b0c44298fc1c14",
-        "cae578cf73ff990c",
+        "0bff7d5d08e7b758",
         "",
         "d1a33bec0cc38088",
         "3a3946ec",
