@@ -108,7 +108,8 @@ def apply_decisions(
         jobs: number of processes.
 
     Raises:
-        DedupError: there are no decisions about an input, or it was changed since it was signed.
+        DedupError: there are no decisions about an input, it was changed since it was signed, or it cannot be copied. The
+            others are copied then.
     """
     copies = _find_copies(inputs, _read_report(decisions), output)
     clusters = decisions / CLUSTERS
@@ -116,10 +117,12 @@ def apply_decisions(
     waiting = [copy for copy in copies if not _is_done(job, copy)]
     payloads = {} if mark else _read_payloads(waiting, clusters, jobs, start)
     parts = [(copy, {place: payloads[place] for place in _same_payloads(copy, clusters, payloads)}) for copy in waiting]
-    for _ in map_in_processes(
-        partial(_write_copy, job), parts, min(jobs, len(parts)), start("writing", len(parts)), chunk_size=1
-    ):
-        pass
+    results = map_in_processes(
+        partial(_try_to_write, job), parts, min(jobs, len(parts)), start("writing", len(parts)), chunk_size=1
+    )
+    problems = [problem for problem in results if problem]
+    if problems:
+        raise DedupError("\n".join(["These inputs were not copied, all others were.", *problems]))
     receipts = [_decode_receipt(copy.receipt.read_bytes()) for copy in copies]
     return Applied(len(copies), len(waiting), sum(receipt.left_out for receipt in receipts))
 
@@ -144,7 +147,7 @@ def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_
             raise DedupError("\n".join(f"{name}: {problem}" for name in names))
     top = Path(commonpath([path.parent for path in paths]))
     copies = [_Copy(decided[str(path)], output.resolve() / path.relative_to(top)) for path in paths]
-    if any(copy.target == path for copy in copies for path in paths):
+    if any(str(copy.target) in decided for copy in copies):
         raise DedupError(f"{output}: the copies would replace the inputs.")
     return copies
 
@@ -184,10 +187,15 @@ def _read_payloads(copies: Sequence[_Copy], clusters: Path, jobs: int, start: St
 
 
 def _read_input(task: tuple[str, set[int]]) -> dict[RecordPlace, Payload]:
+    """Return the payloads of one input; none if it cannot be read: then no page is a revisit of its pages."""
     from crawler_dedup.batch.writers.warc import read_payloads  # noqa: PLC0415  (slow, and for this format only)
 
     path, wanted = task
-    return {RecordPlace(path, record): payload for record, payload in read_payloads(Path(path), wanted).items()}
+    try:
+        payloads = read_payloads(Path(path), wanted)
+    except (DedupError, OSError):
+        return {}
+    return {RecordPlace(path, record): payload for record, payload in payloads.items()}
 
 
 def _same_bytes(copy: _Copy, clusters: Path) -> list[dict[str, Any]]:
@@ -208,6 +216,15 @@ def _same_payloads(copy: _Copy, clusters: Path, payloads: _Payloads) -> set[Reco
 
 
 # A copy
+
+
+def _try_to_write(job: _Job, part: tuple[_Copy, _Payloads]) -> str:
+    """Write one copy; return why that was not possible, or nothing."""
+    try:
+        _write_copy(job, part)
+    except DedupError as error:
+        return str(error)
+    return ""
 
 
 def _write_copy(job: _Job, part: tuple[_Copy, _Payloads]) -> None:

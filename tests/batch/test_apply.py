@@ -164,3 +164,73 @@ def test_inputs_without_decisions_and_changed_ones_are_refused(tmp_path: Path) -
         apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start)
     with pytest.raises(DedupError, match="holds no decisions"):
         apply_decisions([source], tmp_path, tmp_path / "clean", start)
+
+
+def test_an_input_that_cannot_be_copied_costs_no_other_one(tmp_path: Path) -> None:
+    cut = tmp_path / "a.jsonl.gz"
+    cut.write_bytes(pack(cut, write_pages(tmp_path / "plain", PAGES).read_bytes() * 200)[:-20])
+    cut_warc = write_warc(tmp_path / "b.warc", PAGES)
+    cut_warc.write_bytes(cut_warc.read_bytes()[:-20])
+    whole = write_pages(tmp_path / "c.jsonl", PAGES)
+    with pytest.raises(DedupError) as error:
+        job([cut, cut_warc, whole], tmp_path)
+    assert str(cut) in str(error.value)
+    assert str(cut_warc) in str(error.value)
+    assert str(whole) not in str(error.value)
+    assert sorted(path.name for path in (tmp_path / "clean").iterdir()) == ["c.jsonl", "c.jsonl.receipt.json"]
+
+
+def test_a_copy_replaces_no_input_of_the_collection(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    inputs = [write_pages(tmp_path / name / "pages.jsonl", PAGES) for name in "ab"]
+    job(inputs, tmp_path)
+    with pytest.raises(DedupError, match="would replace the inputs"):
+        apply_decisions(inputs[:1], tmp_path / "decisions", tmp_path / "b", start)
+
+
+def test_decisions_that_were_not_all_written_are_not_applied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = write_pages(tmp_path / "pages.jsonl", PAGES)
+    job([source], tmp_path)
+
+    def fail(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("crawler_dedup.batch.find.write_kept", fail)
+    with pytest.raises(OSError, match="the disk is full"):
+        find(tmp_path / "signed", tmp_path / "decisions", order="-size")
+    with pytest.raises(DedupError, match="holds no decisions"):
+        apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start)
+
+
+def test_the_copy_of_a_parquet_file_without_compression_has_none(tmp_path: Path) -> None:
+    source = tmp_path / "pages.parquet"
+    columns = {"url": [page.url for page in PAGES], "html": [page.html for page in PAGES]}
+    pq.write_table(pa.table(columns), source, compression="none")
+    job([source], tmp_path)
+    copy = pq.ParquetFile(tmp_path / "clean" / "pages.parquet").metadata
+    assert (copy.num_rows, copy.row_group(0).column(0).compression) == (2, "UNCOMPRESSED")
+
+
+def test_a_copy_of_a_parquet_file_has_no_more_row_groups(tmp_path: Path) -> None:
+    source = tmp_path / "pages.parquet"
+    rows = 5_000
+    urls = pa.array([f"http://h/{number}" for number in range(rows)], pa.string())
+    pq.write_table(pa.table({"url": urls, "html": ["<p>x"] * rows}), source)
+    job([source], tmp_path)
+    assert pq.ParquetFile(tmp_path / "clean" / "pages.parquet").metadata.num_row_groups == 1
+
+
+def test_columns_of_which_rows_cannot_be_taken_are_copied(tmp_path: Path) -> None:
+    source = tmp_path / "pages.parquet"
+    view = pa.string_view()
+    columns = {
+        "url": pa.array([page.url for page in PAGES], view),
+        "html": pa.array([page.html for page in PAGES], view),
+    }
+    try:
+        pq.write_table(pa.table(columns), source)
+    except pa.ArrowNotImplementedError:
+        pytest.skip("this version of pyarrow does not write views")
+    job([source], tmp_path)
+    assert [row["url"] for row in table(tmp_path / "clean" / "pages.parquet")] == ["http://h/1", "http://h/3"]

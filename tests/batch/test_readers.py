@@ -183,6 +183,15 @@ def test_a_text_that_is_not_utf_8_is_passed_over_alone(tmp_path: Path) -> None:
     assert isinstance(third, InputPage)
 
 
+@pytest.mark.parametrize("type_", [pa.timestamp("ns"), pa.timestamp("ms", "Europe/Berlin")])
+def test_a_timestamp_is_a_time(tmp_path: Path, type_: pa.DataType) -> None:
+    source = tmp_path / "pages.parquet"
+    times = pa.array([1_577_836_800_123_456_789, None], pa.timestamp("ns")).cast(type_, safe=False)
+    pq.write_table(pa.table({"url": ["http://h/1", "http://h/2"], "html": ["<p>x", "<p>y"], "fetched": times}), source)
+    pages = read(source, Columns(time="fetched"))
+    assert [page.time for page in pages if isinstance(page, InputPage)] == [1_577_836_800, 0]
+
+
 # WARC
 
 
@@ -233,6 +242,39 @@ def test_a_long_body_is_read_no_further_than_it_is_looked_at(tmp_path: Path) -> 
     source = tmp_path / "pages.warc"
     source.write_bytes(warc_record("http://h/", b"x" * (2 * MAX_BYTES)))
     assert len(only_page(source).body) == MAX_BYTES + 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ("Content-Encoding: gzip\r\n", b"not packed"),
+        ("Content-Encoding: zstd\r\n", b"not packed"),
+        ("Transfer-Encoding: chunked\r\n", b"zz\r\nno chunk"),
+        (f"X-Long: {'x' * 200_000}\r\n", b"<p>x"),
+    ],
+    ids=["gzip", "zstd", "chunked", "header"],
+)
+def test_a_response_that_cannot_be_decoded_costs_no_other_one(tmp_path: Path, headers: str, body: bytes) -> None:
+    source = tmp_path / "pages.warc"
+    bad = warc_record("http://h/bad", body, http_headers=headers)
+    source.write_bytes(warc_record("http://h/0", b"<p>x") + bad + warc_record("http://h/2", b"<p>y"))
+    first, second, third = read(source)
+    assert isinstance(second, PassedOver)
+    assert (second.record, second.name, second.is_bad) == (1, "http://h/bad", True)
+    assert [(page.record, page.body) for page in (first, third) if isinstance(page, InputPage)] == [
+        (0, b"<p>x"),
+        (2, b"<p>y"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["pages.warc", "pages.warc.gz"])
+def test_a_response_that_is_cut_off_is_no_page(tmp_path: Path, name: str) -> None:
+    source = tmp_path / name
+    last = pack(source, warc_record("http://h/1", article("x").encode()))
+    source.write_bytes(pack(source, warc_record("http://h/0", b"<p>x")) + last[: len(last) // 2])
+    first, second = read(source)
+    assert isinstance(first, InputPage)
+    assert second == PassedOver(1, REST_IS_DAMAGED, str(source), is_bad=True)
 
 
 # Damage

@@ -22,7 +22,7 @@ def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPa
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             names = _columns_in(path, file.schema_arrow.names, columns)
             for batch in file.iter_batches(_ROWS, columns=names):
-                for fields in _read_rows(batch):
+                for fields in _read_rows(batch, columns.time):
                     if any(isinstance(value, UnicodeDecodeError) for value in fields.values()):
                         yield PassedOver(number, "text that is not UTF-8", is_bad=True)
                     else:
@@ -34,11 +34,22 @@ def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPa
         yield PassedOver(number, REST_IS_DAMAGED, str(path), is_bad=True)
 
 
-def _read_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a batch; in the place of a text that is not UTF-8 stands what decoding it raises."""
-    values = [_read_values(column) for column in batch.columns]
+def _read_rows(batch: pa.RecordBatch, time: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a batch; in the place of a text that is not UTF-8 stands what decoding it raises.
+
+    Args:
+        time: the column whose timestamps are seconds since 1970.
+    """
+    columns = zip(batch.schema.names, batch.columns, strict=True)
+    values = [_read_values(_seconds_of(column) if name == time else column) for name, column in columns]
     for row in zip(*values, strict=True):
         yield dict(zip(batch.schema.names, row, strict=True))
+
+
+def _seconds_of(column: pa.Array) -> pa.Array:
+    if not pa.types.is_timestamp(column.type):
+        return column
+    return column.cast(pa.timestamp("s", column.type.tz), safe=False).cast(pa.int64())
 
 
 def _read_values(column: pa.Array) -> list[Any]:

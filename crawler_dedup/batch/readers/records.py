@@ -19,7 +19,7 @@ class Columns(msgspec.Struct, frozen=True):
         text: instead of HTML the plain text, paragraphs separated by empty lines; ``""``: there is HTML.
         url: the address; a page may have none.
         id: the identifier; ``""``: the address.
-        time: seconds since 1970; ``""``: not known. A WARC file has it in its records.
+        time: seconds since 1970, or a timestamp of Parquet; ``""``: not known. A WARC file has it in its records.
     """
 
     html: str = "html"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from w3lib.encoding import http_content_type_encoding
 
 from crawler_dedup.batch.readers.records import REST_IS_DAMAGED, Columns, InputPage, PassedOver
 
+_ENCODINGS = (b"content-encoding", b"transfer-encoding")
 _HTML = ("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml")
 
 
@@ -18,7 +20,7 @@ def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPa
     """Yield the pages of a file: answers with status 200 and HTML, as a crawl judges them."""
     number = 0
     with path.open("rb") as file:
-        records = ArchiveIterator(file, record_types=WarcRecordType.response, auto_decode="all")
+        records = ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False)
         while True:
             try:
                 record = next(records, None)
@@ -33,6 +35,7 @@ def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPa
 
 
 def _read_response(number: int, record: Any, columns: Columns, max_bytes: int) -> InputPage | PassedOver:
+    """Read a response. Raises :class:`OSError` or :class:`ValueError` where the file is damaged."""
     url = (record.headers.get("WARC-Target-URI") or "").strip("<>")
     reason = _reason_to_pass_over(record, url)
     if reason:
@@ -40,8 +43,11 @@ def _read_response(number: int, record: Any, columns: Columns, max_bytes: int) -
     identifier = record.headers.get(columns.id) if columns.id else None
     if columns.id and identifier is None:
         return PassedOver(number, f"no {columns.id}", url, is_bad=True)
+    body = record.reader.read(2 * max_bytes + 1)  # what so many bytes encode is longer than a page may be
+    if len(body) < min(record.content_length, 2 * max_bytes + 1):
+        raise EOFError(f"{len(body)} bytes of {record.content_length}")
     try:
-        body = record.reader.read(max_bytes + 1)
+        body = _decode_body(body, record.http_headers, max_bytes + 1)
     except (OSError, ValueError):
         return PassedOver(number, "a body that cannot be decoded", url, is_bad=True)
     encoding = http_content_type_encoding(record.http_headers.get("Content-Type"))
@@ -49,8 +55,27 @@ def _read_response(number: int, record: Any, columns: Columns, max_bytes: int) -
     return InputPage(number, identifier, url, body, encoding, int(date.timestamp()) if date else 0)
 
 
+def _decode_body(body: bytes, headers: Any, most: int) -> bytes:
+    """Return the first bytes of what *body* encodes, *most* of them, as the HTTP *headers* say.
+
+    It is decoded as a record of its own: after an error, FastWARC reads no further record of a file.
+    """
+    lines = [name + b": " + value for name, value in headers.items_bytes() if name.lower() in _ENCODINGS]
+    if not lines or len(body) > 2 * (most - 1):
+        return body[:most]
+    message = b"\r\n".join([b"HTTP/1.1 200 OK", *lines, b"", body])
+    head = b"WARC/1.1\r\nWARC-Type: response\r\nContent-Type: application/http; msgtype=response\r\nContent-Length: "
+    record = next(ArchiveIterator(BytesIO(head + b"%d\r\n\r\n%s\r\n\r\n" % (len(message), message)), auto_decode="all"))
+    decoded: bytes = record.reader.read(most)
+    return decoded
+
+
 def _reason_to_pass_over(record: Any, url: str) -> str:
     """Return why a response is no page; ``""`` if it is one."""
+    try:
+        record.parse_http(auto_decode="none")
+    except (OSError, ValueError):  # a header that is too long
+        return "no HTTP message"
     if not url or not record.is_http or record.http_headers is None or record.http_headers.status_code is None:
         return "no HTTP message"
     if record.http_headers.status_code != 200:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -14,7 +14,8 @@ from crawler_dedup.batch.writers import LeftOut
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.processes import raise_if_stopped
 
-_ROWS = 1_000
+_ROWS = 64  # that are read at a time
+_GROUP_BYTES = 64 << 20  # of a row group, in memory
 
 
 def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> None:
@@ -24,13 +25,22 @@ def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut],
             schema = _schema_of_copy(source, file.schema_arrow, mark)
             groups = file.metadata.num_row_groups
             compression = file.metadata.row_group(0).column(0).compression if groups and len(schema) else "SNAPPY"
-            first = 0
+            compression = (
+                "NONE" if compression == "UNCOMPRESSED" else compression
+            )  # as it is called where one is written
+            first = size = 0
+            waiting: list[pa.RecordBatch] = []
             with pq.ParquetWriter(target, schema, compression=compression) as writer:
                 for batch in file.iter_batches(_ROWS):
                     raise_if_stopped()
                     rows = range(first, first + len(batch))
                     first = rows.stop
-                    writer.write_batch(_mark(batch, rows, left_out, schema) if mark else _drop(batch, rows, left_out))
+                    waiting += [_mark(batch, rows, left_out, schema)] if mark else _drop(batch, rows, left_out)
+                    size += batch.nbytes
+                    if size >= _GROUP_BYTES:
+                        writer.write_table(pa.Table.from_batches(waiting, schema))
+                        waiting, size = [], 0
+                writer.write_table(pa.Table.from_batches(waiting, schema))
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise DedupError(f"{source} cannot be read: {error}") from None
 
@@ -41,8 +51,10 @@ def _schema_of_copy(source: Path, schema: pa.Schema, mark: str) -> pa.Schema:
     return schema.append(pa.field(mark, pa.string())) if mark else schema
 
 
-def _drop(batch: pa.RecordBatch, rows: range, left_out: Mapping[int, LeftOut]) -> pa.RecordBatch:
-    return batch.take(np.array([place for place, row in enumerate(rows) if row not in left_out], dtype=np.int64))
+def _drop(batch: pa.RecordBatch, rows: range, left_out: Mapping[int, LeftOut]) -> list[pa.RecordBatch]:
+    """Return what is left of a batch, as slices: single rows cannot be taken from columns of every type."""
+    gaps = [-1, *(place for place, row in enumerate(rows) if row in left_out), len(batch)]
+    return [batch.slice(before + 1, gap - before - 1) for before, gap in pairwise(gaps) if gap > before + 1]
 
 
 def _mark(batch: pa.RecordBatch, rows: range, left_out: Mapping[int, LeftOut], schema: pa.Schema) -> pa.RecordBatch:

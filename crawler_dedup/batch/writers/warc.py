@@ -32,7 +32,7 @@ def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut],
         page = None if number is None else left_out.get(number)
         with open_packed(source, target) as member:
             if page is None:
-                record.write(member)
+                _copy_record(source, record, member)
             elif page.payload is not None:
                 _make_revisit(record, page.payload).write(member)
             else:
@@ -41,8 +41,10 @@ def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut],
 
 def read_payloads(source: Path, wanted: Collection[int]) -> dict[int, Payload]:
     """Return what a file says of the responses with the numbers *wanted*."""
-    payloads = {}
+    payloads: dict[int, Payload] = {}
     for number, record in _read_records(source):
+        if len(payloads) == len(wanted):
+            break
         if number is not None and number in wanted:
             record.parse_http(auto_decode="none")
             digest = sha1(usedforsecurity=False)
@@ -68,6 +70,12 @@ def _read_records(source: Path) -> Iterator[tuple[int | None, Any]]:
                 number += is_response
         except (OSError, ValueError, EOFError) as error:
             raise DedupError(f"{source} cannot be read: {error}") from None
+
+
+def _copy_record(source: Path, record: Any, target: IO[bytes]) -> None:
+    record.write(target)
+    if record.reader.tell() < record.content_length:
+        raise DedupError(f"{source} cannot be read: a record is cut off.")
 
 
 def _make_revisit(response: Any, kept: Payload) -> Any:

@@ -74,7 +74,7 @@ def reading_options(command: _Command) -> _Command:
                 "--time",
                 metavar="NAME",
                 default="",
-                help="Column with the time, in seconds since 1970. WARC has it in its records.",
+                help="Column with the time: seconds since 1970, or a timestamp of Parquet. WARC has it in its records.",
             ),
             click.option(
                 "--scope",
