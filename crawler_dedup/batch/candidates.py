@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from crawler_dedup.batch.existing import ExistingPages
-from crawler_dedup.batch.keyentries import KeyEntries, is_repeated
+from crawler_dedup.batch.keyentries import ENTRY_BYTES, KeyEntries, is_repeated
 from crawler_dedup.batch.neighbours import Flags, find_neighbours
 from crawler_dedup.batch.rows import Rows
 from crawler_dedup.deduplicator import RuleMatcher
+from crawler_dedup.errors import DedupError
 from crawler_dedup.index.profiles import FrozenProfiles, site_key
 from crawler_dedup.signing.schemes import Scheme, SimHash
 from crawler_dedup.system.callbacks import Advance
@@ -51,6 +52,9 @@ def find_candidates(
         existing: pages that are kept already.
         memory: bytes that may be taken.
         advance: called with numbers of pages that were looked at.
+
+    Raises:
+        DedupError: memory does not suffice for their keys.
     """
     before = 0 if existing is None else len(existing)
     flags = _having_one_name(rows, existing)
@@ -63,7 +67,7 @@ def find_candidates(
         flags[texts] |= find_neighbours(signatures[texts], scheme.max_distance, memory=memory)
     else:
         by_key = by_key | rows.texts
-    flags |= _sharing_keys(rows, by_key, existing, matcher, profiles, advance)
+    flags |= _sharing_keys(rows, by_key, existing, matcher, profiles, memory, advance)
     flags[before:] &= rows.texts | rows.thins
     return Candidates(flags[before:], flags[:before])
 
@@ -85,6 +89,7 @@ def _sharing_keys(
     existing: ExistingPages | None,
     matcher: RuleMatcher,
     profiles: FrozenProfiles,
+    memory: int,
     advance: Advance,
 ) -> Flags:
     """Tell of each existing page, and of each row that is *wanted*, whether another one is filed under one of its keys."""
@@ -93,6 +98,11 @@ def _sharing_keys(
     for row, signed in rows.read_pages(wanted):
         page = matcher.prepare(signed.page, profiles.snapshot(site_key(signed.page.scope, signed.page.url)))
         entries.add(before + row, page.scope, (*matcher.keys(page), *matcher.probes(page)))
+        if ENTRY_BYTES * len(entries) > memory:
+            raise DedupError(
+                f"{len(entries):,} keys of pages take {memory / 2**30:.1f}G beside everything else: more memory is needed"
+                " (--memory)."
+            )
         advance(1)
     flags = np.zeros(before + len(rows), dtype=bool)
     flags[entries.places[is_repeated(entries.keys)]] = True

@@ -21,7 +21,11 @@ from crawler_dedup.index.verdicts import OfferTerms, Verdicts
 from crawler_dedup.signedpage import SignedPage
 
 KEPT_BYTES = 500
-"""What a kept page takes in memory."""
+"""What a kept page takes in memory, with four keys under which it is filed."""
+FURTHER_KEY_BYTES = 150
+"""What each further key takes."""
+
+_KEYS = 4
 
 _NO_PLACE = -1
 
@@ -117,18 +121,25 @@ def decide_pages(
     for record in existing:
         kept_pages.add(record, matcher)
         place_of.append(_NO_PLACE)
+        _require_memory(kept_pages, memory)
     for place in order:
         _, page = pages.read(place)
         decision = verdicts.decide(page)
         if decision.verdict in (Verdict.NEW, Verdict.CHANGED):
             place_of.append(place)
-            if KEPT_BYTES * len(place_of) > memory:
-                raise DedupError(
-                    f"More than {len(place_of) - 1:,} pages are kept that another one is near to, which takes"
-                    f" {memory / 2**30:.1f}G beside everything else: more memory is needed (--memory)."
-                )
+            _require_memory(kept_pages, memory)
         representative = None
         if decision.verdict in (Verdict.DUPLICATE, Verdict.UNCHANGED) and matcher.kept is not None:
             number = kept_pages.number_of(page.scope, matcher.kept.key)
             representative = None if number is None or place_of[number] == _NO_PLACE else place_of[number]
         yield PlacedDecision(place, decision, representative)
+
+
+def _require_memory(pages: MemoryPages, memory: int) -> None:
+    """Raise :class:`DedupError` if *pages* take more than so many bytes."""
+    count = pages.last_number
+    if KEPT_BYTES * count + FURTHER_KEY_BYTES * max(0, pages.key_count - _KEYS * count) > memory:
+        raise DedupError(
+            f"More than {count - 1:,} pages are kept that another one is near to, which takes {memory / 2**30:.1f}G beside"
+            " everything else: more memory is needed (--memory)."
+        )

@@ -12,6 +12,9 @@ from crawler_dedup.batch.rows import Places
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.index.records import hash_scope
 
+ENTRY_BYTES = 56
+"""What a key of a page takes in memory, while keys are compared."""
+
 _SPREAD = 0x9E3779B97F4A7C15
 _ALL_BITS = (1 << 64) - 1
 
@@ -22,6 +25,10 @@ class KeyEntries:
     def __init__(self) -> None:
         self._keys = array("Q")
         self._places = array("q")
+
+    def __len__(self) -> int:
+        """Return how many keys of pages there are."""
+        return len(self._keys)
 
     def add(self, place: int, scope: str, keys: Iterable[int]) -> None:
         """Add the keys of a page."""

@@ -27,6 +27,9 @@ class MemoryPages:
     Args:
         file: an empty file, open to write and read; records are appended to it.
         profiles: what is known of sites. Nothing is learned.
+
+    Attributes:
+        key_count: under how many keys signatures were filed, all in all.
     """
 
     def __init__(self, file: IO[bytes], profiles: FrozenProfiles) -> None:
@@ -38,6 +41,7 @@ class MemoryPages:
         self._places = array("Q")  # of the record with each number, from 1 on: where it begins, or nowhere
         self._lengths = array("I")
         self._end = 0
+        self.key_count = 0
 
     @property
     def last_number(self) -> int:
@@ -90,6 +94,7 @@ class MemoryPages:
             payload = page.signature.to_bytes(8, "little")
             for key in self._bucket_keys(page, filing):
                 self._buckets.setdefault(key, bytearray()).extend(payload)
+                self.key_count += 1
         if stands:
             standing.append(number)
         return number

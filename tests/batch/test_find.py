@@ -17,9 +17,11 @@ pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip ins
 
 from crawler_dedup import Config, DedupError, Deduplicator, Export, Verdict
 from crawler_dedup.batch import learning
+from crawler_dedup.batch.candidates import find_candidates
 from crawler_dedup.batch.collection import Collection
-from crawler_dedup.batch.decide import KEPT_BYTES, PickedPages, RememberingMatcher, decide_pages
+from crawler_dedup.batch.decide import FURTHER_KEY_BYTES, KEPT_BYTES, PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.find import PROFILES
+from crawler_dedup.batch.keyentries import ENTRY_BYTES
 from crawler_dedup.batch.learning import LEARNED_PAGES
 from crawler_dedup.batch.output import CLUSTERS, KEPT
 from crawler_dedup.batch.readers.records import Columns
@@ -261,3 +263,20 @@ def test_too_little_memory_for_what_is_kept_is_said(tmp_path: Path) -> None:
         decisions = decide_pages(all_pages, range(40), (), matcher, FrozenProfiles({}), kept, 10 * KEPT_BYTES)
         with pytest.raises(DedupError, match="More than 10 pages are kept"):
             list(decisions)
+
+
+def test_what_many_keys_take_is_counted(tmp_path: Path) -> None:
+    config = Config(tokenizer="bigrams", scheme="minhash")  # 25 keys a page
+    source = write_pages(tmp_path / "pages.jsonl", [Page(f"http://h/{number}", article(number)) for number in range(9)])
+    sign([source], tmp_path / "signed", config)
+    shards = Collection.open(tmp_path / "signed")
+    rows = read_rows(shards.shards, shards.require_whole(ignore_progress))
+    signer = Signer(config)
+    matcher = RememberingMatcher(signer)
+    with pytest.raises(DedupError, match="keys of pages take"):
+        find_candidates(rows, None, signer.scheme, matcher, FrozenProfiles({}), 25 * 5 * ENTRY_BYTES, ignore_progress)
+    with tempfile.TemporaryFile() as picked, tempfile.TemporaryFile() as kept:
+        all_pages = PickedPages(picked, rows.read_pages(rows.texts))
+        memory = 5 * (KEPT_BYTES + 21 * FURTHER_KEY_BYTES)
+        with pytest.raises(DedupError, match="More than 5 pages are kept"):
+            list(decide_pages(all_pages, range(9), (), matcher, FrozenProfiles({}), kept, memory))
