@@ -38,6 +38,7 @@ MAX_CANDIDATES = 8
 
 _HITS = 32
 _LEAST_WINDOWS = 2.5  # in a shorter text one window that matches by chance is enough to cover it
+_LEAST_BITS = 20  # of shorter vectors, texts of a few thousand letters have most in common by chance
 _NIBBLES = 16  # classes whose numbers fit four bits
 
 
@@ -59,7 +60,8 @@ class Pinyin(LexicalScheme, PassageScheme):
         window: letters of a window.
         overlap: share of a window that the next kept one has too.
         classes: into which the letters are put; more than 16 take a byte for each letter.
-        largest: largest count of a class; as many bits as it has, for all classes together 64 at most.
+        largest: largest count of a class; as many bits as it has, for all classes together 20 to 64. With fewer than 32,
+            texts of 100,000 letters and more match by chance.
         apart: largest sum of differences between two vectors that match. If half a vector has fewer than 16 bits, vectors
             that match are equal.
         coverage: least share of the new text's letters that lie in windows of the kept one.
@@ -82,10 +84,11 @@ class Pinyin(LexicalScheme, PassageScheme):
     @classmethod
     def build(cls, options: Mapping[str, str], config: Config) -> Self:
         scheme = super().build(options, config)
-        if scheme._layout.bits > MAX_BITS:
+        bits = scheme._layout.bits
+        if not _LEAST_BITS <= bits <= MAX_BITS:
             raise ConfigError(
                 f"classes={scheme.classes} is not allowed with largest={scheme.largest}: a window takes"
-                f" {scheme._layout.bits} bits, and {MAX_BITS} are the most."
+                f" {bits} bits, and {_LEAST_BITS} to {MAX_BITS} are allowed."
             )
         return scheme
 
