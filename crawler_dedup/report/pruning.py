@@ -87,8 +87,8 @@ class History:
         if not math.isfinite(self._moment):
             return []
         histories = [self._hosts, self._directories, self._depths, *([self._kinds] if knows_all_groups else [])]
-        parts = (history.find_parts(self._moment, self._found_since) for history in histories)
-        return [found for found in parts if found is not None]
+        known = (history.find_parts(self._moment, self._found_since) for history in histories)
+        return [parts for parts in known if parts is not None]
 
 
 class PartHistory:

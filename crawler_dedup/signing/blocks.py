@@ -150,7 +150,7 @@ def pack_blocks(
         numbers = _NUMBERS.findall(plain) if digits else []
         if numbers:
             traits |= _NUMBER
-        begins_alike = plain[:1] in beginnings or not plain[:1].isalnum()  # of most blocks this tells
+        begins_alike = plain[:1] in beginnings or not plain[:1].isalnum()  # false for most blocks
         if begins_alike and len(plain) <= longest_name and _repeats(plain, title_units):
             traits |= _NAME
         if block.shown != block.text:
@@ -198,7 +198,7 @@ def _hash_of(letters: bytes, numbers: Sequence[str]) -> int:
 
 
 def _hash_again(number: int, times: int) -> int:
-    """Return the hash of a block with the hash *number* where it stands for the so manieth time."""
+    """Return the hash of a block with the hash *number* at its second occurrence on the page, its third, and so on."""
     return xxh3_64_intdigest(times.to_bytes(4, "little"), number) >> 32
 
 

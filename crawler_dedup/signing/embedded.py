@@ -36,11 +36,11 @@ def find_embedded_content(tree: HtmlElement) -> dict[str, bool]:
 
 
 def _read_alone(element: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[tuple[str, bool]]:
-    """Yield what an element says whose text does not count, if it says something, and whether that is shown."""
+    """Yield the address of a picture, frame or video, or JSON data, and whether the element is shown."""
     is_data = element.tag == "script" and element.get("type") == "application/json"
-    said = element.text or None if is_data else element.get("src") if element.tag in _WITH_ADDRESS else None
-    if said is not None:
-        yield said, element not in hidden
+    piece = element.text or None if is_data else element.get("src") if element.tag in _WITH_ADDRESS else None
+    if piece is not None:
+        yield piece, element not in hidden
 
 
 def _read_all(top: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[tuple[str, bool]]:

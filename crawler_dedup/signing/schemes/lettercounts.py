@@ -107,11 +107,11 @@ class Layout:
     def _counts(self, letters: Classes, window: int, starts: Positions) -> Iterator[tuple[int, NDArray[np.int32]]]:
         """Yield of each class how often it occurs in each window: four classes at a time, in fields of one number."""
         for first in range(0, self.classes, _FIELDS):
-            one = np.zeros(self.classes, dtype=np.uint64)
+            units = np.zeros(self.classes, dtype=np.uint64)
             fields = range(min(_FIELDS, self.classes - first))
-            one[first : first + _FIELDS] = [1 << _FIELD_BITS * field for field in fields]
+            units[first : first + _FIELDS] = [1 << _FIELD_BITS * field for field in fields]
             # The sums overflow, their differences do not: a window has less than 2^16 letters.
-            sums = np.append(np.uint64(0), np.cumsum(one[letters]))
+            sums = np.append(np.uint64(0), np.cumsum(units[letters]))
             counts = (sums[starts + window] - sums[starts]).astype("<u8").view("<u2").reshape(-1, _FIELDS)
             for field in fields:
                 yield first + field, counts[:, field].astype(np.int32)
