@@ -148,7 +148,6 @@ def find_duplicates(
     free = _find_free_memory(count + (0 if against is None else len(Export(against))), memory)
     signer = Signer(config_from_spec(collection.header.spec, config))
     output.mkdir(parents=True, exist_ok=True)
-    (output / REPORT).unlink(missing_ok=True)  # `apply` asks for it: what is written from now on belongs together
     with clock.step("reading"):
         rows = read_rows(collection.shards, receipts, order)
     with clock.step("learning sites"):
@@ -168,6 +167,7 @@ def find_duplicates(
         candidates = find_candidates(
             rows, existing, signer.scheme, matcher, frozen, free, start("finding neighbours", None)
         )
+    (output / REPORT).unlink(missing_ok=True)  # `apply` asks for it: what is written from now on belongs together
     with clock.step("deciding"):
         decided = _decide(rows, existing, candidates, matcher, frozen, output, free + _JOIN_BYTES * count, start)
     with clock.step("writing"):

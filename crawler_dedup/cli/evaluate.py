@@ -12,7 +12,7 @@ from crawler_dedup.cli import evaluation_output
 from crawler_dedup.cli.completion import complete_scheme
 from crawler_dedup.cli.evaluation_json import evaluation_lines, scheme_lines
 from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.options import json_option, settings_option
+from crawler_dedup.cli.options import NumberRange, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_labelled_pages, read_config
 from crawler_dedup.config import Config
@@ -49,7 +49,7 @@ jobs_option = click.option(
 @click.option(
     "--precision",
     metavar="SHARE",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     default=0.99,
     show_default=True,
     help="The precision for which --leave-one-out calibrates.",

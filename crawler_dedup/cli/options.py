@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
+from math import isnan
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,6 +14,17 @@ from crawler_dedup.cli.completion import complete_rule, complete_setting
 from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Selection
 from crawler_dedup.urls import host_of
+
+
+class NumberRange(click.FloatRange):
+    """A number within limits, which ``nan`` is not."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value!r} is no number.", param, ctx)
+        return number
+
 
 index_argument = click.argument("index", required=False, type=click.Path(file_okay=False, path_type=Path))
 journal_option = click.option(

@@ -12,7 +12,7 @@ from rich.table import Table
 from crawler_dedup import hamming
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.evaluation import Design
-from crawler_dedup.cli.options import json_option
+from crawler_dedup.cli.options import NumberRange, json_option
 from crawler_dedup.cli.terminal import make_console
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.planning import DesignCost, estimate_cost, find_least_tables
@@ -22,7 +22,7 @@ from crawler_dedup.index.planning import DesignCost, estimate_cost, find_least_t
 @click.option(
     "--pages",
     metavar="N",
-    type=click.FloatRange(1, 1e16),
+    type=NumberRange(1, 1e16),
     default=1e6,
     help="Number of signatures; 1e6, if it is not given.",
 )
@@ -37,7 +37,7 @@ from crawler_dedup.index.planning import DesignCost, estimate_cost, find_least_t
 @click.option(
     "--candidates",
     metavar="N",
-    type=click.FloatRange(1e-3, 1e16),
+    type=NumberRange(1e-3, 1e16),
     default=1_000.0,
     help="Most signatures that a probe should compare; 1000, if it is not given.",
 )

@@ -13,7 +13,7 @@ from rich.text import Text
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.comparison import Passage
 from crawler_dedup.cli.jsontypes.comparison import Source as SourceLine
-from crawler_dedup.cli.options import index_argument, json_option, settings_option
+from crawler_dedup.cli.options import NumberRange, index_argument, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_index, read_config
 from crawler_dedup.cli.terminal import make_console, printable
@@ -38,7 +38,7 @@ _LETTERS_SHOWN = 20
 @click.option(
     "--least",
     metavar="SHARE",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     default=0.01,
     show_default=True,
     help="Least share of the text that a page must have.",

@@ -189,6 +189,16 @@ def test_a_copy_replaces_no_input_of_the_collection(tmp_path: Path) -> None:
         apply_decisions(inputs[:1], tmp_path / "decisions", tmp_path / "b", start)
 
 
+def test_a_search_that_is_refused_leaves_the_decisions_before_it(tmp_path: Path) -> None:
+    source = write_pages(tmp_path / "pages.jsonl", PAGES)
+    job([source], tmp_path)
+    with pytest.raises(DedupError, match="cannot be ordered"):
+        find(tmp_path / "signed", tmp_path / "decisions", order="age")
+    with pytest.raises(DedupError, match="cannot be imported"):
+        find(tmp_path / "signed", tmp_path / "decisions", profiles=source)
+    assert apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start).written_now == 0
+
+
 def test_decisions_that_were_not_all_written_are_not_applied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write_pages(tmp_path / "pages.jsonl", PAGES)
     job([source], tmp_path)

@@ -37,6 +37,11 @@ def test_a_plan_for_other_bits_has_no_design_of_the_paper() -> None:
     assert "as in the paper" not in result.output
 
 
+def test_what_is_no_number_is_refused() -> None:
+    for option in ("--pages", "--candidates"):
+        assert "'nan' is no number" in invoke("plan", option, "nan", status=2).output
+
+
 def test_what_no_tables_reach_is_a_sentence() -> None:
     result = invoke("plan", "--bits", 8, "--pages", "1e6", "--candidates", 1, status=2)
     assert " ".join(result.output.split()).startswith(

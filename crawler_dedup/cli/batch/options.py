@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from crawler_dedup.batch.readers.records import Columns
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_ORDERS = ("time", "size", "chars")
 _FORMATS = ("warc", "jsonl", "parquet")
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -51,6 +52,13 @@ def parse_size(_: click.Context, __: click.Parameter, value: str) -> int:
     if not match:
         raise click.BadParameter(f"{value!r} is no size; write 500M or 8G.")
     return int(float(match[1]) * _UNITS[match[2]])
+
+
+def check_order(_: click.Context, __: click.Parameter, value: str) -> str:
+    """Return *value*. Raises :class:`click.BadParameter` where it names no order, before hours of work."""
+    if value and value.removeprefix("-") not in _ORDERS:
+        raise click.BadParameter(f"{value!r} is none of {', '.join(_ORDERS)}, also with a minus.")
+    return value
 
 
 def reading_options(command: _Command) -> _Command:
@@ -103,6 +111,7 @@ def finding_options(command: _Command) -> _Command:
             click.option(
                 "--order",
                 metavar="NAME",
+                callback=check_order,
                 default="",
                 help="Decide the pages by time, size or chars, not as they come; -size: the largest first.",
             ),

@@ -1,0 +1,67 @@
+"""``crawler-dedup batch``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
+
+from tests.support.collections import Page, pack, table, write_lines, write_pages
+from tests.support.crawling import article
+from tests.support.noting import invoke
+
+PAGES = [
+    Page("http://h/1", article("x")),
+    Page("http://h/2", article("x", frame="another frame")),
+    Page("http://h/3", article("y")),
+]
+
+
+def test_a_file_is_signed_searched_and_copied_in_one_go(tmp_path: Path) -> None:
+    source, job = write_pages(tmp_path / "pages.jsonl", PAGES), tmp_path / "job"
+    result = invoke("batch", "run", source, "-o", job, "-j", 1)
+    assert "signed: 3 pages of 1 file." in result.output
+    assert "3 pages, 2 kept, 1 left out." in result.output
+    assert "1 file, 1 page left out." in result.output
+    (copy,) = job.glob("*/pages.jsonl")
+    assert [json.loads(line)["url"] for line in copy.read_text("utf-8").splitlines()] == ["http://h/1", "http://h/3"]
+    assert "1 file had been written before." in invoke("batch", "run", source, "-o", job, "-j", 1).output
+
+
+def test_each_step_has_a_command(tmp_path: Path) -> None:
+    lines = [{"id": number, "body": page.html} for number, page in enumerate(PAGES)]
+    source = write_lines(tmp_path / "pages.jsonl", lines)
+    invoke("batch", "sign", source, "-o", tmp_path / "signed", "--html", "body", "--id", "id", "-j", 1)
+    invoke("batch", "find", tmp_path / "signed", "-o", tmp_path / "decided", "--order", "-size", "--max-distance", 3)
+    assert [row["id"] for row in table(tmp_path / "decided" / "kept.parquet")] == ["1", "2"]
+    options = ["--decisions", tmp_path / "decided", "-o", tmp_path / "copies", "--mark", "of", "-j", 1]
+    assert "1 page marked." in invoke("batch", "apply", source, *options).output
+    copied = (tmp_path / "copies" / "pages.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["of"] for line in copied] == ["1", None, None]
+
+
+def test_damaged_inputs_are_named_and_all_others_copied(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.jsonl.gz"
+    cut.write_bytes(pack(cut, write_pages(tmp_path / "plain", PAGES).read_bytes() * 200)[:-20])
+    whole, job = write_pages(tmp_path / "whole.jsonl", PAGES), tmp_path / "job"
+    result = invoke("batch", "run", cut, whole, "-o", job, "-j", 1, status=2)
+    assert "cut.jsonl.gz" in result.output
+    assert not list(job.glob("*/cut.jsonl.gz"))
+    assert list(job.glob("*/whole.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--order", "age", "'age' is none of time, size, chars"),
+        ("--memory", "much", "'much' is no size; write 500M or 8G"),
+    ],
+)
+def test_a_wrong_option_is_named_before_the_work(tmp_path: Path, option: str, value: str, message: str) -> None:
+    source = write_pages(tmp_path / "pages.jsonl", PAGES)
+    result = invoke("batch", "run", source, "-o", tmp_path / "job", option, value, status=2)
+    assert message in " ".join(result.output.split())
+    assert not (tmp_path / "job").exists()
