@@ -151,9 +151,9 @@ def site_of(url: str) -> str:
 
 
 def registered_domain(url: str) -> str:
-    """Return the registered domain of an address (``example.co.uk``); where it has none, its host."""
+    """Return the registered domain of an address (``example.co.uk``), in lower case; where it has none, its host."""
     parts = _domain_splitter()(url)
-    return str(parts.top_domain_under_public_suffix or parts.fqdn or parts.domain)
+    return str(parts.top_domain_under_public_suffix or parts.fqdn or parts.domain).lower()
 
 
 @cache

@@ -14,6 +14,7 @@ from crawler_dedup.urls import (
     host_of,
     identifier_without_credentials,
     is_of_host,
+    registered_domain,
     text_without_credentials,
     without_credentials,
 )
@@ -289,3 +290,18 @@ def test_a_name_is_changed_once(name: str) -> None:
 )
 def test_addresses_in_a_text_lose_their_credentials(text: str, shown: str) -> None:
     assert text_without_credentials(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "domain"),
+    [
+        ("http://www.example.co.uk:8080/path", "example.co.uk"),
+        ("HTTP://News.Example.COM/", "example.com"),
+        ("http://LOCALHOST/", "localhost"),
+        ("http://192.0.2.1/", "192.0.2.1"),
+        ("http://[::1", "["),
+        ("", ""),
+    ],
+)
+def test_a_registered_domain_does_not_depend_on_how_the_host_is_written(url: str, domain: str) -> None:
+    assert registered_domain(url) == domain
