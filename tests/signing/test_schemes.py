@@ -7,8 +7,9 @@ import random
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import Field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import Field, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -538,6 +539,23 @@ class Counting:
     def get(self, *name: Any) -> Any:
         self.read += 1
         return self._txn.get(*name)
+
+    @contextmanager
+    def cursor(self, **database: Any) -> Iterator[CountingCursor]:
+        with self._txn.cursor(**database) as cursor:
+            yield CountingCursor(self, cursor)
+
+
+@dataclass(frozen=True)
+class CountingCursor:
+    """A cursor whose transaction counts the names that it looks for."""
+
+    counting: Counting
+    cursor: lmdb.Cursor
+
+    def getmulti(self, names: Sequence[bytes]) -> Any:
+        self.counting.read += len(names)
+        return self.cursor.getmulti(names)
 
 
 def test_a_hot_key_costs_a_bounded_number_of_reads(opened: Deduplicator, store: Store, scheme: Scheme) -> None:
