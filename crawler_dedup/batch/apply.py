@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crawler_dedup.batch.collection import checksum_of
@@ -163,10 +164,13 @@ def _is_done(job: _Job, copy: _Copy) -> bool:
 
 
 def _read_clusters(clusters: Path, source: str, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the rows about the pages of one input."""
-    rows: list[dict[str, Any]] = pq.read_table(
-        clusters, columns=list(columns), filters=[("input", "=", source)]
-    ).to_pylist()
+    """Return the rows about the pages of one input. Raises :class:`DedupError` where they are damaged."""
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(
+            clusters, columns=list(columns), filters=[("input", "=", source)], page_checksum_verification=True
+        ).to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise DedupError(f"{clusters} is damaged: {error}") from None
     return rows
 
 

@@ -57,7 +57,10 @@ Codes = NDArray[np.uint8]
 @contextmanager
 def open_table(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
     """Open a Parquet file to write that takes the place of *path* once it is whole."""
-    with open_replacement(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
+    with (
+        open_replacement(path) as file,
+        pq.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True) as writer,
+    ):
         yield writer
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -244,3 +245,21 @@ def test_columns_of_which_rows_cannot_be_taken_are_copied(tmp_path: Path) -> Non
         pytest.skip("this version of pyarrow does not write views")
     job([source], tmp_path)
     assert [row["url"] for row in table(tmp_path / "clean" / "pages.parquet")] == ["http://h/1", "http://h/3"]
+
+
+def test_no_page_is_left_out_by_damaged_decisions(tmp_path: Path) -> None:
+    source = write_pages(tmp_path / "pages.jsonl", [Page(f"http://h/{n}", article(str(n // 2))) for n in range(40)])
+    job([source], tmp_path)
+    copy = (tmp_path / "clean" / "pages.jsonl").read_bytes()
+    clusters = tmp_path / "decisions" / "clusters.parquet"
+    whole = clusters.read_bytes()
+    column = pq.ParquetFile(clusters).metadata.row_group(0).column(8)
+    assert column.path_in_schema == "record"
+    end = column.data_page_offset + column.total_compressed_size
+    for place in range(column.dictionary_page_offset or column.data_page_offset, end):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1
+        clusters.write_bytes(damaged)
+        with suppress(DedupError):
+            apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start)
+            assert (tmp_path / "clean" / "pages.jsonl").read_bytes() == copy
