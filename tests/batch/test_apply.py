@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -263,3 +264,25 @@ def test_no_page_is_left_out_by_damaged_decisions(tmp_path: Path) -> None:
         with suppress(DedupError):
             apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start)
             assert (tmp_path / "clean" / "pages.jsonl").read_bytes() == copy
+
+
+def test_a_revisit_record_has_all_headers_of_the_response_and_no_empty_one(tmp_path: Path) -> None:
+    source = tmp_path / "pages.warc"
+    body = article("x").encode()
+    ids = ["<urn:uuid:a>", "<urn:uuid:b>"]
+    second = warc_record("http://mirror/1", body).replace(
+        b"WARC-Date:", b"".join(f"WARC-Concurrent-To: {name}\r\n".encode() for name in ids) + b"WARC-Date:"
+    )
+    first = re.sub(rb"WARC-Record-ID: .*\r\n", b"", warc_record("http://h/1", body))
+    source.write_bytes(first + second)
+    assert job([source], tmp_path).left_out == 1
+    with (tmp_path / "clean" / "pages.warc").open("rb") as copy:
+        (headers,) = (
+            record.headers.to_tuples()
+            for record in ArchiveIterator(copy, parse_http=False)
+            if record.record_type == WarcRecordType.revisit
+        )
+    assert [value for name, value in headers if name == "WARC-Concurrent-To"] == ids
+    assert all(value for _, value in headers)
+    names = [name for name, _ in headers if name != "WARC-Concurrent-To"]
+    assert len(names) == len(set(names))

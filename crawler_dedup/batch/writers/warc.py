@@ -87,12 +87,16 @@ def _make_revisit(response: Any, kept: Payload) -> Any:
     revisit = WarcRecord()
     revisit.init_headers(WarcRecordType.revisit)
     for name, value in headers:
-        revisit.headers[name] = value
+        if name.lower() in ("warc-record-id", "warc-date"):  # a new record has them
+            revisit.headers[name] = value
+        else:
+            revisit.headers.append(name, value)  # some stand there several times
     revisit.headers["WARC-Profile"] = _REVISIT
     revisit.headers["WARC-Payload-Digest"] = kept.digest
-    revisit.headers["WARC-Refers-To"] = kept.id
-    revisit.headers["WARC-Refers-To-Target-URI"] = kept.url
-    revisit.headers["WARC-Refers-To-Date"] = kept.date
+    refers_to = {"WARC-Refers-To": kept.id, "WARC-Refers-To-Target-URI": kept.url, "WARC-Refers-To-Date": kept.date}
+    for name, value in refers_to.items():
+        if value:
+            revisit.headers[name] = value
     revisit.set_bytes_content(b"\r\n".join([*lines, b"", b""]))
     return revisit
 
