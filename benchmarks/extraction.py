@@ -29,11 +29,12 @@ from rich.table import Table
 from benchmarks.kinds import KINDS_OF_PAGES, KnownPage, by_kind, has_snippet, read_pages, split_words
 from crawler_dedup.signing.maintext import extract_with_trafilatura, find_main_blocks, join_text
 from crawler_dedup.signing.outline import read_outline
-from crawler_dedup.signing.parsing import parse
+from crawler_dedup.signing.parsing import find_title, parse
 
 
 def _with_paragraphs(body: bytes) -> str:
-    return join_text(find_main_blocks(read_outline(parse(body))).blocks)
+    tree = parse(body)
+    return join_text(find_main_blocks(read_outline(tree), find_title(tree)).blocks)
 
 
 def _as_delivered(body: bytes) -> str:

@@ -57,9 +57,10 @@ _TOO_SHORT = "too little text"
 
 
 class _Content(NamedTuple):
-    """What was read of a page: its tree, all its blocks, those of its main text, and the text that was extracted."""
+    """What was read of a page: its tree, title, all its blocks, those of its main text, and the text that was extracted."""
 
     tree: HtmlElement
+    title: str
     outline: Outline
     main: MainBlocks
     text: str
@@ -189,8 +190,9 @@ class Signer:
         if self.config.extractor != "paragraphs":
             parsing.check_depth(tree, self.config)
         outline = read_outline(tree, self.config.max_depth)
-        main = find_main_blocks(outline)
-        return _Content(tree, outline, main, self._extractor.extract(tree, main))
+        title = parsing.find_title(tree)
+        main = find_main_blocks(outline, title)
+        return _Content(tree, title, outline, main, self._extractor.extract(tree, main))
 
     def _is_enough(self, main: MainBlocks, main_text: Text) -> bool:
         """Tell whether a page is compared by its main text; else it is thin."""
@@ -202,7 +204,7 @@ class Signer:
         page = msgspec.structs.replace(
             page,
             text=pack_text(content.text) if self.config.store_text else b"",
-            title=parsing.find_title(content.tree),
+            title=content.title,
             digest=digest(body),
             chars=content.main.size,
             inner_link_chars=content.main.linked,

@@ -15,8 +15,8 @@ from tests.support.data import documents, saved
 from tests.support.kindsofpages import PAGES
 
 
-def main_text(html: str) -> str:
-    return join_text(find_main_blocks(read_outline(parse(html.encode()))).blocks)
+def main_text(html: str, title: str = "") -> str:
+    return join_text(find_main_blocks(read_outline(parse(html.encode())), title).blocks)
 
 
 def sentence(seed: object, count: int) -> str:
@@ -311,3 +311,29 @@ def test_the_main_text_is_the_one_that_people_find(data: Path) -> None:
     assert mean(scores["en"] + scores["zh"]) >= 0.822
     assert mean(scores["en"]) >= 0.808
     assert mean(scores["zh"]) >= 0.915
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "other"),
+    [
+        (
+            "How cranes cross the sea - Birds",
+            "The cranes rest before they cross the sea. ",
+            "Buy ten boxes and pay for nine. ",
+        ),
+        ("候鳥如何过海 - 鸟类", "候鳥过海以前要休息很久，鸟类都是这样。", "今天买十盒只付九盒的钱，明天就没有了。"),
+    ],
+    ids=["en", "zh"],
+)
+def test_of_two_texts_the_main_text_is_that_of_the_title(title: str, text: str, other: str) -> None:
+    parts = [f"<div><p>{text * 10}</p></div>", f"<div><p>{other * 11}</p></div>"]
+    for html in ("".join(parts), "".join(parts[::-1])):
+        assert text.strip() in main_text(html, title)
+        assert other.strip() not in main_text(html, title)
+        assert other.strip() in main_text(html), "without a title both are as good"
+
+
+def test_a_title_does_not_outweigh_a_text_three_times_as_long() -> None:
+    text, other = "The cranes rest before they cross the sea. ", "Of the harbour little is left since the flood. "
+    html = f"<div><p>{text * 3}</p></div><div><p>{other * 12}</p></div>"
+    assert text.strip() not in main_text(html, "How cranes cross the sea")
