@@ -113,11 +113,13 @@ def _with_most_keys(least: int, filed: Iterable[Numbers]) -> list[int]:
     """
     numbers, hits = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
     waiting: list[Numbers] = []
+    size = 0  # of all that wait
     for block in filed:
         waiting.append(block)
-        if sum(map(len, waiting)) >= max(_COUNTED_TOGETHER, len(numbers)):
+        size += len(block)
+        if size >= max(_COUNTED_TOGETHER, len(numbers)):
             numbers, hits = _count(numbers, hits, waiting)
-            waiting = []
+            waiting, size = [], 0
     numbers, hits = _count(numbers, hits, waiting)
     order = np.argsort(-hits, kind="stable")[:MAX_CANDIDATES]
     chosen: list[int] = numbers[order][hits[order] >= least].tolist()
