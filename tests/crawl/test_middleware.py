@@ -494,7 +494,7 @@ RAISING_EXTRACTION = """
 from tests.support.walker import Walker
 from crawler_dedup.signing import signer
 
-def paragraphs(outline):
+def paragraphs(outline, title):
     raise OSError("the extractor is out of order")
 
 signer.find_main_blocks = paragraphs

@@ -994,7 +994,7 @@ def test_classes_counts_and_overlap_are_those_that_were_asked_for(classes: str, 
     assert scheme.shares(value, value) == (1, 1)
 
 
-@pytest.mark.parametrize(("classes", "largest", "bits"), [(26, 15, 104), (22, 7, 66), (4, 15, 16), (2, 1, 2)])
+@pytest.mark.parametrize(("classes", "largest", "bits"), [(26, 15, 104), (22, 7, 66), (5, 7, 15), (16, 1, 16)])
 def test_counts_that_take_too_many_bits_or_too_few_are_refused_by_a_sentence(
     classes: int, largest: int, bits: int
 ) -> None:

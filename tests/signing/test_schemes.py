@@ -652,9 +652,12 @@ def edges(one: Field[Any]) -> list[Any]:
     return [kind(word) for word in words]
 
 
+_WITH = {("pinyin", "classes", 26): " largest=3", ("pinyin", "largest", 1): " classes=20"}
+
+
 def spec_with(name: str, one: str, value: object) -> str:
-    """The scheme with an option; counts of 26 classes fit a number only if they are small."""
-    return f"{name} {one}={value}" + (" largest=3" if (name, one, value) == ("pinyin", "classes", 26) else "")
+    """The scheme with an option; of 26 classes only small counts fit a number, and small counts need many classes."""
+    return f"{name} {one}={value}" + _WITH.get((name, one, value), "")
 
 
 def other_value(one: Field[Any]) -> Any:
@@ -724,7 +727,7 @@ def test_an_index_made_with_another_filed_option_is_refused_by_name(tmp_path: Pa
     field = options_of(name)[one]
     with Deduplicator.open(tmp_path, config(name)) as opened:
         assert check(opened, "http://a/", SAMPLES["tea-house"]).verdict is Verdict.NEW
-    chosen = f"{name} {one}={other_value(field)}"
+    chosen = spec_with(name, one, other_value(field))
     if not field.metadata["filed"]:
         with Deduplicator.open(tmp_path, config(chosen)) as opened:
             assert check(opened, "http://b/", SAMPLES["tea-house"]).duplicate_of == "http://a/"

@@ -75,7 +75,7 @@ class Pinyin(LexicalScheme, PassageScheme):
 
     window: int = option(48, "16 to 1000")
     overlap: float = option(0.5, "0 to 0.9")
-    classes: int = option(16, "2 to 26")
+    classes: int = option(16, "5 to 26")
     largest: int = option(15, "1 to 15")
     apart: int = option(4, "0 to 100", filed=False)
     coverage: float = option(0.8, "0 to 1", filed=False)
