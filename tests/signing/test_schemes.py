@@ -652,7 +652,10 @@ def edges(one: Field[Any]) -> list[Any]:
     return [kind(word) for word in words]
 
 
-_WITH = {("pinyin", "classes", 26): " largest=3", ("pinyin", "largest", 1): " classes=20"}
+_WITH: dict[tuple[str, str, object], str] = {
+    ("pinyin", "classes", 26): " largest=3",
+    ("pinyin", "largest", 1): " classes=20",
+}
 
 
 def spec_with(name: str, one: str, value: object) -> str:
