@@ -46,7 +46,7 @@ def _with_trafilatura(body: bytes) -> str:
 
 
 def _decode(body: bytes) -> str:
-    return body.decode(detect_encoding(body), "replace")
+    return body.decode(str(detect_encoding(body)), "replace")
 
 
 def _with_resiliparse(body: bytes) -> str:
