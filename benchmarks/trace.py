@@ -28,8 +28,8 @@ from rich.progress import track
 from rich.table import Table
 
 from crawler_dedup import Config, Deduplicator
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.maintenance import open_pages
-from crawler_dedup.index.store import Store
 from crawler_dedup.inspection.trace import find_sources
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.schemes import scheme_of
@@ -137,7 +137,7 @@ DAMAGES: dict[str, Damage] = {
 class KeptWorks(NamedTuple):
     """An index with works, and what the first of them cost."""
 
-    store: Store
+    store: Backend
     scheme: PassageScheme
     seconds: float
     value_bytes: int

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from crawler_dedup.hamming import Numbers, SignatureMatch
     from crawler_dedup.index.export import Export
-    from crawler_dedup.index.permuted import PermutedIndex
+    from crawler_dedup.index.lmdb.permuted import PermutedIndex
     from crawler_dedup.signedpage import SignedPage
     from crawler_dedup.signing.schemes.scheme import Agreement, Scheme, ValueScheme, option
     from crawler_dedup.signing.text import Text
@@ -79,7 +79,7 @@ _MODULES = {
     "Match": "decision",
     "NearDuplicate": "crawl.signals",
     "Numbers": "hamming",
-    "PermutedIndex": "index.permuted",
+    "PermutedIndex": "index.lmdb.permuted",
     "Scheme": "signing.schemes.scheme",
     "SignatureMatch": "hamming",
     "SignedPage": "signedpage",

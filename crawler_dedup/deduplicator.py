@@ -17,10 +17,10 @@ from lxml.html import HtmlElement
 from crawler_dedup.config import AUTO, Config
 from crawler_dedup.decision import Decision, Match, Verdict
 from crawler_dedup.errors import IndexGone, IndexMismatch, IndexMissing, IndexUnusable
-from crawler_dedup.index.maintenance import read_profiles
+from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.maintenance import make_pages, open_pages, read_profiles
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
-from crawler_dedup.index.runs import RunLock
-from crawler_dedup.index.store import Store
+from crawler_dedup.index.runs import Run
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules import table
 from crawler_dedup.rules.counts import SiteCounts, can_read
@@ -97,7 +97,7 @@ def look(directory: Path, signer: Signer, page: SignedPage, *, alias: str = "") 
         IndexUnusable: it cannot be read.
     """
     try:
-        store = Store.open_to_read(directory, signer.spec)
+        store = open_pages(directory, signer.spec)
     except IndexMissing:
         return Decision(
             Verdict.UNCHECKED if page.unsigned else Verdict.NEW, page.url, page.key, page.scope, page.unsigned
@@ -111,8 +111,8 @@ def look(directory: Path, signer: Signer, page: SignedPage, *, alias: str = "") 
 class _Opened:
     """The open index, and the terms on which this run offers pages: settled at once, or claiming their places."""
 
-    store: Store
-    lock: RunLock
+    store: Backend
+    lock: Run
     terms: OfferTerms
     claiming: OfferTerms
 
@@ -170,9 +170,9 @@ class Deduplicator:
 
         return with_tokenizer_of_index(config or Config(), open_with)
 
-    def _open(self, *, fresh: bool, lock: RunLock | None = None) -> _Opened:
+    def _open(self, *, fresh: bool, lock: Run | None = None) -> _Opened:
         signer, config = self._signer, self._signer.config
-        store = Store.open(
+        store = make_pages(
             self._directory, signer.spec, signer.libraries, map_size=config.map_size, fresh=fresh, frozen=self._profiles
         )
         try:
@@ -328,6 +328,11 @@ class Deduplicator:
         They stand for nothing even before. *advance* is called with numbers of pages that were looked at.
         """
         return self._opened.store.tidy(self._matcher, self._max_age, advance)
+
+    @property
+    def stored_bytes(self) -> int:
+        """How many bytes the index takes where it is. Takes microseconds."""
+        return self._opened.store.stored_bytes
 
     def __len__(self) -> int:
         """Return how many pages are kept."""

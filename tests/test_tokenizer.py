@@ -10,8 +10,8 @@ import pytest
 
 from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch
 from crawler_dedup.deduplicator import look, with_tokenizer_of_index
-from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.header import Header
+from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system import extras
 from tests.support import processes

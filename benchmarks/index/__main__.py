@@ -32,8 +32,7 @@ from benchmarks.index.probe import probe
 from benchmarks.index.report import Report
 from crawler_dedup import PermutedIndex
 from crawler_dedup.hamming import MAX_DISTANCE, Numbers
-from crawler_dedup.index import maintenance
-from crawler_dedup.index.compaction import compact
+from crawler_dedup.index.lmdb.compaction import compact
 
 _SMALL = 1_000_000
 _LARGE = 20_000_000
@@ -270,7 +269,7 @@ def _show_rates(title: str, done: dict[str, list[float]], report: Report) -> flo
 
 def _size(plan: Plan, state: str, report: Report) -> None:
     with PermutedIndex.open(plan.signatures) as index:
-        count, figures = len(index), maintenance.measure(index)
+        count, figures = len(index), index.environment.measure()
     disk, used = figures.disk_bytes / count, figures.used_pages * figures.page_bytes / count
     row = (f"{count:,}", f"{figures.disk_bytes / 1e6:,.1f}", f"{disk:.1f}", f"{used:.1f}")
     columns = ("signatures", "MB on disk", "bytes each", "in used pages", "pages", "used")

@@ -10,7 +10,6 @@ from pathlib import Path
 from benchmarks.index.lookups import warm
 from crawler_dedup import PermutedIndex
 from crawler_dedup.hamming import DESIGNS, Numbers
-from crawler_dedup.index import maintenance
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,6 @@ def measured(folder: Path, stored: Numbers, asked: list[int], rounds: int) -> It
             start = time.perf_counter()
             index.insert(stored)
             load = (time.perf_counter() - start) / len(stored) * 1e6
-            figures = maintenance.measure(index)
+            figures = index.environment.measure()
         size = figures.used_pages * figures.page_bytes / len(stored)
         yield Measured(tables, load, warm(directory, 3, asked, rounds).p50, size)

@@ -15,11 +15,11 @@ from crawler_dedup.batch.rows import Places
 from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.backend import KIND
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.index.maintenance import decode_records
 from crawler_dedup.index.records import Record, name_page
-from crawler_dedup.index.store import KIND
 from crawler_dedup.signedpage import PageKind
 
 

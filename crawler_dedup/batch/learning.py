@@ -9,10 +9,10 @@ import numpy as np
 
 from crawler_dedup.batch.neighbours import Flags
 from crawler_dedup.batch.rows import Places, Rows
+from crawler_dedup.index.backend import KIND
 from crawler_dedup.index.export import write_export
 from crawler_dedup.index.header import FORMAT, Header
 from crawler_dedup.index.profiles import StoredSite, site_key
-from crawler_dedup.index.store import KIND
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.rules.sites import MIN_PAGES
 from crawler_dedup.signedpage import SignedPage

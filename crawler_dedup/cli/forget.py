@@ -18,8 +18,8 @@ from crawler_dedup.cli.project import Target, find_target
 from crawler_dedup.cli.runs import choose_run
 from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.index import maintenance
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.store import Store
 from crawler_dedup.journal.reader import ScopedUrl, find_duplicates
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.callbacks import Start
@@ -80,7 +80,7 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     target = find_target(index, journal, settings)
     if export is not None:
         target.require_journal()
-    with closing(Store.attach(target.directory)) as pages:
+    with closing(maintenance.open_to_write(target.directory)) as pages:
         chosen = choose_run(run, last, target.journals, pages)
         is_selected = _record_test(older_than, url, host, chosen)
         with progress_bars() as start:
@@ -128,7 +128,7 @@ def _time_before(older_than: str) -> float:
     return time.time() - seconds
 
 
-def _find_duplicates(target: Target, pages: Store, is_selected: RecordTest, url: str, start: Start) -> list[str]:
+def _find_duplicates(target: Target, pages: Backend, is_selected: RecordTest, url: str, start: Start) -> list[str]:
     """Return the addresses of the duplicates of selected pages, without those that are kept and not selected."""
     total = len(pages)
     selected: set[ScopedUrl] = set()

@@ -14,10 +14,10 @@ from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.runs import RunPeriods, describe_runs, format_period
 
 if TYPE_CHECKING:
-    from crawler_dedup.index.store import Store
+    from crawler_dedup.index.backend import Backend
 
 
-def choose_run(run: str, last: bool, journals: Journals, pages: Store | None = None) -> str:
+def choose_run(run: str, last: bool, journals: Journals, pages: Backend | None = None) -> str:
     """Return the number of the run that ``--run`` or ``--last`` asks for; ``""``: all runs.
 
     Args:

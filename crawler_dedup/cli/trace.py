@@ -19,8 +19,8 @@ from crawler_dedup.cli.project import find_index, read_config
 from crawler_dedup.cli.terminal import make_console, printable
 from crawler_dedup.config import Config
 from crawler_dedup.errors import DedupError
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.maintenance import open_pages
-from crawler_dedup.index.store import Store
 from crawler_dedup.inspection.corpus import read_main_text
 from crawler_dedup.inspection.trace import Source, find_sources
 from crawler_dedup.signing.features import normalise
@@ -84,7 +84,7 @@ def _text_of(file: Path, config: Config) -> str:
         raise DedupError(f"{file} has {limit}.") from None
 
 
-def _scheme_of(pages: Store, index: Path, config: Config) -> tuple[PassageScheme, bool]:
+def _scheme_of(pages: Backend, index: Path, config: Config) -> tuple[PassageScheme, bool]:
     """Return the scheme of an index, and whether Traditional characters are folded in it."""
     spec = pages.header.spec
     scheme = scheme_of(spec.get("scheme", ""), config)

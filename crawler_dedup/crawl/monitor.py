@@ -23,7 +23,6 @@ from crawler_dedup.crawl.watchdog import UsedPage
 from crawler_dedup.decision import Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.engine import disk_bytes
 from crawler_dedup.journal.entry import Event, entry_of, run_started
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
@@ -222,7 +221,7 @@ class Monitor:
             logging.INFO,
             "Near-duplicate filter: %s; %s; %d pages waiting",
             ", ".join(parts),
-            _size(self._directory, self._deduplicator),
+            _size(self._deduplicator),
             self.waiting,
         )
 
@@ -288,9 +287,9 @@ class LogThrottle:
         return 0 if last is None else last.held_back
 
 
-def _size(directory: Path, deduplicator: Deduplicator) -> str:
+def _size(deduplicator: Deduplicator) -> str:
     """How large the index is. Takes microseconds."""
     try:
-        return f"index of {len(deduplicator)} pages, {decimal(disk_bytes(directory))}"
+        return f"index of {len(deduplicator)} pages, {decimal(deduplicator.stored_bytes)}"
     except (DedupError, OSError):
         return "the index cannot be read"

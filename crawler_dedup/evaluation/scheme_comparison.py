@@ -26,7 +26,7 @@ from crawler_dedup.evaluation.edits import EditedPair, edited_sets, is_chinese
 from crawler_dedup.evaluation.labelled import LabelledSet
 from crawler_dedup.evaluation.pairs import PARTS, PairResult, count_outcomes, evaluate_pairs
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.trial import Query, open_trial
+from crawler_dedup.index.lmdb.trial import Query, open_trial
 from crawler_dedup.signedpage import PageKind, Signature
 from crawler_dedup.signing.schemes import Scheme, scheme_of
 from crawler_dedup.signing.text import Text

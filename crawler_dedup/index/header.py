@@ -24,8 +24,8 @@ class Header(msgspec.Struct, frozen=True):
         format: version of the layout.
         spec: what signatures depend on; must equal ours.
         libraries: versions of the libraries on which signatures depend; another version is only warned about.
-        kind: "pages" (:class:`~crawler_dedup.index.store.Store`) or "signatures"
-            (:class:`~crawler_dedup.index.permuted.PermutedIndex`).
+        kind: "pages" (:class:`~crawler_dedup.index.lmdb.store.Store`) or "signatures"
+            (:class:`~crawler_dedup.index.lmdb.permuted.PermutedIndex`).
     """
 
     format: int

@@ -1,4 +1,4 @@
-"""The kept pages as a decision sees and changes them: in an index within one transaction, or in memory."""
+"""The kept pages as a decision sees and changes them: within one transaction of an index, or in memory."""
 
 from __future__ import annotations
 

@@ -14,18 +14,24 @@ import numpy as np
 
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import ExportUnreadable
-from crawler_dedup.index import export, olderrows, permuted, records, store
-from crawler_dedup.index.engine import DATA_FILE, KEEP_MAP_SIZE, FileFigures, no_index_error
-from crawler_dedup.index.environment import Environment
+from crawler_dedup.index import export, olderrows, records
+from crawler_dedup.index.backend import KIND, Backend
 from crawler_dedup.index.export import Export, ExportBlock
+from crawler_dedup.index.figures import FileFigures
 from crawler_dedup.index.header import Header, require_same_spec
 from crawler_dedup.index.keptpages import Filing
-from crawler_dedup.index.permuted import PermutedIndex, tables_of
+from crawler_dedup.index.lmdb import permuted
+from crawler_dedup.index.lmdb.engine import DATA_FILE, KEEP_MAP_SIZE, no_index_error
+from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.lmdb.permuted import PermutedIndex, tables_of
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, StoredSite
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.store import Store
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.urls import identifier_without_credentials, without_credentials
+
+AnyIndex = Backend | PermutedIndex
+"""An index of pages on any backend, or one of bare signatures."""
 
 FilingOf = Callable[[Mapping[str, str]], Filing]
 """Gives what files pages in an index, from the spec in its header."""
@@ -61,7 +67,7 @@ class Contents:
     sites: SiteFigures
 
 
-def open_index(directory: Path) -> Store | PermutedIndex:
+def open_index(directory: Path) -> AnyIndex:
     """Open the index that is in *directory*, whatever it is. Raises :class:`IndexUnusable` where there is none."""
     require_index(directory)
     environment = Environment.open(directory, map_size=KEEP_MAP_SIZE)
@@ -72,9 +78,27 @@ def open_index(directory: Path) -> Store | PermutedIndex:
         environment.close()
 
 
-def open_pages(directory: Path) -> Store:
-    """Open the index of pages in *directory* to read it; raises :class:`IndexMissing` where there is none."""
-    return Store.open_to_read(directory)
+def make_pages(
+    directory: Path,
+    spec: Mapping[str, str],
+    libraries: Mapping[str, str],
+    *,
+    map_size: int,
+    fresh: bool,
+    frozen: FrozenProfiles | None = None,
+) -> Backend:
+    """Open or create the index of pages in *directory*: see :meth:`crawler_dedup.index.lmdb.store.Store.open`."""
+    return Store.open(directory, spec, libraries, map_size=map_size, fresh=fresh, frozen=frozen)
+
+
+def open_pages(directory: Path, spec: Mapping[str, str] | None = None) -> Backend:
+    """Open the index of pages in *directory* to read it: see :meth:`crawler_dedup.index.lmdb.store.Store.open_to_read`."""
+    return Store.open_to_read(directory, spec)
+
+
+def open_to_write(directory: Path) -> Backend:
+    """Open the index of pages in *directory*, whatever its configuration."""
+    return Store.attach(directory)
 
 
 def has_index(directory: Path) -> bool:
@@ -93,31 +117,36 @@ def file_size(directory: Path) -> int:
     return (directory / DATA_FILE).stat().st_size
 
 
-def read_header(index: Store | PermutedIndex) -> Header:
+def read_header(index: AnyIndex) -> Header:
     """Read what *index* is, as of now."""
-    return index.environment.existing_header()
+    return index.read_header() if isinstance(index, Backend) else index.environment.existing_header()
 
 
-def measure(index: Store | PermutedIndex) -> FileFigures:
-    """Measure the file of *index*."""
-    return index.environment.measure()
+def measure(index: AnyIndex) -> FileFigures | None:
+    """Measure the file of *index*; ``None`` where it is no file."""
+    return index.measure() if isinstance(index, Backend) else index.environment.measure()
 
 
-def read_records(pages: Store, advance: Advance) -> Iterator[Record]:
+def measure_bytes(index: AnyIndex) -> int:
+    """Return how many bytes *index* takes where it is."""
+    return index.stored_bytes if isinstance(index, Backend) else index.environment.measure().disk_bytes
+
+
+def read_records(pages: Backend, advance: Advance) -> Iterator[Record]:
     """Yield all records that can be read; *advance* is called with numbers of them."""
     for batch in pages.records(_COUNTED):
         yield from batch
         advance(len(batch))
 
 
-def verify(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) -> list[str]:
+def verify(index: AnyIndex, filing_of: FilingOf, advance: Advance) -> list[str]:
     """Find what is wrong with *index*, a sentence each."""
     if isinstance(index, PermutedIndex):
         return index.verify(advance)
     return index.verify(filing_of(index.header.spec), advance)
 
 
-def repair(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) -> None:
+def repair(index: AnyIndex, filing_of: FilingOf, advance: Advance) -> None:
     """Rebuild an index from its records, or one of bare signatures from every signature in any of its tables."""
     if isinstance(index, PermutedIndex):
         index.repair()
@@ -125,7 +154,7 @@ def repair(index: Store | PermutedIndex, filing_of: FilingOf, advance: Advance) 
         index.repair(filing_of(index.header.spec), advance)
 
 
-def count_contents(pages: Store, advance: Advance) -> Contents:
+def count_contents(pages: Backend, advance: Advance) -> Contents:
     """Count what an index of pages holds, record by record."""
     scopes: Counter[str] = Counter()
     runs: dict[int, PagesOfRun] = {}
@@ -138,7 +167,7 @@ def count_contents(pages: Store, advance: Advance) -> Contents:
     return Contents(dict(scopes.most_common()), runs, open_claims, pages.measure_sites())
 
 
-def export_index(index: Store | PermutedIndex, file: Path, advance: Advance) -> int:
+def export_index(index: AnyIndex, file: Path, advance: Advance) -> int:
     """Write *index* to *file* and return how many signatures or pages that are."""
     # They are closed before the index is: LMDB before 3.0 raises where a transaction of a closed index ends.
     with closing(_read_blocks(index)) as blocks, closing(_read_sites(index)) as sites:
@@ -183,7 +212,7 @@ def import_index(
         with PermutedIndex.open(directory, tables=tables_of(header)) as index:
             return total, sum(index.insert(block.signatures) for block in _counted(export.blocks(), advance))
     filing, new = filing_of(header.spec), 0
-    pages = Store.open(directory, header.spec, header.libraries, map_size=MAP_SIZE, fresh=False)
+    pages = make_pages(directory, header.spec, header.libraries, map_size=MAP_SIZE, fresh=False)
     try:
         for block in _counted(export.blocks(), advance):
             rows = decode_records(export, block)
@@ -194,7 +223,7 @@ def import_index(
     return total, new
 
 
-def _read_blocks(index: Store | PermutedIndex) -> Generator[ExportBlock, None, None]:
+def _read_blocks(index: AnyIndex) -> Generator[ExportBlock, None, None]:
     return _read_signatures(index) if isinstance(index, PermutedIndex) else _read_pages(index)
 
 
@@ -216,8 +245,8 @@ def read_profiles(path: Path, spec: Mapping[str, str], is_readable: SiteCheck) -
     return FrozenProfiles.of(sites)
 
 
-def _read_sites(index: Store | PermutedIndex) -> Generator[StoredSite, None, None]:
-    if isinstance(index, Store):
+def _read_sites(index: AnyIndex) -> Generator[StoredSite, None, None]:
+    if isinstance(index, Backend):
         yield from index.sites()
 
 
@@ -226,7 +255,7 @@ def _read_signatures(index: PermutedIndex) -> Generator[ExportBlock, None, None]
         yield ExportBlock(signatures, ())
 
 
-def _read_pages(pages: Store) -> Generator[ExportBlock, None, None]:
+def _read_pages(pages: Backend) -> Generator[ExportBlock, None, None]:
     for batch in pages.records(export.MAX_BLOCK_ROWS, handled_only=True):
         batch.sort(key=lambda record: record.page.signature)
         signatures = np.array([record.page.signature for record in batch], dtype=np.uint64)
@@ -235,7 +264,7 @@ def _read_pages(pages: Store) -> Generator[ExportBlock, None, None]:
 
 def decode_records(export: Export, block: ExportBlock) -> list[Record]:
     """Return the records in a block of an export. Raises :class:`ExportUnreadable`."""
-    pages = export.header.kind == store.KIND
+    pages = export.header.kind == KIND
     if len(block.rows) != len(block.signatures) * pages:
         raise ExportUnreadable(f"{export.path} cannot be imported: records are missing.")
     try:

@@ -11,7 +11,7 @@ import numpy as np
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index import records
-from crawler_dedup.index.buckets import limit_payloads
+from crawler_dedup.index.chunks import limit_payloads
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, Filing
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record, hash_scope, name_page, shorten_key

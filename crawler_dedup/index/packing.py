@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from crawler_dedup.index.decoding import decode_struct
-from crawler_dedup.index.dictionaries import MAX_TEXT_BYTES, Dictionary
+from crawler_dedup.index.dictionary import MAX_TEXT_BYTES, Dictionary
 from crawler_dedup.index.records import KEY_BYTES, Aliases, Record, RunNumber, checked, shorten_key
 from crawler_dedup.signedpage import BLOCK_BYTES, Count, PageKind, Shown, SignedPage
 from crawler_dedup.system.deflate import StreamDamaged, deflate, inflate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crawler_dedup.index.store import Store
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile
@@ -31,7 +31,7 @@ _GONE = "Of the sites is known what the index knows now: what was known when it 
 _AS_NOW = "Of the sites is known what the index knows now."
 
 
-def find_sites_then(pages: Store, entry: Entry) -> PairSites:
+def find_sites_then(pages: Backend, entry: Entry) -> PairSites:
     """Find what was known when it was decided about the page of *entry*, a duplicate; else what is known now."""
     if entry.snapshot is None or entry.kept_snapshot is None:
         return find_sites_now(pages, entry.scope, entry.url, entry.duplicate_of, _NOT_RECORDED)
@@ -42,7 +42,7 @@ def find_sites_then(pages: Store, entry: Entry) -> PairSites:
     return PairSites(decode_profile(new.content), decode_profile(kept.content), _AS_THEN)
 
 
-def find_sites(pages: Store, journals: Journals, scope: str, new: str, kept: str) -> PairSites:
+def find_sites(pages: Backend, journals: Journals, scope: str, new: str, kept: str) -> PairSites:
     """Find what was known when *new* was last called a duplicate of *kept* in *scope*; else what is known now.
 
     Raises:
@@ -56,7 +56,7 @@ def find_sites(pages: Store, journals: Journals, scope: str, new: str, kept: str
     return find_sites_now(pages, scope, new, kept) if last is None else find_sites_then(pages, last)
 
 
-def find_sites_now(pages: Store, scope: str, new: str, kept: str, source: str = _AS_NOW) -> PairSites:
+def find_sites_now(pages: Backend, scope: str, new: str, kept: str, source: str = _AS_NOW) -> PairSites:
     """Find what the index knows now of the sites of two addresses."""
     new_site, kept_site = (decode_profile(pages.latest_snapshot(scope, url).content) for url in (new, kept))
     return PairSites(new_site, kept_site, source)

@@ -7,9 +7,8 @@ from collections import Counter, deque
 from crawler_dedup.counting.heavyhitters import HeavyHitters
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import BITS
-from crawler_dedup.index.engine import disk_bytes
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.store import Store
 from crawler_dedup.journal.entry import Entry, Event
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.report.data import (
@@ -48,7 +47,11 @@ _SAVING: dict[Event, str] = {"drop": "drop", "unchanged_dropped": "drop", "mark"
 
 
 def collect(
-    store: Store, journals: Journals, run: str = "", advance: Advance = ignore_progress, read: Advance = ignore_progress
+    pages: Backend,
+    journals: Journals,
+    run: str = "",
+    advance: Advance = ignore_progress,
+    read: Advance = ignore_progress,
 ) -> ReportData:
     """Read *journals* and then the index.
 
@@ -60,12 +63,12 @@ def collect(
     Raises:
         DedupError: a journal cannot be read, or nothing is known of *run*.
     """
-    index = IndexInfo(store.directory, store.header.spec, store.header.libraries, disk_bytes(store.directory))
+    index = IndexInfo(pages.name, pages.header.spec, pages.header.libraries, pages.stored_bytes)
     collector = _Collector(index, run)
     for entry in journals.entries(read):
         collector.add_entry(entry)
     collector.choose_groups()
-    for block in store.records(_BLOCK):
+    for block in pages.records(_BLOCK):
         collector.add_records(block)
         advance(len(block))
     if run and not collector.run_count:

@@ -203,7 +203,7 @@ class SignatureDistribution:
 class IndexInfo:
     """The index itself: where it is, what its header says, and the bytes it takes on disk."""
 
-    directory: Path
+    name: str
     spec: Mapping[str, str]
     libraries: Mapping[str, str]
     bytes: int

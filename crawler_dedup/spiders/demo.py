@@ -17,7 +17,7 @@ from scrapy.settings import BaseSettings
 
 from crawler_dedup import Config, Decision, near_duplicate_dropped
 from crawler_dedup.cli.terminal import discard_output
-from crawler_dedup.index.locks import ProcessLock, is_held
+from crawler_dedup.index.lmdb.locks import ProcessLock, is_held
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.spiders.demo_output import Comparison, DemoResult, print_result
 from crawler_dedup.spiders.demo_site import DemoSites

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from crawler_dedup import Config
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.permuted import PermutedIndex
-from crawler_dedup.index.store import Store
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.inspection.why import AddressHistory, find_history
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator
-from crawler_dedup.index.store import Store
+from crawler_dedup.index.lmdb.store import Store
 from tests.support import processes
 from tests.support.crawling import Answer, Page, Site, article, html, run_scrapy, start_script
 from tests.support.projects import ADDON, PAGES, index_of, project

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from crawler_dedup import IndexDamaged
-from crawler_dedup.index.buckets import Buckets
+from crawler_dedup.index.lmdb.buckets import Buckets
 from tests.support.examples import examples
 from tests.support.indexing import array
 

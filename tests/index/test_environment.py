@@ -18,15 +18,15 @@ import numpy as np
 import pytest
 
 from crawler_dedup import IndexGone, IndexMismatch, IndexUnusable, Verdict
-from crawler_dedup.index import committer as committer_module
-from crawler_dedup.index import environment as environment_module
-from crawler_dedup.index.committer import Committer
-from crawler_dedup.index.compaction import compact
-from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.header import FORMAT
-from crawler_dedup.index.locks import refuse_network
-from crawler_dedup.index.permuted import PermutedIndex
-from crawler_dedup.index.store import Store
+from crawler_dedup.index.lmdb import committer as committer_module
+from crawler_dedup.index.lmdb import environment as environment_module
+from crawler_dedup.index.lmdb.committer import Committer
+from crawler_dedup.index.lmdb.compaction import compact
+from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.lmdb.locks import refuse_network
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.store import Store
 from tests.support.crawling import article
 from tests.support.disks import fill_up
 from tests.support.indexing import (
@@ -224,7 +224,7 @@ def test_a_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
             """
             import os, sys
             from crawler_dedup import IndexUnusable
-            from crawler_dedup.index.permuted import PermutedIndex
+            from crawler_dedup.index.lmdb.permuted import PermutedIndex
             os.setgroups([])
             os.setgid(65534)
             os.setuid(65534)
@@ -382,7 +382,7 @@ def test_a_disk_without_room_is_refused_when_the_index_is_opened(
 _USE = """
     import sys
     from crawler_dedup import IndexUnusable
-    from crawler_dedup.index.permuted import PermutedIndex
+    from crawler_dedup.index.lmdb.permuted import PermutedIndex
 
     def attempt(what):
         try:
@@ -575,7 +575,7 @@ def test_a_new_index_on_a_disk_that_is_full_already_is_refused(small_disk: Path)
 
 _READ = """
     import sys
-    from crawler_dedup.index.permuted import PermutedIndex
+    from crawler_dedup.index.lmdb.permuted import PermutedIndex
 
     index = PermutedIndex.open(sys.argv[1])
     with index.environment.read() as txn:
@@ -584,7 +584,7 @@ _READ = """
 """
 _HOLD = """
     import sys
-    from crawler_dedup.index.permuted import PermutedIndex
+    from crawler_dedup.index.lmdb.permuted import PermutedIndex
 
     index = PermutedIndex.open(sys.argv[1])
     print("open", flush=True)
@@ -729,7 +729,7 @@ def test_compaction_keeps_who_may_use_the_file(tmp_path: Path) -> None:
 _FORK = """
     import os, signal, sys, traceback
     from crawler_dedup import Config, Deduplicator, IndexUnusable
-    from crawler_dedup.index.permuted import PermutedIndex
+    from crawler_dedup.index.lmdb.permuted import PermutedIndex
 
     index = PermutedIndex.open(sys.argv[1] + "/signatures")
     index.insert(5)
@@ -778,7 +778,7 @@ _FORK = """
 
 _FORK_IN_TRANSACTION = """
     import gc, os, signal, sys, threading
-    from crawler_dedup.index.permuted import PermutedIndex
+    from crawler_dedup.index.lmdb.permuted import PermutedIndex
 
     for number in range(10):
         index = PermutedIndex.open(f"{sys.argv[1]}/{number}")

@@ -18,9 +18,9 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import FORMAT, FORMATS, Export, ExportBlock, write_export
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record, encode
-from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.schemes import SimHash

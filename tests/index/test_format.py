@@ -16,14 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, Deduplicator, IndexDamaged, IndexMismatch, SignedPage, Verdict
-from crawler_dedup.index import catalogue, maintenance, olderrows, recordtable, verification
-from crawler_dedup.index.compaction import compact
-from crawler_dedup.index.dictionaries import TRAINED_ON, Dictionary
+from crawler_dedup.index import maintenance, olderrows
+from crawler_dedup.index.dictionary import TRAINED_ON, Dictionary
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.header import FORMAT
+from crawler_dedup.index.lmdb import catalogue, recordtable, verification
+from crawler_dedup.index.lmdb.compaction import compact
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.packing import pack, unpack, unpack_head
 from crawler_dedup.index.records import MAX_ALIASES, Record, shorten_key
-from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.rules.sites import MIN_PAGES, SiteProfile, decode_profile, hash_part
@@ -93,7 +94,7 @@ def test_an_index_trains_one_dictionary_and_reads_what_was_filed_before_and_afte
 _READ = """
     import sys
     from pathlib import Path
-    from crawler_dedup.index.store import Store
+    from crawler_dedup.index.lmdb.store import Store
 
     store = Store.open_to_read(Path(sys.argv[1]))
     pages = [record.page for block in store.records(1000) for record in block]

@@ -19,10 +19,10 @@ from crawler_dedup import Config, Decision, IndexMismatch, IndexUnusable, Signed
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.deduplicator import look
 from crawler_dedup.errors import IndexDamaged, IndexMissing
-from crawler_dedup.index import runs
-from crawler_dedup.index.locks import is_held
+from crawler_dedup.index.lmdb import runtable
+from crawler_dedup.index.lmdb.locks import is_held
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import shorten_key
-from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
@@ -280,7 +280,7 @@ def test_a_run_that_ends_while_the_look_begins_has_not_died(
             lock.release()
         return is_held(path, readonly=readonly)
 
-    monkeypatch.setattr(runs, "is_held", end_first)
+    monkeypatch.setattr(runtable, "is_held", end_first)
     assert store.look(page(2, 5), MATCHER).verdict is Verdict.DUPLICATE
     assert not lock.is_held
 
@@ -290,7 +290,7 @@ def test_a_run_of_which_nobody_knows_whether_it_lives_has_open_pages(
 ) -> None:
     lock = store.begin_run()
     store.offer([page(1, 5)], MATCHER, OfferTerms(lock.number, grace=60, clock=lock.now)).result()
-    monkeypatch.setattr(runs, "is_held", lambda path, *, readonly=False: None)
+    monkeypatch.setattr(runtable, "is_held", lambda path, *, readonly=False: None)
     assert store.look(page(2, 5), MATCHER).reason == BEING_HANDLED
     lock.release()
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from crawler_dedup import Decision, SignedPage, Verdict
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.memorypages import MemoryPages
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.runs import NO_RUNS
-from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts
 from tests.support.indexing import SPEC, ByDistance
 

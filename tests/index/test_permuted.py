@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 
 from crawler_dedup import IndexUnusable
 from crawler_dedup.hamming import DESIGNS
-from crawler_dedup.index import maintenance, permuted
-from crawler_dedup.index.committer import Committer
-from crawler_dedup.index.compaction import compact
+from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
-from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.lmdb import permuted
+from crawler_dedup.index.lmdb.committer import Committer
+from crawler_dedup.index.lmdb.compaction import compact
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support.indexing import SPREADS, array, batch, brute_force, crowded, flipped, program, run
 
@@ -379,7 +380,7 @@ def test_what_an_array_held_when_it_was_submitted_is_filed(index: PermutedIndex)
 _INSERTER = """
     import sys, threading
     from pathlib import Path
-    from crawler_dedup.index.permuted import PermutedIndex
+    from crawler_dedup.index.lmdb.permuted import PermutedIndex
     from tests.support.indexing import batch, batch
 
     index, life = PermutedIndex.open(sys.argv[1]), int(sys.argv[2])
@@ -451,7 +452,7 @@ def test_a_full_map_is_an_error_that_names_it_and_queries_go_on(tmp_path: Path, 
 _QUERY_DURING_INSERTS = """
     import sys
     import numpy as np
-    from crawler_dedup.index.permuted import PermutedIndex
+    from crawler_dedup.index.lmdb.permuted import PermutedIndex
 
     with PermutedIndex.open(sys.argv[1]) as index:
         for number in range(300):
@@ -479,7 +480,7 @@ def test_a_forked_child_is_refused_instead_of_hanging(index: PermutedIndex, tmp_
         """
         import os, sys
         from crawler_dedup import IndexUnusable
-        from crawler_dedup.index.permuted import PermutedIndex
+        from crawler_dedup.index.lmdb.permuted import PermutedIndex
 
         with PermutedIndex.open(sys.argv[1]) as index:
             child = os.fork()

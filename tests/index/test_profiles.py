@@ -17,11 +17,11 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMismatch
 from crawler_dedup.index import export, maintenance, runs
-from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.export import Export, write_export
+from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.maintenance import SiteCheck
 from crawler_dedup.index.profiles import MAX_SNAPSHOTS, Snapshot
-from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules.counts import SiteCounts, can_read
 from crawler_dedup.rules.keeping import without_unneeded

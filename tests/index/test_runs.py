@@ -18,10 +18,11 @@ from crawler_dedup import Config, Decision, Deduplicator, Verdict
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance, runs
 from crawler_dedup.index.export import Export
-from crawler_dedup.index.locks import ProcessLock, is_held
+from crawler_dedup.index.lmdb.locks import ProcessLock, is_held
+from crawler_dedup.index.lmdb.runtable import Runs
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import MAX_ALIASES, Record
-from crawler_dedup.index.runs import RunEntry, Runs
-from crawler_dedup.index.store import Store
+from crawler_dedup.index.runs import RunEntry
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.storedtext import unpack_text

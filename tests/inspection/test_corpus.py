@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from crawler_dedup import Config, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.cli import app
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.packing import pack
-from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.initials import find_initials
 from crawler_dedup.signing.lexicon import Lexicon, lexicon_of

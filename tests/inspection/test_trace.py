@@ -20,13 +20,13 @@ from msgspec.structs import replace
 
 from crawler_dedup import Decision, Deduplicator, IndexDamaged, Verdict
 from crawler_dedup.cli import app
-from crawler_dedup.index.buckets import Buckets
+from crawler_dedup.index.lmdb.buckets import Buckets
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.packing import pack
-from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import wall_clock
-from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.inspection.trace import Passage, Source, find_sources
 from crawler_dedup.signing import lexicon

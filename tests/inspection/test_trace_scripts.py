@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from crawler_dedup import Deduplicator
 from crawler_dedup.cli import app
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.maintenance import open_pages
-from crawler_dedup.index.store import Store
 from crawler_dedup.inspection.trace import find_sources
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.schemes.winnowing import Winnowing
@@ -54,14 +54,14 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def store(index: Path) -> Iterator[Store]:
+def store(index: Path) -> Iterator[Backend]:
     pages = open_pages(index)
     yield pages
     pages.close()
 
 
 @pytest.mark.parametrize("script", ALPHABETS)
-def test_every_passage_of_the_guaranteed_length_is_traced_to_its_place(store: Store, script: str) -> None:
+def test_every_passage_of_the_guaranteed_length_is_traced_to_its_place(store: Backend, script: str) -> None:
     source = random.Random(script)
     for seed in range(3):
         plain = normalise(words(script, seed, 400))
@@ -100,7 +100,7 @@ def test_a_whole_copy_among_others_is_named_with_its_shares(index: Path, tmp_pat
         assert passage["end"] - passage["start"] >= own - 2 * WINNOWING.guarantee
 
 
-def test_passages_are_printed_with_how_they_begin(index: Path, store: Store, tmp_path: Path) -> None:
+def test_passages_are_printed_with_how_they_begin(index: Path, store: Backend, tmp_path: Path) -> None:
     text = f"{words('Greek', 9, 100)}\n{words('Hangul', 0, 400)}"
     (tmp_path / "copy.txt").write_text(text, encoding="utf-8")
     result = CliRunner().invoke(app, ["trace", str(tmp_path / "copy.txt"), str(index), "--windows"])

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from crawler_dedup import Deduplicator, Verdict
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.maintenance import open_pages
-from crawler_dedup.index.store import Store
 from crawler_dedup.inspection.trace import Source, find_sources
 from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.schemes import scheme_of
@@ -52,13 +52,13 @@ def index(scheme: PassageScheme, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="module")
-def store(index: Path) -> Iterator[Store]:
+def store(index: Path) -> Iterator[Backend]:
     pages = open_pages(index)
     yield pages
     pages.close()
 
 
-def traced(store: Store, scheme: PassageScheme, text: str) -> Source:
+def traced(store: Backend, scheme: PassageScheme, text: str) -> Source:
     sources = find_sources(normalise(text), scheme, store)
     assert sources
     assert sources[0].page.url == URL
@@ -72,7 +72,7 @@ def test_a_copy_of_a_work_with_a_dozen_changed_characters_is_a_duplicate(index: 
         assert (found.verdict, found.duplicate_of) == (Verdict.DUPLICATE, URL)
 
 
-def test_a_passage_from_anywhere_is_traced_to_its_place(store: Store, scheme: PassageScheme) -> None:
+def test_a_passage_from_anywhere_is_traced_to_its_place(store: Backend, scheme: PassageScheme) -> None:
     plain = normalise(WORK)
     letters = scheme.find_letters(plain)
     for start in range(0, len(plain) - 200, 4_001):
@@ -85,7 +85,7 @@ def test_a_passage_from_anywhere_is_traced_to_its_place(store: Store, scheme: Pa
         assert found.share_of_page < 0.02
 
 
-def test_what_is_left_of_a_copy_is_found_whatever_was_done_to_it(store: Store, scheme: PassageScheme) -> None:
+def test_what_is_left_of_a_copy_is_found_whatever_was_done_to_it(store: Backend, scheme: PassageScheme) -> None:
     lines = WORK.split("\n")
     random.Random(1).shuffle(lines)
     damaged = {

@@ -11,11 +11,11 @@ import lmdb
 import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexGone, IndexUnusable
-from crawler_dedup.index.compaction import compact
-from crawler_dedup.index.environment import Environment
-from crawler_dedup.index.permuted import PermutedIndex
-from crawler_dedup.index.store import Store
-from crawler_dedup.index.usedpages import find_missing_page
+from crawler_dedup.index.lmdb.compaction import compact
+from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.lmdb.usedpages import find_missing_page
 from tests.support.crawling import WALK, Answer, Site, article, html, run_scrapy, run_script
 from tests.support.indexing import (
     FILING,
@@ -184,7 +184,7 @@ _OPEN = """
     import os, sys, time
     from pathlib import Path
     from crawler_dedup import IndexUnusable
-    from crawler_dedup.index.permuted import PermutedIndex
+    from crawler_dedup.index.lmdb.permuted import PermutedIndex
 
     index = PermutedIndex.open(sys.argv[1])
     index.insert(list(range(0, 1 << 40, 1 << 28)))
@@ -271,7 +271,7 @@ def test_without_its_lock_file_an_index_is_used_no_more_until_it_is_opened_anew(
 _INSERT = """
     import sys
     from crawler_dedup import IndexUnusable
-    from crawler_dedup.index.permuted import PermutedIndex
+    from crawler_dedup.index.lmdb.permuted import PermutedIndex
 
     index = PermutedIndex.open(sys.argv[1])
     print("open", flush=True)

@@ -15,11 +15,11 @@ import pytest
 from crawler_dedup import Config, Deduplicator, IndexDamaged, IndexMismatch, IndexUnusable, SignedPage
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.buckets import Buckets
+from crawler_dedup.index.lmdb.buckets import Buckets
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.packing import pack
-from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.store import Store
 from tests.support.crawling import article
 from tests.support.indexing import FILING, array, cut_chunks, put_meta, read_record, uniform
 

@@ -25,7 +25,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.index import maintenance, store
+from crawler_dedup.index import maintenance
 from crawler_dedup.index.runs import Fate
 from crawler_dedup.rules import table
 from crawler_dedup.rules.pair import Pair
@@ -466,7 +466,7 @@ class NothingLost(RuleBasedStateMachine):
     def _look_at_the_index(self) -> None:
         with Deduplicator.open(self._directory, Config(tokenizer="bigrams")) as deduplicator:
             deduplicator.tidy()
-        kept = store.Store.attach(self._directory)
+        kept = maintenance.open_to_write(self._directory)
         try:
             self._require(kept.verify(FILING) == [], kept.verify(FILING))
             self._require(maintenance.count_contents(kept, lambda _: None).open_claims == 0, "open claims")

@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, Decision, SignedPage, Verdict
 from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.index import runs
-from crawler_dedup.index.environment import Environment
-from crawler_dedup.index.locks import ProcessLock
-from crawler_dedup.index.store import Store
+from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.lmdb.locks import ProcessLock
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article

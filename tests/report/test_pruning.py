@@ -14,9 +14,9 @@ import pytest
 from lxml.html import HtmlElement
 
 from crawler_dedup import Config, Deduplicator, SignedPage
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.store import Store
 from crawler_dedup.journal.entry import VERSION, Entry
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.writer import JournalWriter

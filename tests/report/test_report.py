@@ -23,9 +23,9 @@ from msgspec.structs import replace
 from crawler_dedup import Config, Deduplicator, PermutedIndex, SignedPage, Verdict
 from crawler_dedup.cli import app
 from crawler_dedup.hamming import distance
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.store import Store
 from crawler_dedup.journal.entry import VERSION, Entry, Event, entry_of, run_started
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.journal.writer import JournalWriter

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.hamming import distance
-from crawler_dedup.index.store import Store
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.signedpage import PageKind
 from crawler_dedup.signing.features import normalise, simplify_han
 from crawler_dedup.signing.schemes import SimHash

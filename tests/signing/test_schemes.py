@@ -23,11 +23,12 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexMismatch, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.buckets import CHUNK_BYTES, Tally
-from crawler_dedup.index.catalogue import Catalogue
+from crawler_dedup.index.chunks import CHUNK_BYTES
 from crawler_dedup.index.export import Export
+from crawler_dedup.index.lmdb.catalogue import Catalogue
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import hash_scope
-from crawler_dedup.index.store import Store
+from crawler_dedup.index.tally import Tally
 from crawler_dedup.signedpage import PageKind, Signature
 from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.lookup import Lookup, lookup_of
@@ -83,7 +84,7 @@ def opened(index: Path, spec: str) -> Iterator[Deduplicator]:
 @pytest.fixture
 def store(opened: Deduplicator, index: Path) -> Iterator[Store]:
     """The same index, as maintenance sees it."""
-    pages = maintenance.open_pages(index)
+    pages = Store.open_to_read(index)
     yield pages
     pages.close()
 
@@ -329,7 +330,7 @@ def test_of_a_text_offered_by_two_processes_at_once_one_page_is_kept(
         worker.tell("offer", spec, str(index), name, order)
     told = Counter(line for worker in workers for line in worker.answer())
     assert told == Counter(f"{verdict} {seed}" for seed in seeds for verdict in ("new", "duplicate"))
-    pages = maintenance.open_pages(index)
+    pages = Store.open_to_read(index)
     try:
         assert len(pages) == len(seeds)
         assert maintenance.verify(pages, lookup_of, lambda _: None) == []
@@ -477,9 +478,9 @@ def test_pages_that_expire_leave_no_key_behind(
     with Deduplicator.open(index, config(spec, expire_days=1)) as opened:
         keep(opened)
         assert opened.tidy() == 0
-        monkeypatch.setattr("crawler_dedup.index.store.wall_clock", lambda: int(time.time()) + 2 * 86_400)
+        monkeypatch.setattr("crawler_dedup.index.backend.wall_clock", lambda: int(time.time()) + 2 * 86_400)
         assert opened.tidy() == len(SAMPLES)
-        pages = maintenance.open_pages(index)
+        pages = Store.open_to_read(index)
         try:
             assert pages.verify(Lookup(scheme)) == []
             assert is_empty(pages)

@@ -9,9 +9,9 @@ from click.testing import Result
 
 from crawler_dedup import Config, Deduplicator, SignedPage, Verdict
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.store import Store
 from crawler_dedup.signing.lookup import lookup_of
 from tests.support.crawling import article
 from tests.support.indexing import FILING, array, clusters

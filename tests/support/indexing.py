@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from crawler_dedup import Decision, Match, SignedPage, Verdict
 from crawler_dedup.hamming import SignatureMatch, distance
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.packing import unpack, unpack_head
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.store import Store
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.signing.lookup import Lookup

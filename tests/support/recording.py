@@ -20,8 +20,9 @@ import lmdb
 
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage
 from crawler_dedup.index import runs
-from crawler_dedup.index.environment import Environment
-from crawler_dedup.index.store import Store
+from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.lmdb.runtable import Runs
+from crawler_dedup.index.lmdb.store import Store
 from tests.support.indexing import FILING
 
 EVENTS = b"events"
@@ -76,7 +77,7 @@ class _Recorder:
         self._dead: set[int] = set()
         self._database: Any = None
         self._submit = Environment.submit
-        self._lives = runs.Runs._lives
+        self._lives = Runs._lives
 
     def install(self) -> None:
         """Record from now on, for this process."""
@@ -86,14 +87,14 @@ class _Recorder:
             recorded = recorder._recorded(job, recorder._event) if recorder._event else job
             return recorder._submit(environment, recorded, urgent=urgent)
 
-        def lives(known: runs.Runs, number: int) -> bool | None:
+        def lives(known: Runs, number: int) -> bool | None:
             answer = recorder._lives(known, number)
             if answer is False:
                 recorder._dead.add(number)
             return answer
 
         Environment.submit = submit  # type: ignore[method-assign,assignment]
-        runs.Runs._lives = lives  # type: ignore[method-assign,assignment]
+        Runs._lives = lives  # type: ignore[method-assign,assignment]
 
     def open(self, environment: Environment) -> None:
         """Record in this index."""

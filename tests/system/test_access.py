@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexUnusable
-from crawler_dedup.index import compaction
+from crawler_dedup.index.lmdb import compaction
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.system import access
 from tests.support.crawling import article

@@ -10,7 +10,8 @@ from rich.filesize import decimal
 from crawler_dedup.cli.options import index_argument
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_index
-from crawler_dedup.index import compaction, maintenance
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.lmdb import compaction
 
 
 @click.command

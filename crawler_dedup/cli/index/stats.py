@@ -20,10 +20,10 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_index
 from crawler_dedup.cli.terminal import format_time, iso_time, make_console
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.engine import FileFigures
+from crawler_dedup.index.figures import FileFigures
 from crawler_dedup.index.header import Header
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.maintenance import Contents
-from crawler_dedup.index.permuted import PermutedIndex
 from crawler_dedup.system.callbacks import Start
 
 _MAX_ROWS = 20
@@ -34,11 +34,14 @@ class _Stats:
     """What is known of an index.
 
     Attributes:
+        stored_bytes: what the index takes where it is.
+        figures: of its file; ``None`` where it is no file.
         contents: of an index of pages; ``None`` of bare signatures.
     """
 
     header: Header
-    figures: FileFigures
+    stored_bytes: int
+    figures: FileFigures | None
     entries: int
     contents: Contents | None
 
@@ -71,7 +74,7 @@ def _read(directory: Path, start: Start) -> _Stats:
         contents = None
         if not isinstance(opened, PermutedIndex):
             contents = maintenance.count_contents(opened, start("reading", entries))
-        return _Stats(header, figures, entries, contents)
+        return _Stats(header, maintenance.measure_bytes(opened), figures, entries, contents)
 
 
 def _lines(read: _Stats) -> Iterator[Line]:
@@ -82,9 +85,9 @@ def _lines(read: _Stats) -> Iterator[Line]:
         format=header.format,
         spec=dict(header.spec),
         libraries=dict(header.libraries),
-        disk_bytes=figures.disk_bytes,
-        free_share=_free_share(figures),
-        readers=figures.readers,
+        disk_bytes=read.stored_bytes,
+        free_share=_free_share(figures) if figures else None,
+        readers=figures.readers if figures else None,
         open_claims=read.contents.open_claims if read.contents else None,
         sites=read.contents.sites.sites if read.contents else None,
         known_sites=read.contents.sites.known if read.contents else None,
@@ -108,11 +111,12 @@ def _table(read: _Stats) -> Table:
     for name, value in {"format": str(header.format), **header.spec, **header.libraries}.items():
         table.add_row(Text(name), Text(value))
     table.add_section()
-    table.add_row("on disk", decimal(figures.disk_bytes))
+    table.add_row("on disk" if figures else "in memory", decimal(read.stored_bytes))
     if read.entries:
-        table.add_row(f"bytes per {header.kind[:-1]}", f"{figures.disk_bytes / read.entries:,.0f}")
-    table.add_row("free in the file", f"{_free_share(figures):.0%}")
-    table.add_row("readers", str(figures.readers))
+        table.add_row(f"bytes per {header.kind[:-1]}", f"{read.stored_bytes / read.entries:,.0f}")
+    if figures:
+        table.add_row("free in the file", f"{_free_share(figures):.0%}")
+        table.add_row("readers", str(figures.readers))
     if read.contents is not None:
         _add_contents(table, read.contents)
     return table

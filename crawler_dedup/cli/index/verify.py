@@ -18,8 +18,6 @@ from crawler_dedup.cli.project import find_index
 from crawler_dedup.cli.terminal import OUT_OF_MEMORY
 from crawler_dedup.errors import DedupError, IndexDamaged
 from crawler_dedup.index import maintenance
-from crawler_dedup.index.permuted import PermutedIndex
-from crawler_dedup.index.store import Store
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.interrupts import interrupts_blocked
 
@@ -103,7 +101,7 @@ def _verify_and_send(directory: Path, repair: bool, sender: Connection) -> None:
     sender.send(problems)
 
 
-def _length(index: Store | PermutedIndex) -> int | None:
+def _length(index: maintenance.AnyIndex) -> int | None:
     """Return how many entries *index* has; ``None`` if its count is damaged, which a repair mends."""
     try:
         return len(index)

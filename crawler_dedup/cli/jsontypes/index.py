@@ -17,9 +17,11 @@ class Index(Line, frozen=True, kw_only=True, tag="index"):
     format: Annotated[int, Meta(description="Version of the format on disk.")]
     spec: Annotated[dict[str, str], Meta(description="What the signatures depend on.")]
     libraries: Annotated[dict[str, str], Meta(description="Versions of libraries with which the index was created.")]
-    disk_bytes: Annotated[int, Meta(description="Size on disk.")]
-    free_share: Annotated[float, Meta(description="Share of the file that is free.")]
-    readers: Annotated[int, Meta(description="Number of open read transactions, in all processes.")]
+    disk_bytes: Annotated[int, Meta(description="Size on disk, or in the memory of a server.")]
+    free_share: Annotated[float | None, Meta(description="Share of the file that is free; null where it is no file.")]
+    readers: Annotated[
+        int | None, Meta(description="Number of open read transactions, in all processes; null where it is no file.")
+    ]
     open_claims: Annotated[
         int | None, Meta(description="Number of pages that are not settled; null for an index of signatures.")
     ]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Deduplicator
-from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.store import Store
 from tests.support.crawling import article
 from tests.support.indexcommands import (
     CONFIG,

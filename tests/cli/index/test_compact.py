@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from tests.support.indexcommands import (
     PAGES,
     cli,

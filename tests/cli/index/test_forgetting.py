@@ -8,8 +8,8 @@ import pytest
 
 from crawler_dedup import SignedPage
 from crawler_dedup.cli.terminal import quantity
+from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.store import Store
 from tests.support.indexcommands import (
     PAGES,
     is_sound,

@@ -8,8 +8,8 @@ from pathlib import Path
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup import Deduplicator, Verdict
-from crawler_dedup.index.permuted import PermutedIndex
-from crawler_dedup.index.store import Store
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.store import Store
 from tests.support.crawling import article
 from tests.support.indexcommands import (
     CONFIG,

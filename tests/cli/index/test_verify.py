@@ -8,7 +8,7 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from crawler_dedup.index.permuted import PermutedIndex
+from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from tests.support.indexcommands import (
     PAGES,
     cli,
@@ -120,7 +120,7 @@ def test_an_index_that_another_process_locks_is_not_looked_at(
 ) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(  # read by the process that looks at the index
-        "from crawler_dedup.index import environment\nenvironment._OPEN_TIMEOUT = environment._CLOSE_TIMEOUT = 0.3\n"
+        "from crawler_dedup.index.lmdb import environment\nenvironment._OPEN_TIMEOUT = environment._CLOSE_TIMEOUT = 0.3\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     hold = """

@@ -6,7 +6,8 @@ import lmdb
 import msgspec
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.index.buckets import Buckets, Tally
+from crawler_dedup.index.lmdb.buckets import Buckets
+from crawler_dedup.index.tally import Tally
 
 NUMBER_BYTES = 5
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import lmdb
 import msgspec
 
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.buckets import Buckets, count_chunks
-from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.chunks import count_chunks
+from crawler_dedup.index.header import Header
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, Filing
-from crawler_dedup.index.numbers import RecordNumbers, place_of_signature
-from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, Profiles, Snapshot
+from crawler_dedup.index.lmdb.buckets import Buckets
+from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.lmdb.numbers import RecordNumbers, place_of_signature
+from crawler_dedup.index.lmdb.recordtable import Records
+from crawler_dedup.index.lmdb.runtable import Runs
+from crawler_dedup.index.lmdb.sitetable import Profiles
+from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite
 from crawler_dedup.index.records import Record, hash_scope
-from crawler_dedup.index.recordtable import Records
-from crawler_dedup.index.runs import Runs
+from crawler_dedup.index.runs import RunEntry, RunStates
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance
 
@@ -27,6 +31,7 @@ class Catalogue:
     """The databases of an index. All methods work within one transaction.
 
     Attributes:
+        environment: in which they are.
         numbers: page keys, and signatures → numbers of the records that stand under them.
         records: every page, by number and by page key.
         tables: the scheme's keys → signatures.
@@ -35,6 +40,7 @@ class Catalogue:
     """
 
     def __init__(self, environment: Environment) -> None:
+        self.environment = environment
         self.numbers, self.tables, self.runs, self.profiles = environment.make_databases(
             lambda env, txn: (
                 RecordNumbers(env, txn),
@@ -139,7 +145,7 @@ class Catalogue:
 
 
 class PagesInTransaction:
-    """The kept pages of an index within one transaction (:class:`~crawler_dedup.index.keptpages.KeptPages`).
+    """One transaction of LMDB (:class:`~crawler_dedup.index.transaction.Transaction`).
 
     Args:
         frozen: what is known of sites, in the place of what the index knows; nothing is learned then.
@@ -186,6 +192,54 @@ class PagesInTransaction:
     def teach(self, page: SignedPage, reader: CountsReader, now: int) -> None:
         if self._frozen is None:
             self._catalogue.profiles.teach(self._txn, page, reader, now)
+
+    def header(self) -> Header | None:
+        return self._catalogue.environment.header_in(self._txn)
+
+    def count(self) -> int:
+        return self._records.count(self._txn)
+
+    def items(self) -> Iterator[tuple[int, Record | None]]:
+        return self._catalogue.environment.iterate_checked(self._records.items(self._txn))
+
+    def sharing(
+        self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
+    ) -> Iterator[Record]:
+        return self._catalogue.sharing(self._txn, probes, choose)
+
+    def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
+        return self._catalogue.runs.touch(self._txn, number, grace, now, stored_until=stored_until)
+
+    def end_run(
+        self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
+    ) -> None:
+        self._catalogue.runs.end(
+            self._txn, number, last, has_finished=has_finished, is_tidy=is_tidy, stored_until=stored_until
+        )
+
+    def find_run(self, number: int) -> RunEntry | None:
+        return self._catalogue.runs.find(self._txn, number)
+
+    def find_dead_runs(self) -> dict[int, RunEntry]:
+        return self._catalogue.runs.find_dead(self._txn)
+
+    def run_states(self) -> RunStates:
+        return self._catalogue.runs.states(self._txn)
+
+    def run_states_in_reading(self, dead: Container[int]) -> RunStates:
+        return self._catalogue.runs.states_in_reading(self._txn, dead)
+
+    def find_snapshot(self, key: bytes, number: int, moment: float) -> Snapshot | None:
+        return self._catalogue.profiles.find_snapshot(self._txn, key, number, moment)
+
+    def sites(self) -> Iterator[StoredSite]:
+        return self._catalogue.environment.iterate_checked(self._catalogue.profiles.read_all(self._txn))
+
+    def merge_site(self, site: StoredSite, now: int) -> None:
+        self._catalogue.profiles.merge(self._txn, site, now)
+
+    def measure_sites(self) -> SiteFigures:
+        return self._catalogue.profiles.measure(self._txn)
 
 
 def _is_under(record: Record, scope: int, signature: int) -> bool:

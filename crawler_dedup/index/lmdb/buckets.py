@@ -7,20 +7,17 @@ page: a look-up copies whole chunks and hands numpy one array, an insertion rewr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice, pairwise
 
 import lmdb
 import numpy as np
 
 from crawler_dedup.errors import IndexDamaged
-from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.chunks import CHUNK_BYTES, FIRST_CHUNK_BYTES
+from crawler_dedup.index.tally import Tally, tally
 
 _PAYLOAD = np.dtype("<u8")
-FIRST_CHUNK_BYTES = 2008
-"""Bytes of a full first chunk: 251 payloads, of which two fit into one leaf page of LMDB."""
-CHUNK_BYTES = 4080
-"""Bytes of each further full chunk: 510 payloads, a page of 4,096 bytes less LMDB's header."""
 _TOP = np.uint64((1 << 64) - 1)
 _TABLE_SHIFT = 40
 _REST = (1 << _TABLE_SHIFT) - 1
@@ -161,16 +158,6 @@ class Buckets:
         return total
 
 
-def count_chunks(payloads: int) -> int:
-    """Return how many chunks so many payloads fill."""
-    return 1 + -(-8 * max(0, payloads - FIRST_CHUNK_BYTES // 8) // CHUNK_BYTES)
-
-
-def limit_payloads(limit: int) -> int:
-    """Return how many payloads of a bucket a look-up reads that asks for *limit*: those of whole chunks."""
-    return (FIRST_CHUNK_BYTES + (count_chunks(limit) - 1) * CHUNK_BYTES) // 8
-
-
 def equal_ranges(keys: Numbers) -> Iterator[tuple[int, int]]:
     """Yield start and end of each range of equal *keys*."""
     if len(keys):
@@ -292,24 +279,3 @@ def _remove(cursor: lmdb.Cursor, name: bytes, payload: int) -> None:
     else:
         cursor.set_key(_chunk_name(name, last_number))
         cursor.delete()
-
-
-@dataclass(frozen=True)
-class Tally:
-    """How many entries there are, and a sum of their hashes: equal tallies mean equal sets of entries.
-
-    (But for a chance of 2^-64, and for damage made on purpose.)
-    """
-
-    entries: int = 0
-    total: int = 0
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.entries + other.entries, (self.total + other.total) & (1 << 64) - 1)
-
-
-def tally(scopes: Numbers | int, keys: Numbers | int, payloads: Numbers) -> Tally:
-    """Return the :class:`Tally` of *payloads*, each filed under the scope and key beside it (arrays or one for all)."""
-    buckets = np.atleast_1d(np.asarray(scopes, dtype=np.uint64) ^ np.asarray(keys, dtype=np.uint64))
-    hashes = mix_bits(buckets * np.uint64(0x9E3779B97F4A7C15) + payloads)
-    return Tally(hashes.size, int(hashes.sum(dtype=np.uint64)))

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.buckets import Buckets
-from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.lmdb.buckets import Buckets
+from crawler_dedup.index.lmdb.environment import Environment
 
 _SCOPE = 0
 

@@ -17,10 +17,11 @@ import numpy as np
 from crawler_dedup.config import MAP_SIZE
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.hamming import DESIGNS, Numbers, SignatureMatch, near
-from crawler_dedup.index.buckets import Buckets, Tally, equal_ranges, tally
 from crawler_dedup.index.decoding import decode_number
-from crawler_dedup.index.environment import Environment
 from crawler_dedup.index.header import Header
+from crawler_dedup.index.lmdb.buckets import Buckets, equal_ranges
+from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.tally import Tally, tally
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 Signatures = int | Iterable[int] | Numbers

@@ -16,7 +16,7 @@ from typing import IO
 import lmdb
 
 from crawler_dedup.errors import IndexDamaged, IndexGone, IndexUnusable
-from crawler_dedup.index.engine import (
+from crawler_dedup.index.lmdb.engine import (
     COPY_DIRECTORY,
     DATA_FILE,
     KEEP_MAP_SIZE,
@@ -31,7 +31,7 @@ from crawler_dedup.index.engine import (
     require_pages,
     unusable_error,
 )
-from crawler_dedup.index.locks import SharedLock, refuse_network
+from crawler_dedup.index.lmdb.locks import SharedLock, refuse_network
 from crawler_dedup.system.access import inherit_access, make_private_directory, owner_of
 from crawler_dedup.system.logs import logger_without_credentials
 

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import lmdb
 
 from crawler_dedup.errors import IndexUnusable
-from crawler_dedup.index.deferred import DeferredRows
+from crawler_dedup.index.lmdb.deferred import DeferredRows
 
 _T = TypeVar("_T")
 _READERS_INTERVAL = 60.0

@@ -22,10 +22,11 @@ import lmdb
 import msgspec
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
-from crawler_dedup.index.committer import Committer, NoCommitter
-from crawler_dedup.index.deferred import DeferredRows
-from crawler_dedup.index.engine import (
-    FileFigures,
+from crawler_dedup.index.figures import FileFigures
+from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
+from crawler_dedup.index.lmdb.committer import Committer, NoCommitter
+from crawler_dedup.index.lmdb.deferred import DeferredRows
+from crawler_dedup.index.lmdb.engine import (
     damaged_error,
     database_names,
     explain,
@@ -33,9 +34,8 @@ from crawler_dedup.index.engine import (
     no_index_error,
     open_databases,
 )
-from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
-from crawler_dedup.index.locks import ProcessLock
-from crawler_dedup.index.openfiles import OpenFiles, open_alone
+from crawler_dedup.index.lmdb.locks import ProcessLock
+from crawler_dedup.index.lmdb.openfiles import OpenFiles, open_alone
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,9 @@ import lmdb
 import msgspec
 
 from crawler_dedup.errors import IndexDamaged, IndexMissing, IndexUnusable, describe_older_format
+from crawler_dedup.index.figures import FileFigures
 from crawler_dedup.index.header import FORMAT, decode_header
-from crawler_dedup.index.usedpages import find_missing_page
+from crawler_dedup.index.lmdb.usedpages import find_missing_page
 from crawler_dedup.system.access import opener
 
 KEEP_MAP_SIZE = 0
@@ -173,27 +173,6 @@ def extend_file(env: lmdb.Environment, directory: Path) -> None:
     file, length = directory / DATA_FILE, file_length(env)
     if file.stat().st_size < length:
         os.truncate(file, length)
-
-
-@dataclass(frozen=True)
-class FileFigures:
-    """What the file of an index takes.
-
-    Attributes:
-        file_bytes: its length.
-        disk_bytes: what it takes on the disk.
-        page_bytes: length of a page of LMDB.
-        pages: how many pages the file has.
-        used_pages: how many of them hold something.
-        readers: how many read transactions are open, in all processes.
-    """
-
-    file_bytes: int
-    disk_bytes: int
-    page_bytes: int
-    pages: int
-    used_pages: int
-    readers: int
 
 
 def measure_file(env: lmdb.Environment, txn: lmdb.Transaction, directory: Path) -> FileFigures:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import lmdb
 
+from crawler_dedup.index.profiles import Encodable
+
 _MAX_ROWS = 1_000
 _MAX_WRITTEN_BYTES = 2_000_000
-
-
-class Encodable(Protocol):
-    """Something that becomes the content of a row."""
-
-    def encode(self) -> bytes:
-        """Return it as it is stored."""
 
 
 class DeferredRows:

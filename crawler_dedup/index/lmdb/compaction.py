@@ -9,8 +9,8 @@ from pathlib import Path
 
 import lmdb
 
-from crawler_dedup.index.engine import COPY_DIRECTORY, DATA_FILE, unusable_error
-from crawler_dedup.index.environment import Environment
+from crawler_dedup.index.lmdb.engine import COPY_DIRECTORY, DATA_FILE, unusable_error
+from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _PIPED = 1 << 20

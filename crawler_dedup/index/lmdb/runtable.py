@@ -1,0 +1,173 @@
+"""The runs of an index in LMDB, and the lock files that they hold."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Container, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import lmdb
+import msgspec
+import portalocker
+
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.index.decoding import decode_number
+from crawler_dedup.index.lmdb.locks import ProcessLock, is_held, is_held_or_raise
+from crawler_dedup.index.runs import RUN_NAME_BYTES, Run, RunEntry, RunStates, decode_run, encode_run
+from crawler_dedup.system.access import owner_of
+
+_LOCK_FILE = "run-{}.lock"
+
+
+class RunLock(Run):
+    """A new run, which holds a file while it lives."""
+
+    def __init__(self, directory: Path) -> None:
+        """Begin a run.
+
+        Raises:
+            OSError: its file cannot be made.
+            IndexUnusable: the file of another run may not be opened.
+        """
+        super().__init__()
+        for left in directory.glob(_LOCK_FILE.format("*")):
+            _remove_if_dead(left)
+        while True:
+            self.number = secrets.randbits(32) or 1
+            with suppress(FileExistsError):
+                self._file = ProcessLock(_lock_file(directory, self.number))
+                return
+
+    @property
+    def is_held(self) -> bool:
+        return self._file.is_held
+
+    @property
+    def is_visible(self) -> bool:
+        return self._file.is_visible
+
+    def release(self) -> None:
+        self._file.release()
+
+
+def _remove_if_dead(lock_file: Path) -> None:
+    """Remove the file of a run that is over. A run of which nobody can tell that would live for ever, with its claims."""
+    try:
+        with suppress(portalocker.LockException):
+            is_held_or_raise(lock_file)
+    except PermissionError:
+        raise IndexUnusable(
+            f"The lock file {lock_file} of another run, which belongs to {owner_of(lock_file)}, may not be opened, so that"
+            " nobody can tell whether that run is over. Ways out: run as that user; give the directory to a group that both"
+            " are in (chgrp, chmod g+rwxs) and its files too; or remove the file if that run is over."
+        ) from None
+
+
+class Runs:
+    """The runs of one index, by number.
+
+    Args:
+        readonly: remove no lock files of runs that are over.
+    """
+
+    def __init__(
+        self, env: lmdb.Environment, txn: lmdb.Transaction | None, directory: Path, *, readonly: bool = False
+    ) -> None:
+        self._runs = env.open_db(b"runs", txn)
+        self._directory = directory
+        self._readonly = readonly
+
+    def touch(
+        self, txn: lmdb.Transaction, number: int, grace: int, now: int, *, stored_until: int | None = None
+    ) -> int:
+        """Note that a run lives, and return the time that its records get. It never goes back, even if clocks do."""
+        run = self.find(txn, number)
+        touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
+        if touched != run:
+            txn.put(_name(number), encode_run(touched), db=self._runs)
+        return touched.last
+
+    def end(
+        self,
+        txn: lmdb.Transaction,
+        number: int,
+        last: int,
+        *,
+        has_finished: bool,
+        is_tidy: bool,
+        stored_until: int | None = None,
+    ) -> None:
+        """End a run of which all is stored that it settled and that is recorded, but for what *stored_until* excepts."""
+        ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
+        if ended.has_finished and ended.is_tidy:
+            txn.delete(_name(number), db=self._runs)
+        else:
+            txn.put(_name(number), encode_run(ended), db=self._runs)
+
+    def states(self, txn: lmdb.Transaction) -> RunStates:
+        """Return what has become of the runs, as of now and for *txn*, a write transaction."""
+        return RunStates(partial(self.find, txn), self._lives)
+
+    def states_in_reading(self, txn: lmdb.Transaction, dead: Container[int]) -> RunStates:
+        """Return what has become of the runs, for *txn*, a read transaction.
+
+        Args:
+            dead: the runs that had died before. What the transaction reads of another run is from while that lived.
+        """
+
+        def lives(number: int) -> bool | None:
+            return False if number in dead else None if self._lives(number) is None else True
+
+        return RunStates(partial(self.find, txn), lives)
+
+    def find(self, txn: lmdb.Transaction, number: int) -> RunEntry | None:
+        """Return the entry of a run, or ``None``."""
+        content = txn.get(_name(number), db=self._runs)
+        return None if content is None else decode_run(content)
+
+    def find_dead(self, txn: lmdb.Transaction) -> dict[int, RunEntry]:
+        """Find the runs that are over and did not finish, or left something behind.
+
+        A run that ends at this moment seems dead too, unless *txn* is a write transaction. Its entry changes before it
+        releases its lock: that of a dead run is the same in the next transaction.
+        """
+        return {number: run for number, run in self._items(txn) if self._lives(number) is False}
+
+    def find_unreadable(self, txn: lmdb.Transaction) -> list[bytes]:
+        """Find the entries that cannot be read, and return their names."""
+        with txn.cursor(db=self._runs) as cursor:
+            return [bytes(name) for name, content in cursor if not _is_readable(name, content)]
+
+    def rebuild(self, txn: lmdb.Transaction) -> None:
+        """Replace the entries that cannot be read: such a run may have lost all that it settled."""
+        for name in self.find_unreadable(txn):
+            if len(name) == RUN_NAME_BYTES:
+                txn.put(name, encode_run(RunEntry(last=0, grace=1)), db=self._runs)
+            else:
+                txn.delete(name, db=self._runs)
+
+    def _items(self, txn: lmdb.Transaction) -> Iterator[tuple[int, RunEntry]]:
+        with txn.cursor(db=self._runs) as cursor:
+            for name, content in cursor:
+                yield decode_number(name, RUN_NAME_BYTES), decode_run(content)
+
+    def _lives(self, number: int) -> bool | None:
+        return is_held(_lock_file(self._directory, number), readonly=self._readonly)
+
+
+def _lock_file(directory: Path, number: int) -> Path:
+    return directory / _LOCK_FILE.format(f"{number:08x}")
+
+
+def _is_readable(name: bytes | memoryview, content: bytes | memoryview) -> bool:
+    try:
+        decode_run(content)
+    except msgspec.DecodeError:
+        return False
+    return len(name) == RUN_NAME_BYTES
+
+
+def _name(number: int) -> bytes:
+    return (number & 0xFFFFFFFF).to_bytes(RUN_NAME_BYTES, "big")

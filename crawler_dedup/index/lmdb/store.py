@@ -1,0 +1,152 @@
+"""The pages of an index directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import lmdb
+
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.index.backend import KIND, Backend
+from crawler_dedup.index.figures import FileFigures
+from crawler_dedup.index.header import FORMAT, Header, check_header
+from crawler_dedup.index.keptpages import Filing
+from crawler_dedup.index.lmdb.catalogue import Catalogue, PagesInTransaction
+from crawler_dedup.index.lmdb.engine import KEEP_MAP_SIZE, disk_bytes
+from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.index.lmdb.runtable import RunLock
+from crawler_dedup.index.lmdb.verification import find_problems
+from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.system.callbacks import Advance, ignore_progress
+
+_T = TypeVar("_T")
+
+
+class Store(Backend):
+    """The pages of one index directory. Use :meth:`open` or :meth:`attach`."""
+
+    def __init__(self, environment: Environment, header: Header, frozen: FrozenProfiles | None = None) -> None:
+        super().__init__(header)
+        self.environment = environment
+        self._catalogue = Catalogue(environment)
+        self._frozen = frozen
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path,
+        spec: Mapping[str, str],
+        libraries: Mapping[str, str],
+        *,
+        map_size: int,
+        fresh: bool,
+        frozen: FrozenProfiles | None = None,
+    ) -> Store:
+        """Open or create the index in *directory*.
+
+        Args:
+            spec: what signatures depend on; must equal the header's.
+            libraries: versions that are noted; others are only warned about.
+            fresh: empty it first, unless this process has it open already.
+            frozen: what decisions know of sites, in the place of what the index knows; nothing is learned then.
+
+        Raises:
+            IndexMismatch: the header has another *spec*.
+            IndexUnusable: it cannot be opened.
+        """
+        environment = Environment.open(directory, map_size=map_size)
+        try:
+            return cls(environment, environment.prepare(KIND, spec, libraries, fresh=fresh), frozen)
+        except BaseException:
+            environment.close()
+            raise
+
+    @classmethod
+    def attach(cls, directory: Path) -> Store:
+        """Open an existing index of pages, whatever its configuration. Raises as :meth:`open`."""
+        environment = Environment.open(directory, map_size=KEEP_MAP_SIZE)
+        try:
+            header = environment.existing_header()
+            return cls(environment, environment.prepare(KIND, header.spec, header.libraries, fresh=False))
+        except BaseException:
+            environment.close()
+            raise
+
+    @classmethod
+    def open_to_read(cls, directory: Path, spec: Mapping[str, str] | None = None) -> Store:
+        """Open an existing index of pages to read it, also one that this user may not write; nothing in it is changed.
+
+        What writes raises :class:`IndexUnusable` then, unless this process has the index open to write it too.
+
+        Args:
+            spec: what signatures depend on; must equal the header's. ``None``: it may be anything.
+
+        Raises:
+            IndexMissing: there is no index.
+            IndexMismatch: the header has another *spec*, format or kind.
+            IndexUnusable: it cannot be opened.
+        """
+        environment = Environment.open(directory, map_size=KEEP_MAP_SIZE, readonly=True)
+        try:
+            header = environment.existing_header()
+            ours = Header(FORMAT, header.spec if spec is None else dict(spec), header.libraries, KIND)
+            check_header(environment.directory, header, ours)
+            return cls(environment, header)
+        except BaseException:
+            environment.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        return str(self.directory)
+
+    @property
+    def stored_bytes(self) -> int:
+        return disk_bytes(self.directory)
+
+    def measure(self) -> FileFigures:
+        return self.environment.measure()
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the index."""
+        return self.environment.directory
+
+    def close(self) -> None:
+        """Close this opening of the index; the last one of a process closes the files."""
+        self.environment.close()
+
+    def begin_run(self) -> RunLock:
+        try:
+            return RunLock(self.directory)
+        except OSError as error:
+            raise IndexUnusable(f"The index in {self.directory} cannot be written: {error}.") from error
+
+    def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
+        try:
+            with self.environment.read() as txn:
+                return find_problems(txn, self._catalogue, filing.keys, advance)
+        except IndexUnusable as error:
+            return [str(error)]
+
+    def repair(self, filing: Filing, advance: Advance = ignore_progress) -> None:
+        self.environment.write(lambda txn: self._catalogue.rebuild(txn, filing, advance))
+
+    def _submit(self, job: Callable[[PagesInTransaction], _T], *, urgent: bool = True) -> Future[_T]:
+        return self.environment.submit(partial(self._run, job), urgent=urgent)
+
+    def _write(self, job: Callable[[PagesInTransaction], _T], timeout: float | None = None) -> _T:
+        return self.environment.write(partial(self._run, job), timeout)
+
+    def _run(self, job: Callable[[PagesInTransaction], _T], txn: lmdb.Transaction) -> _T:
+        return job(PagesInTransaction(self._catalogue, txn, self._frozen))
+
+    @contextmanager
+    def _read(self) -> Iterator[PagesInTransaction]:
+        with self.environment.read() as txn:
+            yield PagesInTransaction(self._catalogue, txn, self._frozen)
