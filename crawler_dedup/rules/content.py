@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import takewhile
 from types import MappingProxyType
 
 from crawler_dedup.rules.keeping import is_main_heading, is_main_text_minor, tells
@@ -17,6 +18,7 @@ _TEXT = 100  # letters
 _TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"
 _TELLING_HEADING = 16  # letters: a shorter heading may be "Categories" or "Comments"
 _TELLING_TEXT = 40  # letters: a shorter line may be "By a guest on Monday"
+_CAPTION = 250  # letters: so much may stand between a title and the text, and change
 
 _ENTRY, _HEADING, _MAIN, _NAME = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN, Trait.NAME))
 _HIDDEN, _EMBEDDED = map(int, (Trait.HIDDEN, Trait.EMBEDDED))
@@ -203,17 +205,29 @@ class Content:
     def lacks_text_below_name(self) -> bool:
         """Whether the main text stands above the heading that names the page, and the kept one lacks a text below it.
 
-        Such a main text is rather a notice of the site.
+        Such a main text is rather a notice of the site. On one host the first heading counts, if none names the page.
         """
-        blocks = iter(unpack_blocks(self.new.blocks))
-        if not any(block.traits & _NAMING == _NAMED for block in blocks):
+        below = _below(self.new.blocks, _NAMING, _NAMED)
+        if below is None and self.same_host:
+            below = _below(self.new.blocks, _HEADING, _HEADING)
+        if below is None or any(block.traits & _MAIN for block in below):
             return False
-        below = [*blocks]
-        return not any(block.traits & _MAIN for block in below) and any(
-            block.size >= _TELLING_TEXT and block.hash in self.new_own and block.hash not in self._standing
-            for block in below
-            if not block.traits & (_ENTRY | _HEADING)
-        )
+        texts = (block for block in below if not block.traits & (_ENTRY | _HEADING) and block.size >= _TELLING_TEXT)
+        return any(map(self._is_missing, texts))
+
+    @property
+    def lacks_text_above_main(self) -> bool:
+        """Whether the kept page lacks more than a caption of what the new page alone says above its main text, beside links.
+
+        Such a main text is rather what the pages of a site have below what they are about: comments, a consent text.
+        """
+        above = takewhile(lambda block: not block.traits & _MAIN, unpack_blocks(self.new.blocks))
+        texts = (block for block in above if not block.traits & _ENTRY)
+        return _size(filter(self._is_missing, texts)) > _CAPTION
+
+    def _is_missing(self, block: PackedBlock) -> bool:
+        """Tell whether the new page alone says what is in *block*, and the kept page does not."""
+        return block.hash in self.new_own and block.hash not in self._standing
 
     @property
     def headings_conflict(self) -> bool:
@@ -239,6 +253,13 @@ def _find_own_text(packed: bytes, site: SiteProfile, *, is_thin: bool) -> Mappin
     blocks = _leave_out(packed, site.furniture)
     own = (block for block in blocks if block.hash not in site.shared and not block.traits & _NO_TEXT)
     return MappingProxyType({block.hash: block for block in own if is_thin or tells(block)})
+
+
+def _below(packed: bytes, traits: int, wanted: int) -> Sequence[PackedBlock] | None:
+    """Return the blocks of a page below the first that has of these *traits* the *wanted* ones; ``None``: none has."""
+    blocks = unpack_blocks(packed)
+    place = next((place for place, block in enumerate(blocks) if block.traits & traits == wanted), None)
+    return None if place is None else blocks[place + 1 :]
 
 
 def _main_headings(blocks: Iterable[PackedBlock]) -> set[int]:

@@ -162,12 +162,20 @@ class Pair:
         """Whether the kept page says all that the new page says of its own, not only its longest text."""
         if self.are_thin:
             return self.content.whole_coverage >= _MOST_WORDS
-        if not self.words_covered or self.content.lacks_text_below_name:
+        if not self.words_covered or self.lacks_text_beside_main:
             return False
         # Of a site that is not known, what stands beside the main text may be its frame.
         if not self.new_site.is_known or not self.new.blocks or not self.content.main_text_is_minor:
             return True
         return self.content.coverage >= _MOST_WORDS
+
+    @property
+    def lacks_text_beside_main(self) -> bool:
+        """Whether the kept page lacks a text of the new page that tells that the main text is none of its own.
+
+        On another host what stands above the main text may be its frame.
+        """
+        return self.content.lacks_text_below_name or (self.same_host and self.content.lacks_text_above_main)
 
     # Words
 

@@ -30,6 +30,8 @@ _SIZE_UNIT = 4
 _REMEMBERED = 32  # pages whose blocks were unpacked last: a new page is compared with several kept ones
 _MAX_UNITS = 255
 _PUNCTUATION = b" \t!\"$%&'()*,-./:;=?@[\\]^_`{|}~"  # but for C++ and C#
+# Dashes and quotation marks of typography in UTF-8, which one rendering of a text has for those of ASCII, and another not.
+_TYPOGRAPHIC = re.compile(b"\xe2\x80[\x90-\x95\x98-\x9f]")
 # All bytes but those with which a decimal digit of some script begins in UTF-8.
 _BEGINS_NO_DIGIT = bytes(set(range(256)) - set(b"0123456789\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0\n"))
 # A set of characters comes first, so that what is none of them is passed over quickly; a minus ends no word.
@@ -66,9 +68,9 @@ class PackedBlock(NamedTuple):
     """What is kept of a block.
 
     Attributes:
-        hash: 32 bits of xxh3 of its normalised text without white space and ASCII punctuation; other ones where it stands
-            again. Of a picture or the like 16 bits of the name of its file (:func:`hash_of_file`) and 15 of its address; of
-            a button or a text field 31 bits of its text.
+        hash: 32 bits of xxh3 of its normalised text without white space and punctuation (:func:`pack_blocks`); other ones
+            where it stands again. Of a picture or the like 16 bits of the name of its file (:func:`hash_of_file`) and 15 of
+            its address; of a button or a text field 31 bits of its text.
         traits: bits of :class:`Trait`.
         size: how much it says, in Latin letters: a multiple of 4, up to 1,020. A line of signs says nothing: 0.
     """
@@ -116,8 +118,8 @@ def pack_blocks(
     """Pack the blocks of a page.
 
     Two blocks are the same if their texts are after normalising (NFKC, case and Traditional characters folded) but for white
-    space and the punctuation of ASCII outside of numbers, also in full width. A text that stands several times on the page
-    is as many blocks, unless it is a link, hidden or the title.
+    space and punctuation outside of numbers: that of ASCII, also in full width, and the dashes and quotation marks of
+    typography. A text that stands several times on the page is as many blocks, unless it is a link, hidden or the title.
 
     Args:
         main: those of the main text.
@@ -184,12 +186,16 @@ def _lines(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterat
     # All at once: of a short text the call costs more than the work.
     plain = normalise("\n".join(texts), fold_han=fold_han)
     content = plain.encode("utf-8", "replace")
-    letters, digits = content.translate(None, _PUNCTUATION), content.translate(None, _BEGINS_NO_DIGIT)
+    letters, digits = _without_punctuation(content), content.translate(None, _BEGINS_NO_DIGIT)
     return zip(plain.split("\n"), letters.split(b"\n"), digits.split(b"\n"), strict=True)
 
 
+def _without_punctuation(content: bytes) -> bytes:
+    return _TYPOGRAPHIC.sub(b"", content.translate(None, _PUNCTUATION))
+
+
 def _hash(text: str) -> int:
-    return _hash_of(text.encode("utf-8", "replace").translate(None, _PUNCTUATION + b"\n"), _NUMBERS.findall(text))
+    return _hash_of(_without_punctuation(text.replace("\n", "").encode("utf-8", "replace")), _NUMBERS.findall(text))
 
 
 def _hash_of(letters: bytes, numbers: Sequence[str]) -> int:

@@ -44,7 +44,7 @@ from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import split_title
 
-BEHAVIOUR = 5
+BEHAVIOUR = 6
 """Version of everything between bytes and signature. It rises whenever the golden values change."""
 
 _QUICK_BYTES = 64 << 10

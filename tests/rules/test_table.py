@@ -381,17 +381,44 @@ CASES = {
         "alike",
         True,
     ),
-    "little beside its own main text": on_the_site(
-        new(blocks=b"".join((block(1, size=400), block(2, MAIN, 500)))), kept(blocks=block(2, MAIN, 500)), "alike", True
+    "little below its own main text": on_the_site(
+        new(blocks=b"".join((block(2, MAIN, 500), block(1, size=400)))), kept(blocks=block(2, MAIN, 500)), "alike", True
     ),
-    "much beside its own main text": on_the_site(
-        new(blocks=b"".join((block(1, size=600), block(2, MAIN, 500)))),
+    "much below its own main text": on_the_site(
+        new(blocks=b"".join((block(2, MAIN, 500), block(1, size=600)))),
         kept(blocks=block(2, MAIN, 500)),
         "not covered",
         False,
     ),
-    "much beside the main text, of a site that is not known": case(
-        new(blocks=b"".join((block(1, size=600), block(2, MAIN, 500)))), kept(blocks=block(2, MAIN, 500)), "alike", True
+    "much below the main text, of a site that is not known": case(
+        new(blocks=b"".join((block(2, MAIN, 500), block(1, size=600)))), kept(blocks=block(2, MAIN, 500)), "alike", True
+    ),
+    "a caption above the main text": case(
+        new(blocks=b"".join((block(1, size=248), block(2, MAIN, 500)))), kept(blocks=block(2, MAIN, 500)), "alike", True
+    ),
+    "more than a caption above the main text": case(
+        new(blocks=b"".join((block(1, size=252), block(2, MAIN, 500)))),
+        kept(blocks=block(2, MAIN, 500)),
+        "not covered",
+        False,
+    ),
+    "more than a caption above the main text, which the kept page has": case(
+        new(blocks=b"".join((block(1, size=252), block(2, MAIN, 500)))),
+        kept(blocks=b"".join((block(2, MAIN, 500), block(1, size=252)))),
+        "alike",
+        True,
+    ),
+    "linked headings above the main text": case(
+        new(blocks=b"".join((block(1, ENTRY | HEADING, 600), block(2, MAIN, 500)))),
+        kept(blocks=block(2, MAIN, 500)),
+        "alike",
+        True,
+    ),
+    "more than a caption above the main text, on another host": case(
+        new(blocks=b"".join((block(1, size=252), block(2, MAIN, 500)))),
+        kept(url=OTHER_HOST, blocks=block(2, MAIN, 500)),
+        "alike",
+        True,
     ),
     # Links of texts
     "more links": case(new(link_chars=500, **links(*range(14))), kept(**links(*range(3))), "alike", True),

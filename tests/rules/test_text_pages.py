@@ -359,6 +359,42 @@ def test_a_short_article_below_a_consent_text_is_not_covered_by_another_under_th
     assert is_duplicate(crawl.check("/again", brief("swans") + "<!-- -->"), "http://h/swans", "alike")
 
 
+NOTICE = f"<div><p>{' '.join(words('consent', 100))}</p><p>{' '.join(words('privacy', 100))}</p></div>"
+
+
+def lamp_for_sale(name: str, *, count: int = 6, notice_first: bool = False, heading: str = "Lamps") -> str:
+    """A page of a shop with short texts of its own, and a longer text that stands on all its pages."""
+    parts = "".join(f"<div>{' '.join(words(f'{name} {part}', 6))}</div>" for part in range(count))
+    content = f"<div><h2>{heading}</h2>{parts}</div>"
+    return page(SITE, NOTICE + content if notice_first else content + NOTICE, MENU)
+
+
+@knowing
+@pytest.mark.parametrize("notice_first", [True, False], ids=["above", "below"])
+def test_short_texts_are_not_covered_by_others_beside_the_same_long_text(
+    crawl: Crawl, known: bool, notice_first: bool
+) -> None:
+    if known:
+        crawl.get_known()
+    assert crawl.check("/swans", lamp_for_sale("swans", notice_first=notice_first)).verdict is Verdict.NEW
+    assert crawl.check("/clock", lamp_for_sale("clock", notice_first=notice_first)).verdict is Verdict.NEW
+    again = lamp_for_sale("swans", notice_first=notice_first) + "<!-- -->"
+    assert is_duplicate(crawl.check("/again", again), "http://h/swans", "alike")
+
+
+@knowing
+def test_a_caption_above_the_text_may_change(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+
+    def news(caption: str) -> str:
+        above = f"<div>{' '.join(words(caption, 15))}</div>"
+        return page(f"News | {SITE}", f"<h1>News</h1>{above}<article>{paragraphs(words('news', 150))}</article>", MENU)
+
+    assert crawl.check("/1", news("morning")).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/2", news("evening")), "http://h/1", "alike")
+
+
 @knowing
 def test_a_text_that_says_much_more_in_the_same_words_is_not_covered(crawl: Crawl, known: bool) -> None:
     if known:
