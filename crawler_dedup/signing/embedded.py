@@ -9,13 +9,25 @@ from lxml.html import HtmlElement
 
 from crawler_dedup.signing.hidden import hidden_elements
 
-_WITH_ADDRESS = ("iframe", "img", "video")
+# Where the address stands. Of a picture that a script shows later, "src" is one that stands in for it.
+_ADDRESSES = {
+    "audio": ("src",),
+    "embed": ("src",),
+    "iframe": ("data-src", "src"),
+    "img": ("data-src", "data-original", "data-lazy-src", "src", "srcset"),
+    "object": ("data",),
+    "source": ("src",),
+    "video": ("src",),
+}
 _WITH_TEXT = ("aside", "button", "dialog", "textarea")  # which the outline leaves out
-_LOOKED_AT = (*_WITH_ADDRESS, *_WITH_TEXT, "script")
+_LOOKED_AT = (*_ADDRESSES, *_WITH_TEXT, "script")
+# Elements whose text is not shown, or only names a drawing.
+_UNREAD = frozenset(("desc", "metadata", "script", "style", "title"))
 
 
 def find_embedded_content(tree: HtmlElement) -> dict[str, bool]:
-    """Return the addresses of pictures, frames and videos, and the texts of buttons, asides, text fields and JSON data.
+    """Return the addresses of pictures, frames, sounds and videos, and the texts of buttons, asides, text fields
+    and JSON data.
 
     They are in the order of the page. Beside each stands whether it is shown, at least where it stands once.
     """
@@ -36,9 +48,8 @@ def find_embedded_content(tree: HtmlElement) -> dict[str, bool]:
 
 
 def _read_alone(element: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[tuple[str, bool]]:
-    """Yield the address of a picture, frame or video, or JSON data, and whether the element is shown."""
-    is_data = element.tag == "script" and element.get("type") == "application/json"
-    piece = element.text or None if is_data else element.get("src") if element.tag in _WITH_ADDRESS else None
+    """Yield the address of a picture, frame, sound or video, or JSON data, and whether the element is shown."""
+    piece = (element.text or None if _is_data(element) else None) if element.tag == "script" else _address_of(element)
     if piece is not None:
         yield piece, element not in hidden
 
@@ -54,9 +65,9 @@ def _read_all(top: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[tu
         while open_nodes and open_nodes[-1] is not parent:
             yield from _read_tail(open_nodes.pop(), hidden)
         open_nodes.append(node)
-        if node.tag in _WITH_ADDRESS and (source := node.get("src")) is not None:
+        if node.tag in _ADDRESSES and (source := _address_of(node)) is not None:
             yield source, node not in hidden
-        if node.text and isinstance(node.tag, str):
+        if node.text and isinstance(node.tag, str) and (node.tag not in _UNREAD or _is_data(node)):
             yield node.text, node not in hidden
     for node in reversed(open_nodes[1:]):
         yield from _read_tail(node, hidden)
@@ -65,3 +76,12 @@ def _read_all(top: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[tu
 def _read_tail(node: HtmlElement, hidden: AbstractSet[HtmlElement]) -> Iterator[tuple[str, bool]]:
     if node.tail:
         yield node.tail, node.getparent() not in hidden
+
+
+def _address_of(element: HtmlElement) -> str | None:
+    return next((source for name in _ADDRESSES[element.tag] if (source := element.get(name)) is not None), None)
+
+
+def _is_data(element: HtmlElement) -> bool:
+    """Whether *element* is a script that holds JSON, which is data that another one shows."""
+    return bool(element.tag == "script" and element.get("type") == "application/json")

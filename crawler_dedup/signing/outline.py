@@ -19,10 +19,13 @@ _INLINE = frozenset(
 # Elements whose text no reader takes for the page's own.
 _SKIPPED = frozenset(
     "applet aside audio button canvas datalist dialog embed footer frameset iframe input menu meter nav noembed"
-    " noframes noscript object optgroup option progress script select style svg template textarea title video".split()
+    " noframes noscript object optgroup option progress script select style template textarea title video".split()
 )
-# Those of them behind whose end tag the parser may hang the rest of the page, if an element inside is not closed, or that
-# hold the page for readers without scripts.
+_DRAWING = "svg"
+# Its elements that hold what is written in it; <title> names it for readers who do not see it.
+_WRITTEN = ("text", "tspan", "textpath", "foreignobject", "div", "p", "span")
+# Skipped elements behind whose end tag the parser may hang the rest of the page, if an element inside is not closed, or
+# that hold the page for readers without scripts.
 _SWALLOWING = frozenset("aside button dialog menu nav noscript".split())
 _LEAST_SWALLOWED = 200
 _MOST_PASSES = 3
@@ -163,6 +166,8 @@ class _Reader:
             tag = child.tag
             if tag in _INLINE:
                 self._read_inline(child, tag, number, levels)
+            elif tag == _DRAWING:
+                self._read_drawing(child, number)
             elif tag in _SKIPPED and not (self._swallowed and child in self._swallowed):
                 parts.append(" ")
                 if tag in _SWALLOWING and _holds_page(child):
@@ -204,6 +209,18 @@ class _Reader:
             self._read(element, number, levels - 1)
         elif text := element.text:
             self._parts.append(text)
+
+    def _read_drawing(self, drawing: HtmlElement, parent: int) -> None:
+        """Take in all that stands written in a drawing as one block. An icon has no text, and does not end a block."""
+        words = " ".join(text for node in drawing.iter(*_WRITTEN) for text in (node.text, node.tail) if text)
+        if not words or words.isspace():
+            self._parts.append(" ")
+            return
+        if self._parts:
+            self._end_block(parent)
+        self._turn(concealment(drawing, self._state))
+        self._parts.append(words)
+        self._end_block(self._enter(drawing, _DRAWING, parent))
 
     def _enter(self, element: HtmlElement, tag: str, parent: int) -> int:
         number = len(self.parents)
@@ -272,7 +289,9 @@ def _holds_page(element: HtmlElement) -> bool:
 def _is_text_of_its_own(item: HtmlElement) -> bool:
     """Whether a part of a list holds several blocks, as the cells of a layout do, and comments."""
     inside = [
-        child for child in item if (tag := child.tag) not in _INLINE and tag not in _SKIPPED and isinstance(tag, str)
+        child
+        for child in item
+        if (tag := child.tag) not in _INLINE and tag not in _SKIPPED and tag != _DRAWING and isinstance(tag, str)
     ]
     if len(inside) == 1 and inside[0].tag not in _PARAGRAPHS:
         return len(inside[0]) > 1

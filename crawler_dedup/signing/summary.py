@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from crawler_dedup.signedpage import PageKind, Shown, Signature, SignedPage
 from crawler_dedup.signing.features import Features
 from crawler_dedup.signing.sketch import set_digest, sketch
 from crawler_dedup.signing.text import Text, hash_words
+
+# With what stands between their digits: one date or version differs from another in a part of it.
+_NUMBERS = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 
 def with_signature(page: SignedPage, signature: Signature, features: Features) -> SignedPage:
@@ -33,5 +38,5 @@ def with_shown(page: SignedPage, features: Features, numbers: bytes) -> SignedPa
 
 
 def sketch_numbers(text: Text) -> bytes:
-    """Sketch the set of the numbers in *text*."""
-    return sketch(hash_words([token for token in set(text.tokens) if token[0].isdecimal()]))
+    """Sketch the set of the numbers in *text*, of which a date or a version is a single one."""
+    return sketch(hash_words(_NUMBERS.findall(text.plain)))

@@ -272,6 +272,19 @@ def test_on_another_host_a_date_may_be_that_of_the_copy(crawl: Crawl) -> None:
     assert is_duplicate(mirror.check("/1", film("8. of May")), "http://h/1", "alike")
 
 
+@knowing
+def test_a_version_is_one_number_whatever_its_parts_are(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+
+    def release(version: str) -> str:
+        text = f"<p>Release {version}: 10 repairs, 11 new parts.</p>{paragraphs(words('release', 60))}"
+        return page(f"Pump | {SITE}", f"<article><h1>Pump</h1>{text}</article>", MENU)
+
+    assert crawl.check("/1", release("8.11.10")).verdict is Verdict.NEW
+    assert crawl.check("/2", release("8.10.11")).verdict is Verdict.NEW
+
+
 def lamp(name: str) -> str:
     return page(f"Product | {SITE}", f"<h1>{name}</h1><article>{paragraphs(words('lamp', 120))}</article>", MENU)
 

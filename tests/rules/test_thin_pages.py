@@ -438,6 +438,19 @@ def test_parameters_of_the_visit_make_no_new_link(crawl: Crawl) -> None:
     assert crawl.check("/archive?page=2", visited("?page=2")).passes
 
 
+def test_pages_that_show_a_drawing_above_the_same_links_are_told_apart_by_its_labels(crawl: Crawl) -> None:
+    crawl.get_known()
+
+    def syntax(name: str) -> str:
+        drawing = f"<svg><text>{name}</text><text>savepoint-name</text></svg>"
+        links = "<p>Used by: <a href='/statements'>statements</a> See also: <a href='/savepoints'>savepoints</a></p>"
+        return page(f"{name} | {SITE}", f"<h1>{name}</h1>{drawing}{links}", MENU)
+
+    for name in ("release", "savepoint"):
+        assert crawl.kind(syntax(name)) is PageKind.THIN
+        assert crawl.check(f"/{name}", syntax(name)).verdict is Verdict.NEW
+
+
 def test_pictures_of_a_list_are_those_of_its_entries(crawl: Crawl) -> None:
     """A picture of each entry is made for each visit; on one host a page of two photographs is no list."""
     crawl.get_known()

@@ -10,12 +10,24 @@ from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.hidden import hidden_elements
 from crawler_dedup.signing.parsing import parse
 
-ADDRESSES = ("iframe", "img", "video")
+ADDRESSES = {"iframe": ["data-src", "src"], "img": ["data-src", "src", "srcset"], "object": ["data"], "video": ["src"]}
 TEXTS = ("aside", "button", "dialog", "textarea")
 
 MARKUP = st.recursive(
     st.sampled_from(
-        ["a", "b ", "<img src=1>", "<img src=''>", "<img src=2 hidden>", "<!-- x -->", "<iframe src=3>f</iframe>"]
+        [
+            "a",
+            "b ",
+            "<img src=1>",
+            "<img src=''>",
+            "<img src=2 hidden>",
+            "<img srcset=5>",
+            "<img data-src=6 src=7>",
+            "<object data=8>o</object>",
+            "<!-- x -->",
+            "<style>s</style>",
+            "<iframe src=3>f</iframe>",
+        ]
     ),
     lambda inside: st.builds(
         lambda tag, attribute, parts: f"<{tag}{attribute}>{''.join(parts)}</{tag.split()[0]}>",
@@ -30,11 +42,11 @@ MARKUP = st.recursive(
 def pieces(node: HtmlElement, hidden: list[HtmlElement], *, inside: bool) -> Iterator[tuple[str, bool]]:
     """What the page has beside its text, by its tree."""
     is_shown = node not in hidden
-    if node.tag in ADDRESSES and "src" in node.attrib:
-        yield node.get("src"), is_shown
+    if sources := [node.get(name) for name in ADDRESSES.get(node.tag, []) if name in node.attrib]:
+        yield sources[0], is_shown
     inside = inside or node.tag in TEXTS
     is_data = node.tag == "script" and node.get("type") == "application/json"
-    if node.text and isinstance(node.tag, str) and (inside or is_data):
+    if node.text and isinstance(node.tag, str) and (is_data or (inside and node.tag != "style")):
         yield node.text, is_shown
     for child in node:
         yield from pieces(child, hidden, inside=inside)

@@ -16,7 +16,7 @@ from crawler_dedup.signing.parsing import BeyondLimits, check_depth, parse
 INLINE = "abbr b bdi cite code data em font i ins kbd label mark q ruby s small span strong sub sup time u".split()
 HIDDEN = (
     "aside audio button canvas datalist dialog embed footer iframe input menu meter nav noembed noframes noscript object"
-    " optgroup option progress script select style svg template textarea title video"
+    " optgroup option progress script select style template textarea title video"
 ).split()
 OWN_BLOCK = "address article dd div dt figcaption form h1 h4 header legend li main p pre section summary td th".split()
 LISTS = ["dl", "ol", "pre", "table", "ul"]
@@ -114,6 +114,28 @@ def test_an_image_does_not_break_a_word() -> None:
     assert texts("<p>one<img src=x alt=y>two<wbr>three</p>") == ["onetwothree"]
 
 
+def test_what_stands_written_in_a_drawing_is_one_block() -> None:
+    written = (
+        "<g><text x=1>heat<tspan>pump</tspan></text><text>valve</text></g><foreignObject><p>tank</p></foreignObject>"
+    )
+    assert texts(f"<p>above <svg><title>name</title><path d=M1/>{written}<desc>no</desc></svg>below</p>") == [
+        "above",
+        "heat pump valve tank",
+        "below",
+    ]
+
+
+def test_a_hidden_drawing_is_hidden() -> None:
+    assert [(block.text, block.shown) for block in blocks("<svg hidden><text>heat</text></svg><p>below</p>")] == [
+        ("heat", ""),
+        ("below", "below"),
+    ]
+
+
+def test_a_drawing_without_text_does_not_break_a_line() -> None:
+    assert texts("<p>above <svg><title>star</title><path d=M1/></svg>below</p>") == ["above below"]
+
+
 def test_a_comment_is_no_text_but_what_follows_is() -> None:
     assert texts("<p>before <!-- never <b>this</b> --> after</p>") == ["before after"]
     assert [block.text for block in read_outline(exactly("<p>before <?target never?> after</p>")).blocks] == [
@@ -204,7 +226,9 @@ def test_what_stands_behind_the_blocks_of_a_link_is_linked_up_to_its_end() -> No
 
 
 def test_what_is_skipped_inside_a_link_does_not_count() -> None:
-    assert linked('<p>a <a href="/x"><svg><text>icon</text></svg>x</a><a href="/y"><!-- y --></a></p>') == [("a x", 1)]
+    assert linked('<p>a <a href="/x"><svg><title>icon</title></svg>x</a><a href="/y"><!-- y --></a></p>') == [
+        ("a x", 1)
+    ]
 
 
 BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div>'
