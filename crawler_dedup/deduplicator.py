@@ -29,6 +29,7 @@ from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile
 from crawler_dedup.signedpage import SignedPage, clean_identifier
 from crawler_dedup.signing.lookup import Lookup
+from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Advance, ignore_progress
@@ -213,7 +214,11 @@ class Deduplicator:
     def scheme(self) -> str:
         """The signature scheme in a few words."""
         config = self._signer.config
-        return f"simhash, distance {config.max_distance}" if config.scheme == "simhash" else config.scheme
+        return (
+            f"{config.scheme}, distance {config.max_distance}"
+            if self._signer.scheme.name == SimHash.name
+            else config.scheme
+        )
 
     @property
     def tokenizer(self) -> str:
@@ -255,13 +260,15 @@ class Deduplicator:
         encoding: str | None = None,
         key: str | None = None,
         scope: str | None = "",
+        anchors: str = "",
     ) -> tuple[SignedPage, str | None]:
         """As :meth:`sign`, with the main text (``None`` if extraction was not reached).
 
         Args:
             tree: saves the parsing.
+            anchors: text of links that lead to the page, for a scheme that uses it.
         """
-        return self._signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope)
+        return self._signer.sign(url, body, tree, encoding=encoding, key=key, scope=scope, anchors=anchors)
 
     def check(
         self, url: str, body: bytes, *, encoding: str | None = None, key: str | None = None, scope: str | None = ""

@@ -15,6 +15,7 @@ from scrapy import Request, Spider, signals
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
+from crawler_dedup.crawl.anchors import AnchorNotes
 from crawler_dedup.crawl.claims import Claim
 from crawler_dedup.crawl.gate import note_inherited_redirections
 from crawler_dedup.crawl.monitor import Monitor
@@ -22,6 +23,7 @@ from crawler_dedup.crawl.signals import META_DECISION, page_handled
 from crawler_dedup.crawl.startup import config_of, only_looks, refusal_logged, require_companion
 from crawler_dedup.decision import Decision
 from crawler_dedup.middleware import DedupMiddleware
+from crawler_dedup.signing.schemes import scheme_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -72,9 +74,11 @@ class _Handling:
     ended: bool = False
 
 
-def _note_output(output: Any, handling: _Handling | None) -> None:
+def _note_output(output: Any, handling: _Handling | None, anchors: AnchorNotes | None) -> None:
     if isinstance(output, Request):
         note_inherited_redirections(output)
+        if anchors is not None:
+            anchors.note(output)
     elif output is not None and handling is not None:
         handling.pending += 1
 
@@ -87,7 +91,9 @@ class SettlingMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self._mode = config_of(crawler).settle
+        self._config = config_of(crawler)
+        self._mode = self._config.settle
+        self._uses_anchors = scheme_of(self._config.scheme, self._config).uses_anchors
         self._handlings: WeakKeyDictionary[Response, _Handling] = WeakKeyDictionary()
 
     @classmethod
@@ -125,9 +131,9 @@ class SettlingMiddleware:
         spider: Spider | None = None,  # noqa: ARG002
     ) -> AsyncIterator[Any]:
         """Count the items that a callback yields, and note that it ended well."""
-        handling = self._begin_pass(response)
+        handling, anchors = self._begin_pass(response), self._anchors_of(response)
         async for output in result:
-            _note_output(output, handling)
+            _note_output(output, handling, anchors)
             yield output
         self._end_pass(response, handling)
 
@@ -141,9 +147,9 @@ class SettlingMiddleware:
 
         With an asynchronous method alone, these versions lose what another middleware makes of an exception in the callback.
         """
-        handling = self._begin_pass(response)
+        handling, anchors = self._begin_pass(response), self._anchors_of(response)
         for output in result:
-            _note_output(output, handling)
+            _note_output(output, handling, anchors)
             yield output
         self._end_pass(response, handling)
 
@@ -152,6 +158,9 @@ class SettlingMiddleware:
         if handling is not None:
             handling.passes += 1
         return handling
+
+    def _anchors_of(self, response: Response) -> AnchorNotes | None:
+        return AnchorNotes(response, self._config) if self._uses_anchors else None
 
     def _end_pass(self, response: Response, handling: _Handling | None) -> None:
         if handling is None:

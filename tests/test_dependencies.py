@@ -103,7 +103,7 @@ def test_the_extras_are_those_that_messages_name() -> None:
 
 
 def test_each_dependency_is_declared_with_its_reason() -> None:
-    lists = re.findall(r"^(?:dependencies|batch|fast|report) = \[\n(.*?)^\]", TEXT, re.MULTILINE | re.DOTALL)
+    lists = re.findall(r"^(?:dependencies|batch|fast|report|stem) = \[\n(.*?)^\]", TEXT, re.MULTILINE | re.DOTALL)
     assert len(lists) == 1 + len(EXTRAS)
     for line in "".join(lists).splitlines():
         assert re.search(r'",\s+# \w.{10,}$', line), line
@@ -148,6 +148,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (
             ["compare", "labelled/html/1.html", "labelled/html/2.html", "-s", "DEDUP_TOKENIZER=rjieba"],
             "DEDUP_TOKENIZER = 'rjieba' needs packages that are not installed (rjieba): pip install 'crawler-dedup[fast]'",
+        ),
+        (
+            ["compare", "labelled/html/1.html", "labelled/html/2.html", "-s", "DEDUP_SCHEME=simhash stem=dutch"],
+            "DEDUP_SCHEME = 'simhash' with stem=dutch needs packages that are not installed (snowballstemmer):"
+            " pip install 'crawler-dedup[stem]'",
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

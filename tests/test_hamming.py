@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup.hamming import DESIGNS, MAX_DISTANCE, Design, near
+from crawler_dedup.hamming import DESIGNS, Design, near
 from crawler_dedup.index.planning import estimate_cost
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.schemes import SimHash
@@ -89,11 +89,23 @@ def test_no_more_probes_than_multi_index_hashing_needs(max_distance: int, probes
         assert len(set(DESIGNS[4].probes(signature, max_distance))) == probes
 
 
-@pytest.mark.parametrize("max_distance", range(MAX_DISTANCE + 1))
-def test_the_crawl_looks_where_the_four_tables_say(max_distance: int) -> None:
-    scheme, signature = SimHash(max_distance), 0xFEDCBA9876543210
-    assert set(scheme.probes(Signature(signature))) == set(DESIGNS[4].probes(signature, max_distance))
-    assert scheme.keys(Signature(signature)) == DESIGNS[4].keys(signature)
+@pytest.mark.parametrize(("tables", "max_distance"), REACHES)
+def test_the_crawl_looks_where_the_tables_say(tables: int, max_distance: int) -> None:
+    scheme, signature = SimHash(max_distance, tables=tables), 0xFEDCBA9876543210
+    assert set(scheme.probes(Signature(signature))) == set(DESIGNS[tables].probes(signature, max_distance))
+    assert scheme.keys(Signature(signature)) == DESIGNS[tables].keys(signature)
+
+
+@pytest.mark.parametrize(("tables", "max_distance"), REACHES)
+@given(signature=SIGNATURES, filed=st.lists(SIGNATURES, max_size=20), data=st.data())
+def test_a_look_up_of_the_crawl_is_brute_force(
+    tables: int, max_distance: int, signature: int, filed: list[int], data: st.DataObject
+) -> None:
+    source = random.Random(data.draw(st.integers(0, 2**32)))
+    filed += [flipped(source, signature, source.randint(0, max_distance + 2)) for _ in range(20)]
+    scheme, new = SimHash(max_distance, tables=tables), Signature(signature)
+    expected = {match.signature for match in brute_force(np.unique(array(filed)), signature, max_distance)}
+    assert {number for number in filed if scheme.finds(new, Signature(number))} == expected
 
 
 @every_design

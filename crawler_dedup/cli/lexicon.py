@@ -37,6 +37,7 @@ def build(source: Path, output: Path, settings: Sequence[str]) -> None:
     Examples:
       crawler-dedup lexicon build pages/
       crawler-dedup lexicon build .scrapy/dedup --output words.lexicon
+      crawler-dedup lexicon build pages/ -s DEDUP_SCHEME="imatch stem=english"
     """
     with progress_bars() as start:
         signer = Signer(read_config(settings))
@@ -47,7 +48,7 @@ def build(source: Path, output: Path, settings: Sequence[str]) -> None:
                 advance(1)
                 yield text
 
-        built = build_lexicon(texts())
+        built = build_lexicon(texts(), signer.scheme.features_of)
         built.write(output)
     click.echo(
         f"{output}: {built.documents:,} documents, {len(built.words):,} words, {len(built.shingles):,} common shingles;"

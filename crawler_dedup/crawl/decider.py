@@ -99,6 +99,7 @@ class Decider:
             tree_of(response, self._config),
             key=identity.key,
             scope=identity.scope,
+            anchors=identity.anchors,
         )
         if text is not None and self._config.extractor == "trafilatura":
             remember(response, text)

@@ -11,6 +11,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import load_object
 
 from crawler_dedup.config import Config
+from crawler_dedup.crawl.anchors import noted_anchors
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.urls import registered_domain
 
@@ -30,11 +31,13 @@ class Identity(NamedTuple):
         key: page key.
         scope: what it is compared with; ``None``: the pages in its language, which is known when it is signed.
         alias: the key of the address that redirected to the page; ``""`` if none did.
+        anchors: what the page that led to it says of it.
     """
 
     key: str
     scope: str | None
     alias: str = ""
+    anchors: str = ""
 
 
 class Gate:
@@ -85,11 +88,11 @@ class Gate:
         """Return key and scope of a page: as its request asks, or as the settings say."""
         scope = request.meta.get("dedup_scope")
         scope = str(scope) if scope is not None else self._scope(request, response)
-        key = request.meta.get("dedup_key")
+        key, anchors = request.meta.get("dedup_key"), noted_anchors(request)
         if key:
-            return Identity(str(key), scope)
+            return Identity(str(key), scope, anchors=anchors)
         first = _first_address(request)
-        return Identity(self._key(request), scope, alias=self._key(Request(first)) if first else "")
+        return Identity(self._key(request), scope, self._key(Request(first)) if first else "", anchors)
 
     def _key(self, request: Request) -> str:
         return self._crawler.request_fingerprinter.fingerprint(request).hex()

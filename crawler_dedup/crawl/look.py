@@ -74,6 +74,7 @@ class Look:
             encoding=None,
             key=identity.key,
             scope=identity.scope,
+            anchors=identity.anchors,
         )
         return look(self._directory, signer, page, alias=identity.alias)
 

@@ -59,10 +59,10 @@ _LAST_MARK = 0x1F000
 """What stands above (emoji, ideographs, tags, private use) does not combine."""
 _RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(_LAST_MARK - 1)}]")
 
-_WEIGHT_UNIT = 64
+WEIGHT_UNIT = 64
 """Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
 every machine."""
-_STOP_WORD_UNIT = 32
+STOP_WORD_UNIT = 32
 
 
 def size_in_letters(text: str) -> int:
@@ -231,6 +231,6 @@ def weigh_tokens(tokens: Iterable[str]) -> Features:
     hashes = np.array([xxh3_64_intdigest(token.encode("utf-8", "replace")) for token in counts], dtype=np.uint64)
     tf = np.fromiter(counts.values(), dtype=np.float64, count=len(counts))
     telling = ~np.fromiter(map(ignored.__contains__, counts), dtype=np.bool_, count=len(counts))
-    weights = np.rint(np.sqrt(tf * np.sqrt(tf)) * np.where(telling, _WEIGHT_UNIT, _STOP_WORD_UNIT))
+    weights = np.rint(np.sqrt(tf * np.sqrt(tf)) * np.where(telling, WEIGHT_UNIT, STOP_WORD_UNIT))
     order = np.argsort(hashes)
     return Features(hashes[order], weights[order], telling[order], tf[order])

@@ -6,12 +6,13 @@ once, and whose digest stands in the header of each index that uses it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
 from importlib.resources import files
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
@@ -20,8 +21,9 @@ from numpy.typing import NDArray
 
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.signing.features import normalise
+from crawler_dedup.signing.features import Features, normalise
 from crawler_dedup.signing.initials import LETTERS, NO_INITIAL, find_initials, initial_of_each
+from crawler_dedup.signing.stemming import stem_words
 from crawler_dedup.signing.text import Text, hash_words
 from crawler_dedup.system.compression import compress, decompress
 from crawler_dedup.system.files import open_replacement
@@ -111,19 +113,26 @@ class Lexicon:
         )
 
 
-def lexicon_of(name: str) -> Lexicon:
-    """Return the lexicon that ``DEDUP_LEXICON`` names. Raises :class:`ConfigError` if it cannot be read."""
-    return general() if name == GENERAL else _read(Path(name))
+def lexicon_of(name: str, stem: str = "") -> Lexicon:
+    """Return the lexicon that ``DEDUP_LEXICON`` names. Raises :class:`ConfigError` if it cannot be read.
+
+    Args:
+        stem: the language by whose rules words are stemmed that are looked up. A lexicon of one's own has such stems if it
+            was built for that.
+    """
+    if name != GENERAL:
+        return _read(Path(name))
+    return general(stem) if stem else general()
 
 
-def build(texts: Iterable[Text]) -> Lexicon:
-    """Count in how many of *texts* each word and each shingle stands, and how often each letter is an initial."""
+def build(texts: Iterable[Text], features_of: Callable[[Text], Features] = attrgetter("features")) -> Lexicon:
+    """Count in how many of *texts* each feature and each shingle stands, and how often each letter is an initial."""
     documents, words, shingles = 0, _Counts(), _Counts()
     letters = np.zeros(len(LETTERS), dtype=np.uint64)
     remaining = iter(texts)
     while some := list(islice(remaining, _SLICE)):
         documents += len(some)
-        words.add([text.features.hashes for text in some])
+        words.add([features_of(text).hashes for text in some])
         shingles.add([text.shingles(SHINGLE_WIDTH) for text in some])
         shingles.forget(_ERROR * documents)
         for text in some:
@@ -173,7 +182,7 @@ class _Counts:
 
 
 @cache
-def general() -> Lexicon:
+def general(stem: str = "") -> Lexicon:
     """Make the lexicon of English and Chinese at large from the 30,000 most frequent English words and jieba's dictionary.
 
     A word with the share *p* of all words is taken to stand in 1 - (1 - p)^500 of the documents. Takes a second.
@@ -184,8 +193,8 @@ def general() -> Lexicon:
     total = sum(count for _, count in jieba)
     for word, count in jieba:
         shares.setdefault(word, count / total)
-    hashes, at = np.unique(hash_words([*shares]), return_index=True)
-    share = np.fromiter(shares.values(), dtype=np.float64)[at]
+    hashes, at = np.unique(hash_words(stem_words([*shares], stem) if stem else [*shares]), return_inverse=True)
+    share = np.bincount(at, np.fromiter(shares.values(), dtype=np.float64))
     counts = np.rint(_DOCUMENTS * (1 - (1 - share) ** _LENGTH)).clip(1, _DOCUMENTS).astype(np.uint32)
     letters = initial_of_each("".join(word for word, _ in jieba))
     times = np.repeat([count for _, count in jieba], [len(word) for word, _ in jieba])

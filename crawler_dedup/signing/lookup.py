@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.config import Config
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.blocks import Trait, unpack_blocks
@@ -80,5 +81,9 @@ def _keys_of(page: SignedPage) -> list[int]:
 
 
 def lookup_of(spec: Mapping[str, str]) -> Lookup:
-    """Return the look-up of an index, from the spec in its header. Raises :class:`ConfigError` for an unknown scheme."""
-    return Lookup(scheme_of(spec.get("scheme", "")))
+    """Return what says under which keys an index files pages, from the spec in its header.
+
+    Raises:
+        ConfigError: there is no such scheme.
+    """
+    return Lookup(scheme_of(spec.get("scheme", ""), Config(max_distance=0)))  # which every number of tables takes

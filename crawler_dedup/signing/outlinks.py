@@ -37,8 +37,8 @@ _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 def find_links(tree: HtmlElement, url: str) -> Links:
     """Return all places that the ``<a href>`` of a page lead to."""
-    base = _base(tree, url)
-    host, (root, directory) = _host(url), _root_and_directory(base)
+    base = find_base(tree, url)
+    host, (root, directory) = find_host(url), _root_and_directory(base)
     targets: set[int | None] = set()
     for href in {href.strip() for href in cast("list[str]", _HREFS(tree))}:
         if len(href) > _MAX_HREF:
@@ -74,7 +74,8 @@ def _hash_of(href: str, base: str, host: str) -> int | None:
     return None if target is None else xxh3_64_intdigest(target.encode("utf-8", "replace"))
 
 
-def _base(tree: HtmlElement, url: str) -> str:
+def find_base(tree: HtmlElement, url: str) -> str:
+    """Return the address with which the links of a page are joined."""
     declared = next(tree.iter("base"), None)
     href = "" if declared is None else declared.get("href", "").strip()
     try:
@@ -86,7 +87,8 @@ def _base(tree: HtmlElement, url: str) -> str:
     return base
 
 
-def _host(url: str) -> str:
+def find_host(url: str) -> str:
+    """Return the host of an address, with its port; ``""`` where it has none."""
     try:
         return urlsplit(url).netloc.lower()
     except ValueError:  # such as an unclosed IPv6 bracket

@@ -19,6 +19,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, IndexDamaged
 from crawler_dedup.signedpage import PageKind, SignedPage, identify_page
 from crawler_dedup.signing import parsing
+from crawler_dedup.signing.anchors import MAX_CHARS
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import size_in_letters
@@ -106,9 +107,9 @@ class Signer:
         self._han_cutter.load()
         self._of_scheme.load()
 
-    def text_of(self, text: str) -> Text:
+    def text_of(self, text: str, *, title: str = "", anchors: str = "") -> Text:
         """Return *text* as schemes look at it: normalised, cut into tokens and weighted when it is asked for."""
-        return Text(text, self._cut_han, self.config.fold_han)
+        return Text(text, self._cut_han, self.config.fold_han, title, anchors)
 
     def _cut_han(self, runs: list[str]) -> Iterable[str]:
         return self._han_cutter.get(load=self._load_on_demand)(runs)
@@ -146,6 +147,7 @@ class Signer:
         encoding: str | None,
         key: str | None,
         scope: str | None,
+        anchors: str = "",
     ) -> tuple[SignedPage, str | None]:
         """Sign a page; return it with its main text (``None`` where extraction was not reached).
 
@@ -154,6 +156,8 @@ class Signer:
         Args:
             tree: the body as :func:`parsing.parse` would parse it, where somebody has it already.
             scope: ``None``: the language of the text that the page is compared by.
+            anchors: text of the links that lead to the page, for a scheme with the option ``anchors=yes``. Of a longer one
+                the first 300 characters count.
 
         Raises:
             NotLoaded: the page needs a dictionary that is not loaded, and none is loaded on demand.
@@ -165,7 +169,7 @@ class Signer:
             return _unsigned(page, str(limit)), None
         if len(content.text) > self.config.max_chars:
             return _unsigned(page, _TOO_LONG), content.text
-        main_text = self.text_of(content.text)
+        main_text = self.text_of(content.text, title=content.title, anchors=anchors[:MAX_CHARS])
         signed = self._sign_content(page, body, content, main_text)
         if scope is None and not signed.unsigned:
             is_enough = self._is_enough(content.main, main_text)

@@ -24,11 +24,15 @@ class Text:
         raw: the text as it was extracted, with its lines and punctuation.
         cut_han: cuts runs of Chinese characters.
         fold_han: whether Traditional characters are folded to simplified ones.
+        title: title of the page.
+        anchors: text of links that lead to the page, and what surrounds it.
     """
 
     raw: str
     cut_han: CutHan
     fold_han: bool = True
+    title: str = ""
+    anchors: str = ""
 
     @cached_property
     def plain(self) -> str:

@@ -10,6 +10,7 @@ EXTRAS = {
     "report": ("jinja2", "markupsafe", "matplotlib"),
     "batch": ("pyarrow", "fastwarc", "numba"),
     "fast": ("rjieba",),
+    "stem": ("snowballstemmer",),
 }
 """The packages of each extra, as they are imported."""
 

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator
+from crawler_dedup.hamming import DESIGNS
+from crawler_dedup.index import maintenance
 from crawler_dedup.signing.lexicon import GENERAL, lexicon_digest
+from crawler_dedup.signing.lookup import lookup_of
 from tests.support.chinese import chinese, with_homophones
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_scrapy, start_script
 from tests.support.projects import ADDON, PAGES, index_of, project
@@ -130,6 +133,37 @@ def test_a_second_run_passes_what_is_kept_and_drops_its_copies(runs: Runs, schem
     assert {item["verdict"] for item in crawl.items} == {"unchanged"}
 
 
+# More tables
+
+
+def test_every_number_of_tables_drops_the_same_pages(tmp_path: Path) -> None:
+    """With k = 3, which all of them find; in a second crawl, too, which finds them in the files of the first."""
+    again = {f"{path}?again": answer for path, answer in SITE.items() if path in COPIES}
+    with Site({**SITE, **again}) as site:
+        for paths in (SITE, again):
+            started = [
+                start_script(
+                    tmp_path / f"{tables}",
+                    WALK,
+                    {"DEDUP_SCHEME": f"simhash tables={tables}", "DEDUP_MAX_DISTANCE": 3},
+                    site=site.url,
+                    paths=[*paths],
+                )
+                for tables in DESIGNS
+            ]
+            crawls = [crawl for one in started for crawl in one.results().values()]
+            expected = {path: COPIES[path.partition("?")[0]] for path in paths if path.partition("?")[0] in COPIES}
+            assert [dropped(crawl) for crawl in crawls] == [expected] * len(DESIGNS)
+            assert not any(crawl.counts()["unchecked"] for crawl in crawls)
+    for tables in DESIGNS:
+        config = Config(tokenizer="bigrams", scheme=f"simhash tables={tables}", max_distance=3)
+        with Deduplicator.open(tmp_path / f"{tables}" / "index", config) as deduplicator:
+            assert len(deduplicator) == len(SITE) - len(COPIES)
+        pages = maintenance.open_pages(tmp_path / f"{tables}" / "index")
+        assert pages.verify(lookup_of(pages.header.spec)) == []
+        pages.close()
+
+
 # What stops a crawl
 
 
@@ -138,9 +172,13 @@ def test_a_second_run_passes_what_is_kept_and_drops_its_copies(runs: Runs, schem
     [
         ({"DEDUP_SCHEME": "nosuch"}, "There is no scheme 'nosuch'; there are simhash, exact, shingling,"),
         ({"DEDUP_SCHEME": "minhash threshold=7"}, "threshold=7 is not allowed; the scheme minhash takes threshold ="),
+        (
+            {"DEDUP_SCHEME": "simhash tables=10"},
+            "DEDUP_MAX_DISTANCE = 7 is not allowed with the scheme simhash tables=10; 10 tables find 0 to 3.",
+        ),
         ({"DEDUP_SCHEME": "imatch", "DEDUP_LEXICON": "none"}, "DEDUP_LEXICON = 'none' cannot be read: "),
     ],
-    ids=["no such scheme", "no such value", "no such lexicon"],
+    ids=["no such scheme", "no such value", "too large a distance", "no such lexicon"],
 )
 def test_a_scheme_that_cannot_be_used_stops_the_crawl_before_the_first_request(
     tmp_path: Path, settings: dict[str, str], sentence: str

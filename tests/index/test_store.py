@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
-from crawler_dedup.hamming import distance
+from crawler_dedup.hamming import DESIGNS, distance
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.store import Store
@@ -53,9 +53,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-@settings(max_examples=examples(40), deadline=None)
-@given(st.integers(0, 2**32), st.integers(0, 7), st.integers(1, 120))
-def test_every_representative_within_the_distance_is_found(seed: int, max_distance: int, reopen_at: int) -> None:
+@pytest.mark.parametrize("tables", DESIGNS)
+@settings(max_examples=examples(20), deadline=None)
+@given(data=st.data(), seed=st.integers(0, 2**32), reopen_at=st.integers(1, 120))
+def test_every_representative_within_the_distance_is_found(
+    tables: int, data: st.DataObject, seed: int, reopen_at: int
+) -> None:
+    max_distance = data.draw(st.integers(0, DESIGNS[tables].max_distance))
     kept: list[int] = []
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(Path(folder))
@@ -63,7 +67,7 @@ def test_every_representative_within_the_distance_is_found(seed: int, max_distan
             if number == reopen_at:
                 store.close()
                 store = open_store(Path(folder))
-            verdict = store.offer([page(number, signature)], ByDistance(max_distance)).result()[0].verdict
+            verdict = store.offer([page(number, signature)], ByDistance(max_distance, tables)).result()[0].verdict
             covered = any(distance(signature, one) <= max_distance for one in kept)
             assert verdict is (Verdict.DUPLICATE if covered else Verdict.NEW)
             if not covered:

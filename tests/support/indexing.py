@@ -133,8 +133,8 @@ FILING = Lookup(SimHash())
 class ByDistance(Lookup):
     """The plainest matcher: what is within the distance is a duplicate."""
 
-    def __init__(self, max_distance: int = 3) -> None:
-        super().__init__(SimHash(max_distance))
+    def __init__(self, max_distance: int = 3, tables: int = 4) -> None:
+        super().__init__(SimHash(max_distance, tables=tables))
         self.max_distance = max_distance
 
     def read_counts(self, content: bytes) -> SiteCounts:

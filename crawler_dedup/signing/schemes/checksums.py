@@ -11,12 +11,13 @@ from typing import ClassVar
 import numpy as np
 
 from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.signing.schemes.featured import FeatureScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
 from crawler_dedup.signing.text import Text
 
 
 @dataclass(frozen=True)
-class Checksums(ValueScheme):
+class Checksums(FeatureScheme, ValueScheme):
     """The different words of a text, dealt into lists by their hash; of each list a checksum.
 
     A word that comes or goes changes the checksum of one list, so that two texts agree in nearly all if they differ in few
@@ -38,8 +39,12 @@ class Checksums(ValueScheme):
     lists: int = option(16, "2 to 64")
     least: float = option(0.5, "0.01 to 1", filed=False)
 
+    @property
+    def needs_lexicon(self) -> bool:
+        return False
+
     def value(self, text: Text) -> bytes:
-        return self.of_words(text.features.content)
+        return self.of_words(self.features_of(text).content)
 
     def of_words(self, hashes: Numbers) -> bytes:
         """Return the value of a set of word hashes: 32 bits of each list's checksum; 0 where the list is empty."""

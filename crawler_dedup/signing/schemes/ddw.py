@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signing.features import tokenise, weigh_tokens
-from crawler_dedup.signing.schemes.lexical import LexicalScheme
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option
+from crawler_dedup.signing.schemes.featured import FeatureScheme
+from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option
 from crawler_dedup.signing.text import Text
 
 _ROW = np.dtype([("term", "<u4"), ("weight", "<u2")])
@@ -36,7 +36,7 @@ class _Vector(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DDW(LexicalScheme):
+class DDW(FeatureScheme, ValueScheme):
     """The 20 heaviest terms of a text by tf-idf, as a vector of length 1; two texts agree if its cosine is large.
 
     Terms are in the order of their rarity. Two vectors whose cosine reaches the threshold share a term among their rarest
@@ -64,9 +64,10 @@ class DDW(LexicalScheme):
     longer: float = option(1.25, "1 to 100", filed=False)
 
     def value(self, text: Text) -> bytes:
-        hashes, counts = text.features.content, text.features.counts[text.features.telling]
+        features = self.features_of(text)
+        hashes, counts = features.content, features.counts[features.telling]
         if self.lead:
-            first = weigh_tokens(tokenise(text.plain[: self.lead], text.cut_han))
+            first = weigh_tokens(self.featured(tokenise(text.plain[: self.lead], text.cut_han)))
             counts = counts + np.isin(hashes, first.hashes)
         if not len(hashes):
             return b""

@@ -13,13 +13,13 @@ from typing import ClassVar
 import numpy as np
 
 from crawler_dedup.hamming import Numbers, mix_bits
-from crawler_dedup.signing.schemes.lexical import LexicalScheme
-from crawler_dedup.signing.schemes.scheme import Agreement, option
+from crawler_dedup.signing.schemes.featured import FeatureScheme
+from crawler_dedup.signing.schemes.scheme import Agreement, ValueScheme, option
 from crawler_dedup.signing.text import Text
 
 
 @dataclass(frozen=True)
-class IMatch(LexicalScheme):
+class IMatch(FeatureScheme, ValueScheme):
     """The set of a text's words whose idf lies inside a band, as one digest; and of that set in randomised lexica.
 
     A word that comes or goes changes every digest whose lexicon has it. Each lexicon lacks a share of the words, so
@@ -52,7 +52,7 @@ class IMatch(LexicalScheme):
     words: int = option(5, "1 to 1000")
 
     def value(self, text: Text) -> bytes:
-        hashes = text.features.hashes
+        hashes = self.features_of(text).hashes
         rarity = self.lexicon.rarity(hashes)
         chosen = hashes[(rarity >= self.low) & (rarity <= self.high)]  # nan is neither
         digests = self._digests(chosen)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from crawler_dedup.config import Config
 from crawler_dedup.signing.lexicon import GENERAL, Lexicon, lexicon_digest, lexicon_of
-from crawler_dedup.signing.schemes.scheme import ValueScheme
+from crawler_dedup.signing.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
 @dataclass(frozen=True)
-class LexicalScheme(ValueScheme):
-    """A scheme whose values depend on a lexicon; its digest stands in the header.
+class LexicalScheme(Scheme):
+    """A scheme whose signatures depend on a lexicon; its digest stands in the header.
 
     Attributes:
         lexicon_name: as ``DEDUP_LEXICON``.
@@ -35,8 +35,17 @@ class LexicalScheme(ValueScheme):
         return lexicon_of(self.lexicon_name)
 
     @property
+    def needs_lexicon(self) -> bool:
+        """Whether these options need one."""
+        return True
+
+    @property
     def depends_on(self) -> dict[str, str]:
-        return {"lexicon": lexicon_digest(self.lexicon_name)}
+        return {"lexicon": lexicon_digest(self.lexicon_name)} if self.needs_lexicon else {}
 
     def load(self) -> None:
-        _ = self.lexicon
+        if self.needs_lexicon:
+            _ = self.lexicon
+
+    def has_to_load(self) -> bool:
+        return self.needs_lexicon

@@ -14,6 +14,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signedpage import Signature
+from crawler_dedup.signing.features import Features
 from crawler_dedup.signing.text import Text
 
 if TYPE_CHECKING:
@@ -54,14 +55,15 @@ def share_members(ours: Numbers, theirs: Numbers) -> Shares:
     return Shares(common / (len(ours) + len(theirs) - common), common / len(ours))
 
 
-def option(default: Any, allowed: str, *, filed: bool = True) -> Any:
+def option(default: Any, allowed: str, *, filed: bool = True, later: bool = False) -> Any:
     """Declare a field of a scheme that ``DEDUP_SCHEME`` can set: an int, a float or a str.
 
     Args:
         allowed: either "LOW to HIGH", or words separated by ``|``.
         filed: whether signatures or keys depend on it. What does not, may change from run to run on one index.
+        later: whether there are indexes from before the scheme had it. Its default then does not stand in the header.
     """
-    return field(default=default, metadata={"allowed": allowed, "filed": filed})
+    return field(default=default, metadata={"allowed": allowed, "filed": filed, "later": later})
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,10 @@ class Scheme(ABC):
     @property
     def spec(self) -> str:
         """Its name and all that signatures and keys depend on; :func:`~crawler_dedup.signing.schemes.scheme_of` reads it."""
-        chosen = [f"{item.name}={getattr(self, item.name)}" for item in fields(self) if item.metadata.get("filed")]
+        filed = ((item, getattr(self, item.name)) for item in fields(self) if item.metadata.get("filed"))
+        chosen = [
+            f"{item.name}={value}" for item, value in filed if not item.metadata["later"] or value != item.default
+        ]
         return " ".join([self.name, *self.fixed.split(), *chosen])
 
     @property
@@ -118,14 +123,22 @@ class Scheme(ABC):
         """Further entries of the index header: what else signatures depend on, such as the digest of a lexicon."""
         return {}
 
+    @property
+    def uses_anchors(self) -> bool:
+        """Whether signatures depend on the text of links to a page."""
+        return False
+
+    def features_of(self, text: Text) -> Features:
+        """Return the words of *text* as the scheme weighs them, which a lexicon for it counts."""
+        return text.features
+
     def load(self) -> None:
         """Load what signing needs. Called before the first text is signed."""
         return
 
-    @classmethod
-    def has_to_load(cls) -> bool:
+    def has_to_load(self) -> bool:
         """Tell whether there is anything to load."""
-        return cls.load is not Scheme.load
+        return type(self).load is not Scheme.load
 
     @abstractmethod
     def sign(self, text: Text) -> Signature:
@@ -252,7 +265,7 @@ def _read(scheme: str, name: str, value: str, default: Any, allowed: str) -> Any
             low, high = map(float, allowed.split(" to "))
             fits = low <= read <= high
         else:
-            fits = read in allowed.split("|")
+            fits = str(read) in allowed.split("|")
     except ValueError:
         fits = False
     if not fits:

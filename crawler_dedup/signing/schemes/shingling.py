@@ -20,7 +20,7 @@ from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.signing.lexicon import GENERAL, SHINGLE_WIDTH
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
-from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option
+from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option
 from crawler_dedup.signing.sketch import containment
 from crawler_dedup.signing.text import Text
 
@@ -55,7 +55,7 @@ class _Sketch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Shingling(LexicalScheme):
+class Shingling(LexicalScheme, ValueScheme):
     """Which runs of words two texts share: an estimate of resemblance, and of how much of one stands in the other.
 
     Good at: saying how much of a text was copied; long texts with a changed part. Bad at: short texts, in which a
@@ -95,15 +95,15 @@ class Shingling(LexicalScheme):
         return scheme
 
     @property
-    def depends_on(self) -> dict[str, str]:
-        return {} if self.lexicon_name == GENERAL else super().depends_on
+    def needs_lexicon(self) -> bool:
+        return self.lexicon_name != GENERAL  # which has no shingles
 
     def load(self) -> None:
         _ = self._common
 
     @cached_property
     def _common(self) -> Numbers:
-        return np.zeros(0, dtype=np.uint64) if self.lexicon_name == GENERAL else self.lexicon.shingles
+        return self.lexicon.shingles if self.needs_lexicon else np.zeros(0, dtype=np.uint64)
 
     def value(self, text: Text) -> bytes:
         shingles = text.shingles(self.shingle)

@@ -7,57 +7,88 @@ permuted tables: Manku, Jain and Das Sarma, "Detecting near-duplicates for web c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from crawler_dedup import hamming
 from crawler_dedup.config import Config
+from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.signedpage import Signature
-from crawler_dedup.signing.features import Features
-from crawler_dedup.signing.schemes.scheme import Agreement, Scheme
+from crawler_dedup.signing.features import STOP_WORD_UNIT, WEIGHT_UNIT, Features
+from crawler_dedup.signing.schemes.featured import FeatureScheme
+from crawler_dedup.signing.schemes.scheme import Agreement, option
 from crawler_dedup.signing.text import Text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-TABLES = 4
-
-_DESIGN = hamming.DESIGNS[TABLES]
 _SLICE = 8192  # features that are unpacked at a time: 512 bytes each
+_UNKNOWN = 0.25  # rarity of what the lexicon does not have: names, numbers. More, or less, found fewer labelled pairs
 
 
 @dataclass(frozen=True)
-class SimHash(Scheme):
+class SimHash(FeatureScheme):
     """Signatures that differ in few bits when weighted feature sets differ in little.
 
     Filed in permuted tables (:mod:`crawler_dedup.hamming`): every signature within *max_distance* is found.
 
     Attributes:
         max_distance: in bits, 0 to 7 (``DEDUP_MAX_DISTANCE``).
+        weight: of a word that a text has *tf* times; a stop word has half of it. ``tf-idf`` is the same times its idf in
+            the lexicon.
+        tables: how many; more of them have longer prefixes and fewer candidates, for distances up to 3.
     """
 
     name: ClassVar[str] = "simhash"
-    fixed: ClassVar[str] = f"bits={BITS} hash=xxh3_64 weight=tf^0.75 tables={TABLES}"
+    fixed: ClassVar[str] = f"bits={BITS} hash=xxh3_64"
     bucket_limit: ClassVar[int | None] = None  # exact, whatever it costs
-    effort: ClassVar[int] = 1
+    plain_effort: ClassVar[int] = 1
 
     max_distance: int = Config.max_distance
+    weight: str = option("tf^0.75", "tf^0.75|tf|tf-idf")
+    tables: int = option(4, "|".join(map(str, hamming.DESIGNS)))
 
     @classmethod
     def build(cls, options: Mapping[str, str], config: Config) -> Self:
-        return cls(**cls.read(options), max_distance=config.max_distance)
+        scheme = replace(super().build(options, config), max_distance=config.max_distance)
+        reach = scheme._design.max_distance
+        if config.max_distance > reach:
+            raise ConfigError(
+                f"DEDUP_MAX_DISTANCE = {config.max_distance} is not allowed with the scheme simhash tables={scheme.tables};"
+                f" {scheme.tables} tables find 0 to {reach}."
+            )
+        return scheme
+
+    @property
+    def needs_lexicon(self) -> bool:
+        return self.weight == "tf-idf"
+
+    @cached_property
+    def _design(self) -> hamming.Design:
+        return hamming.DESIGNS[self.tables]
 
     def sign(self, text: Text) -> Signature:
-        return Signature(simhash(text.features))
+        return Signature(simhash(self.weigh(self.features_of(text))))
+
+    def weigh(self, features: Features) -> Features:
+        """Return *features* with the weights of the option."""
+        if self.weight == "tf^0.75":
+            return features
+        if self.weight == "tf":
+            weights = features.counts * np.where(features.telling, WEIGHT_UNIT, STOP_WORD_UNIT)
+        else:
+            weights = features.weights * np.nan_to_num(self.lexicon.rarity(features.hashes), nan=_UNKNOWN)
+        return replace(features, weights=np.rint(weights))
 
     def keys(self, signature: Signature) -> Sequence[int]:
-        return _DESIGN.keys(signature.number)
+        return self._design.keys(signature.number)
 
     def probes(self, signature: Signature) -> Sequence[int]:
-        return _DESIGN.probes(signature.number, self.max_distance)
+        return self._design.probes(signature.number, self.max_distance)
 
     def near(self, signature: Signature, filed: Numbers) -> Sequence[int]:
         return [match.signature for match in hamming.near(signature.number, filed, self.max_distance)]

@@ -1,0 +1,44 @@
+"""What the links of a page say of the pages that they lead to: noted with the requests that its callback yields."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from scrapy.http import HtmlResponse, Request, Response
+
+from crawler_dedup.config import Config
+from crawler_dedup.crawl.text import tree_of
+from crawler_dedup.signing.anchors import Anchors
+
+_META_ANCHORS = "_dedup_anchors"
+
+
+class AnchorNotes:
+    """Notes in the ``meta`` of requests what the page that *response* brought says of them.
+
+    It stands in ``meta`` because the page may be requested much later, after a restart: a string of some hundred characters.
+    """
+
+    def __init__(self, response: Response, config: Config) -> None:
+        self._response = response
+        self._config = config
+
+    def note(self, request: Request) -> None:
+        """Note what is said of *request*, in the place of what it has copied with the ``meta`` of its parent."""
+        request.meta.pop(_META_ANCHORS, None)
+        text = self._anchors.text_about(request.url) if self._anchors is not None else ""
+        if text:
+            request.meta[_META_ANCHORS] = text
+
+    @cached_property
+    def _anchors(self) -> Anchors | None:
+        if not isinstance(self._response, HtmlResponse):
+            return None
+        tree = tree_of(self._response, self._config)
+        return None if tree is None else Anchors(tree, self._response.url)
+
+
+def noted_anchors(request: Request) -> str:
+    """Return what was noted with *request*."""
+    text = request.meta.get(_META_ANCHORS, "")
+    return text if isinstance(text, str) else ""

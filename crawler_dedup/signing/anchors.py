@@ -1,0 +1,96 @@
+"""Tree → what its links say of the pages that they lead to: the text of a link, and what stands around it.
+
+The anchor window of Haveliwala, Gionis, Klein and Indyk, "Evaluating strategies for similarity search on the web", WWW 2002.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lxml import etree
+from lxml.html import HtmlElement
+
+from crawler_dedup.signing.outlinks import find_base, find_host, make_comparable
+
+MAX_CHARS = 300
+"""Characters of what is said of a page, however many links lead to it."""
+
+_WINDOW = 100  # characters before a link, and as many behind it
+_LONG_WORD = 30
+_MAX_HREF = 300
+_MAX_LINKS_TO_A_PAGE = 8
+_UNSEEN = {"head", "script", "style", "noscript", "template", "textarea", "svg"}
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+
+
+class Anchors:
+    """The links of one page.
+
+    Args:
+        tree: the page.
+        url: its address.
+    """
+
+    def __init__(self, tree: HtmlElement, url: str) -> None:
+        self._base, self._host = find_base(tree, url), find_host(url)
+        self._spans: dict[str, list[_Span]] = {}
+        self._text = self._read(tree)
+
+    def text_about(self, url: str) -> str:
+        """Return what the links to *url* say of it: :data:`MAX_CHARS` characters at most; ``""`` where there is none."""
+        target = self._target(url)
+        spans = self._spans.get(target, []) if target is not None else []
+        return " ".join(map(self._window, spans))[:MAX_CHARS]
+
+    def _target(self, href: str) -> str | None:
+        return make_comparable(href, self._base, self._host) if len(href) <= _MAX_HREF else None
+
+    def _read(self, tree: HtmlElement) -> str:
+        """Note where the links stand, and return the text of the page: its words with a space between them."""
+        words: list[str] = []
+        ends: list[int] = []  # of each word in the text
+        open_links: list[int] = []
+
+        def add(text: str | None) -> None:
+            for word in (text or "").split():
+                words.append(word)
+                ends.append((ends[-1] + 1 if ends else 0) + len(word))
+
+        unseen = 0  # elements around this one, itself included, that nobody sees
+        for event, element in etree.iterwalk(tree, events=("start", "end", "comment", "pi")):
+            if event == "start":
+                unseen += element.tag in _UNSEEN
+                if element.tag == "a":
+                    open_links.append(len(words))
+                add(None if unseen else element.text)
+                continue
+            if event == "end":
+                unseen -= element.tag in _UNSEEN
+                if element.tag == "a":
+                    self._note(element.get("href", "").strip(), open_links.pop(), ends)
+            add(None if unseen else element.tail)
+        return " ".join(words)
+
+    def _note(self, href: str, first: int, ends: list[int]) -> None:
+        """Note a link that begins with word number *first* and ends with the last of *ends*."""
+        target = self._target(href) if href else None
+        if target is None:
+            return
+        spans = self._spans.setdefault(target, [])
+        if len(spans) < _MAX_LINKS_TO_A_PAGE:
+            start = ends[first - 1] + 1 if first else 0
+            spans.append(_Span(start, max(start, ends[-1] if ends else 0)))
+
+    def _window(self, span: _Span) -> str:
+        """Return the text of a link, and the words before and behind it."""
+        start, end = max(0, span.start - _WINDOW), span.end + _WINDOW
+        before, behind = self._text[start : span.start], self._text[span.end : end]
+        if start:  # no part of a word, in scripts with spaces
+            before = before[before.find(" ", 0, _LONG_WORD) + 1 :]
+        if end < len(self._text) and " " in behind[-_LONG_WORD:]:
+            behind = behind[: behind.rfind(" ")]
+        return before + self._text[span.start : span.end][:MAX_CHARS] + behind

@@ -1,0 +1,103 @@
+"""Schemes that compare the words of two texts as sets, and the options that say what their features are.
+
+Options as in Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §2 (stemming, phrases) and
+§6 (sensitivity to features); texts of links as Haveliwala, Gionis, Klein and Indyk, "Evaluating strategies for similarity
+search on the web", WWW 2002.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+from crawler_dedup.config import Config
+from crawler_dedup.signing.features import Features, normalise, tokenise, weigh_tokens
+from crawler_dedup.signing.lexicon import Lexicon, lexicon_of
+from crawler_dedup.signing.schemes.lexical import LexicalScheme
+from crawler_dedup.signing.schemes.scheme import option
+from crawler_dedup.signing.stemming import LANGUAGES, stem_words
+from crawler_dedup.signing.tables import stop_words
+from crawler_dedup.signing.text import Text
+from crawler_dedup.system.extras import require_extra
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+NO = "no"
+
+_STEMMING_EFFORT = 8  # for words that were not stemmed before
+
+
+@dataclass(frozen=True)
+class FeatureScheme(LexicalScheme):
+    """A scheme whose signatures are made of the words of a text. The options are for pages that the defaults do not suit.
+
+    The sketches, by which resemblance and coverage are estimated, do not depend on them.
+
+    Attributes:
+        stem: the language by whose rules words are cut to their stems.
+        phrases: whether each two neighbouring words are a feature beside them, unless one is a stop word.
+        title: how many times the words of the page's title count beside those of its text.
+        anchors: whether the text of the link by which a crawl has come to the page counts, and what surrounds that.
+    """
+
+    plain_effort: ClassVar[int] = 2
+    """As :attr:`~crawler_dedup.signing.schemes.scheme.Scheme.effort`, without these options."""
+
+    _: KW_ONLY
+    stem: str = option(NO, "|".join((NO, *LANGUAGES)), later=True)
+    phrases: str = option(NO, f"{NO}|yes", later=True)
+    title: int = option(0, "0 to 10", later=True)
+    anchors: str = option(NO, f"{NO}|yes", later=True)
+
+    @classmethod
+    def build(cls, options: Mapping[str, str], config: Config) -> Self:
+        scheme = super().build(options, config)
+        if scheme.stem != NO:
+            require_extra("stem", f"DEDUP_SCHEME = {cls.name!r} with stem={scheme.stem}")
+        return scheme
+
+    @property
+    def effort(self) -> int:  # type: ignore[override]
+        if self._has_plain_features:
+            return self.plain_effort
+        return self.plain_effort * (2 if self.stem == NO else _STEMMING_EFFORT)
+
+    @property
+    def libraries(self) -> Sequence[str]:  # type: ignore[override]
+        return ("snowballstemmer",) if self.stem != NO else ()
+
+    @property
+    def uses_anchors(self) -> bool:
+        return self.anchors != NO
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        return lexicon_of(self.lexicon_name, "" if self.stem == NO else self.stem)
+
+    @cached_property
+    def _has_plain_features(self) -> bool:
+        return (self.stem, self.phrases, self.title, self.anchors) == (NO, NO, 0, NO)
+
+    def features_of(self, text: Text) -> Features:
+        if self._has_plain_features:
+            return text.features
+        of_title = self.featured(_tokens(text, text.title)) * self.title if self.title else []
+        of_anchors = self.featured(_tokens(text, text.anchors)) if self.uses_anchors else []
+        return weigh_tokens([*self.featured(text.tokens), *of_title, *of_anchors])
+
+    def featured(self, tokens: list[str]) -> list[str]:
+        """Return the features that *tokens*, of a text from its beginning on, become."""
+        words = tokens if self.stem == NO else stem_words(tokens, self.stem)
+        if self.phrases == NO:
+            return words
+        ignored = stop_words()
+        telling = [None if word in ignored else word for word in words]
+        return words + [f"{first} {second}" for first, second in pairwise(telling) if first and second]
+
+
+def _tokens(text: Text, other: str) -> list[str]:
+    return tokenise(normalise(other, fold_han=text.fold_han), text.cut_han)

@@ -1,0 +1,209 @@
+"""The options of schemes that compare words: what a text's features are, against a slow reference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from math import isnan
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xxhash import xxh3_64_intdigest
+
+from crawler_dedup import Config, ConfigError
+from crawler_dedup.errors import ExtraMissing
+from crawler_dedup.hamming import DESIGNS
+from crawler_dedup.signedpage import Signature
+from crawler_dedup.signing.features import Features, normalise, tokenise
+from crawler_dedup.signing.lexicon import build, general
+from crawler_dedup.signing.schemes import scheme_of
+from crawler_dedup.signing.schemes.simhash import SimHash
+from crawler_dedup.signing.signer import Signer
+from crawler_dedup.signing.stemming import LANGUAGES, stem_words
+from crawler_dedup.signing.tables import stop_words
+from crawler_dedup.signing.text import Text
+from crawler_dedup.system.extras import has_extra
+from tests.support.prose import BIGRAMS, ODD, SAMPLES, html, prose, text_of
+
+FEATURED = ("simhash", "checksums", "imatch", "ddw")
+needs_stemmer = pytest.mark.skipif(not has_extra("stem"), reason="needs the extra stem")
+
+TEXTS = st.lists(st.sampled_from("the tram depot depots Trams 茶馆 老船夫 3 3.5 of ชา.".split()), max_size=30).map(
+    " ".join
+)
+
+
+def counted(features: Features) -> dict[int, int]:
+    return dict(zip(features.hashes.tolist(), map(int, features.counts), strict=True))
+
+
+def slow_counts(words: list[str]) -> dict[int, int]:
+    return {xxh3_64_intdigest(word.encode()): times for word, times in Counter(words).items()}
+
+
+def words_of(raw: str) -> list[str]:
+    return tokenise(normalise(raw), BIGRAMS)
+
+
+@given(TEXTS, TEXTS, st.integers(0, 3))
+def test_words_of_the_title_count_as_often_as_is_asked(raw: str, title: str, times: int) -> None:
+    features = scheme_of(f"simhash title={times}").features_of(Text(raw, BIGRAMS, title=title))
+    assert counted(features) == slow_counts(words_of(raw) + times * words_of(title))
+
+
+@given(TEXTS, TEXTS)
+def test_words_of_links_count_once(raw: str, anchors: str) -> None:
+    text = Text(raw, BIGRAMS, anchors=anchors)
+    assert counted(scheme_of("simhash anchors=yes").features_of(text)) == slow_counts(words_of(raw) + words_of(anchors))
+    assert counted(scheme_of("simhash").features_of(text)) == slow_counts(words_of(raw))
+
+
+@given(TEXTS, TEXTS)
+def test_pairs_of_neighbours_without_stop_words_are_features(raw: str, title: str) -> None:
+    def with_pairs(words: list[str]) -> list[str]:
+        return words + [f"{a} {b}" for a, b in pairwise(words) if not stop_words() & {a, b}]
+
+    features = scheme_of("simhash phrases=yes title=1").features_of(Text(raw, BIGRAMS, title=title))
+    assert counted(features) == slow_counts(with_pairs(words_of(raw)) + with_pairs(words_of(title)))
+
+
+@given(TEXTS)
+def test_weights_are_those_of_the_option(raw: str) -> None:
+    text = text_of(raw)
+    for hashed, count, telling, weight in zip(*_columns(text, "tf"), strict=True):
+        assert weight == count * (64 if telling else 32), hashed
+    lexicon = general()
+    for hashed, count, telling, weight in zip(*_columns(text, "tf-idf"), strict=True):
+        (rarity,) = lexicon.rarity(text.features.hashes[text.features.hashes == hashed])
+        plain = round(count**0.75 * (64 if telling else 32))
+        assert weight == round(plain * (0.25 if isnan(rarity) else rarity))
+
+
+def _columns(text: Text, weight: str) -> tuple[list[int], list[float], list[bool], list[float]]:
+    scheme = scheme_of(f"simhash weight={weight}")
+    assert isinstance(scheme, SimHash)
+    features = scheme.weigh(scheme.features_of(text))
+    return features.hashes.tolist(), features.counts.tolist(), features.telling.tolist(), features.weights.tolist()
+
+
+@needs_stemmer
+@pytest.mark.parametrize("name", FEATURED)
+def test_forms_of_a_word_are_one_feature_by_the_rules_of_a_language(name: str) -> None:
+    one, other = text_of("connected trams " * 30 + prose(0)), text_of("connection tram " * 30 + prose(0))
+    assert scheme_of(name).sign(one) != scheme_of(name).sign(other)
+    stemmed = scheme_of(f"{name} stem=english")
+    assert stemmed.sign(one) == stemmed.sign(other)
+
+
+@needs_stemmer
+@given(st.lists(st.sampled_from(["this", "having", "running", "茶馆", "ชา", "3rd", "x" * 41, "x" * 40 + "ing"])))
+def test_stop_words_wide_scripts_and_what_is_no_word_are_not_stemmed(words: list[str]) -> None:
+    stems = stem_words(words, "english")
+    assert stems == ["run" if word == "running" else word for word in words]
+
+
+@needs_stemmer
+def test_all_languages_are_there_and_stem_whatever_is_written() -> None:
+    words = [word for raw in [*SAMPLES.values(), *ODD.values()] for word in {*words_of(raw[:5_000])}]
+    for language in LANGUAGES:
+        assert len(stem_words(words, language)) == len(words)
+
+
+@needs_stemmer
+def test_the_general_lexicon_counts_stems_for_a_scheme_that_stems() -> None:
+    def rarity(stem: str, word: str) -> float:
+        return float(general(stem).rarity(text_of(word).features.hashes)[0])
+
+    (stem,) = stem_words(["telephones"], "english")
+    assert isnan(rarity("", stem))
+    assert rarity("english", stem) < min(rarity("", word) for word in ("telephone", "telephones"))
+    assert isnan(rarity("english", "telephones"))
+    assert rarity("english", "the") == rarity("", "the")
+
+
+def test_without_the_extra_stems_are_refused_by_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crawler_dedup.system.extras._missing", lambda _: ["snowballstemmer"])
+    for name in FEATURED:
+        with pytest.raises(ExtraMissing, match=rf"'{name}' with stem=german needs .*crawler-dedup\[stem\]"):
+            scheme_of(f"{name} stem=german")
+        assert scheme_of(f"{name} stem=no") == scheme_of(name)
+
+
+@pytest.mark.parametrize("name", FEATURED)
+def test_defaults_do_not_stand_in_the_header_and_others_do(name: str) -> None:
+    assert not {"stem", "phrases", "title", "anchors"} & {
+        word.partition("=")[0] for word in scheme_of(name).spec.split()
+    }
+    chosen = scheme_of(f"{name} phrases=yes title=2 anchors=yes")
+    assert {"phrases=yes", "title=2", "anchors=yes"} == {*chosen.spec.split()} - {*scheme_of(name).spec.split()}
+    assert scheme_of(chosen.spec) == chosen
+
+
+def test_the_header_of_simhash_is_what_it_was() -> None:
+    assert scheme_of("simhash").spec == "simhash bits=64 hash=xxh3_64 weight=tf^0.75 tables=4"
+
+
+def test_with_tf_idf_the_lexicon_stands_in_the_header_and_else_it_does_not() -> None:
+    assert set(scheme_of("simhash weight=tf-idf").depends_on) == {"lexicon"}
+    for other in ("simhash", "simhash weight=tf", "checksums phrases=yes"):
+        assert not scheme_of(other).depends_on
+        assert not scheme_of(other).has_to_load()
+
+
+@needs_stemmer
+def test_a_version_of_the_stemmer_is_noted_with_the_index() -> None:
+    assert "snowballstemmer" in Signer(Config(scheme="simhash stem=dutch", tokenizer="bigrams")).libraries
+    assert "snowballstemmer" not in Signer(Config(tokenizer="bigrams")).libraries
+
+
+def test_a_lexicon_counts_the_features_of_its_scheme(tmp_path: Path) -> None:
+    texts = [text_of(f"honey depot number{number}") for number in range(8)]
+    scheme = scheme_of("simhash phrases=yes")
+    lexicon = build(texts, scheme.features_of)
+    pair = replace(texts[0].features, hashes=scheme.features_of(text_of("honey depot")).hashes)
+    assert not any(map(isnan, lexicon.rarity(pair.hashes)))
+    lexicon.write(tmp_path / "pairs")
+    weighed = scheme_of("simhash phrases=yes weight=tf-idf", Config(lexicon=str(tmp_path / "pairs")))
+    assert weighed.sign(texts[0]) == weighed.sign(texts[0])
+
+
+def test_the_title_of_a_page_and_its_links_come_into_its_signature() -> None:
+    body = html(prose(0)).replace(b"<body>", b"<title>A lighthouse in fog</title><body>")
+
+    def sign(scheme: str, anchors: str = "") -> Signature:
+        signer = Signer(Config(scheme=scheme, tokenizer="bigrams"))
+        return signer.sign("http://a/", body, encoding="utf-8", key=None, scope="", anchors=anchors)[0].signed
+
+    assert len({sign("simhash"), sign("simhash title=10"), sign("simhash anchors=yes", "fog " * 50)}) == 3
+    assert sign("simhash anchors=yes") == sign("simhash") == sign("simhash", "fog " * 50)
+
+
+def test_sketches_do_not_depend_on_the_options() -> None:
+    def sketches(scheme: str) -> tuple[bytes, bytes]:
+        signer = Signer(Config(scheme=scheme, tokenizer="bigrams"))
+        page = signer.sign("http://a/", html(prose(0)), encoding="utf-8", key=None, scope="")[0]
+        return page.sketch, page.feature_digest
+
+    assert sketches("simhash phrases=yes title=3 weight=tf") == sketches("simhash")
+
+
+# Tables
+
+
+@pytest.mark.parametrize("tables", DESIGNS)
+def test_a_distance_that_the_tables_do_not_find_is_refused_by_a_sentence(tables: int) -> None:
+    reach = DESIGNS[tables].max_distance
+    for distance in range(8):
+        config = Config(max_distance=distance)
+        if distance <= reach:
+            assert scheme_of(f"simhash tables={tables}", config).spec.endswith(f"tables={tables}")
+            continue
+        with pytest.raises(ConfigError) as refused:
+            scheme_of(f"simhash tables={tables}", config)
+        assert str(refused.value) == (
+            f"DEDUP_MAX_DISTANCE = {distance} is not allowed with the scheme simhash tables={tables};"
+            f" {tables} tables find 0 to {reach}."
+        )
