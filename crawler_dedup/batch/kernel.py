@@ -10,6 +10,7 @@ import numpy as np
 from crawler_dedup.hamming import Numbers
 
 _LONG = 1_024  # numbers that agree in their leading bits
+_TRIES = 64  # of a long run of n numbers so many times n pairs are compared
 _ONES, _TWOS, _FOURS = (np.uint64(mask) for mask in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
 _SUM = np.uint64(0x0101010101010101)
 _SHIFT_1, _SHIFT_2, _SHIFT_4, _SHIFT_56 = (np.uint64(shift) for shift in (1, 2, 4, 56))
@@ -25,7 +26,7 @@ def _count_bits(number: Any) -> Any:
 _count = numba.njit(inline="always")(_count_bits)
 
 
-def _flag(values: Any, rest_bits: Any, max_distance: Any, flags: Any) -> None:
+def _flag(values: Any, rest_bits: Any, max_distance: Any, flags: Any, unfinished: Any) -> None:
     start, count = 0, len(values)
     while start < count:
         prefix = values[start] >> rest_bits
@@ -39,20 +40,27 @@ def _flag(values: Any, rest_bits: Any, max_distance: Any, flags: Any) -> None:
                         flags[first] = True
                         flags[second] = True
         else:  # of a long run that is dense, few comparisons flag all
+            left = _TRIES * (end - start)
             for first in range(start, end):
                 if flags[first]:
                     continue
                 for second in range(start, end):
+                    left -= 1
                     if second != first and _count(values[first] ^ values[second]) <= max_distance:
                         flags[first] = True
                         flags[second] = True
                         break
+                if left < 0:
+                    unfinished[start:end] = True
+                    break
         start = end
 
 
 _compiled = numba.njit(_flag)
 
 
-def flag_runs(values: Numbers, rest_bits: int, max_distance: int, flags: Any) -> None:
+def flag_runs(values: Numbers, rest_bits: int, max_distance: int, flags: Any) -> Any:
     """Flag near numbers as :data:`crawler_dedup.batch.neighbours.FlagRuns` says."""
-    _compiled(values, np.uint64(rest_bits), np.uint64(max_distance), flags)
+    unfinished = np.zeros(len(values), dtype=bool)
+    _compiled(values, np.uint64(rest_bits), np.uint64(max_distance), flags, unfinished)
+    return unfinished

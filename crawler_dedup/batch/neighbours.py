@@ -16,13 +16,14 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.hamming import BITS, Numbers, split_bits
+from crawler_dedup.hamming import BITS, Numbers
 
 Flags = NDArray[np.bool_]
-FlagRuns = Callable[[Numbers, int, int, Flags], None]
+FlagRuns = Callable[[Numbers, int, int, Flags], Flags]
 """Sets the flags of those of some sorted numbers that have a near one among those with the same leading bits.
 
-Arguments: the numbers, how many bits follow the leading ones, the largest distance, the flags.
+Arguments: the numbers, how many bits follow the leading ones, the largest distance, the flags. Returns which numbers have
+the same leading bits as so many others that not all of these were compared.
 """
 
 _MORE_BLOCKS = 4  # than agree for certain
@@ -30,6 +31,7 @@ _SORTING, _COMPARING = 25, 0.6  # nanoseconds of a number, and of a pair
 _WORKING_BYTES = 18  # of a number, while one table is searched
 _PIECE = 1 << 20  # signatures that are permuted at a time
 _LONG = 1_024  # numbers that agree in their leading bits
+_TRIES = 64  # of a long run of n numbers so many times n pairs are compared
 _FEW = 200_000  # signatures, for which compiling takes longer than it saves
 
 
@@ -68,24 +70,32 @@ class Table:
 
 
 @cache
-def _choose_tables(max_distance: int, blocks: int) -> tuple[Table, ...]:
-    ranges = split_bits(blocks)
+def _choose_tables(max_distance: int, blocks: int, agreeing: int) -> tuple[Table, ...]:
+    bits = BITS - agreeing
+    ranges = [(bits * place // blocks, bits * (place + 1) // blocks - bits * place // blocks) for place in range(blocks)]
     tables = []
     for chosen in combinations(range(blocks), blocks - max_distance):
         rest = [place for place in range(blocks) if place not in chosen]
-        leading = sum(ranges[place][1] for place in chosen)
-        tables.append(Table(tuple(ranges[place] for place in (*chosen, *rest)), leading))
+        leading = agreeing + sum(ranges[place][1] for place in chosen)
+        first = [(bits, agreeing)] if agreeing else []
+        tables.append(Table((*first, *(ranges[place] for place in (*chosen, *rest))), leading))
     return tuple(tables)
 
 
-def tables_for(max_distance: int, count: int) -> tuple[Table, ...]:
-    """Return the tables with which the neighbours of *count* signatures, evenly spread, cost least to find."""
+def tables_for(max_distance: int, count: int, agreeing: int = 0) -> tuple[Table, ...]:
+    """Return the tables with which the neighbours of *count* signatures, evenly spread, cost least to find.
+
+    Args:
+        agreeing: how many of their highest bits agree in signatures that are compared.
+    """
+    bits = BITS - agreeing
 
     def cost(blocks: int) -> float:
-        leading = BITS * (blocks - max_distance) // blocks
+        leading = bits * (blocks - max_distance) // blocks
         return comb(blocks, max_distance) * (_SORTING + _COMPARING * count * 0.5 ** (leading + 1))
 
-    return _choose_tables(max_distance, min(range(max_distance + 1, max_distance + 1 + _MORE_BLOCKS), key=cost))
+    choices = range(max_distance + 1, min(bits, max_distance + _MORE_BLOCKS) + 1)
+    return _choose_tables(max_distance, min(choices, key=cost), agreeing)
 
 
 def find_neighbours(
@@ -128,9 +138,23 @@ def _near_in(
         values = np.concatenate(pieces)
         del pieces
         values.sort()
-        flags = np.zeros(len(values), dtype=bool)
-        flag_runs(values, BITS - table.leading, max_distance, flags)
-        yield table.restore(values[flags])
+        yield table.restore(values[_flag_near(values, table.leading, max_distance, flag_runs)])
+
+
+def _flag_near(values: Numbers, leading: int, max_distance: int, flag_runs: FlagRuns) -> Flags:
+    """Tell of each of *values*, which ascend, whether there is a near one with the same leading bits.
+
+    Those that agree with too many others in these bits are sorted again, by more of their bits.
+    """
+    flags = np.zeros(len(values), dtype=bool)
+    left = np.flatnonzero(flag_runs(values, BITS - leading, max_distance, flags))
+    if len(left):
+        for table in tables_for(max_distance, len(left), leading):
+            permuted = table.permute(values[left])
+            order = np.argsort(permuted)
+            near = _flag_near(permuted[order], table.leading, max_distance, flag_runs)
+            flags[left[order[near]]] = True
+    return flags
 
 
 def _fastest(count: int) -> FlagRuns:
@@ -143,7 +167,7 @@ def _fastest(count: int) -> FlagRuns:
     return flag_runs
 
 
-def flag_runs_in_numpy(values: Numbers, rest_bits: int, max_distance: int, flags: Flags) -> None:
+def flag_runs_in_numpy(values: Numbers, rest_bits: int, max_distance: int, flags: Flags) -> Flags:
     """Flag near numbers as :data:`FlagRuns` says, without numba."""
     prefixes = values >> np.uint64(rest_bits)
     changes = np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1
@@ -158,12 +182,21 @@ def flag_runs_in_numpy(values: Numbers, rest_bits: int, max_distance: int, flags
         flags[near] = flags[near + step] = True
         step += 1
         left = left[following[left] >= step]
-    for end in ends[lengths > _LONG].tolist():
-        run = slice(end - int(lengths[np.searchsorted(ends, end)]), end)
-        for place in range(run.start, run.stop):
-            if not flags[place]:
-                near = np.bitwise_count(values[run] ^ values[place]) <= max_distance
-                near[place - run.start] = False
-                if near.any():
-                    flags[run] |= near
-                    flags[place] = True
+    unfinished = np.zeros(len(values), dtype=bool)
+    for run in np.flatnonzero(lengths > _LONG).tolist():
+        part = slice(int(ends[run] - lengths[run]), int(ends[run]))
+        unfinished[part] = not _flag_long_run(values[part], max_distance, flags[part])
+    return unfinished
+
+
+def _flag_long_run(values: Numbers, max_distance: int, flags: Flags) -> bool:
+    """Flag the near ones of a long run, of which few comparisons flag all if it is dense; tell whether that was all."""
+    for _ in range(_TRIES):
+        if flags.all():
+            return True
+        place = int(np.argmin(flags))
+        near = np.bitwise_count(values ^ values[place]) <= max_distance
+        if near.sum() == 1:
+            return False
+        flags |= near
+    return bool(flags.all())

@@ -35,13 +35,27 @@ def test_what_brute_force_finds_is_found(
 
 
 @pytest.mark.parametrize("flag_runs", SEARCHES.values(), ids=SEARCHES)
-def test_a_long_run_of_signatures_that_agree_in_their_leading_bits_is_searched(flag_runs: FlagRuns) -> None:
-    values = np.sort(np.random.default_rng(1).integers(0, 1 << 30, 3_000, dtype=np.uint64))
-    near = [(np.bitwise_count(values ^ value) <= 4).sum() > 1 for value in values]
-    assert 100 < sum(near) < 2_900
+@pytest.mark.parametrize(("bits", "max_distance"), [(26, 1), (30, 4), (24, 4), (46, 7)])
+def test_signatures_that_agree_in_many_bits_are_not_compared_with_all_others(
+    flag_runs: FlagRuns, bits: int, max_distance: int
+) -> None:
+    size = 4_000
+    values = np.unique(np.random.default_rng(1).integers(0, 1 << bits, size, dtype=np.uint64)) << np.uint64(9)
+    near = [(np.bitwise_count(values ^ value) <= max_distance).sum() > 1 for value in values]
+    assert find_neighbours(values, max_distance, flag_runs=flag_runs).tolist() == near
+
+
+@pytest.mark.parametrize("flag_runs", SEARCHES.values(), ids=SEARCHES)
+def test_what_was_not_compared_in_a_long_run_is_said(flag_runs: FlagRuns) -> None:
+    generator = np.random.default_rng(1)
+    sparse = np.unique(generator.integers(0, 1 << 40, 3_000, dtype=np.uint64))
+    bits = np.uint64(1) << np.arange(50, dtype=np.uint64)
+    dense = np.unique((bits[:, None] | bits) | np.uint64(1 << 60))
+    values = np.concatenate([sparse, dense])
     flags = np.zeros(len(values), dtype=bool)
-    flag_runs(values, 60, 4, flags)
-    assert flags.tolist() == near
+    unfinished = flag_runs(values, 60, 3, flags)
+    assert unfinished.tolist() == [True] * len(sparse) + [False] * len(dense)
+    assert flags[len(sparse) :].all()
 
 
 @pytest.mark.parametrize("max_distance", range(1, 8))
