@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from crawler_dedup.batch.clusters import CLUSTERS, ClusterFile
 from crawler_dedup.batch.collection import checksum_of
 from crawler_dedup.batch.find import REPORT, Report, ReportInput
-from crawler_dedup.batch.output import CLUSTERS
 from crawler_dedup.batch.sign import find_files
 from crawler_dedup.batch.writers import LeftOut, Payload, RecordPlace, writer_of
 from crawler_dedup.errors import DedupError
@@ -24,16 +22,6 @@ from crawler_dedup.rules.table import SAME_BYTES
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
 from crawler_dedup.system.processes import map_in_processes
-
-_COLUMNS = [
-    "record",
-    "representative",
-    "rule",
-    "resemblance",
-    "coverage",
-    "representative_input",
-    "representative_record",
-]
 
 _Payloads = Mapping[RecordPlace, Payload]
 
@@ -89,7 +77,7 @@ class _Copy:
 class _Job:
     """How copies are written."""
 
-    clusters: Path
+    clusters: ClusterFile
     decisions: str
     mark: str
 
@@ -113,8 +101,8 @@ def apply_decisions(
             others are copied then.
     """
     copies = _find_copies(inputs, _read_report(decisions), output)
-    clusters = decisions / CLUSTERS
-    job = _Job(clusters, checksum_of(clusters), mark)
+    clusters = ClusterFile.open(decisions / CLUSTERS)
+    job = _Job(clusters, checksum_of(clusters.path), mark)
     waiting = [copy for copy in copies if not _is_done(job, copy)]
     payloads = {} if mark else _read_payloads(waiting, clusters, jobs, start)
     parts = [(copy, {place: payloads[place] for place in _same_payloads(copy, clusters, payloads)}) for copy in waiting]
@@ -163,21 +151,12 @@ def _is_done(job: _Job, copy: _Copy) -> bool:
         return False
 
 
-def _read_clusters(clusters: Path, source: str, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the rows about the pages of one input. Raises :class:`DedupError` where they are damaged."""
-    try:
-        rows: list[dict[str, Any]] = pq.read_table(
-            clusters, columns=list(columns), filters=[("input", "=", source)], page_checksum_verification=True
-        ).to_pylist()
-    except (pa.ArrowException, OSError) as error:
-        raise DedupError(f"{clusters} is damaged: {error}") from None
-    return rows
-
-
 # The same payload
 
 
-def _read_payloads(copies: Sequence[_Copy], clusters: Path, jobs: int, start: Start) -> dict[RecordPlace, Payload]:
+def _read_payloads(
+    copies: Sequence[_Copy], clusters: ClusterFile, jobs: int, start: Start
+) -> dict[RecordPlace, Payload]:
     """Return what WARC files say of all pages with the same bytes as another one, and of that one."""
     wanted: defaultdict[str, set[int]] = defaultdict(set)
     for copy in copies:
@@ -202,13 +181,13 @@ def _read_input(task: tuple[str, set[int]]) -> dict[RecordPlace, Payload]:
     return {RecordPlace(path, record): payload for record, payload in payloads.items()}
 
 
-def _same_bytes(copy: _Copy, clusters: Path) -> list[dict[str, Any]]:
+def _same_bytes(copy: _Copy, clusters: ClusterFile) -> list[dict[str, Any]]:
     """Return the rows about pages of one input that have the same bytes as a page of an input."""
-    rows = _read_clusters(clusters, copy.source.path, _COLUMNS)
+    rows = clusters.read(copy.source.path)
     return [row for row in rows if row["rule"] == SAME_BYTES and row["representative_record"] is not None]
 
 
-def _same_payloads(copy: _Copy, clusters: Path, payloads: _Payloads) -> set[RecordPlace]:
+def _same_payloads(copy: _Copy, clusters: ClusterFile, payloads: _Payloads) -> set[RecordPlace]:
     """Return the places of which the copy of one input needs to know the payload."""
     if not payloads or copy.source.format != "warc":
         return set()
@@ -235,7 +214,7 @@ def _write_copy(job: _Job, part: tuple[_Copy, _Payloads]) -> None:
     """Write one copy, in a process that does nothing else meanwhile."""
     copy, payloads = part
     left_out = {}
-    for row in _read_clusters(job.clusters, copy.source.path, _COLUMNS):
+    for row in job.clusters.read(copy.source.path):
         place = RecordPlace(row["representative_input"], row["representative_record"])
         own, kept = payloads.get(RecordPlace(copy.source.path, row["record"])), payloads.get(place)
         is_same = own is not None and kept is not None and own.digest == kept.digest

@@ -8,7 +8,8 @@ import numpy as np
 
 from crawler_dedup.batch.existing import ExistingPages
 from crawler_dedup.batch.keyentries import ENTRY_BYTES, KeyEntries, is_repeated
-from crawler_dedup.batch.neighbours import Flags, find_neighbours
+from crawler_dedup.batch.memory import format_memory
+from crawler_dedup.batch.neighbours import Flags, Places, find_followers, find_neighbours
 from crawler_dedup.batch.rows import Rows
 from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import DedupError
@@ -23,10 +24,12 @@ class Candidates(NamedTuple):
     Attributes:
         rows: those of the collection.
         existing: those that are kept already.
+        repeated: the rows whose name another page has.
     """
 
     rows: Flags
     existing: Flags
+    repeated: Flags
 
 
 def looks_up_by_keys(scheme: Scheme) -> bool:
@@ -58,6 +61,7 @@ def find_candidates(
     """
     before = 0 if existing is None else len(existing)
     flags = _having_one_name(rows, existing)
+    repeated = flags[before:].copy()
     by_key = rows.thins
     if isinstance(scheme, SimHash):
         texts, signatures = rows.texts, rows.signatures
@@ -69,7 +73,26 @@ def find_candidates(
         by_key = by_key | rows.texts
     flags |= _sharing_keys(rows, by_key, existing, matcher, profiles, memory, advance)
     flags[before:] &= rows.texts | rows.thins
-    return Candidates(flags[before:], flags[:before])
+    return Candidates(flags[before:], flags[:before], repeated)
+
+
+def find_certain(
+    rows: Rows, chosen: Places, existing: ExistingPages | None, candidates: Candidates, scheme: Scheme
+) -> Flags:
+    """Tell of each of the rows *chosen*, in the order in which they are decided, whether it is new for certain.
+
+    Such a row is a text whose name no other page has, and no text before it is near enough to be compared with it.
+    """
+    are_texts = rows.texts[chosen]
+    if not isinstance(scheme, SimHash):
+        return np.zeros(len(chosen), dtype=bool)
+    before = np.empty(0, dtype=np.uint64)
+    if existing is not None:
+        before = existing.signatures[candidates.existing & existing.texts]
+    signatures = np.concatenate([before, rows.signatures[chosen[are_texts]]])
+    flags = np.zeros(len(chosen), dtype=bool)
+    flags[are_texts] = ~find_followers(signatures, scheme.max_distance)[len(before) :]
+    return flags & ~candidates.repeated[chosen]
 
 
 def _having_one_name(rows: Rows, existing: ExistingPages | None) -> Flags:
@@ -96,11 +119,11 @@ def _sharing_keys(
     before = 0 if existing is None else len(existing)
     entries = KeyEntries() if existing is None else existing.entries
     for row, signed in rows.read_pages(wanted):
-        page = matcher.prepare(signed.page, profiles.snapshot(site_key(signed.page.scope, signed.page.url)))
+        page = matcher.prepare(signed, profiles.snapshot(site_key(signed.scope, signed.url)))
         entries.add(before + row, page.scope, (*matcher.keys(page), *matcher.probes(page)))
         if ENTRY_BYTES * len(entries) > memory:
             raise DedupError(
-                f"{len(entries):,} keys of pages take {memory / 2**30:.1f}G beside everything else: more memory is needed"
+                f"{len(entries):,} keys of pages take {format_memory(memory)} beside everything else: more memory is needed"
                 " (--memory)."
             )
         advance(1)

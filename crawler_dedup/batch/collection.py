@@ -121,12 +121,14 @@ class Collection:
     Attributes:
         directory: where it stands.
         header: what it is.
+        dropped: the inputs that it had before it was created anew, and has no more.
     """
 
-    def __init__(self, directory: Path, header: CollectionHeader) -> None:
+    def __init__(self, directory: Path, header: CollectionHeader, dropped: Sequence[str] = ()) -> None:
         """Use :meth:`create` or :meth:`open`."""
         self.directory = directory
         self.header = header
+        self.dropped = dropped
 
     @classmethod
     def create(cls, directory: Path, header: CollectionHeader) -> Collection:
@@ -135,13 +137,16 @@ class Collection:
         Raises:
             DedupError: the directory holds one that was signed in another way.
         """
+        dropped: list[str] = []
         if (directory / _HEADER).exists():
             before = cls.open(directory).header
             require_same_spec(str(directory), _identity(before), _identity(header))
+            inputs = {source.path for source in header.sources}
+            dropped = [source.path for source in before.sources if source.path not in inputs]
         directory.mkdir(parents=True, exist_ok=True)
         with open_replacement(directory / _HEADER) as file:
             file.write(msgspec.json.format(msgspec.json.encode(header)))
-        return cls(directory, header)
+        return cls(directory, header, dropped)
 
     @classmethod
     def open(cls, directory: Path) -> Collection:

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from crawler_dedup.batch.keyentries import KeyEntries
-from crawler_dedup.batch.neighbours import Flags
-from crawler_dedup.batch.rows import Places
+from crawler_dedup.batch.neighbours import Flags, Places
 from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers

@@ -13,12 +13,14 @@ from tempfile import TemporaryFile
 import msgspec
 import numpy as np
 
-from crawler_dedup.batch.candidates import Candidates, find_candidates, looks_up_by_keys
+from crawler_dedup.batch.candidates import Candidates, find_candidates, find_certain, looks_up_by_keys
+from crawler_dedup.batch.clusters import CLUSTERS, LEFT_OUT_BYTES, Clusters
 from crawler_dedup.batch.collection import Collection, add_counts
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.existing import ExistingPages, read_existing
 from crawler_dedup.batch.learning import export_header, learn_profiles
-from crawler_dedup.batch.output import CLUSTERS, CLUSTERS_SCHEMA, KEPT, VERDICTS, ClusterWriter, open_table, write_kept
+from crawler_dedup.batch.memory import format_memory
+from crawler_dedup.batch.output import KEPT, VERDICTS, write_kept
 from crawler_dedup.batch.rows import ROW_BYTES, Rows, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
@@ -203,7 +205,7 @@ def _find_free_memory(count: int, memory: int) -> int:
     needed = _LIBRARIES + count * (ROW_BYTES + _JOIN_BYTES)
     if memory < needed + _LEAST:
         raise DedupError(
-            f"{count:,} pages need {(needed + _LEAST) / 2**30:.1f}G of memory at least, {memory / 2**30:.1f}G are"
+            f"This needs {format_memory(needed + _LEAST)} of memory at least (pages: {count:,}), {format_memory(memory)} are"
             " allowed (--memory)."
         )
     return memory - needed
@@ -225,20 +227,22 @@ def _decide(
     duplicates = np.zeros(len(rows), dtype=np.int64)
     rules: Counter[str] = Counter()
     with ExitStack() as stack:
-        picked, kept = (stack.enter_context(TemporaryFile(dir=output)) for _ in range(2))
-        pages = PickedPages(picked, rows.read_pages(candidates.rows))
-        advance = start("deciding", len(pages.rows))
-        writer = stack.enter_context(open_table(output / CLUSTERS, CLUSTERS_SCHEMA))
-        clusters = ClusterWriter(writer, rows, pages, "" if existing is None else str(existing.export.path))
+        picked, kept, addresses = (stack.enter_context(TemporaryFile(dir=output)) for _ in range(3))
+        pages = PickedPages(picked, rows.read_contents(candidates.rows))
+        clusters = Clusters(rows, pages, addresses, "" if existing is None else str(existing.export.path))
         before = () if existing is None else existing.read_records(candidates.existing)
-        order = rows.sort(np.array(pages.rows, dtype=np.int64))
-        for decided in decide_pages(pages, map(int, order), before, matcher, profiles, kept, memory):
+        chosen = np.array(pages.rows, dtype=np.int64)
+        order = rows.sort(chosen)
+        certain = find_certain(rows, chosen[order], existing, candidates, matcher.scheme)
+        memory -= LEFT_OUT_BYTES * len(order)
+        advance = start("deciding", len(order) - int(certain.sum()))
+        for decided in decide_pages(pages, order, certain, before, matcher, profiles, kept, memory):
             codes[pages.rows[decided.place]] = VERDICTS.index(decided.decision.verdict)
             if decided.representative is not None:
                 duplicates[pages.rows[decided.representative]] += 1
             if decided.is_left_out and decided.decision.match is not None:
                 rules[decided.decision.match.rule] += 1
-            clusters.write(decided)
+            clusters.add(decided)
             advance(1)
-        clusters.flush()
+        clusters.write(output / CLUSTERS)
     return _Decided(codes, duplicates, rules)

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from crawler_dedup.batch.neighbours import Flags
-from crawler_dedup.batch.rows import Places
+from crawler_dedup.batch.neighbours import Flags, Places
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.index.records import hash_scope
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 import numpy as np
 
-from crawler_dedup.batch.neighbours import Flags
-from crawler_dedup.batch.rows import Places, Rows
+from crawler_dedup.batch.neighbours import Flags, Places
+from crawler_dedup.batch.rows import Rows
+from crawler_dedup.batch.shard import decode_page
 from crawler_dedup.index.backend import KIND
 from crawler_dedup.index.export import write_export
 from crawler_dedup.index.header import FORMAT, Header
@@ -21,7 +26,10 @@ from crawler_dedup.system.callbacks import Advance
 LEARNED_PAGES = 240
 """Pages of a site from which it is learned, evenly spread over the collection: so many are counted exactly."""
 _LIVE_SITES = 5_000  # that are counted at a time: 40 KB each at most
+_MOST_FILES = 200  # open at a time
 _PARTS = 16  # in which pages are chosen, to save memory
+
+_Frame = struct.Struct("<QI")  # site and length of a page
 
 
 def learn_profiles(rows: Rows, path: Path, header: Header, known: Iterable[StoredSite], advance: Advance) -> None:
@@ -34,7 +42,8 @@ def learn_profiles(rows: Rows, path: Path, header: Header, known: Iterable[Store
         advance: called with numbers of pages that were counted.
     """
     wanted, totals = _choose_pages(rows)
-    write_export(path, header, [], _known_and_learned(known, _learn(rows, wanted, totals, advance)))
+    learned = _learn(rows, wanted, totals, path.parent, advance)
+    write_export(path, header, [], _known_and_learned(known, learned))
 
 
 def _known_and_learned(known: Iterable[StoredSite], learned: Iterable[StoredSite]) -> Iterator[StoredSite]:
@@ -84,24 +93,44 @@ def _firsts_by_site(rows: Rows, own: Places) -> Places:
     return by_site
 
 
-def _learn(rows: Rows, wanted: Flags, totals: Mapping[int, int], advance: Advance) -> Iterator[StoredSite]:
-    """Yield what is known of each site. Where too many are counted at a time, further ones wait for another pass."""
-    while wanted.any():
-        live: dict[int, SiteCounts] = {}
-        postponed: set[int] = set()
-        for row, signed in rows.read_pages(wanted):
-            site = int(rows.sites[row])
-            if site in postponed:
-                continue
-            if site not in live and len(live) == _LIVE_SITES:
-                postponed.add(site)
-                continue
-            counts = live.setdefault(site, SiteCounts())
-            counts.add(signed.page)
-            if counts.taught == totals[site]:
-                yield _publish(live.pop(site), signed.page)
-            advance(1)
-        wanted = wanted & np.isin(rows.sites, np.array(sorted(postponed), dtype=np.uint64))
+def _learn(
+    rows: Rows, wanted: Flags, totals: Mapping[int, int], directory: Path, advance: Advance
+) -> Iterator[StoredSite]:
+    """Yield what is known of each site. Pages of very many sites are first put into files of *directory*, by site."""
+    pages = ((int(rows.sites[stored.row]), stored.content) for stored in rows.read_contents(wanted))
+    parts = min(_MOST_FILES, -(-len(totals) // _LIVE_SITES))
+    if parts <= 1:
+        yield from _learn_sites(pages, totals, advance)
+        return
+    with ExitStack() as stack:
+        files = [stack.enter_context(TemporaryFile(dir=directory)) for _ in range(parts)]
+        for site, content in pages:
+            files[site % parts].write(_Frame.pack(site, len(content)) + content)
+        for file in files:
+            file.seek(0)
+            yield from _learn_sites(_read_frames(file), totals, advance)
+
+
+def _read_frames(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    while head := file.read(_Frame.size):
+        site, length = _Frame.unpack(head)
+        yield site, file.read(length)
+
+
+def _learn_sites(
+    pages: Iterable[tuple[int, bytes]], totals: Mapping[int, int], advance: Advance
+) -> Iterator[StoredSite]:
+    """Yield what is known of each site once all of its pages were counted."""
+    live: dict[int, SiteCounts] = {}
+    for site, content in pages:
+        page = decode_page(content)
+        counts = live.get(site)
+        if counts is None:
+            counts = live[site] = SiteCounts()
+        counts.add(page)
+        if counts.taught == totals[site]:
+            yield _publish(live.pop(site), page)
+        advance(1)
 
 
 def _publish(counts: SiteCounts, page: SignedPage) -> StoredSite:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from crawler_dedup.hamming import BITS, Numbers
 
 Flags = NDArray[np.bool_]
+Places = NDArray[np.int64]
 FlagRuns = Callable[[Numbers, int, int, Flags], Flags]
 """Sets the flags of those of some sorted numbers that have a near one among those with the same leading bits.
 
@@ -72,7 +73,9 @@ class Table:
 @cache
 def _choose_tables(max_distance: int, blocks: int, agreeing: int) -> tuple[Table, ...]:
     bits = BITS - agreeing
-    ranges = [(bits * place // blocks, bits * (place + 1) // blocks - bits * place // blocks) for place in range(blocks)]
+    ranges = [
+        (bits * place // blocks, bits * (place + 1) // blocks - bits * place // blocks) for place in range(blocks)
+    ]
     tables = []
     for chosen in combinations(range(blocks), blocks - max_distance):
         rest = [place for place in range(blocks) if place not in chosen]
@@ -167,24 +170,55 @@ def _fastest(count: int) -> FlagRuns:
     return flag_runs
 
 
+def find_followers(signatures: Numbers, max_distance: int) -> Flags:
+    """Tell of each of *signatures* whether an earlier one equals it or is within *max_distance*.
+
+    Of a signature that agrees with very many others in the leading bits of a table it is said without a look.
+    """
+    distinct, firsts = np.unique(signatures, return_index=True)
+    flags = np.ones(len(signatures), dtype=bool)
+    flags[firsts] = False
+    if max_distance and len(distinct) > 1:
+        for table in tables_for(max_distance, len(distinct)):
+            permuted = table.permute(distinct)
+            order = np.argsort(permuted)
+            values, places = permuted[order], firsts[order]
+            runs = _Runs(values, BITS - table.leading)
+            for near, other in runs.compare_short(values, max_distance):
+                flags[np.maximum(places[near], places[other])] = True
+            flags[places[np.repeat(runs.are_long, runs.lengths)]] = True
+    return flags
+
+
+class _Runs:
+    """Where runs of sorted numbers end that agree in all but their last *rest_bits*, and how long they are."""
+
+    def __init__(self, values: Numbers, rest_bits: int) -> None:
+        prefixes = values >> np.uint64(rest_bits)
+        self.ends = np.append(np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1, len(values))
+        self.lengths = np.diff(self.ends, prepend=0)
+        self.are_long = self.lengths > _LONG
+
+    def compare_short(self, values: Numbers, max_distance: int) -> Iterator[tuple[Places, Places]]:
+        """Yield the places of near numbers in runs that are not long, many pairs at a time."""
+        following = np.repeat(self.ends, self.lengths) - np.arange(len(values)) - 1  # in the same run
+        left = np.flatnonzero(~np.repeat(self.are_long, self.lengths) & (following > 0))
+        step = 1
+        while len(left):
+            near = left[np.bitwise_count(values[left] ^ values[left + step]) <= max_distance]
+            yield near, near + step
+            step += 1
+            left = left[following[left] >= step]
+
+
 def flag_runs_in_numpy(values: Numbers, rest_bits: int, max_distance: int, flags: Flags) -> Flags:
     """Flag near numbers as :data:`FlagRuns` says, without numba."""
-    prefixes = values >> np.uint64(rest_bits)
-    changes = np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1
-    ends = np.append(changes, len(values))
-    lengths = np.diff(ends, prepend=0)
-    following = np.repeat(ends, lengths) - np.arange(len(values)) - 1  # in the same run
-    is_long = np.repeat(lengths > _LONG, lengths)
-    left = np.flatnonzero(~is_long & (following > 0))
-    step = 1
-    while len(left):
-        near = left[np.bitwise_count(values[left] ^ values[left + step]) <= max_distance]
-        flags[near] = flags[near + step] = True
-        step += 1
-        left = left[following[left] >= step]
+    runs = _Runs(values, rest_bits)
+    for near, other in runs.compare_short(values, max_distance):
+        flags[near] = flags[other] = True
     unfinished = np.zeros(len(values), dtype=bool)
-    for run in np.flatnonzero(lengths > _LONG).tolist():
-        part = slice(int(ends[run] - lengths[run]), int(ends[run]))
+    for run in np.flatnonzero(runs.are_long).tolist():
+        part = slice(int(runs.ends[run] - runs.lengths[run]), int(runs.ends[run]))
         unfinished[part] = not _flag_long_run(values[part], max_distance, flags[part])
     return unfinished
 

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from crawler_dedup.batch.collection import Receipt, Shard
-from crawler_dedup.batch.neighbours import Flags
-from crawler_dedup.batch.shard import TEXT, THIN, SignedRow, decode_page, read_columns
+from crawler_dedup.batch.neighbours import Flags, Places
+from crawler_dedup.batch.shard import TEXT, THIN, decode_page, read_columns
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers
+from crawler_dedup.signedpage import SignedPage
 
 ROW_BYTES = 34
 """What a row takes in memory."""
 ORDERS = ("time", "size", "chars")
 """Columns by which rows can be ordered."""
 
-Places = NDArray[np.int64]
+
+class StoredPage(NamedTuple):
+    """A page as it stands in a shard.
+
+    Attributes:
+        row: its number in the collection.
+        record: the number of its record in the input.
+        id: its identifier.
+        signature: the number of its signature.
+        content: the signed page, to be decoded.
+    """
+
+    row: int
+    record: int
+    id: str
+    signature: int
+    content: bytes
 
 
 @dataclass(frozen=True)
@@ -57,20 +74,24 @@ class Rows:
             return np.arange(len(rows))
         return np.argsort(self.order_keys[rows], kind="stable")
 
-    def read_pages(self, wanted: Flags) -> Iterator[tuple[int, SignedRow]]:
-        """Yield the *wanted* rows with their pages, ascending. Raises :class:`DedupError` where a shard is damaged."""
+    def read_contents(self, wanted: Flags) -> Iterator[StoredPage]:
+        """Yield the *wanted* rows, ascending. Raises :class:`DedupError` where a shard is damaged."""
         for shard, first, end in zip(self.shards, self.starts.tolist(), self.starts[1:].tolist(), strict=False):
             if not wanted[first:end].any():
                 continue
             start = first
-            for batch in read_columns(shard.data, ("record", "time", "page")):
+            for batch in read_columns(shard.data, ("record", "id", "signature", "page")):
                 places = np.flatnonzero(wanted[start : start + len(batch)])
                 if len(places):
-                    picked = batch.take(places).to_pydict()
-                    columns = (picked["record"], picked["time"], picked["page"])
-                    for place, record, time, content in zip(places.tolist(), *columns, strict=True):
-                        yield start + place, SignedRow(record, time, decode_page(content))
+                    picked = batch.take(places)
+                    columns = (picked.column(name).to_pylist() for name in ("record", "id", "signature", "page"))
+                    yield from map(StoredPage, (places + start).tolist(), *columns)
                 start += len(batch)
+
+    def read_pages(self, wanted: Flags) -> Iterator[tuple[int, SignedPage]]:
+        """Yield the *wanted* rows with their pages, ascending. Raises :class:`DedupError` where a shard is damaged."""
+        for stored in self.read_contents(wanted):
+            yield stored.row, decode_page(stored.content)
 
 
 def read_rows(shards: Sequence[Shard], receipts: Sequence[Receipt], order: str = "") -> Rows:

@@ -41,7 +41,7 @@ in its scope, and for its site in its scope (0: it has none). Page: the signed p
 """
 
 _GROUP_ROWS = 2_000
-_READ_ROWS = 500
+_READ_ROWS = 2_000
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(SignedPage).decode

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -48,6 +48,8 @@ class Signing:
         inputs: how many inputs there are.
         signed_now: how many of them were signed by this call; the others had been before.
         damaged: the shards that were damaged, and signed again.
+        dropped: the inputs of an earlier call that are no part of the collection any more.
+        ignored: how many files of folders are not looked at, because their names say no format.
         pages: how many pages they have.
         unsigned: how many pages could not be signed, by reason.
         passed_over: how many records are no pages to look at, by reason.
@@ -57,6 +59,8 @@ class Signing:
     inputs: int
     signed_now: int
     damaged: list[Path]
+    dropped: Sequence[str]
+    ignored: int
     pages: int
     unsigned: dict[str, int]
     passed_over: dict[str, int]
@@ -115,7 +119,8 @@ def sign_collection(
         partial(_sign_shard, job), waiting, min(jobs, len(waiting)), start("signing", len(waiting)), chunk_size=1
     ):
         pass
-    return _sum_up(shards, len(waiting), damaged)
+    ignored = sum(not has_format(file) for folder in inputs if folder.is_dir() for file in _walk(folder))
+    return _sum_up(shards, len(waiting), damaged, collection.dropped, ignored)
 
 
 def _find_sources(inputs: Sequence[Path], input_format: str | None) -> list[Source]:
@@ -136,16 +141,25 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
 
 def _files_in(folder: Path) -> list[Path]:
     """Return the files below *folder* whose names say a format, in the order of their names."""
-    return sorted(path for path in folder.rglob("*") if has_format(path) and path.is_file())
+    return sorted(filter(has_format, _walk(folder)))
 
 
-def _sum_up(shards: Sequence[Shard], signed_now: int, damaged: list[Path]) -> Signing:
+def _walk(folder: Path) -> Iterator[Path]:
+    """Yield all files below *folder*."""
+    return (path for path in folder.rglob("*") if path.is_file())
+
+
+def _sum_up(
+    shards: Sequence[Shard], signed_now: int, damaged: list[Path], dropped: Sequence[str], ignored: int
+) -> Signing:
     receipts = [receipt for shard in shards if (receipt := shard.read_receipt()) is not None]
     bad = add_counts([receipt.bad for receipt in receipts])
     signing = Signing(
         inputs=len(shards),
         signed_now=signed_now,
         damaged=damaged,
+        dropped=dropped,
+        ignored=ignored,
         pages=sum(receipt.pages for receipt in receipts),
         unsigned=add_counts([receipt.unsigned for receipt in receipts]),
         passed_over=add_counts([receipt.passed_over for receipt in receipts]),

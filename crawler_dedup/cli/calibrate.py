@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from crawler_dedup.cli.evaluate import evaluate_folder, folder_argument, grid_of, jobs_option
+from crawler_dedup.cli.evaluate import evaluate_folder, folder_argument, grid_of
 from crawler_dedup.cli.evaluation_json import counts_part
 from crawler_dedup.cli.evaluation_output import format_figure, format_share, threshold_settings
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.evaluation import Calibration
-from crawler_dedup.cli.options import NumberRange, json_option, settings_option
+from crawler_dedup.cli.options import NumberRange, jobs_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_labelled_pages, read_config
 from crawler_dedup.config import PREFIX, setting_name

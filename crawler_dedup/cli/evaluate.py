@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from crawler_dedup.cli import evaluation_output
 from crawler_dedup.cli.completion import complete_scheme
 from crawler_dedup.cli.evaluation_json import evaluation_lines, scheme_lines
 from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.options import NumberRange, json_option, settings_option
+from crawler_dedup.cli.options import NumberRange, jobs_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_labelled_pages, read_config
 from crawler_dedup.config import Config
@@ -28,15 +27,6 @@ from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.extras import require_extra
 
 folder_argument = click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
-jobs_option = click.option(
-    "--jobs",
-    "-j",
-    metavar="N",
-    type=click.IntRange(1),
-    default=lambda: os.cpu_count() or 1,
-    show_default="number of processors",
-    help="Number of processes that sign pages.",
-)
 
 
 @click.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import datetime, timedelta, timezone
 from math import isnan
@@ -41,6 +42,15 @@ settings_option = click.option(
     metavar="NAME=VALUE",
     shell_complete=complete_setting,
     help="A setting, as in DEDUP_MAX_DISTANCE=4. Can be repeated.",
+)
+jobs_option = click.option(
+    "--jobs",
+    "-j",
+    metavar="N",
+    type=click.IntRange(1),
+    default=lambda: os.cpu_count() or 1,
+    show_default="number of processors",
+    help="Number of processes that work at a time.",
 )
 json_option = click.option("--json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
 host_option = click.option("--host", metavar="HOST", default="", help="Only pages of this host.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
 import msgspec
@@ -19,6 +19,7 @@ from crawler_dedup.signedpage import SignedPage
 
 _PAYLOAD = np.dtype("<u8")
 _KEY_BITS = 64
+_NOT_LOADED = (1 << 32) - 1
 
 
 class MemoryPages:
@@ -27,14 +28,16 @@ class MemoryPages:
     Args:
         file: an empty file, open to write and read; records are appended to it.
         profiles: what is known of sites. Nothing is learned.
+        load: returns the record of a page that was announced (:meth:`announce`).
 
     Attributes:
         key_count: under how many keys signatures were filed, all in all.
     """
 
-    def __init__(self, file: IO[bytes], profiles: FrozenProfiles) -> None:
+    def __init__(self, file: IO[bytes], profiles: FrozenProfiles, load: Callable[[int], Record]) -> None:
         self._file = file
         self._profiles = profiles
+        self._load = load
         self._buckets: dict[int, bytearray] = {}  # by scope and key
         self._standing: dict[int, list[int]] = {}  # by scope and signature, the oldest first
         self._numbers: dict[bytes, int] = {}  # by name of a page or alias
@@ -61,6 +64,8 @@ class MemoryPages:
         length = self._lengths[number - 1]
         if not length:
             return None
+        if length == _NOT_LOADED:
+            return self._store_announced(number)
         self._file.seek(self._places[number - 1])
         return records.decode(self._file.read(length))
 
@@ -91,13 +96,37 @@ class MemoryPages:
         self._numbers.update(dict.fromkeys(aliases, number))
         self.replace(number, msgspec.structs.replace(record, page=page, stands=stands, aliases=aliases))
         if not standing:
-            payload = page.signature.to_bytes(8, "little")
-            for key in self._bucket_keys(page, filing):
-                self._buckets.setdefault(key, bytearray()).extend(payload)
-                self.key_count += 1
+            self._fill_buckets(self._bucket_keys(page, filing), page.signature)
         if stands:
             standing.append(number)
         return number
+
+    def announce(self, place: int, scope: str, signature: int, keys: Sequence[int]) -> int:
+        """File a page without its record, and return its number. No page under its key is there, or comes later.
+
+        Args:
+            place: what stands for it when its record is loaded.
+            keys: the buckets under which it is filed.
+        """
+        self._places.append(place)
+        self._lengths.append(_NOT_LOADED)
+        number = self.last_number
+        hashed = hash_scope(scope) << _KEY_BITS
+        standing = self._standing.setdefault(hashed | signature, [])
+        if not standing:
+            self._fill_buckets([hashed | key for key in keys], signature)
+        if len(standing) < MAX_REPRESENTATIVES:
+            standing.append(number)
+        return number
+
+    def _store_announced(self, number: int) -> Record:
+        """Store the record of a page that was announced, and return it."""
+        record = self._load(self._places[number - 1])
+        page = msgspec.structs.replace(record.page, key=shorten_key(record.page.key))
+        self._numbers[name_page(page.scope, page.key)] = number
+        record = msgspec.structs.replace(record, page=page, stands=True)
+        self.replace(number, record)
+        return record
 
     def replace(self, number: int, record: Record) -> None:
         content = records.encode(record)
@@ -150,6 +179,12 @@ class MemoryPages:
 
     def teach(self, page: SignedPage, reader: CountsReader, now: int) -> None:
         """Learn nothing: profiles stay as they are."""
+
+    def _fill_buckets(self, keys: Sequence[int], signature: int) -> None:
+        payload = signature.to_bytes(8, "little")
+        for key in keys:
+            self._buckets.setdefault(key, bytearray()).extend(payload)
+        self.key_count += len(keys)
 
     @staticmethod
     def _bucket_keys(page: SignedPage, filing: Filing) -> list[int]:

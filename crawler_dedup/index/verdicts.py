@@ -242,9 +242,15 @@ class Verdicts:
     def _file(self, page: SignedPage, alias: str) -> int:
         """File *page* and return the number of its claim. Without a claim it is handled: its site is learned from it now."""
         claim = self._terms.next_claim() if self._terms.next_claim else 0
-        kept = page if claim else self._matcher.trim(page, self._snapshot_of(page))
-        record = Record(
-            page=kept,
+        self._kept.add(self.record_of(page, alias, claim), self._matcher)
+        if not claim:
+            self._kept.teach(page, self._matcher, self._now)
+        return claim
+
+    def record_of(self, page: SignedPage, alias: str = "", claim: int = 0) -> Record:
+        """Return the record of a page that passes now."""
+        return Record(
+            page=page if claim else self._matcher.trim(page, self._snapshot_of(page)),
             run=self._terms.run,
             claim=claim,
             filed=self._now,
@@ -252,10 +258,6 @@ class Verdicts:
             settled=0 if claim else self._now,
             aliases=(name_page(page.scope, alias),) if alias else (),
         )
-        self._kept.add(record, self._matcher)
-        if not claim:
-            self._kept.teach(page, self._matcher, self._now)
-        return claim
 
     def _choose(self, page: SignedPage, kept: Iterable[SignedPage]) -> tuple[SignedPage, Match] | None:
         return self._matcher.choose(page, kept, self._snapshot_of)

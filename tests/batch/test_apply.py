@@ -18,6 +18,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 
 from crawler_dedup import DedupError
 from crawler_dedup.batch.apply import apply_decisions
+from crawler_dedup.batch.clusters import CLUSTERS, ClusterFile
 from crawler_dedup.batch.readers.jsonl import open_lines
 from tests.support.collections import (
     Page,
@@ -122,6 +123,24 @@ def test_in_a_warc_file_the_same_payload_is_a_revisit_and_a_similar_page_is_name
     assert b"near-duplicate-of: http://h/1\r\n" in content
     # What is left can be read as before, and has nothing to leave out.
     assert sign([tmp_path / "clean" / source.name], tmp_path / "again").pages == 1
+
+
+def test_pages_of_an_input_stand_together_whatever_the_order_of_the_decisions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crawler_dedup.batch.clusters._GROUP_ROWS", 2)
+    bodies = [article(str(number % 3), frame="." * (number * 7 % 20)) for number in range(20)]
+    pages = [Page(f"http://h/{number}", body) for number, body in enumerate(bodies)]
+    inputs = [write_pages(tmp_path / f"{number}.jsonl", pages[5 * number : 5 * number + 5]) for number in range(4)]
+    sign(inputs, tmp_path / "signed")
+    find(tmp_path / "signed", tmp_path / "decisions", order="-size")
+    rows = table(tmp_path / "decisions" / CLUSTERS)
+    places = [(row["input"], row["record"]) for row in rows]
+    assert (len(places), places) == (17, sorted(places))
+    clusters = ClusterFile.open(tmp_path / "decisions" / CLUSTERS)
+    assert max(map(len, clusters.groups.values())) <= 4
+    assert [row for path in inputs for row in clusters.read(str(path))] == rows
+    assert clusters.read("another") == []
 
 
 def test_a_warc_file_cannot_be_marked(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,12 +19,14 @@ pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip ins
 from crawler_dedup import Config, DedupError, Deduplicator, Export, Verdict
 from crawler_dedup.batch import learning
 from crawler_dedup.batch.candidates import find_candidates
+from crawler_dedup.batch.clusters import CLUSTERS
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import FURTHER_KEY_BYTES, KEPT_BYTES, PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.find import PROFILES
 from crawler_dedup.batch.keyentries import ENTRY_BYTES
 from crawler_dedup.batch.learning import LEARNED_PAGES
-from crawler_dedup.batch.output import CLUSTERS, KEPT
+from crawler_dedup.batch.neighbours import Flags, Places
+from crawler_dedup.batch.output import KEPT
 from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.rows import read_rows
 from crawler_dedup.index.maintenance import export_index, import_index, open_pages
@@ -246,8 +249,12 @@ def test_a_page_has_the_identifier_that_the_input_gives_it(tmp_path: Path) -> No
 
 def test_too_little_memory_is_refused_before_the_work(tmp_path: Path) -> None:
     sign([write_pages(tmp_path / "pages.jsonl", [Page("http://h/", article("x"))])], tmp_path / "signed")
-    with pytest.raises(DedupError, match=r"1 pages need 0\.3G of memory at least, 0\.1G are allowed"):
+    with pytest.raises(DedupError, match=r"needs 283M of memory at least \(pages: 1\), 100M are allowed"):
         find(tmp_path / "signed", tmp_path / "decisions", memory=100 << 20)
+
+
+def undecided(count: int) -> tuple[Places, Flags]:
+    return np.arange(count), np.zeros(count, dtype=bool)
 
 
 def test_too_little_memory_for_what_is_kept_is_said(tmp_path: Path) -> None:
@@ -259,8 +266,8 @@ def test_too_little_memory_for_what_is_kept_is_said(tmp_path: Path) -> None:
     rows = read_rows(shards.shards, receipts)
     matcher = RememberingMatcher(Signer(CONFIG))
     with tempfile.TemporaryFile() as picked, tempfile.TemporaryFile() as kept:
-        all_pages = PickedPages(picked, rows.read_pages(rows.texts))
-        decisions = decide_pages(all_pages, range(40), (), matcher, FrozenProfiles({}), kept, 10 * KEPT_BYTES)
+        all_pages = PickedPages(picked, rows.read_contents(rows.texts))
+        decisions = decide_pages(all_pages, *undecided(40), (), matcher, FrozenProfiles({}), kept, 10 * KEPT_BYTES)
         with pytest.raises(DedupError, match="More than 10 pages are kept"):
             list(decisions)
 
@@ -276,7 +283,7 @@ def test_what_many_keys_take_is_counted(tmp_path: Path) -> None:
     with pytest.raises(DedupError, match="keys of pages take"):
         find_candidates(rows, None, signer.scheme, matcher, FrozenProfiles({}), 25 * 5 * ENTRY_BYTES, ignore_progress)
     with tempfile.TemporaryFile() as picked, tempfile.TemporaryFile() as kept:
-        all_pages = PickedPages(picked, rows.read_pages(rows.texts))
+        all_pages = PickedPages(picked, rows.read_contents(rows.texts))
         memory = 5 * (KEPT_BYTES + 21 * FURTHER_KEY_BYTES)
         with pytest.raises(DedupError, match="More than 5 pages are kept"):
-            list(decide_pages(all_pages, range(9), (), matcher, FrozenProfiles({}), kept, memory))
+            list(decide_pages(all_pages, *undecided(9), (), matcher, FrozenProfiles({}), kept, memory))

@@ -33,6 +33,15 @@ def test_what_is_signed_and_unchanged_is_not_signed_again(tmp_path: Path, inputs
     assert (signing.inputs, signing.signed_now, signing.pages) == (3, 1, 5)
 
 
+def test_inputs_that_are_named_no_more_are_no_part_of_the_collection_and_said(
+    tmp_path: Path, inputs: list[Path]
+) -> None:
+    assert sign(inputs, tmp_path / "signed").dropped == []
+    signing = sign(inputs[1:], tmp_path / "signed")
+    assert (signing.dropped, signing.pages) == ([str(inputs[0])], 4)
+    assert sign(inputs, tmp_path / "signed").signed_now == 0
+
+
 def test_several_processes_sign_the_same_as_one(tmp_path: Path, inputs: list[Path]) -> None:
     sign(inputs, tmp_path / "one")
     sign(inputs, tmp_path / "several", jobs=3)

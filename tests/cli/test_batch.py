@@ -53,6 +53,17 @@ def test_damaged_inputs_are_named_and_all_others_copied(tmp_path: Path) -> None:
     assert list(job.glob("*/whole.jsonl"))
 
 
+def test_what_is_no_part_of_a_collection_is_said(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    first, second = (write_pages(folder / f"{name}.jsonl", PAGES) for name in "ab")
+    (folder / "pages.json").touch()
+    result = invoke("batch", "sign", folder, "-o", tmp_path / "signed", "-j", 1)
+    assert "Names that say no format: 1 file." in result.output
+    result = invoke("batch", "sign", second, "-o", tmp_path / "signed", "-j", 1)
+    assert f"{first} was signed by an earlier call, and is no part of {tmp_path / 'signed'} any more." in result.output
+
+
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [

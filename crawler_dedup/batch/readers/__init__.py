@@ -18,6 +18,8 @@ _SUFFIXES = {
     ".jsonl.gz": "jsonl",
     ".jsonl.zst": "jsonl",
     ".ndjson": "jsonl",
+    ".ndjson.gz": "jsonl",
+    ".ndjson.zst": "jsonl",
     ".parquet": "parquet",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
@@ -26,13 +27,20 @@ def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPa
     for number, line in read_lines(path, _ESCAPED * max_bytes + _BESIDE_CONTENT):
         if isinstance(line, PassedOver):
             yield line
-        elif line.strip():
-            try:
-                fields = _decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        elif line.removeprefix(codecs.BOM_UTF8).strip():
+            fields = decode_line(line)
+            if fields is None:
                 yield PassedOver(number, "no JSON object", is_bad=True)
             else:
                 yield read_fields(number, fields, columns)
+
+
+def decode_line(line: bytes) -> dict[str, Any] | None:
+    """Return the object on a line, which may begin with a byte order mark; ``None`` if there is none."""
+    try:
+        return _decode(line.removeprefix(codecs.BOM_UTF8))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def read_lines(path: Path, longest: int) -> Iterator[tuple[int, bytes | PassedOver]]:

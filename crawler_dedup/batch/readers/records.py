@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from datetime import date, datetime, timezone
 from typing import Any
 
 import msgspec
@@ -19,7 +21,8 @@ class Columns(msgspec.Struct, frozen=True):
         text: instead of HTML the plain text, paragraphs separated by empty lines; ``""``: there is HTML.
         url: the address; a page may have none.
         id: the identifier; ``""``: the address.
-        time: seconds since 1970, or a timestamp of Parquet; ``""``: not known. A WARC file has it in its records.
+        time: seconds since 1970, a date and time as in ISO 8601, or a timestamp of Parquet; ``""``: not known. A WARC file
+            has it in its records.
     """
 
     html: str = "html"
@@ -91,15 +94,33 @@ def read_fields(record: int, fields: dict[str, Any], columns: Columns) -> InputP
     if columns.id and identifier is None:
         return PassedOver(record, f"no {columns.id}", name, is_bad=True)
     body, encoding = _body_of(content, is_text=bool(columns.text))
-    time = fields.get(columns.time) if columns.time else 0
     return InputPage(
         record,
         None if identifier is None else str(identifier),
         url or stand_in_address(name),
         body,
         encoding,
-        int(time) if isinstance(time, int | float) and abs(time) < 1 << 62 else 0,
+        _seconds_of(fields.get(columns.time)) if columns.time else 0,
     )
+
+
+def _seconds_of(time: Any) -> int:
+    """Return a time in seconds since 1970; 0 if it is none. What names no time zone is in UTC."""
+    if isinstance(time, str):
+        time = _parse_time(time)
+    elif isinstance(time, date) and not isinstance(time, datetime):
+        time = datetime(time.year, time.month, time.day)
+    if isinstance(time, datetime):
+        time = (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
+    return int(time) if isinstance(time, int | float) and abs(time) < 1 << 62 else 0
+
+
+def _parse_time(text: str) -> datetime | float | None:
+    """Return the time of ``2026-11-22T18:00:00Z``, ``2026-11-22`` or ``1795341600``; ``None`` for anything else."""
+    try:
+        return datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text.strip()))
+    except ValueError:
+        return float(text) if re.fullmatch(r"\s*-?\d{1,18}(\.\d*)?\s*", text) else None
 
 
 def _body_of(content: str | bytes, *, is_text: bool) -> tuple[bytes, str | None]:

@@ -6,11 +6,11 @@ import gzip
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 import msgspec
 
-from crawler_dedup.batch.readers.jsonl import read_lines
+from crawler_dedup.batch.readers.jsonl import decode_line, read_lines
 from crawler_dedup.batch.readers.records import PassedOver
 from crawler_dedup.batch.writers import LeftOut
 from crawler_dedup.errors import DedupError
@@ -18,8 +18,6 @@ from crawler_dedup.system.compression import zstd
 from crawler_dedup.system.processes import raise_if_stopped
 
 _LONGEST = 1 << 30  # bytes of a line
-
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def copy_input(source: Path, target: IO[bytes], left_out: Mapping[int, LeftOut], mark: str) -> None:
@@ -51,9 +49,8 @@ def open_packed(source: Path, target: IO[bytes]) -> Iterator[IO[bytes]]:
 
 def _mark(line: bytes, mark: str, left_out: LeftOut | None) -> bytes:
     """Return a line with the mark; one that is no object stays as it is."""
-    try:
-        fields = _decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    fields = decode_line(line)
+    if fields is None:
         return line
     fields[mark] = None if left_out is None else left_out.representative
     return msgspec.json.encode(fields) + b"\n"

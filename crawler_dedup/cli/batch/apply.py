@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crawler_dedup.cli.batch.options import inputs_argument, jobs_option, mark_option, require_batch
+from crawler_dedup.cli.batch.options import inputs_argument, mark_option, output_option, require_batch
+from crawler_dedup.cli.options import jobs_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.terminal import quantity
 
@@ -25,14 +26,7 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Directory that `crawler-dedup batch find` has written.",
 )
-@click.option(
-    "--output",
-    "-o",
-    metavar="CLEAN",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Directory for the copies.",
-)
+@output_option("CLEAN", "Directory for the copies.")
 @mark_option
 @jobs_option
 def apply(inputs: Sequence[Path], decisions: Path, output: Path, mark: str, jobs: int) -> None:

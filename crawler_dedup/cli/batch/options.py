@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from crawler_dedup.config import Config
 from crawler_dedup.system.extras import require_extra
 
 if TYPE_CHECKING:
@@ -20,23 +22,10 @@ _ORDERS = ("time", "size", "chars")
 _FORMATS = ("warc", "jsonl", "parquet")
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+_Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 inputs_argument = click.argument(
     "inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(exists=True, path_type=Path)
-)
-format_option = click.option(
-    "--format", "input_format", type=click.Choice(_FORMATS), help="Format of all inputs.  [default: as their names say]"
-)
-
-
-jobs_option = click.option(
-    "--jobs",
-    "-j",
-    metavar="N",
-    type=click.IntRange(1),
-    default=lambda: os.cpu_count() or 1,
-    show_default="number of processors",
-    help="Number of processes.",
 )
 mark_option = click.option(
     "--mark",
@@ -61,90 +50,136 @@ def check_order(_: click.Context, __: click.Parameter, value: str) -> str:
     return value
 
 
-def reading_options(command: _Command) -> _Command:
-    """Add the options that say how pages are read and signed."""
-    for option in reversed(
-        (
-            format_option,
-            click.option("--html", metavar="NAME", default="html", show_default=True, help="Column with the HTML."),
-            click.option(
-                "--text", metavar="NAME", default="", help="Column with plain text, which is read instead of HTML."
-            ),
-            click.option("--url", metavar="NAME", default="url", show_default=True, help="Column with the address."),
-            click.option(
-                "--id",
-                "identifier",
-                metavar="NAME",
-                default="",
-                help="Column (of WARC: header) that identifies a page.  [default: its address]",
-            ),
-            click.option(
-                "--time",
-                metavar="NAME",
-                default="",
-                help="Column with the time: seconds since 1970, or a timestamp of Parquet. WARC has it in its records.",
-            ),
-            click.option(
-                "--scope",
-                metavar="SCOPE",
-                default="global",
-                show_default=True,
-                help='Pages are compared within their scope; "domain": within their registered domain, "language": in '
-                "their language.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+@dataclass(frozen=True)
+class Reading:
+    """How pages are read and signed: what :func:`reading_options` ask for."""
+
+    input_format: str | None
+    html: str
+    text: str
+    url: str
+    identifier: str
+    time: str
+    scope: str
+
+    @property
+    def columns(self) -> Columns:
+        """Where the parts of a page stand."""
+        from crawler_dedup.batch.readers.records import Columns  # noqa: PLC0415  (needs an extra)
+
+        return Columns(self.html, self.text, self.url, self.identifier, self.time)
 
 
-def finding_options(command: _Command) -> _Command:
-    """Add the options that say how duplicates are found."""
-    for option in reversed(
-        (
-            click.option(
-                "--max-distance",
-                metavar="K",
-                type=click.IntRange(0),
-                help="As DEDUP_MAX_DISTANCE.",
-            ),
-            click.option(
-                "--order",
-                metavar="NAME",
-                callback=check_order,
-                default="",
-                help="Decide the pages by time, size or chars, not as they come; -size: the largest first.",
-            ),
-            click.option(
-                "--profiles",
-                type=click.Path(dir_okay=False, exists=True, path_type=Path),
-                help="An exported index, or profiles.dedup of a job: use what it knows about sites.",
-            ),
-            click.option(
-                "--against",
-                metavar="EXPORT",
-                type=click.Path(dir_okay=False, exists=True, path_type=Path),
-                help="An exported index: its pages are kept already.",
-            ),
-            click.option(
-                "--memory",
-                metavar="SIZE",
-                callback=parse_size,
-                default="8G",
-                show_default=True,
-                help="Memory that the search may take.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+@dataclass(frozen=True)
+class Search:
+    """How duplicates are found: what :func:`finding_options` ask for."""
+
+    max_distance: int | None
+    order: str
+    profiles: Path | None
+    against: Path | None
+    memory: int
+
+    def settle(self, config: Config) -> Config:
+        """Return *config* with the distance that was asked for."""
+        return config if self.max_distance is None else replace(config, max_distance=self.max_distance)
 
 
-def columns_of(html: str, text: str, url: str, identifier: str, time: str) -> Columns:
-    """Return where the parts of a page stand."""
-    from crawler_dedup.batch.readers.records import Columns  # noqa: PLC0415  (needs an extra)
+def output_option(metavar: str, text: str) -> Callable[[_Command], _Command]:
+    """Return the option that says into which directory a command writes."""
+    return click.option(
+        "--output", "-o", metavar=metavar, required=True, type=click.Path(file_okay=False, path_type=Path), help=text
+    )
 
-    return Columns(html, text, url, identifier, time)
+
+def _with_options(
+    command: Callable[..., Any], name: str, group: type[Any], options: Sequence[_Option]
+) -> Callable[..., Any]:
+    """Return *command* with *options*, whose values it gets together: as the argument *name*, a *group*."""
+
+    @wraps(command)
+    def call(**values: Any) -> Any:
+        own = {field.name: values.pop(field.name) for field in fields(group)}
+        return command(**{name: group(**own)}, **values)
+
+    with_options: Callable[..., Any] = call
+    for option in reversed(options):
+        with_options = option(with_options)
+    return with_options
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how pages are read and signed: the argument ``reading``, a :class:`Reading`."""
+    return _with_options(command, "reading", Reading, _READING)
+
+
+def finding_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how duplicates are found: the argument ``search``, a :class:`Search`."""
+    return _with_options(command, "search", Search, _FINDING)
+
+
+_READING: Sequence[_Option] = (
+    click.option(
+        "--format",
+        "input_format",
+        type=click.Choice(_FORMATS),
+        help="Format of all inputs.  [default: as their names say]",
+    ),
+    click.option("--html", metavar="NAME", default="html", show_default=True, help="Column with the HTML."),
+    click.option("--text", metavar="NAME", default="", help="Column with plain text, which is read instead of HTML."),
+    click.option("--url", metavar="NAME", default="url", show_default=True, help="Column with the address."),
+    click.option(
+        "--id",
+        "identifier",
+        metavar="NAME",
+        default="",
+        help="Column (of WARC: header) that identifies a page.  [default: its address]",
+    ),
+    click.option(
+        "--time",
+        metavar="NAME",
+        default="",
+        help="Column with the time: seconds since 1970, 2026-11-22T18:00:00Z, or a timestamp of Parquet. WARC has it in"
+        " its records.",
+    ),
+    click.option(
+        "--scope",
+        metavar="SCOPE",
+        default="global",
+        show_default=True,
+        help='Pages are compared within their scope; "domain": within their registered domain, "language": in their'
+        " language.",
+    ),
+)
+_FINDING: Sequence[_Option] = (
+    click.option("--max-distance", metavar="K", type=click.IntRange(0), help="As DEDUP_MAX_DISTANCE."),
+    click.option(
+        "--order",
+        metavar="NAME",
+        callback=check_order,
+        default="",
+        help="Decide the pages by time, size or chars, not as they come; -size: the largest first.",
+    ),
+    click.option(
+        "--profiles",
+        type=click.Path(dir_okay=False, exists=True, path_type=Path),
+        help="An exported index, or profiles.dedup of a job: use what it knows about sites.",
+    ),
+    click.option(
+        "--against",
+        metavar="EXPORT",
+        type=click.Path(dir_okay=False, exists=True, path_type=Path),
+        help="An exported index: its pages are kept already.",
+    ),
+    click.option(
+        "--memory",
+        metavar="SIZE",
+        callback=parse_size,
+        default="8G",
+        show_default=True,
+        help="Memory that the search may take.",
+    ),
+)
 
 
 def require_batch() -> None:

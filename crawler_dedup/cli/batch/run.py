@@ -8,51 +8,36 @@ from pathlib import Path
 import click
 
 from crawler_dedup.cli.batch.apply import print_applied
-from crawler_dedup.cli.batch.find import config_of, print_report
+from crawler_dedup.cli.batch.find import find_in, print_report
 from crawler_dedup.cli.batch.options import (
-    columns_of,
+    Reading,
+    Search,
     finding_options,
     inputs_argument,
-    jobs_option,
     mark_option,
+    output_option,
     reading_options,
     require_batch,
 )
-from crawler_dedup.cli.batch.sign import print_signing
-from crawler_dedup.cli.options import settings_option
+from crawler_dedup.cli.batch.sign import print_signing, sign_inputs
+from crawler_dedup.cli.options import jobs_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
+from crawler_dedup.cli.project import read_config
 
 
 @click.command()
 @inputs_argument
-@click.option(
-    "--output",
-    "-o",
-    metavar="DIR",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Directory for the folders signed, decisions and clean.",
-)
+@output_option("DIR", "Directory for the folders signed, decisions and clean.")
 @reading_options
 @finding_options
 @mark_option
 @jobs_option
 @settings_option
-def run(  # noqa: PLR0913, PLR0917  (each is an option of the command)
+def run(
     inputs: Sequence[Path],
     output: Path,
-    input_format: str | None,
-    html: str,
-    text: str,
-    url: str,
-    identifier: str,
-    time: str,
-    scope: str,
-    max_distance: int | None,
-    order: str,
-    profiles: Path | None,
-    against: Path | None,
-    memory: int,
+    reading: Reading,
+    search: Search,
     mark: str,
     jobs: int,
     settings: Sequence[str],
@@ -70,25 +55,12 @@ def run(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     """
     require_batch()
     from crawler_dedup.batch.apply import apply_decisions  # noqa: PLC0415  (needs an extra)
-    from crawler_dedup.batch.find import find_duplicates  # noqa: PLC0415
-    from crawler_dedup.batch.sign import sign_collection  # noqa: PLC0415
 
-    config = config_of(settings, max_distance)
+    config = search.settle(read_config(settings))
     signed, decided, clean = (output / name for name in ("signed", "decisions", "clean"))
     with progress_bars() as start:
-        signing = sign_collection(
-            inputs,
-            signed,
-            config,
-            start,
-            input_format=input_format,
-            columns=columns_of(html, text, url, identifier, time),
-            scope=scope,
-            jobs=jobs,
-        )
-        report = find_duplicates(
-            signed, decided, config, start, order=order, profiles=profiles, against=against, memory=memory
-        )
+        signing = sign_inputs(inputs, signed, config, reading, jobs, start)
+        report = find_in(signed, decided, config, search, start)
         applied = apply_decisions(inputs, decided, clean, start, mark=mark, jobs=jobs)
     print_signing(signing, signed)
     print_report(report, decided)

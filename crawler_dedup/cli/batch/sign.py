@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crawler_dedup.cli.batch.options import columns_of, inputs_argument, jobs_option, reading_options, require_batch
-from crawler_dedup.cli.options import settings_option
+from crawler_dedup.cli.batch.options import Reading, inputs_argument, output_option, reading_options, require_batch
+from crawler_dedup.cli.options import jobs_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
 from crawler_dedup.cli.terminal import quantity
+from crawler_dedup.config import Config
+from crawler_dedup.system.callbacks import Start
 
 if TYPE_CHECKING:
     from crawler_dedup.batch.sign import Signing
@@ -20,30 +22,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @inputs_argument
-@click.option(
-    "--output",
-    "-o",
-    metavar="SIGNED",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Directory for the signed pages.",
-)
+@output_option("SIGNED", "Directory for the signed pages.")
 @reading_options
 @jobs_option
 @settings_option
-def sign(  # noqa: PLR0913, PLR0917  (each is an option of the command)
-    inputs: Sequence[Path],
-    output: Path,
-    input_format: str | None,
-    html: str,
-    text: str,
-    url: str,
-    identifier: str,
-    time: str,
-    scope: str,
-    jobs: int,
-    settings: Sequence[str],
-) -> None:
+def sign(inputs: Sequence[Path], output: Path, reading: Reading, jobs: int, settings: Sequence[str]) -> None:
     """Sign the pages of files, each file once.
 
     Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. A file makes one shard of signed pages. When
@@ -57,20 +40,28 @@ def sign(  # noqa: PLR0913, PLR0917  (each is an option of the command)
       crawler-dedup batch sign corpus.parquet --text text --id id -o signed
     """
     require_batch()
+    config = read_config(settings)
+    with progress_bars() as start:
+        signing = sign_inputs(inputs, output, config, reading, jobs, start)
+    print_signing(signing, output)
+
+
+def sign_inputs(
+    inputs: Sequence[Path], output: Path, config: Config, reading: Reading, jobs: int, start: Start
+) -> Signing:
+    """Sign files as the options ask for."""
     from crawler_dedup.batch.sign import sign_collection  # noqa: PLC0415  (needs an extra)
 
-    with progress_bars() as start:
-        signing = sign_collection(
-            inputs,
-            output,
-            read_config(settings),
-            start,
-            input_format=input_format,
-            columns=columns_of(html, text, url, identifier, time),
-            scope=scope,
-            jobs=jobs,
-        )
-    print_signing(signing, output)
+    return sign_collection(
+        inputs,
+        output,
+        config,
+        start,
+        input_format=reading.input_format,
+        columns=reading.columns,
+        scope=reading.scope,
+        jobs=jobs,
+    )
 
 
 def print_signing(signing: Signing, output: Path) -> None:
@@ -82,6 +73,12 @@ def print_signing(signing: Signing, output: Path) -> None:
     )
     for path in signing.damaged:
         click.echo(f"{path} was damaged, and was signed again.", err=True)
+    for name in signing.dropped:
+        click.echo(f"{name} was signed by an earlier call, and is no part of {output} any more.", err=True)
+    if signing.ignored:
+        click.echo(
+            f"Names that say no format: {quantity(signing.ignored, 'file')}. Their pages are not there.", err=True
+        )
     print_counts("Not signed", signing.unsigned)
     print_counts("Not looked at", signing.passed_over)
     print_counts("Cannot be read", signing.bad)
