@@ -24,7 +24,7 @@ class Candidates(NamedTuple):
     Attributes:
         rows: those of the collection.
         existing: those that are kept already.
-        repeated: the rows whose name another page has.
+        repeated: the rows whose name another page has, or under whose title another text is filed.
     """
 
     rows: Flags
@@ -48,8 +48,8 @@ def find_candidates(
 ) -> Candidates:
     """Find the candidates.
 
-    They are no fewer pages than a look-up in an index finds: of texts those with a signature near another one, of other
-    pages those that share a key, and pages with one name.
+    They are no fewer pages than a look-up in an index finds: of texts those with a signature near another one, and those
+    under one title, of other pages those that share a key, and pages with one name.
 
     Args:
         existing: pages that are kept already.
@@ -60,7 +60,7 @@ def find_candidates(
         DedupError: memory does not suffice for their keys.
     """
     before = 0 if existing is None else len(existing)
-    flags = _having_one_name(rows, existing)
+    flags = _having_one_name(rows, existing) | _under_one_title(rows, existing)
     repeated = flags[before:].copy()
     by_key = rows.thins
     if isinstance(scheme, SimHash):
@@ -81,7 +81,7 @@ def find_certain(
 ) -> Flags:
     """Tell of each of the rows *chosen*, in the order in which they are decided, whether it is new for certain.
 
-    Such a row is a text whose name no other page has, and no text before it is near enough to be compared with it.
+    Such a row is a text whose name and title no other page has, and no text before it is near enough to be compared with it.
     """
     are_texts = rows.texts[chosen]
     if not isinstance(scheme, SimHash):
@@ -103,6 +103,14 @@ def _having_one_name(rows: Rows, existing: ExistingPages | None) -> Flags:
     shared = is_repeated(np.concatenate([existing.names, rows.names]))
     flags[existing.name_places[shared[: len(existing.names)]]] = True
     flags[len(existing) :] = shared[len(existing.names) :]
+    return flags
+
+
+def _under_one_title(rows: Rows, existing: ExistingPages | None) -> Flags:
+    """Tell of each existing page and of each row whether another text is filed under its title."""
+    titles = rows.titles if existing is None else np.concatenate([existing.titles, rows.titles])
+    flags = is_repeated(titles)
+    flags[titles == 0] = False
     return flags
 
 

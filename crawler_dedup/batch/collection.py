@@ -16,7 +16,7 @@ from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.files import open_replacement
 
-FORMAT = 1
+FORMAT = 2
 """Version of the layout of a signed collection."""
 
 _HEADER = "collection.json"

@@ -30,6 +30,7 @@ class ExistingPages:
         export: the export.
         texts: whether a page is compared by its main text.
         signatures: as they were signed.
+        titles: 64 bits that stand for the title under which each text is filed; 0: under none.
         names: 64 bits that stand for each key and alias in its scope.
         name_places: of which page each of *names* is.
         entries: the keys of pages that are looked up by keys alone.
@@ -38,6 +39,7 @@ class ExistingPages:
     export: Export
     texts: Flags
     signatures: Numbers
+    titles: Numbers
     names: Numbers
     name_places: Places
     entries: KeyEntries
@@ -72,7 +74,8 @@ def read_existing(path: Path, spec: Mapping[str, str], matcher: RuleMatcher, *, 
     if export.header.kind != KIND:
         raise DedupError(f"{path} has bare signatures without pages.")
     require_same_spec(str(path), export.header.spec, spec)
-    texts, signatures, names, name_places = array("b"), array("Q"), array("Q"), array("q")
+    texts, name_places = array("b"), array("q")
+    signatures, titles, names = array("Q"), array("Q"), array("Q")
     entries = KeyEntries()
     for block in export.blocks():
         for record in decode_records(export, block):
@@ -80,6 +83,7 @@ def read_existing(path: Path, spec: Mapping[str, str], matcher: RuleMatcher, *, 
             is_text = page.kind is PageKind.TEXT
             texts.append(is_text)
             signatures.append(page.signature)
+            titles.append(matcher.title_key(page))
             for name in (name_page(page.scope, page.key), *record.aliases):
                 names.append(int.from_bytes(name[:8], "big"))
                 name_places.append(place)
@@ -89,6 +93,7 @@ def read_existing(path: Path, spec: Mapping[str, str], matcher: RuleMatcher, *, 
         export,
         np.array(texts, dtype=bool),
         np.array(signatures, dtype=np.uint64),
+        np.array(titles, dtype=np.uint64),
         np.array(names, dtype=np.uint64),
         np.array(name_places, dtype=np.int64),
         entries,

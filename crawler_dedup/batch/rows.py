@@ -16,7 +16,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.signedpage import SignedPage
 
-ROW_BYTES = 34
+ROW_BYTES = 42
 """What a row takes in memory."""
 ORDERS = ("time", "size", "chars")
 """Columns by which rows can be ordered."""
@@ -49,6 +49,7 @@ class Rows:
         starts: the first row of each shard, and behind them the number of all rows.
         signatures: as they were signed.
         names: 64 bits that stand for key and scope of each page.
+        titles: 64 bits that stand for the title under which each text is filed; 0: under none.
         sites: 64 bits that stand for the site of each page; 0: it has none.
         texts: whether a page is compared by its main text.
         thins: whether it is a thin page. The others are not signed.
@@ -59,6 +60,7 @@ class Rows:
     starts: Places
     signatures: Numbers
     names: Numbers
+    titles: Numbers
     sites: Numbers
     texts: Flags
     thins: Flags
@@ -108,10 +110,10 @@ def read_rows(shards: Sequence[Shard], receipts: Sequence[Receipt], order: str =
         raise DedupError(f"Pages cannot be ordered by {column!r}; they can by {', '.join(ORDERS)}, also with a minus.")
     starts = np.concatenate([[0], np.cumsum([receipt.pages for receipt in receipts])]).astype(np.int64)
     count = int(starts[-1])
-    signatures, names, sites = (np.empty(count, dtype=np.uint64) for _ in range(3))
+    signatures, names, titles, sites = (np.empty(count, dtype=np.uint64) for _ in range(4))
     texts, thins = (np.empty(count, dtype=bool) for _ in range(2))
     order_keys = np.empty(count, dtype=np.int64) if column else None
-    columns = ["kind", "signature", "name", "site", *filter(None, [column])]
+    columns = ["kind", "signature", "name", "title", "site", *filter(None, [column])]
     for shard, first, end in zip(shards, starts.tolist(), starts[1:].tolist(), strict=False):
         at = first
         for batch in read_columns(shard.data, columns):
@@ -119,7 +121,8 @@ def read_rows(shards: Sequence[Shard], receipts: Sequence[Receipt], order: str =
             at = part.stop
             if at > end:
                 break
-            for name, numbers in (("signature", signatures), ("name", names), ("site", sites)):
+            columns_of_numbers = (("signature", signatures), ("name", names), ("title", titles), ("site", sites))
+            for name, numbers in columns_of_numbers:
                 numbers[part] = batch.column(name).to_numpy()
             for kind, flags in ((TEXT, texts), (THIN, thins)):
                 flags[part] = pc.equal(batch.column("kind"), kind).to_numpy(zero_copy_only=False)
@@ -128,4 +131,4 @@ def read_rows(shards: Sequence[Shard], receipts: Sequence[Receipt], order: str =
                 order_keys[part] = -keys if order.startswith("-") else keys
         if at != end:
             raise DedupError(f"{shard.data} is damaged: it has another number of pages than its receipt says.")
-    return Rows(shards, starts, signatures, names, sites, texts, thins, order_keys)
+    return Rows(shards, starts, signatures, names, titles, sites, texts, thins, order_keys)

@@ -14,6 +14,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import name_page
 from crawler_dedup.signedpage import PageKind, SignedPage, is_well_formed
+from crawler_dedup.signing.lookup import title_key
 
 TEXT, THIN, UNSIGNED = "text", "thin", "unsigned"
 KINDS = {PageKind.TEXT: TEXT, PageKind.THIN: THIN}
@@ -27,6 +28,7 @@ SCHEMA = pa.schema(
         pa.field("reason", pa.string(), nullable=False),
         pa.field("signature", pa.uint64(), nullable=False),
         pa.field("name", pa.uint64(), nullable=False),
+        pa.field("title", pa.uint64(), nullable=False),
         pa.field("site", pa.uint64(), nullable=False),
         pa.field("time", pa.int64(), nullable=False),
         pa.field("size", pa.int64(), nullable=False),
@@ -36,8 +38,9 @@ SCHEMA = pa.schema(
 )
 """The columns of a shard.
 
-Record: number of the page in the input. Id: its key. Reason: why it is unsigned. Name, site: 64 bits that stand for its key
-in its scope, and for its site in its scope (0: it has none). Page: the signed page, as msgpack.
+Record: number of the page in the input. Id: its key. Reason: why it is unsigned. Name, title, site: 64 bits that stand for
+its key in its scope, for the title under which it is filed (0: under none), and for its site in its scope (0: it has none).
+Page: the signed page, as msgpack.
 """
 
 _GROUP_ROWS = 2_000
@@ -81,6 +84,7 @@ class ShardWriter:
                 page.unsigned,
                 page.signature,
                 int.from_bytes(name_page(page.scope, page.key)[:8], "big"),
+                title_key(page),
                 int.from_bytes(site_key(page.scope, page.url)[:8], "big"),
                 row.time,
                 page.size,

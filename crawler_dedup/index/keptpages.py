@@ -14,12 +14,18 @@ MAX_REPRESENTATIVES = 64
 """Pages that may stand under one signature. Further ones pass and are recorded, but stand for nothing: a spike (one
 log-in text at a million addresses) stays one short bucket."""
 
+MAX_UNDER_TITLE = 8
+"""Texts that may stand under one title: where all pages of a site have one, a new page is compared with so many more."""
+
 
 class Filing(Protocol):
     """Tells where the index files a page."""
 
     def keys(self, page: SignedPage) -> Sequence[int]:
         """Return the buckets under which *page* is filed. Two pages with the same signature have the same."""
+
+    def title_key(self, page: SignedPage) -> int:
+        """Return the key of the title under which *page* is filed, too: 64 bits that depend on it alone; 0: none."""
 
 
 class KeptPages(Protocol):
@@ -36,6 +42,9 @@ class KeptPages(Protocol):
 
     def read_representatives(self, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
         """Yield (number, record) of the pages that stand under *signature*, the oldest first."""
+
+    def read_under_title(self, scope: str, title: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages that stand under the key *title*, the oldest first, perhaps with others."""
 
     def add(self, record: Record, filing: Filing) -> int:
         """Store *record*, file it under its signature, and return its number."""

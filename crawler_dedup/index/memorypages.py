@@ -12,7 +12,7 @@ import numpy as np
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index import records
 from crawler_dedup.index.chunks import limit_payloads
-from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, Filing
+from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record, hash_scope, name_page, shorten_key
 from crawler_dedup.signedpage import SignedPage
@@ -40,6 +40,7 @@ class MemoryPages:
         self._load = load
         self._buckets: dict[int, bytearray] = {}  # by scope and key
         self._standing: dict[int, list[int]] = {}  # by scope and signature, the oldest first
+        self._under_title: dict[int, list[int]] = {}  # by scope and key of a title, the oldest first
         self._numbers: dict[bytes, int] = {}  # by name of a page or alias
         self._places = array("Q")  # of the record with each number, from 1 on: where it begins, or nowhere
         self._lengths = array("I")
@@ -78,7 +79,13 @@ class MemoryPages:
         return np.frombuffer(b"".join(buckets), dtype=_PAYLOAD)
 
     def read_representatives(self, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
-        for number in tuple(self._standing.get(_place(scope, signature), ())):
+        yield from self._read(scope, self._standing.get(_place(scope, signature), ()))
+
+    def read_under_title(self, scope: str, title: int) -> Iterator[tuple[int, Record]]:
+        yield from self._read(scope, self._under_title.get(_place(scope, title), ()))
+
+    def _read(self, scope: str, numbers: Sequence[int]) -> Iterator[tuple[int, Record]]:
+        for number in tuple(numbers):
             record = self.get(number)
             if record is not None and record.page.scope == scope:
                 yield number, record
@@ -99,10 +106,14 @@ class MemoryPages:
             self._fill_buckets(self._bucket_keys(page, filing), page.signature)
         if stands:
             standing.append(number)
+        if title := filing.title_key(page):
+            under_title = self._under_title.setdefault(_place(page.scope, title), [])
+            if len(under_title) < MAX_UNDER_TITLE:
+                under_title.append(number)
         return number
 
     def announce(self, place: int, scope: str, signature: int, keys: Sequence[int]) -> int:
-        """File a page without its record, and return its number. No page under its key is there, or comes later.
+        """File a page without its record, and return its number. No page with its key or title is there, or comes later.
 
         Args:
             place: what stands for it when its record is loaded.
@@ -148,6 +159,12 @@ class MemoryPages:
         if not standing:
             self._standing.pop(place, None)
             self._remove_signature(page, filing)
+        title = filing.title_key(page)
+        under_title = self._under_title.get(_place(page.scope, title), [])
+        if number in under_title:
+            under_title.remove(number)
+        if not under_title:
+            self._under_title.pop(_place(page.scope, title), None)
 
     def _remove_signature(self, page: SignedPage, filing: Filing) -> None:
         """Take a signature out of its buckets: the last of a bucket takes its place, as in an index."""

@@ -207,22 +207,29 @@ class Verdicts:
         return self._decision(page, Verdict.NEW)
 
     def _candidates(self, page: SignedPage, being_handled: list[SignedPage], changes: _Changes) -> Iterator[SignedPage]:
-        """Yield the pages near *page* that stand for others, nearest first; put those that do not stand yet into
+        """Yield the pages near *page*, or under its title, that stand for others; put those that do not stand yet into
         *being_handled*, and those that no longer count into *changes*."""
+        for number, record in islice(self._read_candidates(page), MAX_COMPARED):
+            fate = self._fate_of(record)
+            if fate is Fate.RELEASED:
+                changes.gone[number] = record
+            elif fate is Fate.OPEN:
+                being_handled.append(self._comparable(record))
+            else:
+                yield record.page
+
+    def _read_candidates(self, page: SignedPage) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages near *page*, nearest first, and then of those under its title."""
         filed = self._kept.read_buckets(page.scope, self._matcher.probes(page), self._matcher.bucket_limit(page))
-        left = MAX_COMPARED
+        near = set()
         for signature in self._matcher.near(page, filed):
-            if not left:
-                return
-            for number, record in islice(self._kept.read_representatives(page.scope, signature), left):
-                left -= 1
-                fate = self._fate_of(record)
-                if fate is Fate.RELEASED:
-                    changes.gone[number] = record
-                elif fate is Fate.OPEN:
-                    being_handled.append(self._comparable(record))
-                else:
-                    yield record.page
+            for number, record in self._kept.read_representatives(page.scope, signature):
+                near.add(number)
+                yield number, record
+        if title := self._matcher.title_key(page):
+            for number, record in self._kept.read_under_title(page.scope, title):
+                if number not in near:
+                    yield number, record
 
     def _remove_alias(self, number: int, key: str) -> None:
         record = self._kept.get(number)

@@ -236,6 +236,25 @@ class Content:
         return bool(new and kept) and new.isdisjoint(kept)
 
     @property
+    def lacks_main_headings(self) -> bool:
+        """Whether the kept page lacks a heading of the new page's main text, furniture left out."""
+        return not _main_headings(self._new_blocks) <= self._standing
+
+    @property
+    def lacks_text_beside_main(self) -> bool:
+        """Whether the kept page lacks a line that the new page alone says beside its main text."""
+        return any(
+            block.size >= _TELLING_TEXT and number not in self._standing
+            for number, block in self.new_own.items()
+            if not block.traits & (_MAIN | _ENTRY)
+        )
+
+    @property
+    def is_kept_list_of_texts(self) -> bool:
+        """Whether the kept page has several texts, each under a heading that is a link."""
+        return sum(is_main_heading(block) and block.traits & _ENTRY for block in self._kept_blocks) > 1
+
+    @property
     def main_text_is_minor(self) -> bool:
         """Whether the new page's main text is less than half of what the page alone says, or is mainly not its own."""
         return is_main_text_minor(unpack_blocks(self.new.blocks), self.new_own.values())

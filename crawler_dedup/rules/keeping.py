@@ -10,18 +10,13 @@ from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
 from crawler_dedup.signing.blocks import PackedBlock, Trait, repack_blocks, unpack_blocks
-from crawler_dedup.signing.lookup import with_keys
+from crawler_dedup.signing.lookup import named_parts, with_keys
 
 _TELLING_HEADING = 16  # letters: a shorter one may be "Categories" or "Comments"
 
 # Plain numbers: to combine flags takes a microsecond.
 _ENTRY, _HEADING, _MAIN = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN))
 _LINKED_HEADING, _MAIN_HEADING = int(Trait.ENTRY | Trait.HEADING), int(Trait.MAIN | Trait.HEADING)
-
-
-def named_parts(page: SignedPage) -> frozenset[str]:
-    """Return the parts of the title that the page itself names (:attr:`SignedPage.named`)."""
-    return frozenset(part for bit, part in enumerate(sorted(titles.split_title(page.title))) if page.named >> bit & 1)
 
 
 def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:

@@ -30,3 +30,11 @@ def conflict(new: bytes, kept: bytes) -> bool:
         return False
     common = len(np.intersect1d(new_numbers, kept_numbers))
     return common < len(kept_numbers) and len(new_numbers) - common > _OTHER_NUMBERS * len(new_numbers)
+
+
+def lacks(new: bytes, kept: bytes) -> bool:
+    """Return whether the kept text is known to lack one of the new text's numbers."""
+    new_numbers, kept_numbers = sketch.read_members(new), sketch.read_members(kept)
+    if new_numbers is None or kept_numbers is None:
+        return False
+    return len(np.setdiff1d(new_numbers, kept_numbers)) > 0

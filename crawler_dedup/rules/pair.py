@@ -8,7 +8,8 @@ from functools import cached_property
 from crawler_dedup.config import Config
 from crawler_dedup.rules import numbers
 from crawler_dedup.rules.content import Content
-from crawler_dedup.rules.keeping import is_list, named_parts
+from crawler_dedup.rules.keeping import is_list
+from crawler_dedup.rules.naming import Naming
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import sketch, titles
@@ -21,9 +22,11 @@ _NOTHING = 20  # letters: a page that says less of its own says nothing
 _LITTLE = 100  # letters
 _SHORT = 300  # letters: of so little all must be the same, in the same order
 _MANY_MORE, _MORE_LINKS = 1.5, 10  # on one host nearly all copies have the same links
-_MORE = 1.25  # times the features: a start page that shows so many more than an article shows others; times the text
+_MORE = 1.25  # times the text
 _MANY_FEATURES = 100  # below, labelled pages with the same words under two titles or headings were two pages
 _SHORT_TEXT = 300  # features: a longer text is the same on another day
+_NEARLY_ALL = 0.95  # at .9 a page with one more comment was a part of one with three others
+_PART = 0.6  # of the least resemblance: so little may a part share with the whole
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Pair:
     @property
     def signatures_far_apart(self) -> bool:
         """Whether the texts are different by their signatures, or a text would be compared with a thin page."""
-        if self.are_thin:
+        if self.are_thin or self.is_part:
             return False
         return self.agreement is None or (self.distance is not None and self.distance > self.limits.max_distance)
 
@@ -91,7 +94,7 @@ class Pair:
             self.are_thin
             and titles.split_title(self.new.title) == titles.split_title(self.kept.title)
             and self.same_links
-            and bool(self.new_named)
+            and bool(self.naming.new_named)
             and self.content.same_blocks
         )
 
@@ -118,14 +121,14 @@ class Pair:
         if not self.are_thin or self.new.key == self.kept.key:  # a page that is visited again
             return False
         content = self.content
-        is_frame = not self.is_site_known and not self.new_named and content.unlinked_size < _LITTLE
+        is_frame = not self.is_site_known and not self.naming.new_named and content.unlinked_size < _LITTLE
         return content.own_size < _NOTHING or is_frame
 
     @property
     def marks_differ(self) -> bool:
         """Whether headings or numbers tell that these are two pages."""
         if self.are_thin:
-            return self.content.lacks_marks(with_names=self.same_title)
+            return self.content.lacks_marks(with_names=self.naming.same_title)
         return self.headings_differ or self.numbers_differ
 
     @property
@@ -141,14 +144,14 @@ class Pair:
         if self.same_host and self.new.features < _MANY_FEATURES and self.content.headings_conflict:
             return True
         # As long as the site is not known, headings beside the main text may belong to its side columns.
-        return self.content.lacks_headings(beside_text=self.is_site_known or not self._other_parts_agree)
+        return self.content.lacks_headings(beside_text=self.is_site_known or not self.naming.other_parts_agree)
 
     @property
     def other_words(self) -> bool:
         """Whether the pages say too little in common."""
         if self.are_thin:
             return not self._own_words_agree
-        return self.is_estimated and self.resemblance < self.limits.min_resemblance
+        return self.is_estimated and self.resemblance < self.limits.min_resemblance and not self.is_part
 
     @property
     def _own_words_agree(self) -> bool:
@@ -213,6 +216,25 @@ class Pair:
     def is_longer(self) -> bool:
         """Whether the new page's main text is so much longer that it says more, though in the same words."""
         return self.new.chars > _MORE * self.kept.chars > 0
+
+    @cached_property
+    def is_part(self) -> bool:
+        """Whether the new text is a part of the kept one, under the same title: a thread before some answers, an excerpt.
+
+        Signatures of a part and the whole may be far apart. So nearly all its words, and all its numbers and headings, must
+        stand on the kept page, which is no list of texts.
+        """
+        if self.new.kind is not PageKind.TEXT or self.kept.kind is not PageKind.TEXT or not self.naming.same_named:
+            return False
+        least = self.limits.min_resemblance * (_PART if self.naming.is_telling else 1.0)
+        return (
+            self.resemblance >= least
+            and self.coverage >= max(_NEARLY_ALL, self.limits.min_coverage)
+            and not numbers.lacks(self.new.numbers, self.kept.numbers)
+            and not self.content.lacks_main_headings
+            and not self.content.lacks_text_beside_main
+            and not self.content.is_kept_list_of_texts
+        )
 
     @property
     def same_words(self) -> bool:
@@ -301,45 +323,9 @@ class Pair:
     # Titles
 
     @cached_property
-    def new_title_parts(self) -> frozenset[str]:
-        """The parts of the new page's title without those that its site writes into every title."""
-        return self.new_site.own_parts(self.new.title)
-
-    @cached_property
-    def kept_title_parts(self) -> frozenset[str]:
-        """The parts of the kept page's title without those that its site writes into every title."""
-        return self.kept_site.own_parts(self.kept.title)
-
-    @property
-    def new_named(self) -> frozenset[str]:
-        """Those that the new page names itself."""
-        return named_parts(self.new) & self.new_title_parts
-
-    @property
-    def _kept_named(self) -> frozenset[str]:
-        return named_parts(self.kept) & self.kept_title_parts
-
-    @cached_property
-    def same_title(self) -> bool:
-        """Whether the titles can name one page."""
-        new, kept = titles.split_title(self.new.title), titles.split_title(self.kept.title)
-        if new == kept:
-            return True
-        are_known = self.new_site.is_known and self.kept_site.is_known
-        if not are_known and self.new_named and self.new_named == self._kept_named:
-            return True
-        # Few words make many titles: "Manual | Router".
-        if not self.kept_title_parts and len(kept) > 1 and not kept <= new:
-            return not self.new_title_parts and new <= kept
-        if not self.kept_title_parts and self.new_title_parts and self.kept.features > _MORE * self.new.features:
-            return False
-        return self._other_parts_agree
-
-    @property
-    def _other_parts_agree(self) -> bool:
-        """Whether the titles agree without regard to which of their parts the pages name."""
-        are_known = self.new_site.is_known and self.kept_site.is_known
-        return titles.titles_agree(self.new_title_parts, self.kept_title_parts, own_parts=self.same_host or are_known)
+    def naming(self) -> Naming:
+        """What the two pages are called."""
+        return Naming(self.new, self.kept, self.new_site, self.kept_site, self.same_host)
 
     @property
     def is_retitled_copy(self) -> bool:
@@ -353,5 +339,5 @@ class Pair:
             self.same_words
             and not self.same_host
             and self.new.features >= _MANY_FEATURES
-            and bool(self.new_title_parts - self.kept_title_parts)
+            and bool(self.naming.new_parts - self.naming.kept_parts)
         )

@@ -46,7 +46,7 @@ def _same_thin_page(pair: Pair) -> bool | None:
 
 
 def _same_title_or_list(pair: Pair) -> bool:
-    return pair.same_title or pair.is_retitled_copy or pair.same_list
+    return pair.naming.same_title or pair.is_retitled_copy or pair.same_list
 
 
 def _different_if(condition: Callable[[Pair], bool]) -> Callable[[Pair], bool | None]:
@@ -73,6 +73,8 @@ def _describe_thin_page(pair: Pair) -> str:
 def _describe_signatures(pair: Pair) -> str:
     if pair.are_thin:
         return "thin pages have none"
+    if pair.is_part:
+        return "a part under the same title, whatever they are"
     if pair.agreement is None:
         return "they do not agree"
     if pair.distance is None:
@@ -81,7 +83,7 @@ def _describe_signatures(pair: Pair) -> str:
 
 
 def _describe_titles(pair: Pair) -> str:
-    if pair.same_title:
+    if pair.naming.same_title:
         return "the same title"
     return "renamed" if pair.is_retitled_copy else "two lists of the same entries" if pair.same_list else "other titles"
 

@@ -13,12 +13,35 @@ from crawler_dedup.hamming import Numbers
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.blocks import Trait, unpack_blocks
 from crawler_dedup.signing.schemes import Scheme, scheme_of
+from crawler_dedup.signing.titles import letters_of, split_title
+from crawler_dedup.urls import site_of
 
 _BLOCKS = 4
 _CANDIDATES = 64
 _THIN_BUCKET = 1_000  # pages under one title that are looked at
 _KEY = np.dtype("<u8")
 _NO_KEY = int(Trait.NAME | Trait.EMBEDDED)
+
+
+def named_parts(page: SignedPage) -> frozenset[str]:
+    """Return the parts of the title that the page itself names (:attr:`SignedPage.named`).
+
+    A part that is the name of its host is left out, unless the page names no other one.
+    """
+    if not page.named:
+        return frozenset()
+    named = [part for bit, part in enumerate(sorted(split_title(page.title))) if page.named >> bit & 1]
+    host = letters_of(site_of(page.url))
+    return frozenset([part for part in named if part not in host] or named)
+
+
+def title_key(page: SignedPage) -> int:
+    """Return 64 bits that stand for the parts of its title that a text names itself; 0: there are none.
+
+    They depend on the page alone, and not on what is known of its site.
+    """
+    parts = named_parts(page) if page.named and page.kind is PageKind.TEXT else ()
+    return xxh3_64_intdigest("\n".join(sorted(parts)).encode("utf-8", "replace")) if parts else 0
 
 
 def with_keys(page: SignedPage, titles: Sequence[Collection[str]], not_own: Collection[int]) -> SignedPage:
@@ -68,10 +91,14 @@ class Lookup:
         candidates: list[int] = signatures[nearest].tolist()
         return candidates
 
+    def title_key(self, page: SignedPage) -> int:
+        """Return the key of the title under which *page* is filed, too, and other texts are found; 0: none."""
+        return title_key(page)
+
     def finds(self, new: SignedPage, kept: SignedPage) -> bool:
         """Tell whether a look-up of *new* finds *kept*."""
         if new.kind is PageKind.TEXT and kept.kind is PageKind.TEXT:
-            return self._scheme.finds(new.signed, kept.signed)
+            return self._scheme.finds(new.signed, kept.signed) or title_key(new) == title_key(kept) != 0
         return not {*_keys_of(new)}.isdisjoint(_keys_of(kept)) if new.kind is kept.kind else False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
@@ -49,8 +50,13 @@ def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bo
     if _is_cut_of(only_new, only_kept) or _is_cut_of(only_kept, only_new):
         return True
     if not own_parts:
-        return any(size_in_letters(part) >= _TELLING for part in new & kept)
+        return is_telling(new & kept)
     return False
+
+
+def is_telling(parts: Iterable[str]) -> bool:
+    """Tell whether one of the *parts* of a title is hardly the name of a site."""
+    return any(size_in_letters(part) >= _TELLING for part in parts)
 
 
 def _is_cut_of(cut: AbstractSet[str], whole: AbstractSet[str]) -> bool:

@@ -59,7 +59,7 @@ def body(kind: int, content: int, change: int) -> str:
     return (
         article(content, count=60, frame=f"frame {change}", links=["/", f"/{content}"]),
         article(content, count=60, changed=4 * change, links=["/", f"/{content}"]),
-        story(content, 60),
+        story(content, 60 - 15 * change),
         listing(f"tag {content % 3}", stories, heading=f"tag {content % 3}"),
         listing(f"tag {content}", stories),
         SHELL,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler_dedup import Decision, SignedPage, Verdict
+from crawler_dedup import Decision, Match, SignedPage, Verdict
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES
+from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.memorypages import MemoryPages
 from crawler_dedup.index.profiles import FrozenProfiles
@@ -25,8 +25,19 @@ Offers = list[tuple[SignedPage, str]]
 """Pages with another key of each."""
 
 
-def page(key: int, signature: int, scope: int = 0) -> SignedPage:
-    return SignedPage(f"k{key}", f"http://example.com/{key}", f"s{scope}", signature=signature)
+def page(key: int, signature: int, scope: int = 0, title: str = "") -> SignedPage:
+    return SignedPage(
+        f"k{key}", f"http://example.com/{key}", f"s{scope}", signature=signature, title=title, named=int(bool(title))
+    )
+
+
+class ByDistanceOrTitle(ByDistance):
+    """What has the same title is a duplicate, too."""
+
+    def compare(self, new: SignedPage, kept: SignedPage) -> Match | None:
+        if new.title == kept.title == "drop":
+            return Match("title", None, 1, 1)
+        return super().compare(new, kept)
 
 
 def decide_in_memory(offers: Offers, matcher: Matcher, announced: Collection[int] = ()) -> list[Decision | None]:
@@ -54,7 +65,13 @@ def decide_in_index(directory: Path, offers: Offers, matcher: Matcher) -> list[D
 
 OFFERS = st.lists(
     st.tuples(
-        st.builds(page, st.integers(0, 9), st.sampled_from([0, 1, 0b111, 0b111111, 1 << 63]), st.integers(0, 1)),
+        st.builds(
+            page,
+            st.integers(0, 30),
+            st.sampled_from([0, 1, 0b111, 0b111111, 1 << 63, 0xFF << 8, 0xFF << 16, 0xFF << 24]),
+            st.integers(0, 1),
+            st.sampled_from(["", "drop", "pass"]),
+        ),
         st.sampled_from(["", "", "k1", "k2", "a1", "a2", "a3", "a4", "a5", "a6"]),
     ),
     max_size=40,
@@ -77,20 +94,32 @@ def test_pages_that_are_announced_stand_for_others_as_if_they_had_been_decided(s
 @given(offers=OFFERS)
 def test_pages_in_memory_are_decided_as_in_an_index(tmp_path_factory: pytest.TempPathFactory, offers: Offers) -> None:
     directory = tmp_path_factory.getbasetemp() / "index"
-    assert decide_in_memory(offers, ByDistance()) == decide_in_index(directory, offers, ByDistance())
+    matcher = ByDistanceOrTitle()
+    assert decide_in_memory(offers, matcher) == decide_in_index(directory, offers, matcher)
+
+
+class OnlyEqualKeys(ByDistance):
+    """Lets all pages pass, and notes how many each is compared with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.compared: list[int] = []
+
+    def choose(self, new: SignedPage, kept: object, snapshot_of: object) -> None:
+        self.compared.append(len(list(kept)))  # type: ignore[call-overload]
+
+
+def test_no_more_pages_stand_under_a_title_than_in_an_index(tmp_path: Path) -> None:
+    offers = [(page(number, 0xFF << number, title="a"), "") for number in range(0, 3 * MAX_UNDER_TITLE, 2)]
+    # One that is visited again, and has another title now, makes room.
+    offers += [(page(2, 0, title="b"), ""), (page(90, 1 << 60, title="a"), ""), (page(91, 1 << 62, title="a"), "")]
+    in_memory, in_index = OnlyEqualKeys(), OnlyEqualKeys()
+    assert decide_in_memory(offers, in_memory) == decide_in_index(tmp_path, offers, in_index)
+    assert in_memory.compared == in_index.compared
+    assert max(in_memory.compared) >= MAX_UNDER_TITLE
 
 
 def test_no_more_pages_stand_under_a_signature_than_in_an_index(tmp_path: Path) -> None:
-    class OnlyEqualKeys(ByDistance):
-        """Lets all pages pass, and notes how many each is compared with."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.compared: list[int] = []
-
-        def choose(self, new: SignedPage, kept: object, snapshot_of: object) -> None:
-            self.compared.append(len(list(kept)))  # type: ignore[call-overload]
-
     offers = [(page(number, 7), "") for number in range(MAX_REPRESENTATIVES + 5)]
     # One that is visited again, and is another page now, makes room.
     offers += [(page(3, 1 << 40), ""), *((page(number, 7), "") for number in range(200, 203))]

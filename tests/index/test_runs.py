@@ -642,7 +642,7 @@ def test_verify_counts_page_keys(tmp_path: Path) -> None:
         name, numbers = next(iter(txn.cursor()))
         txn.put(name, numbers + b"\7" * 8)
     opened = Store.attach(tmp_path)
-    assert opened.verify(FILING) == ["The numbers are not those of the records: 4 entries, 3 expected."]
+    assert opened.verify(FILING) == ["The numbers are not those of the records: 5 entries, 4 expected."]
     opened.repair(FILING)
     assert opened.verify(FILING) == []
     opened.close()

@@ -168,6 +168,11 @@ def page(number: int, signature: int, scope: str = "") -> SignedPage:
     return SignedPage(key=str(number), url=f"http://example.com/{number}", scope=scope, signature=signature)
 
 
+def flipped_far(number: int) -> int:
+    """A signature that is more than 7 bits from that of any other number."""
+    return random.Random(number).getrandbits(64)
+
+
 def number_of(kept: SignedPage) -> int:
     """The number of a page that is kept, as :func:`page` was given it."""
     return int(kept.url.rpartition("/")[2])

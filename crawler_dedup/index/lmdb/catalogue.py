@@ -11,7 +11,7 @@ import msgspec
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.chunks import count_chunks
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, Filing
+from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.numbers import RecordNumbers, place_of_signature
@@ -61,11 +61,23 @@ class Catalogue:
             if record.page.scope == scope:
                 yield number, record
 
+    def read_under_title(self, txn: lmdb.Transaction, scope: str, title: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages that stand under the key *title*, the oldest first, perhaps with others."""
+        for number, record in self._read_at(txn, place_of_signature(hash_scope(scope), title)):
+            if record.page.scope == scope:
+                yield number, record
+
     def _read_standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> Iterator[tuple[int, Record]]:
         """Yield (number, record) of the pages under *signature* in the scopes with the hash *scope*, the oldest first."""
-        for number in self.numbers.query(txn, place_of_signature(scope, signature)):
+        for number, record in self._read_at(txn, place_of_signature(scope, signature)):
+            if _is_under(record, scope, signature):
+                yield number, record
+
+    def _read_at(self, txn: lmdb.Transaction, place: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages to which *place* leads, the oldest first, perhaps with others."""
+        for number in self.numbers.query(txn, place):
             record = self.records.get(txn, number)
-            if record is not None and _is_under(record, scope, signature):
+            if record is not None:
                 yield number, record
 
     def find_standing(self, txn: lmdb.Transaction, scope: int, signature: int) -> list[int]:
@@ -106,6 +118,8 @@ class Catalogue:
         self.records.remove(txn, number, record)
         self.profiles.remove_record(txn, page)
         self.numbers.remove(txn, place_of_signature(scope, page.signature), number)
+        if title := filing.title_key(page):
+            self.numbers.remove(txn, place_of_signature(scope, title), number)
         if not self._has_standing(txn, scope, page.signature):
             self.tables.remove(txn, scope, filing.keys(page), page.signature)
 
@@ -133,6 +147,10 @@ class Catalogue:
             self.numbers.insert(txn, place, number)
         if not is_filed:
             self.tables.insert(txn, scope, filing.keys(record.page), signature)
+        if title := filing.title_key(record.page):
+            place = place_of_signature(scope, title)
+            if len(self.numbers.query(txn, place)) < MAX_UNDER_TITLE:
+                self.numbers.insert(txn, place, number)
         if record.stands != stands:
             self.records.replace(txn, number, msgspec.structs.replace(record, stands=stands))
 
@@ -168,6 +186,9 @@ class PagesInTransaction:
 
     def read_representatives(self, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
         return self._catalogue.read_representatives(self._txn, scope, signature)
+
+    def read_under_title(self, scope: str, title: int) -> Iterator[tuple[int, Record]]:
+        return self._catalogue.read_under_title(self._txn, scope, title)
 
     def add(self, record: Record, filing: Filing) -> int:
         return self._catalogue.add(self._txn, record, filing)

@@ -130,7 +130,7 @@ class Store(Backend):
     def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
         try:
             with self.environment.read() as txn:
-                return find_problems(txn, self._catalogue, filing.keys, advance)
+                return find_problems(txn, self._catalogue, filing, advance)
         except IndexUnusable as error:
             return [str(error)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -11,13 +11,13 @@ import lmdb
 import numpy as np
 
 from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.lmdb.catalogue import Catalogue
 from crawler_dedup.index.lmdb.numbers import place_entry, place_of_signature
 from crawler_dedup.index.lmdb.sitetable import tally_sites
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import Record, hash_scope
 from crawler_dedup.index.tally import Tally, tally
-from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance
 
 _SLICE = 10_000
@@ -37,13 +37,13 @@ class _Findings:
 def find_problems(
     txn: lmdb.Transaction,
     catalogue: Catalogue,
-    keys: Callable[[SignedPage], Sequence[int]],
+    filing: Filing,
     advance: Advance,
 ) -> list[str]:
     """Find what is wrong with an index, a sentence each.
 
     Args:
-        keys: the buckets under which a page is filed.
+        filing: tells where pages are filed.
         advance: called with numbers of records that were looked at.
 
     Raises:
@@ -52,7 +52,7 @@ def find_problems(
     findings, records = _Findings(), catalogue.records
     numbered = records.items(txn)
     while batch := list(islice(numbered, _SLICE)):
-        _check_records(batch, txn, catalogue, keys, findings)
+        _check_records(batch, txn, catalogue, filing, findings)
         advance(len(batch))
     counted_sites, unreadable_sites = catalogue.profiles.check(txn)
     findings.wrong["profiles of sites cannot be read"] += unreadable_sites
@@ -78,7 +78,7 @@ def _check_records(
     batch: Iterable[_Numbered],
     txn: lmdb.Transaction,
     catalogue: Catalogue,
-    keys: Callable[[SignedPage], Sequence[int]],
+    filing: Filing,
     findings: _Findings,
 ) -> None:
     sites: list[bytes] = []
@@ -100,7 +100,11 @@ def _check_records(
         if number in standing:
             places.append(place_entry(place_of_signature(scope, signature), number))
             if number == standing[0]:
-                filed.extend((scope, key, signature) for key in keys(record.page))
+                filed.extend((scope, key, signature) for key in filing.keys(record.page))
+        if title := filing.title_key(record.page):
+            place = place_of_signature(scope, title)
+            if number in catalogue.numbers.query(txn, place):
+                places.append(place_entry(place, number))
     findings.sites += tally_sites(sites)
     if places:
         findings.numbers += tally(0, *map(_array, zip(*places, strict=True)))

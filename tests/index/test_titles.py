@@ -1,0 +1,107 @@
+"""Texts under one title are found, however far apart their signatures are, and so many of them as there may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawler_dedup import Match, SignedPage, Verdict
+from crawler_dedup.index.keptpages import MAX_UNDER_TITLE
+from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.profiles import Snapshot
+from tests.support.indexing import ByDistance, flipped_far, number_of, open_store, page
+
+
+class Noting(ByDistance):
+    """Lets all pages pass, and notes with which each was compared."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.compared: list[int] = []
+
+    def choose(
+        self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
+    ) -> tuple[SignedPage, Match] | None:
+        self.compared += [number_of(each) for each in kept]
+        return None
+
+    def compare_with(self, store: Store, new: SignedPage) -> list[int]:
+        """Offer a page, and return with which pages it was compared."""
+        self.compared = []
+        store.offer([new], self).result()
+        return self.compared
+
+
+def titled(number: int, title: str, scope: str = "", *, named: int = 1) -> SignedPage:
+    """A text whose signature is far from that of all others."""
+    return msgspec.structs.replace(page(number, flipped_far(number), scope), title=title, named=named)
+
+
+def forget(store: Store, number: int) -> int:
+    return store.forget(lambda record: number_of(record.page) == number, ByDistance())
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("offer"), st.integers(0, 200), st.sampled_from("ab"), st.sampled_from(["", "other"])),
+        st.tuples(st.just("forget"), st.integers(0, 200), st.just(""), st.just("")),
+    ),
+    max_size=60,
+)
+
+
+@given(steps=STEPS)
+def test_the_oldest_texts_under_a_title_are_compared(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, str, str]]
+) -> None:
+    store, matcher = open_store(tmp_path_factory.getbasetemp() / "index", fresh=True), Noting()
+    standing: dict[tuple[str, str], list[int]] = {}
+    filed: set[int] = set()
+    try:
+        for kind, number, title, scope in steps:
+            if kind == "forget":
+                assert forget(store, number) == (number in filed)
+                filed.discard(number)
+                for numbers in standing.values():
+                    numbers[:] = [each for each in numbers if each != number]
+            elif number not in filed:
+                numbers = standing.setdefault((title, scope), [])
+                assert matcher.compare_with(store, titled(number, title, scope)) == numbers
+                filed.add(number)
+                if len(numbers) < MAX_UNDER_TITLE:
+                    numbers.append(number)
+        assert store.verify(matcher) == []
+        store.repair(matcher)
+        assert store.verify(matcher) == []
+    finally:
+        store.close()
+
+
+def test_a_page_that_is_near_and_under_the_title_is_compared_once(tmp_path: Path) -> None:
+    store, matcher = open_store(tmp_path), Noting()
+    store.offer([titled(1, "a"), titled(2, "a")], matcher).result()
+    near = msgspec.structs.replace(titled(3, "a"), signature=flipped_far(2) ^ 1)
+    assert matcher.compare_with(store, near) == [2, 1]
+    store.close()
+
+
+def test_a_title_that_the_page_does_not_name_leads_to_no_other(tmp_path: Path) -> None:
+    store, matcher = open_store(tmp_path), Noting()
+    store.offer([titled(1, "a", named=0)], matcher).result()
+    assert matcher.compare_with(store, titled(2, "a", named=0)) == []
+    store.close()
+
+
+def test_what_has_another_title_now_is_no_longer_under_the_old_one(tmp_path: Path) -> None:
+    store, matcher = open_store(tmp_path), Noting()
+    store.offer([titled(1, "a")], matcher).result()
+    assert store.offer([titled(1, "b")], matcher).result()[0].verdict is Verdict.CHANGED
+    assert matcher.compare_with(store, titled(2, "a")) == []
+    assert matcher.compare_with(store, titled(3, "b")) == [1]
+    assert store.verify(matcher) == []
+    store.close()
