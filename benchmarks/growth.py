@@ -30,7 +30,9 @@ from rich.table import Table
 
 import crawler_dedup
 from crawler_dedup import Config, ConfigError
+from crawler_dedup.errors import ExtraMissing
 from crawler_dedup.signing import parsing, titles
+from crawler_dedup.signing.anchors import MAX_CHARS, Anchors
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import simplify_han, weigh_tokens
 from crawler_dedup.signing.hidden import hidden_elements, without_hidden
@@ -55,6 +57,11 @@ _TOO_SHORT = 0.02
 """Seconds that the largest input takes at least where the exponent says something."""
 _SLOWEST = 2.0
 _TRIES = 4
+_FEW_VALUES = 4
+_SLOW_LANGUAGE = "arabic"
+_NEAR = Config(max_distance=3)
+"""What every number of tables takes."""
+_TITLE = 1_000
 _URL = "http://example.com/"
 _CHARSETS = ("utf-8", "gb18030", "big5", "iso2022_jp", "hz", "utf-16")
 
@@ -181,7 +188,7 @@ def text_steps(tokenizer: str) -> Mapping[str, Step]:
 
 
 def _scheme_steps() -> dict[str, Step]:
-    schemes = {f"scheme {name}": scheme_of(name) for name in [*NAMES, *_with_options_at_their_ends()]}
+    schemes = {f"scheme {name}": scheme_of(name, _NEAR) for name in [*NAMES, *_with_options_at_their_ends()]}
     for scheme in schemes.values():
         scheme.load()
     return {name: partial(_sign_and_compare, scheme) for name, scheme in schemes.items()}
@@ -191,16 +198,17 @@ def _with_options_at_their_ends() -> Iterator[str]:
     for name in NAMES:
         for option in fields(scheme_of(name)):
             allowed = option.metadata.get("allowed", "")
-            for value in allowed.split(" to " if " to " in allowed else "|"):
+            values = allowed.split(" to " if " to " in allowed else "|")
+            for value in values if len(values) <= _FEW_VALUES else (_SLOW_LANGUAGE, values[-1]):
                 spec = f"{name} {option.name}={value}"
-                with suppress(ConfigError):  # it needs another option
+                with suppress(ConfigError, ExtraMissing):  # it needs another option, or a package
                     if value and value != str(option.default):
-                        scheme_of(spec)
+                        scheme_of(spec, _NEAR)
                         yield spec
 
 
 def _sign_and_compare(scheme: Scheme, text: str) -> None:
-    signature = scheme.sign(Text(text, han_cutter("bigrams").load()))
+    signature = scheme.sign(Text(text, han_cutter("bigrams").load(), title=text[:_TITLE], anchors=text[:MAX_CHARS]))
     scheme.finds(signature, signature)
     scheme.compare(signature, signature)
 
@@ -220,6 +228,7 @@ def page_steps() -> Mapping[str, Step]:
         "check_depth": lambda page: parsing.check_depth(page.tree, config),
         "outline and paragraphs": lambda page: find_main_blocks(read_outline(page.tree, 250)),
         "links": lambda page: find_links(page.tree, _URL),
+        "anchors": lambda page: Anchors(page.tree, _URL).text_about(_URL),
         "title": lambda page: parsing.find_title(page.tree),
         "other parts": lambda page: find_embedded_content(page.tree),
         "hidden elements": lambda page: hidden_elements(page.tree),

@@ -59,7 +59,7 @@ def main() -> None:
         print("".join(f"    {part}: {kept:,}\n" for part, kept in parts.largest), end="")
         print(
             f"    trial: {trial.part_count} left out, {trial.not_filed:,} of {trial.filed:,} pages not filed,"
-            f" up to {trial.missed:,} of {trial.found:,} duplicates missed"
+            f" up to {trial.missed:,} of {trial.duplicates:,} duplicates missed"
         )
 
 

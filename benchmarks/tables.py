@@ -76,13 +76,13 @@ def phrases() -> str:
         form: "".join(_without_tones(reading)[:1] for reading, *_ in readings)
         for phrase, readings in phrases_dict.items()
         for form in (phrase, simplify_han(phrase))
-        if len(phrase) == len(readings) and all(ord(character) in READ_CODES for character in form)
+        if len(phrase) == len(readings) and all(ord(character) in READ_CODES for character in phrase)
     }
     first = {chr(code): _reading(chr(code))[:1] for code in READ_CODES}
     others = {
         phrase: initials
         for phrase, initials in written.items()
-        if initials != "".join(first[character] for character in phrase)
+        if initials != "".join(first.get(character, "") for character in phrase)
     }
     chosen = {
         phrase: initials for phrase, initials in written.items() if phrase in others or _holds(phrase, initials, others)

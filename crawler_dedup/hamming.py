@@ -10,13 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.uint64]
 """64-bit numbers: signatures, hashes, or keys of buckets."""
+
+_Number = TypeVar("_Number", bound=np.integer[Any])
 
 BITS = 64
 _TAG_SHIFT = 40
@@ -133,6 +135,18 @@ def mix_bits(numbers: Numbers) -> Numbers:
         mixed = mixed * np.uint64(factor)
         mixed ^= mixed >> np.uint64(33)
     return mixed
+
+
+def sort_distinct(numbers: NDArray[_Number]) -> NDArray[_Number]:
+    """Return *numbers* ascending and each once.
+
+    :func:`numpy.unique` does the same with a table of hashes, which takes many times as long and grows faster than the
+    number of them.
+    """
+    ordered = np.sort(numbers, axis=None)
+    is_first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
 
 
 def distance(a: int, b: int) -> int:

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from crawler_dedup.hamming import DESIGNS, Design, near
+from crawler_dedup.hamming import DESIGNS, Design, near, sort_distinct
 from crawler_dedup.index.planning import estimate_cost
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.schemes import SimHash
@@ -115,6 +117,15 @@ def test_a_distance_that_the_tables_do_not_find_is_refused(design: Design, beyon
     for call in (design.probes, lambda _, wanted: estimate_cost(design, 1e6, wanted)):
         with pytest.raises(ValueError, match=f"{design.tables} tables find 0 to {design.max_distance}"):
             call(0, distance)
+
+
+@given(st.lists(st.integers(0, 9) | SIGNATURES))
+def test_distinct_numbers_are_those_of_a_set_in_their_order(numbers: list[int]) -> None:
+    for kind in (np.uint64, np.uint32, np.int64):
+        given_numbers: NDArray[np.integer[Any]] = array(numbers).astype(kind)
+        distinct = sort_distinct(given_numbers)
+        assert distinct.dtype == kind
+        assert distinct.tolist() == sorted(set(given_numbers.tolist()))
 
 
 @given(SIGNATURES, st.lists(SIGNATURES), st.integers(0, 64), st.data())

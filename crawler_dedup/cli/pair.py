@@ -61,7 +61,7 @@ def _figures(pair: Pair) -> Table:
 def _add_signatures(table: Table, signatures: SignatureResult) -> None:
     table.add_section()
     table.add_row("scheme", Text(printable(signatures.scheme)))
-    table.add_row("its look-up finds kept", "yes" if signatures.found else "no")
+    table.add_row("its look-up finds kept", "yes" if signatures.is_candidate else "no")
     table.add_row("agree by it", "yes" if signatures.agree else "no")
     for name, share in (("resemblance by it", signatures.resemblance), ("coverage by it", signatures.coverage)):
         if share is not None:

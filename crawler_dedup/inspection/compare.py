@@ -65,7 +65,7 @@ class SignatureResult:
 
     Attributes:
         scheme: its name and options.
-        found: whether a look-up of the new page finds the kept one.
+        is_candidate: whether a look-up of the new page finds the kept one.
         agree: whether the texts agree by the scheme.
         distance: Hamming distance in bits; this and the next two are ``None`` where the scheme does not measure it.
         resemblance: of what the scheme compares, 0 to 1.
@@ -73,7 +73,7 @@ class SignatureResult:
     """
 
     scheme: str
-    found: bool
+    is_candidate: bool
     agree: bool
     distance: int | None
     resemblance: float | None
@@ -117,7 +117,7 @@ def compare_signatures(pair: Pair) -> SignatureResult | None:
     measured = pair.scheme.measure(new.signed, kept.signed) or Agreement()
     return SignatureResult(
         scheme=pair.scheme.spec,
-        found=pair.scheme.finds(new.signed, kept.signed),
+        is_candidate=pair.scheme.finds(new.signed, kept.signed),
         agree=not pair.signatures_far_apart,
         distance=measured.distance,
         resemblance=measured.resemblance,

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hamming import Numbers, sort_distinct
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.schemes.passages import PassageScheme, PieceIndex, Pieces, Positions
@@ -91,7 +91,7 @@ def find_sources(text: str, scheme: PassageScheme, store: Backend) -> list[Sourc
     starts = pieces.starts[np.argsort(number_of_piece, kind="stable")]
     index = scheme.index_pieces(numbers)
     traced = _TracedText(len(scheme.find_letters(text)), index, starts, np.cumsum(times) - times, times)
-    probes = np.unique(scheme.keys_of_pieces(numbers))
+    probes = sort_distinct(scheme.keys_of_pieces(numbers))
     blocks = [probes[at : at + _PROBES_TOGETHER].tolist() for at in range(0, len(probes), _PROBES_TOGETHER)]
     sources = []
     for record in store.sharing(blocks, partial(_with_most_keys, scheme.least_keys)):

@@ -134,7 +134,7 @@ class PruningTrial(NamedTuple):
         not_filed: kept pages of them since then, which would not stand in the index.
         filed: all kept pages since then.
         missed: duplicates since then that might not have been found: they or their kept pages are in these parts.
-        found: all duplicates since then.
+        duplicates: all duplicates since then.
     """
 
     moment: float
@@ -142,7 +142,7 @@ class PruningTrial(NamedTuple):
     not_filed: int
     filed: int
     missed: int
-    found: int
+    duplicates: int
 
 
 class PartsWithoutDuplicates(NamedTuple):

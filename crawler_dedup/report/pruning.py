@@ -51,7 +51,7 @@ class History:
         self._depths = PartHistory("Depths of addresses")
         self._kinds = PartHistory("Kinds of pages")
         self._moment = math.inf
-        self._found_since = 0
+        self._duplicates_since = 0
 
     def add_duplicate(self, entry: Entry) -> None:
         """Count a duplicate. Its kind is that of its kept page, which is known with :meth:`add_kept`."""
@@ -59,13 +59,13 @@ class History:
         self._directories.add_duplicates(directory_of(entry.url), directory_of(entry.duplicate_of), entry.seconds)
         self._depths.add_duplicates(depth_of(entry.url), depth_of(entry.duplicate_of), entry.seconds)
 
-    def end_duplicates(self, moment: float, found_since: int) -> None:
+    def end_duplicates(self, moment: float, duplicates_since: int) -> None:
         """Say that all duplicates are counted: half of them were found before *moment*, and so many since.
 
         Args:
             moment: infinite: there are none.
         """
-        self._moment, self._found_since = moment, found_since
+        self._moment, self._duplicates_since = moment, duplicates_since
 
     def add_kept(self, page: SignedPage, filed: float, duplicates: DuplicateGroup | None) -> None:
         """Count a kept page, and its *duplicates* by its kind."""
@@ -87,7 +87,7 @@ class History:
         if not math.isfinite(self._moment):
             return []
         histories = [self._hosts, self._directories, self._depths, *([self._kinds] if knows_all_groups else [])]
-        known = (history.find_parts(self._moment, self._found_since) for history in histories)
+        known = (history.find_parts(self._moment, self._duplicates_since) for history in histories)
         return [parts for parts in known if parts is not None]
 
 
@@ -115,7 +115,7 @@ class PartHistory:
         kept.late += is_late
         kept.early += not is_late
 
-    def find_parts(self, moment: float, found_since: int) -> PartsWithoutDuplicates | None:
+    def find_parts(self, moment: float, duplicates_since: int) -> PartsWithoutDuplicates | None:
         """Return the parts without a duplicate; ``None`` if there are too many parts with duplicates to know that."""
         if self._duplicates.has_forgotten:
             return None
@@ -127,7 +127,7 @@ class PartHistory:
             if part not in first and counts.early + counts.late >= LEAST_PAGES
         }
         largest = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))[:MAX_PARTS]
-        trial = self._try(kept, first, moment, found_since)
+        trial = self._try(kept, first, moment, duplicates_since)
         return PartsWithoutDuplicates(self._name, largest, len(sizes), sum(sizes.values()), trial)
 
     def _first_duplicates(self) -> dict[str, float]:
@@ -139,7 +139,7 @@ class PartHistory:
         return first
 
     def _try(
-        self, kept: Mapping[str, _Kept], first: Mapping[str, float], moment: float, found_since: int
+        self, kept: Mapping[str, _Kept], first: Mapping[str, float], moment: float, duplicates_since: int
     ) -> PruningTrial:
         left_out = {
             part for part, counts in kept.items() if counts.early >= LEAST_PAGES and first.get(part, math.inf) >= moment
@@ -150,7 +150,9 @@ class PartHistory:
             if not left_out.isdisjoint(parts)
         )
         late = sum(counts.late for counts in kept.values())
-        return PruningTrial(moment, len(left_out), sum(kept[part].late for part in left_out), late, missed, found_since)
+        return PruningTrial(
+            moment, len(left_out), sum(kept[part].late for part in left_out), late, missed, duplicates_since
+        )
 
 
 def directory_of(url: str) -> str:

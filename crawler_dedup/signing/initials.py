@@ -31,7 +31,7 @@ def find_initials(plain: str) -> NDArray[np.uint8]:
 def find_initial_positions(plain: str) -> NDArray[np.int64]:
     """Find where in a normalised text each of its initials comes from: shape (initials,)."""
     starts = find_unit_positions(plain)
-    initials = initial_of_each("".join([plain[start] for start in starts]))
+    initials = initials_in_context("".join([plain[start] for start in starts]))
     positions: NDArray[np.int64] = np.array(starts, dtype=np.int64)[initials != NO_INITIAL]
     return positions
 

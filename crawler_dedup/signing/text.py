@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.hamming import mix_bits
+from crawler_dedup.hamming import mix_bits, sort_distinct
 from crawler_dedup.signing.features import Features, normalise, split_units, tokenise, weigh_tokens
 from crawler_dedup.signing.segmentation import CutHan
 
@@ -72,7 +72,7 @@ class Text:
         rolled = np.zeros(count, dtype=np.uint64)
         for at in range(width):
             rolled = rolled * _STEP + hashes[at : at + count]
-        return np.unique(mix_bits(rolled))
+        return sort_distinct(mix_bits(rolled))
 
 
 def hash_words(words: list[str]) -> NDArray[np.uint64]:

@@ -77,7 +77,7 @@ def test_a_scheme_says_what_it_measures_of_an_excerpt_that_its_look_up_may_not_f
     told = compare_signatures(Pair(part, whole, signer.config, signer.scheme))
     assert told is not None
     assert told.scheme == signer.scheme.spec
-    assert told.found == signer.scheme.finds(part.signed, whole.signed)
+    assert told.is_candidate == signer.scheme.finds(part.signed, whole.signed)
     measured = signer.scheme.measure(part.signed, whole.signed) or Agreement()
     assert (told.distance, told.resemblance, told.coverage) == (
         measured.distance,

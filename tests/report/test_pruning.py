@@ -111,7 +111,7 @@ def test_the_parts_and_what_they_would_have_missed_are_those_of_a_plain_count(tm
         len(filed_late),
     )
     missed = sum(bool({host(entry.url), host(entry.duplicate_of)} & left_out) for entry in late)
-    assert (trial.missed, trial.found) == (missed, len(late))
+    assert (trial.missed, trial.duplicates) == (missed, len(late))
     assert trial.missed > 0
 
 

@@ -41,7 +41,7 @@ class SignatureResult(Part, frozen=True, kw_only=True):
     """What the scheme says of two signatures, whether its look-up finds them and its thresholds are reached or not."""
 
     scheme: Annotated[str, Meta(description="The scheme with its options.")]
-    found: Annotated[bool, Meta(description="Whether a look-up of the new page finds the kept one.")]
+    is_candidate: Annotated[bool, Meta(description="Whether a look-up of the new page finds the kept one.")]
     agree: Annotated[bool, Meta(description="Whether the texts agree by the scheme.")]
     distance: Annotated[int | None, Meta(description="Distance in bits; null: the scheme has none.")]
     resemblance: Annotated[float | None, Meta(description="Resemblance; null: the scheme does not measure it.")]

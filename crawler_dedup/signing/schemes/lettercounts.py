@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hamming import Numbers, sort_distinct
 from crawler_dedup.signing.schemes.passages import Positions
 
 MAX_BITS = 64
@@ -144,7 +144,7 @@ class VectorIndex:
     def partners(self, theirs: Numbers) -> tuple[Positions, Positions]:
         """See :class:`~crawler_dedup.signing.schemes.passages.PieceIndex`."""
         count = max(1, len(self._vectors))
-        both = np.unique(np.concatenate([self._with_equal_part(ours, theirs) for ours in self._sorted]))
+        both = sort_distinct(np.concatenate([self._with_equal_part(ours, theirs) for ours in self._sorted]))
         return both % count, both // count
 
     def _with_equal_part(self, ours: _SortedVectors, theirs: Numbers) -> Positions:

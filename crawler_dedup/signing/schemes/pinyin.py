@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.initials import LETTERS, find_initial_positions, find_initials
 from crawler_dedup.signing.schemes.lettercounts import MAX_BITS, Classes, Layout, VectorIndex
@@ -69,7 +69,7 @@ class Pinyin(LexicalScheme, PassageScheme):
     """
 
     name: ClassVar[str] = "pinyin"
-    fixed: ClassVar[str] = "version=2"
+    fixed: ClassVar[str] = "version=3"
     bucket_limit: ClassVar[int | None] = 250
     least_keys: ClassVar[int] = 2
 
@@ -233,7 +233,7 @@ class _NewText:
     @cached_property
     def probes(self) -> Numbers:
         """The keys of its windows, of too many always the same ones, whatever surrounds them."""
-        keys = np.unique(self.scheme.keys_of_pieces(self.numbers))
+        keys = sort_distinct(self.scheme.keys_of_pieces(self.numbers))
         return keys if len(keys) <= MAX_PROBES else keys[np.argpartition(mix_bits(keys), MAX_PROBES)[:MAX_PROBES]]
 
     def cover(self, matching: Positions) -> float:
@@ -258,4 +258,4 @@ def _shares(scheme: Pinyin, new: bytes, kept: bytes) -> Shares:
     ours, stored = _prepare(scheme, new), scheme.pieces_of_page(kept)
     theirs, times = np.unique(stored.numbers, return_counts=True)
     at, there = ours.index.partners(theirs)
-    return Shares(float(times[np.unique(there)].sum() / len(stored.starts)), ours.cover(np.unique(at)))
+    return Shares(float(times[sort_distinct(there)].sum() / len(stored.starts)), ours.cover(sort_distinct(at)))

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signing.features import normalise, split_units
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option, share_members
 from crawler_dedup.signing.text import Text, hash_words
@@ -57,7 +57,7 @@ class Sentences(ValueScheme):
         digests = _longest(text) if self.unit == "longest" else _stops(text)
         if not len(digests):
             return b""
-        return _SIZE.pack(len(text.units)) + np.unique(digests[: self.most]).astype("<u8").tobytes()
+        return _SIZE.pack(len(text.units)) + sort_distinct(digests[: self.most]).astype("<u8").tobytes()
 
     def keys_of(self, value: bytes) -> Numbers:
         return np.frombuffer(value[_SIZE.size :], dtype="<u8")
@@ -100,7 +100,7 @@ def _stops(text: Text) -> Numbers:
     parts = [_ODD.sub("", part) for part in _parts(_FULL_STOP, text)]
     around = [before[-_AROUND:] + "." + after[:_AROUND] for before, after in pairwise(parts)]
     whole = [piece for piece in around if len(piece) == 2 * _AROUND + 1]
-    return np.unique(mix_bits(hash_words(whole)))
+    return sort_distinct(mix_bits(hash_words(whole)))
 
 
 def _parts(between: re.Pattern[str], text: Text) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signing.lexicon import GENERAL, SHINGLE_WIDTH
 from crawler_dedup.signing.schemes.lexical import LexicalScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, ValueScheme, option
@@ -137,7 +137,7 @@ class Shingling(LexicalScheme, ValueScheme):
     def keys_of(self, value: bytes) -> Numbers:
         sketch = _unpack(value)
         if self.lookup == "mod":
-            return np.union1d(sketch.mod, sketch.smallest[:_SMALLEST_KEYS])
+            return _union(sketch.mod, sketch.smallest[:_SMALLEST_KEYS])
         return np.arange(len(sketch.keys), dtype=np.uint64) << np.uint64(32) | sketch.keys
 
     def least_hits(self, value: bytes) -> int:
@@ -181,15 +181,19 @@ def _estimate_shares(new: _Sketch, kept: _Sketch) -> Shares:
     common = len(np.intersect1d(ours, theirs, assume_unique=True))
     union = len(ours) + len(theirs) - common
     resemblance = common / union if union >= _ENOUGH and len(ours) else _resemblance_of_smallest(new, kept)
-    known = np.union1d(ours, _known_smallest(new, kept))
+    known = _union(ours, _known_smallest(new, kept))
     if len(known) < _LEAST_KNOWN:
         return Shares(resemblance, containment(resemblance, new.size, kept.size))
-    covered = len(np.intersect1d(known, np.union1d(theirs, kept.smallest))) / len(known)
+    covered = len(np.intersect1d(known, _union(theirs, kept.smallest), assume_unique=True)) / len(known)
     return Shares(resemblance, min(covered, kept.size / max(1, new.size)))  # it has no more than there are
 
 
+def _union(ours: Numbers, theirs: Numbers) -> Numbers:
+    return sort_distinct(np.concatenate([ours, theirs]))
+
+
 def _resemblance_of_smallest(new: _Sketch, kept: _Sketch) -> float:
-    together = np.union1d(new.smallest, kept.smallest)[:SMALLEST]
+    together = _union(new.smallest, kept.smallest)[:SMALLEST]
     both = np.intersect1d(np.intersect1d(new.smallest, kept.smallest, assume_unique=True), together, assume_unique=True)
     return len(both) / max(len(together), 1)
 

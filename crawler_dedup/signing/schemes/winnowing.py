@@ -19,7 +19,7 @@ import numpy as np
 
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.hamming import Numbers, mix_bits
+from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
 from crawler_dedup.signing.features import WIDE, find_unit_positions, split_units
 from crawler_dedup.signing.schemes.passages import PassageScheme, PieceIndex, Pieces, Positions
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option, share_members
@@ -105,21 +105,21 @@ class Winnowing(PassageScheme):
 
     def probes_of(self, value: bytes) -> Numbers:
         # By another hash, because the chosen ones are small. Every text that has them takes the same ones.
-        keys = np.unique(self.keys_of(value))
+        keys = sort_distinct(self.keys_of(value))
         return keys[np.argsort(mix_bits(keys))[:MAX_PROBES]]
 
     def least_hits(self, value: bytes) -> int:
         return max(1, int(self.coverage / 2 * len(self.probes_of(value))))
 
     def agree(self, new: bytes, kept: bytes) -> Agreement | None:
-        ours, theirs = np.unique(self.keys_of(new)), np.unique(self.keys_of(kept))
+        ours, theirs = sort_distinct(self.keys_of(new)), sort_distinct(self.keys_of(kept))
         shares = share_members(ours, theirs)
         if shares.coverage < self.coverage or shares.resemblance < self.resemblance:
             return None
         return Agreement() if min(len(ours), len(theirs)) < _TELLING else shares.agreement
 
     def shares(self, new: bytes, kept: bytes) -> Shares:
-        return share_members(np.unique(self.keys_of(new)), np.unique(self.keys_of(kept)))
+        return share_members(sort_distinct(self.keys_of(new)), sort_distinct(self.keys_of(kept)))
 
     # Passages
 
