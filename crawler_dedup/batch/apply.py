@@ -213,6 +213,10 @@ def _try_to_write(job: _Job, part: tuple[_Copy, _Payloads]) -> str:
 def _write_copy(job: _Job, part: tuple[_Copy, _Payloads]) -> None:
     """Write one copy, in a process that does nothing else meanwhile."""
     copy, payloads = part
+    try:
+        writer = writer_of(copy.source.format)
+    except DedupError as error:
+        raise DedupError(f"{copy.source.path}: {error}") from None
     left_out = {}
     for row in job.clusters.read(copy.source.path):
         place = RecordPlace(row["representative_input"], row["representative_record"])
@@ -224,7 +228,7 @@ def _write_copy(job: _Job, part: tuple[_Copy, _Payloads]) -> None:
     copy.receipt.unlink(missing_ok=True)
     copy.target.parent.mkdir(parents=True, exist_ok=True)
     with open_replacement(copy.target) as file:
-        writer_of(copy.source.format).copy_input(Path(copy.source.path), file, left_out, job.mark)
+        writer.copy_input(Path(copy.source.path), file, left_out, job.mark)
     receipt = CopyReceipt(
         copy.source,
         job.decisions,

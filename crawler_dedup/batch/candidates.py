@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-from crawler_dedup.batch.existing import ExistingPages
+from crawler_dedup.batch.existing import ExistingBatch, ExistingPages
 from crawler_dedup.batch.keyentries import ENTRY_BYTES, KeyEntries, is_repeated
 from crawler_dedup.batch.memory import format_memory
 from crawler_dedup.batch.neighbours import Flags, Places, find_followers, find_neighbours
 from crawler_dedup.batch.rows import Rows
+from crawler_dedup.batch.streaming import ResidentSignatures, estimate_bytes
 from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import DedupError
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.profiles import FrozenProfiles, site_key
 from crawler_dedup.signing.schemes import Scheme, SimHash
 from crawler_dedup.system.callbacks import Advance
@@ -23,13 +26,15 @@ class Candidates(NamedTuple):
 
     Attributes:
         rows: those of the collection.
+        repeated: the rows whose name another page has, or under whose title an existing text is filed.
         existing: those that are kept already.
-        repeated: the rows whose name another page has, or under whose title another text is filed.
+        existing_texts: the signatures of the texts among these.
     """
 
     rows: Flags
-    existing: Flags
     repeated: Flags
+    existing: Flags
+    existing_texts: Numbers
 
 
 def looks_up_by_keys(scheme: Scheme) -> bool:
@@ -59,82 +64,132 @@ def find_candidates(
     Raises:
         DedupError: memory does not suffice for their keys.
     """
-    before = 0 if existing is None else len(existing)
-    flags = _having_one_name(rows, existing) | _under_one_title(rows, existing)
-    repeated = flags[before:].copy()
-    by_key = rows.thins
-    if isinstance(scheme, SimHash):
-        texts, signatures = rows.texts, rows.signatures
-        if existing is not None:
-            texts = np.concatenate([existing.texts, texts])
-            signatures = np.concatenate([existing.signatures, signatures])
-        flags[texts] |= find_neighbours(signatures[texts], scheme.max_distance, memory=memory)
-    else:
-        by_key = by_key | rows.texts
-    flags |= _sharing_keys(rows, by_key, existing, matcher, profiles, memory, advance)
-    flags[before:] &= rows.texts | rows.thins
-    return Candidates(flags[before:], flags[:before], repeated)
+    by_distance = scheme if isinstance(scheme, SimHash) else None
+    entries = _collect_keys(
+        rows, rows.thins if by_distance else rows.thins | rows.texts, matcher, profiles, memory, advance
+    )
+    repeated = is_repeated(rows.names)
+    flags = repeated | is_repeated(rows.titles) & (rows.titles != 0)
+    flags[entries.places[is_repeated(entries.keys)]] = True
+    if by_distance:
+        flags[rows.texts] |= find_neighbours(rows.signatures[rows.texts], by_distance.max_distance, memory=memory)
+    past = np.zeros(0, dtype=bool), np.zeros(0, dtype=np.uint64)
+    if existing is not None:
+        resident = _Resident(rows, entries, by_distance, memory)
+        batches = existing.batches(matcher, profiles, texts_by_key=looks_up_by_keys(scheme))
+        past = _pass_by(resident, batches, advance)
+        repeated |= resident.repeated
+        flags |= resident.flags
+    return Candidates(flags & (rows.texts | rows.thins), repeated, *past)
 
 
-def find_certain(
-    rows: Rows, chosen: Places, existing: ExistingPages | None, candidates: Candidates, scheme: Scheme
-) -> Flags:
+def find_certain(rows: Rows, chosen: Places, candidates: Candidates, scheme: Scheme) -> Flags:
     """Tell of each of the rows *chosen*, in the order in which they are decided, whether it is new for certain.
 
-    Such a row is a text whose name and title no other page has, and no text before it is near enough to be compared with it.
+    Such a row is a text whose name no other page has, and no text before it has its title, or is near enough to be compared
+    with it.
     """
     are_texts = rows.texts[chosen]
     if not isinstance(scheme, SimHash):
         return np.zeros(len(chosen), dtype=bool)
-    before = np.empty(0, dtype=np.uint64)
-    if existing is not None:
-        before = existing.signatures[candidates.existing & existing.texts]
+    before = candidates.existing_texts
     signatures = np.concatenate([before, rows.signatures[chosen[are_texts]]])
     flags = np.zeros(len(chosen), dtype=bool)
     flags[are_texts] = ~find_followers(signatures, scheme.max_distance)[len(before) :]
-    return flags & ~candidates.repeated[chosen]
+    titles, firsts = np.unique(rows.titles[chosen], return_index=True)
+    are_first = rows.titles[chosen] == 0
+    are_first[firsts[titles != 0]] = True
+    certain: Flags = flags & are_first & ~candidates.repeated[chosen]
+    return certain
 
 
-def _having_one_name(rows: Rows, existing: ExistingPages | None) -> Flags:
-    """Tell of each existing page and of each row whether another one has its name."""
-    if existing is None:
-        return is_repeated(rows.names)
-    flags = np.zeros(len(existing) + len(rows), dtype=bool)
-    shared = is_repeated(np.concatenate([existing.names, rows.names]))
-    flags[existing.name_places[shared[: len(existing.names)]]] = True
-    flags[len(existing) :] = shared[len(existing.names) :]
-    return flags
-
-
-def _under_one_title(rows: Rows, existing: ExistingPages | None) -> Flags:
-    """Tell of each existing page and of each row whether another text is filed under its title."""
-    titles = rows.titles if existing is None else np.concatenate([existing.titles, rows.titles])
-    flags = is_repeated(titles)
-    flags[titles == 0] = False
-    return flags
-
-
-def _sharing_keys(
-    rows: Rows,
-    wanted: Flags,
-    existing: ExistingPages | None,
-    matcher: RuleMatcher,
-    profiles: FrozenProfiles,
-    memory: int,
-    advance: Advance,
-) -> Flags:
-    """Tell of each existing page, and of each row that is *wanted*, whether another one is filed under one of its keys."""
-    before = 0 if existing is None else len(existing)
-    entries = KeyEntries() if existing is None else existing.entries
+def _collect_keys(
+    rows: Rows, wanted: Flags, matcher: RuleMatcher, profiles: FrozenProfiles, memory: int, advance: Advance
+) -> KeyEntries:
+    """Return the keys under which the *wanted* rows are filed."""
+    entries = KeyEntries()
     for row, signed in rows.read_pages(wanted):
         page = matcher.prepare(signed, profiles.snapshot(site_key(signed.scope, signed.url)))
-        entries.add(before + row, page.scope, (*matcher.keys(page), *matcher.probes(page)))
+        entries.add(row, page.scope, (*matcher.keys(page), *matcher.probes(page)))
         if ENTRY_BYTES * len(entries) > memory:
             raise DedupError(
                 f"{len(entries):,} keys of pages take {format_memory(memory)} beside everything else: more memory is needed"
                 " (--memory)."
             )
         advance(1)
-    flags = np.zeros(before + len(rows), dtype=bool)
-    flags[entries.places[is_repeated(entries.keys)]] = True
-    return flags
+    return entries
+
+
+class _Resident:
+    """Names, keys and signatures by which existing pages find those of a collection.
+
+    Attributes:
+        flags: of each row whether an existing page is near, or has its name, its title or one of its keys.
+        repeated: whether one has its name or title.
+    """
+
+    def __init__(self, rows: Rows, entries: KeyEntries, by_distance: SimHash | None, memory: int) -> None:
+        self._names = _SortedNumbers(rows.names, np.arange(len(rows)))
+        self._keys = _SortedNumbers(entries.keys, entries.places)
+        titled = np.flatnonzero(rows.titles)
+        self._titles = _SortedNumbers(rows.titles[titled], titled)
+        self._near: ResidentSignatures | None = None
+        self._distinct = np.empty(0, dtype=np.uint64)
+        self._texts, self._signatures = rows.texts, rows.signatures
+        self._flags = np.zeros(len(rows), dtype=bool)
+        self.repeated = np.zeros(len(rows), dtype=bool)
+        if by_distance:
+            self._distinct = np.unique(rows.signatures[rows.texts])
+            needed = estimate_bytes(len(self._distinct), by_distance.max_distance)
+            if needed > memory:
+                raise DedupError(
+                    f"The texts that existing pages are compared with ({len(self._distinct):,}) take {format_memory(needed)}"
+                    f" beside everything else, {format_memory(memory)} are left: more memory is needed (--memory)."
+                )
+            self._near = ResidentSignatures(self._distinct, by_distance.max_distance)
+
+    @property
+    def flags(self) -> Flags:
+        flags = self._flags | self.repeated
+        if self._near is not None:
+            places = np.searchsorted(self._distinct, self._signatures[self._texts])
+            flags[self._texts] |= self._near.flags[places]
+        return flags
+
+    def pass_by(self, batch: ExistingBatch) -> Flags:
+        """Tell of each page of *batch* whether it finds a row, and note which."""
+        found = np.zeros(len(batch.texts), dtype=bool)
+        found[batch.name_places[self._names.match(batch.names, self.repeated)]] = True
+        found |= self._titles.match(batch.titles, self.repeated)
+        found[batch.entries.places[self._keys.match(batch.entries.keys, self._flags)]] = True
+        if self._near is not None:
+            found[batch.texts] |= self._near.pass_by(batch.signatures[batch.texts])
+        return found
+
+
+class _SortedNumbers:
+    """Numbers, sorted, and the place of the page that each belongs to."""
+
+    def __init__(self, numbers: Numbers, places: Places) -> None:
+        order = np.argsort(numbers)
+        self._numbers, self._places = numbers[order], places[order]
+
+    def match(self, others: Numbers, flags: Flags) -> Flags:
+        """Tell which of *others* are among the numbers, and set the *flags* of the pages to which these belong."""
+        sought = np.unique(others)
+        starts, ends = (np.searchsorted(self._numbers, sought, side) for side in ("left", "right"))
+        matched = ends > starts
+        for start, end in zip(starts[matched].tolist(), ends[matched].tolist(), strict=True):
+            flags[self._places[start:end]] = True
+        return np.isin(others, sought[matched])
+
+
+def _pass_by(resident: _Resident, batches: Iterable[ExistingBatch], advance: Advance) -> tuple[Flags, Numbers]:
+    """Return which of the existing pages find one of the collection, and the signatures of the texts among them."""
+    flags, texts = [np.zeros(0, dtype=bool)], [np.zeros(0, dtype=np.uint64)]
+    for batch in batches:
+        found = resident.pass_by(batch)
+        flags.append(found)
+        texts.append(batch.signatures[found & batch.texts])
+        advance(len(found))
+    return np.concatenate(flags), np.concatenate(texts)

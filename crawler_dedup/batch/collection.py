@@ -50,6 +50,11 @@ class CollectionHeader(msgspec.Struct, frozen=True):
     scope: str
     sources: list[Source]
 
+    @property
+    def identity(self) -> dict[str, str]:
+        """In what pages that are compared with others must agree."""
+        return {**self.spec, "scope": self.scope}
+
 
 class Receipt(msgspec.Struct, frozen=True):
     """What a shard holds that is whole.
@@ -140,7 +145,7 @@ class Collection:
         dropped: list[str] = []
         if (directory / _HEADER).exists():
             before = cls.open(directory).header
-            require_same_spec(str(directory), _identity(before), _identity(header))
+            require_same_spec(str(directory), _way_of(before), _way_of(header))
             inputs = {source.path for source in header.sources}
             dropped = [source.path for source in before.sources if source.path not in inputs]
         directory.mkdir(parents=True, exist_ok=True)
@@ -201,9 +206,10 @@ class Collection:
         return receipts
 
 
-def _identity(header: CollectionHeader) -> dict[str, str]:
+def _way_of(header: CollectionHeader) -> dict[str, str]:
+    """Return in what a collection and one that goes on with it must agree."""
     columns = {f"column {name}": value for name, value in msgspec.to_builtins(header.columns).items()}
-    return {**header.spec, "scope": header.scope, **columns}
+    return {**header.identity, **columns}
 
 
 def name_shard(path: Path) -> str:

@@ -52,6 +52,7 @@ class PickedPages:
         rows: the rows, ascending.
         records: the numbers of their records in the inputs.
         signatures: the numbers of their signatures.
+        titles: the keys of the titles under which they are filed.
 
     Args:
         file: an empty file, open to write and read.
@@ -62,7 +63,7 @@ class PickedPages:
         self._file = file
         self.rows = array("q")
         self.records = array("q")
-        self.signatures = array("Q")
+        self.signatures, self.titles = array("Q"), array("Q")
         self._starts = array("Q", [0])  # of the identifier, behind which the content stands
         self._id_lengths = array("I")
         for stored in picked:
@@ -70,6 +71,7 @@ class PickedPages:
             self.rows.append(stored.row)
             self.records.append(stored.record)
             self.signatures.append(stored.signature)
+            self.titles.append(stored.title)
             self._id_lengths.append(len(identifier))
             self._starts.append(self._starts[-1] + file.write(identifier) + file.write(stored.content))
 
@@ -168,7 +170,8 @@ def decide_pages(
     for place, is_certain in zip(order.tolist(), certain.tolist(), strict=True):
         if is_certain:
             signature = pages.signatures[place]
-            kept_pages.announce(place, pages.read_scope(place), signature, matcher.keys_of_text(signature))
+            keys = matcher.keys_of_text(signature)
+            kept_pages.announce(place, pages.read_scope(place), signature, keys, pages.titles[place])
             place_of.append(place)
             _require_memory(kept_pages, memory)
             continue

@@ -1,16 +1,18 @@
-"""Pages that are kept already: an exported index against which a collection is decided."""
+"""Pages that are kept already, against which a collection is decided: an exported index, or another signed collection."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.keyentries import KeyEntries
 from crawler_dedup.batch.neighbours import Flags, Places
+from crawler_dedup.batch.rows import Rows, read_rows
 from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers
@@ -18,25 +20,24 @@ from crawler_dedup.index.backend import KIND
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.index.maintenance import decode_records
+from crawler_dedup.index.profiles import FrozenProfiles, StoredSite, site_key
 from crawler_dedup.index.records import Record, name_page
-from crawler_dedup.signedpage import PageKind
+from crawler_dedup.signedpage import PageKind, SignedPage
+from crawler_dedup.system.callbacks import Advance
 
 
-@dataclass(frozen=True)
-class ExistingPages:
-    """What is held in memory of the pages of an export, in its order.
+class ExistingBatch(NamedTuple):
+    """Some pages that are kept already, in their order.
 
     Attributes:
-        export: the export.
         texts: whether a page is compared by its main text.
         signatures: as they were signed.
         titles: 64 bits that stand for the title under which each text is filed; 0: under none.
         names: 64 bits that stand for each key and alias in its scope.
-        name_places: of which page each of *names* is.
+        name_places: of which page of the batch each of *names* is.
         entries: the keys of pages that are looked up by keys alone.
     """
 
-    export: Export
     texts: Flags
     signatures: Numbers
     titles: Numbers
@@ -44,57 +45,146 @@ class ExistingPages:
     name_places: Places
     entries: KeyEntries
 
+
+class ExistingPages(Protocol):
+    """Pages that are kept already. They are read batch by batch, and not held in memory."""
+
+    @property
+    def path(self) -> Path:
+        """Where they stand."""
+
     def __len__(self) -> int:
         """Return how many pages there are."""
-        return len(self.texts)
 
-    def read_records(self, wanted: Flags) -> Iterator[Record]:
-        """Yield the records of the *wanted* pages, in their order. Raises :class:`ExportUnreadable`."""
+    def known_sites(self) -> Iterator[StoredSite]:
+        """Yield what is known of sites."""
+
+    def batches(self, matcher: RuleMatcher, profiles: FrozenProfiles, *, texts_by_key: bool) -> Iterator[ExistingBatch]:
+        """Yield all pages.
+
+        Args:
+            texts_by_key: whether texts, too, are looked up by keys alone.
+        """
+
+    def read_records(self, wanted: Flags, matcher: RuleMatcher, profiles: FrozenProfiles) -> Iterator[Record]:
+        """Yield the records of the *wanted* pages, in their order."""
+
+
+def open_existing(path: Path, collection: Collection, advance: Advance) -> ExistingPages:
+    """Open what *collection* is decided against: an exported index, or the directory of another collection.
+
+    Args:
+        advance: called with numbers of shards that were checked.
+
+    Raises:
+        IndexMismatch: it was signed in another way.
+        DedupError: it has no pages, or cannot be read.
+    """
+    if path.is_dir():
+        other = Collection.open(path)
+        require_same_spec(str(path), other.header.identity, collection.header.identity)
+        return _CollectionPages(other, advance)
+    return _ExportPages(path, collection.header.spec)
+
+
+class _ExportPages:
+    """The pages of an exported index."""
+
+    def __init__(self, path: Path, spec: Mapping[str, str]) -> None:
+        self._export = Export(path)
+        if self._export.header.kind != KIND:
+            raise DedupError(f"{path} has bare signatures without pages.")
+        require_same_spec(str(path), self._export.header.spec, spec)
+        self.path = path
+
+    def __len__(self) -> int:
+        return len(self._export)
+
+    def known_sites(self) -> Iterator[StoredSite]:
+        return self._export.sites()
+
+    def batches(
+        self,
+        matcher: RuleMatcher,
+        profiles: FrozenProfiles,  # noqa: ARG002  (the keys of records are filled in)
+        *,
+        texts_by_key: bool,
+    ) -> Iterator[ExistingBatch]:
+        for block in self._export.blocks():
+            texts, titles, names, name_places = array("b"), array("Q"), array("Q"), array("q")
+            entries = KeyEntries()
+            for place, record in enumerate(decode_records(self._export, block)):
+                page = record.page
+                is_text = page.kind is PageKind.TEXT
+                texts.append(is_text)
+                titles.append(matcher.title_key(page))
+                for name in (name_page(page.scope, page.key), *record.aliases):
+                    names.append(int.from_bytes(name[:8], "big"))
+                    name_places.append(place)
+                if texts_by_key or not is_text:
+                    entries.add(place, page.scope, matcher.keys(page))
+            yield ExistingBatch(
+                np.array(texts, dtype=bool),
+                block.signatures,
+                np.array(titles, dtype=np.uint64),
+                np.array(names, dtype=np.uint64),
+                np.array(name_places, dtype=np.int64),
+                entries,
+            )
+
+    def read_records(
+        self,
+        wanted: Flags,
+        matcher: RuleMatcher,  # noqa: ARG002  (records are as they were kept)
+        profiles: FrozenProfiles,  # noqa: ARG002
+    ) -> Iterator[Record]:
         first = 0
-        for block in self.export.blocks():
+        for block in self._export.blocks():
             places = np.flatnonzero(wanted[first : first + len(block.signatures)])
             first += len(block.signatures)
             if len(places):
-                decoded = decode_records(self.export, block)
+                decoded = decode_records(self._export, block)
                 yield from (decoded[place] for place in places.tolist())
 
 
-def read_existing(path: Path, spec: Mapping[str, str], matcher: RuleMatcher, *, texts_by_key: bool) -> ExistingPages:
-    """Read the pages of an export.
+class _CollectionPages:
+    """The pages of a signed collection, as if each of them had been kept."""
 
-    Args:
-        spec: what the signatures of the collection depend on; must equal that of the export.
-        texts_by_key: whether texts, too, are looked up by keys alone.
+    def __init__(self, collection: Collection, advance: Advance) -> None:
+        self.path = collection.directory
+        self._shards = collection.shards
+        self._receipts = collection.require_whole(advance)
 
-    Raises:
-        IndexMismatch: the export has another *spec*.
-        DedupError: it has no pages, or cannot be read.
-    """
-    export = Export(path)
-    if export.header.kind != KIND:
-        raise DedupError(f"{path} has bare signatures without pages.")
-    require_same_spec(str(path), export.header.spec, spec)
-    texts, name_places = array("b"), array("q")
-    signatures, titles, names = array("Q"), array("Q"), array("Q")
-    entries = KeyEntries()
-    for block in export.blocks():
-        for record in decode_records(export, block):
-            page, place = record.page, len(texts)
-            is_text = page.kind is PageKind.TEXT
-            texts.append(is_text)
-            signatures.append(page.signature)
-            titles.append(matcher.title_key(page))
-            for name in (name_page(page.scope, page.key), *record.aliases):
-                names.append(int.from_bytes(name[:8], "big"))
-                name_places.append(place)
-            if texts_by_key or not is_text:
+    def __len__(self) -> int:
+        return sum(receipt.pages for receipt in self._receipts)
+
+    def known_sites(self) -> Iterator[StoredSite]:
+        return iter(())
+
+    def batches(self, matcher: RuleMatcher, profiles: FrozenProfiles, *, texts_by_key: bool) -> Iterator[ExistingBatch]:
+        for rows in self._rows_by_shard():
+            entries = KeyEntries()
+            by_key = rows.thins | rows.texts if texts_by_key else rows.thins
+            for place, signed in rows.read_pages(by_key) if by_key.any() else ():
+                page = _prepare(signed, matcher, profiles)
                 entries.add(place, page.scope, matcher.keys(page))
-    return ExistingPages(
-        export,
-        np.array(texts, dtype=bool),
-        np.array(signatures, dtype=np.uint64),
-        np.array(titles, dtype=np.uint64),
-        np.array(names, dtype=np.uint64),
-        np.array(name_places, dtype=np.int64),
-        entries,
-    )
+            places = np.flatnonzero(rows.texts | rows.thins)
+            yield ExistingBatch(rows.texts, rows.signatures, rows.titles, rows.names[places], places, entries)
+
+    def read_records(self, wanted: Flags, matcher: RuleMatcher, profiles: FrozenProfiles) -> Iterator[Record]:
+        first = 0
+        for rows in self._rows_by_shard():
+            own = wanted[first : first + len(rows)]
+            first += len(rows)
+            for _, page in rows.read_pages(own):
+                snapshot = profiles.snapshot(site_key(page.scope, page.url))
+                kept = matcher.trim(_prepare(page, matcher, profiles), snapshot)
+                yield Record(kept, filed=1, seen=1, settled=1)
+
+    def _rows_by_shard(self) -> Iterator[Rows]:
+        for shard, receipt in zip(self._shards, self._receipts, strict=True):
+            yield read_rows([shard], [receipt])
+
+
+def _prepare(page: SignedPage, matcher: RuleMatcher, profiles: FrozenProfiles) -> SignedPage:
+    return matcher.prepare(page, profiles.snapshot(site_key(page.scope, page.url)))

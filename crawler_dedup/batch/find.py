@@ -13,11 +13,11 @@ from tempfile import TemporaryFile
 import msgspec
 import numpy as np
 
-from crawler_dedup.batch.candidates import Candidates, find_candidates, find_certain, looks_up_by_keys
+from crawler_dedup.batch.candidates import Candidates, find_candidates, find_certain
 from crawler_dedup.batch.clusters import CLUSTERS, LEFT_OUT_BYTES, Clusters
 from crawler_dedup.batch.collection import Collection, add_counts
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
-from crawler_dedup.batch.existing import ExistingPages, read_existing
+from crawler_dedup.batch.existing import ExistingPages, open_existing
 from crawler_dedup.batch.learning import export_header, learn_profiles
 from crawler_dedup.batch.memory import format_memory
 from crawler_dedup.batch.output import KEPT, VERDICTS, write_kept
@@ -25,7 +25,6 @@ from crawler_dedup.batch.rows import ROW_BYTES, Rows, read_rows
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError
-from crawler_dedup.index.export import Export
 from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.rules.counts import can_read
@@ -37,6 +36,7 @@ PROFILES, REPORT = "profiles.dedup", "report.json"
 MEMORY = 8 << 30
 """Bytes that are taken unless others are asked for."""
 
+_EXISTING_BYTES = 2  # of a page that is kept already
 _LIBRARIES = 250 << 20  # bytes of the process before any page is read
 _JOIN_BYTES = 34  # of a row, while neighbours are searched, beside what a table takes
 _LEAST = 32 << 20
@@ -136,7 +136,8 @@ def find_duplicates(
         config: the thresholds; what signatures depend on is that of the collection.
         order: in which order pages are decided (:func:`~crawler_dedup.batch.rows.read_rows`).
         profiles: an export whose knowledge of sites is used; ``None``: it is learned from the collection.
-        against: an export of an index, with pages that are kept already. Of the sites that it knows nothing is learned.
+        against: an export of an index, or another collection, with pages that are kept already. Of the sites that the
+            index knows nothing is learned.
         memory: bytes that the process may take.
 
     Raises:
@@ -147,7 +148,11 @@ def find_duplicates(
     with clock.step("checking"):
         receipts = collection.require_whole(start("checking", len(collection.shards)))
     count = sum(receipt.pages for receipt in receipts)
-    free = _find_free_memory(count + (0 if against is None else len(Export(against))), memory)
+    existing = None
+    if against is not None:
+        with clock.step("checking what is kept"):
+            existing = open_existing(against, collection, start("checking what is kept", None))
+    free = _find_free_memory(count, memory) - _EXISTING_BYTES * (0 if existing is None else len(existing))
     signer = Signer(config_from_spec(collection.header.spec, config))
     output.mkdir(parents=True, exist_ok=True)
     with clock.step("reading"):
@@ -156,15 +161,10 @@ def find_duplicates(
         if profiles is None:
             profiles = output / PROFILES
             header = export_header(collection.header.spec, collection.header.libraries)
-            known = () if against is None else Export(against).sites()
+            known = () if existing is None else existing.known_sites()
             learn_profiles(rows, profiles, header, known, start("learning sites", None))
         frozen = read_profiles(profiles, collection.header.spec, can_read)
     matcher = RememberingMatcher(signer)
-    existing = None
-    if against is not None:
-        with clock.step("reading what is kept"):
-            texts_by_key = looks_up_by_keys(signer.scheme)
-            existing = read_existing(against, collection.header.spec, matcher, texts_by_key=texts_by_key)
     with clock.step("finding neighbours"):
         candidates = find_candidates(
             rows, existing, signer.scheme, matcher, frozen, free, start("finding neighbours", None)
@@ -229,11 +229,11 @@ def _decide(
     with ExitStack() as stack:
         picked, kept, addresses = (stack.enter_context(TemporaryFile(dir=output)) for _ in range(3))
         pages = PickedPages(picked, rows.read_contents(candidates.rows))
-        clusters = Clusters(rows, pages, addresses, "" if existing is None else str(existing.export.path))
-        before = () if existing is None else existing.read_records(candidates.existing)
+        clusters = Clusters(rows, pages, addresses, "" if existing is None else str(existing.path))
+        before = () if existing is None else existing.read_records(candidates.existing, matcher, profiles)
         chosen = np.array(pages.rows, dtype=np.int64)
         order = rows.sort(chosen)
-        certain = find_certain(rows, chosen[order], existing, candidates, matcher.scheme)
+        certain = find_certain(rows, chosen[order], candidates, matcher.scheme)
         memory -= LEFT_OUT_BYTES * len(order)
         advance = start("deciding", len(order) - int(certain.sum()))
         for decided in decide_pages(pages, order, certain, before, matcher, profiles, kept, memory):

@@ -64,3 +64,48 @@ def flag_runs(values: Numbers, rest_bits: int, max_distance: int, flags: Any) ->
     unfinished = np.zeros(len(values), dtype=bool)
     _compiled(values, np.uint64(rest_bits), np.uint64(max_distance), flags, unfinished)
     return unfinished
+
+
+def _cross(
+    first: Any, second: Any, rest_bits: Any, max_distance: Any, first_flags: Any, second_flags: Any, unfinished: Any
+) -> None:
+    start = end = place = 0
+    while place < len(second):
+        prefix = second[place] >> rest_bits
+        # Leap to the numbers with this prefix: they are near if there are as many numbers in both arrays.
+        leap = 1
+        start = end
+        while start + leap < len(first) and first[start + leap] >> rest_bits < prefix:
+            leap *= 2
+        low, high = start, min(start + leap + 1, len(first))
+        while low < high:
+            middle = (low + high) // 2
+            if first[middle] >> rest_bits < prefix:
+                low = middle + 1
+            else:
+                high = middle
+        start = end = low
+        while end < len(first) and first[end] >> rest_bits == prefix:
+            end += 1
+        while place < len(second) and second[place] >> rest_bits == prefix:
+            if end - start > _LONG:
+                unfinished[place] = True
+            else:
+                for other in range(start, end):
+                    if _count(first[other] ^ second[place]) <= max_distance:
+                        first_flags[other] = True
+                        second_flags[place] = True
+            place += 1
+
+
+_compiled_cross = numba.njit(_cross)
+
+
+def cross_runs(
+    first: Numbers, second: Numbers, rest_bits: int, max_distance: int, first_flags: Any, second_flags: Any
+) -> Any:
+    """Flag near numbers as :data:`crawler_dedup.batch.streaming.CrossRuns` says."""
+    unfinished = np.zeros(len(second), dtype=bool)
+    limits = np.uint64(rest_bits), np.uint64(max_distance)
+    _compiled_cross(first, second, *limits, first_flags, second_flags, unfinished)
+    return unfinished

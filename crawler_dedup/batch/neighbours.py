@@ -27,13 +27,16 @@ Arguments: the numbers, how many bits follow the leading ones, the largest dista
 the same leading bits as so many others that not all of these were compared.
 """
 
+LONG = 1_024
+"""So many numbers that agree in their leading bits are too many to be compared one by one."""
+FEW = 200_000
+"""Signatures, for which compiling takes longer than it saves."""
+
 _MORE_BLOCKS = 4  # than agree for certain
 _SORTING, _COMPARING = 25, 0.6  # nanoseconds of a number, and of a pair
 _WORKING_BYTES = 18  # of a number, while one table is searched
 _PIECE = 1 << 20  # signatures that are permuted at a time
-_LONG = 1_024  # numbers that agree in their leading bits
 _TRIES = 64  # of a long run of n numbers so many times n pairs are compared
-_FEW = 200_000  # signatures, for which compiling takes longer than it saves
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ def tables_for(max_distance: int, count: int, agreeing: int = 0) -> tuple[Table,
         leading = bits * (blocks - max_distance) // blocks
         return comb(blocks, max_distance) * (_SORTING + _COMPARING * count * 0.5 ** (leading + 1))
 
-    choices = range(max_distance + 1, min(bits, max_distance + _MORE_BLOCKS) + 1)
+    choices = range(max(2, max_distance + 1), min(bits, max_distance + _MORE_BLOCKS) + 1)
     return _choose_tables(max_distance, min(choices, key=cost), agreeing)
 
 
@@ -161,7 +164,7 @@ def _flag_near(values: Numbers, leading: int, max_distance: int, flag_runs: Flag
 
 
 def _fastest(count: int) -> FlagRuns:
-    if count < _FEW:
+    if count < FEW:
         return flag_runs_in_numpy
     try:
         from crawler_dedup.batch.kernel import flag_runs  # noqa: PLC0415  (slow to load)
@@ -197,7 +200,7 @@ class _Runs:
         prefixes = values >> np.uint64(rest_bits)
         self.ends = np.append(np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1, len(values))
         self.lengths = np.diff(self.ends, prepend=0)
-        self.are_long = self.lengths > _LONG
+        self.are_long = self.lengths > LONG
 
     def compare_short(self, values: Numbers, max_distance: int) -> Iterator[tuple[Places, Places]]:
         """Yield the places of near numbers in runs that are not long, many pairs at a time."""

@@ -30,6 +30,7 @@ class StoredPage(NamedTuple):
         record: the number of its record in the input.
         id: its identifier.
         signature: the number of its signature.
+        title: the key of the title under which it is filed; 0: none.
         content: the signed page, to be decoded.
     """
 
@@ -37,6 +38,7 @@ class StoredPage(NamedTuple):
     record: int
     id: str
     signature: int
+    title: int
     content: bytes
 
 
@@ -82,11 +84,13 @@ class Rows:
             if not wanted[first:end].any():
                 continue
             start = first
-            for batch in read_columns(shard.data, ("record", "id", "signature", "page")):
+            for batch in read_columns(shard.data, ("record", "id", "signature", "title", "page")):
                 places = np.flatnonzero(wanted[start : start + len(batch)])
                 if len(places):
                     picked = batch.take(places)
-                    columns = (picked.column(name).to_pylist() for name in ("record", "id", "signature", "page"))
+                    columns = (
+                        picked.column(name).to_pylist() for name in ("record", "id", "signature", "title", "page")
+                    )
                     yield from map(StoredPage, (places + start).tolist(), *columns)
                 start += len(batch)
 

@@ -107,17 +107,21 @@ class MemoryPages:
         if stands:
             standing.append(number)
         if title := filing.title_key(page):
-            under_title = self._under_title.setdefault(_place(page.scope, title), [])
-            if len(under_title) < MAX_UNDER_TITLE:
-                under_title.append(number)
+            self._file_under_title(_place(page.scope, title), number)
         return number
 
-    def announce(self, place: int, scope: str, signature: int, keys: Sequence[int]) -> int:
-        """File a page without its record, and return its number. No page with its key or title is there, or comes later.
+    def _file_under_title(self, place: int, number: int) -> None:
+        under_title = self._under_title.setdefault(place, [])
+        if len(under_title) < MAX_UNDER_TITLE:
+            under_title.append(number)
+
+    def announce(self, place: int, scope: str, signature: int, keys: Sequence[int], title: int = 0) -> int:
+        """File a page without its record, and return its number. No page with its key is there, or comes later.
 
         Args:
             place: what stands for it when its record is loaded.
             keys: the buckets under which it is filed.
+            title: the key of the title under which it is filed, too; 0: none.
         """
         self._places.append(place)
         self._lengths.append(_NOT_LOADED)
@@ -128,6 +132,8 @@ class MemoryPages:
             self._fill_buckets([hashed | key for key in keys], signature)
         if len(standing) < MAX_REPRESENTATIVES:
             standing.append(number)
+        if title:
+            self._file_under_title(hashed | title, number)
         return number
 
     def _store_announced(self, number: int) -> Record:

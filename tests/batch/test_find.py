@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
 
-from crawler_dedup import Config, DedupError, Deduplicator, Export, Verdict
+from crawler_dedup import Config, DedupError, Deduplicator, Export, IndexMismatch, Verdict
 from crawler_dedup.batch import learning
 from crawler_dedup.batch.candidates import find_candidates
 from crawler_dedup.batch.clusters import CLUSTERS
@@ -152,6 +152,59 @@ def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, see
         assert [decided[str(source), number] for number in range(size)] == expected
     finally:
         shutil.rmtree(folder)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seeds=st.tuples(st.integers(0, 1 << 32), st.integers(0, 1 << 32)), size=st.integers(1, 60))
+def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages(
+    tmp_path: Path, seeds: tuple[int, int], size: int
+) -> None:
+    folder = tmp_path / "example"
+    folder.mkdir()
+    try:
+        source = write_pages(folder / "pages.jsonl", make_pages(seeds[1], size))
+        sign([source], folder / "signed")
+        find(folder / "signed", folder / "first")
+        profiles = folder / "first" / PROFILES
+        pages = [*{page.url: page for page in make_pages(seeds[0], 2 * size)}.values()]
+        with Deduplicator.open(folder / "before", CONFIG, profiles=profiles) as deduplicator:
+            kept = [
+                page
+                for page in pages
+                if deduplicator.check(page.url, page.html.encode(), encoding="utf-8", scope="global").verdict
+                is Verdict.NEW
+            ]
+        assume(kept)
+        with closing(open_pages(folder / "before")) as before:
+            export_index(before, folder / "before.dedup", ignore_progress)
+        halves = [write_pages(folder / f"{half}.jsonl", kept[half::2]) for half in range(min(2, len(kept)))]
+        sign(halves, folder / "existing")
+        against_index, against_collection = (
+            (find(folder / "signed", folder / "out", profiles=profiles, against=folder / name), answers(folder / "out"))
+            for name in ("before.dedup", "existing")
+        )
+        assert against_collection[0].verdicts == against_index[0].verdicts
+        assert against_collection[1].keys() == against_index[1].keys()
+        for place, answer in against_collection[1].items():
+            assert answer == against_index[1][place]
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_existing_pages_of_a_collection_must_be_whole_and_signed_in_the_same_way(tmp_path: Path) -> None:
+    pages = [write_pages(tmp_path / f"{name}.jsonl", [Page("http://h/", article("x"))]) for name in ("old", "new")]
+    for path in pages:
+        sign([path], tmp_path / path.stem)
+    sign([pages[0]], tmp_path / "by domain", scope="domain")
+    report = find(tmp_path / "new", tmp_path / "decisions", against=tmp_path / "old")
+    assert report.verdicts[Verdict.UNCHANGED] == 1
+    (row,) = table(tmp_path / "decisions" / CLUSTERS)
+    assert (row["representative"], row["representative_input"]) == ("http://h/", str(tmp_path / "old"))
+    with pytest.raises(IndexMismatch, match="scope"):
+        find(tmp_path / "new", tmp_path / "decisions", against=tmp_path / "by domain")
+    next((tmp_path / "old").glob("*.parquet")).unlink()
+    with pytest.raises(DedupError, match="damaged"):
+        find(tmp_path / "new", tmp_path / "decisions", against=tmp_path / "old")
 
 
 def test_what_an_index_knows_of_a_site_is_not_learned_anew(tmp_path: Path) -> None:

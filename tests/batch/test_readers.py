@@ -8,6 +8,7 @@ import random
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,10 +22,23 @@ from fastwarc.warc import WarcRecordType
 
 from crawler_dedup import DedupError
 from crawler_dedup.batch.collection import Collection
+from crawler_dedup.batch.output import KEPT
 from crawler_dedup.batch.readers import format_of, reader_of
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, REST_IS_DAMAGED, Columns, InputPage, PassedOver
 from crawler_dedup.batch.writers import writer_of
-from tests.support.collections import Page, pack, sign, warc_record, write_lines, write_pages, write_parquet, write_warc
+from tests.support.collections import (
+    Page,
+    job,
+    pack,
+    sign,
+    table,
+    warc_record,
+    write_lines,
+    write_pages,
+    write_parquet,
+    write_wacz,
+    write_warc,
+)
 from tests.support.crawling import article
 
 PAGES = [Page(f"http://h/{number}", article(number)) for number in range(5)]
@@ -44,6 +58,7 @@ WRITERS = {
     "pages.warc": write_warc,
     "pages.warc.gz": write_warc,
     "pages.warc.zst": write_warc,
+    "pages.wacz": write_wacz,
 }
 
 
@@ -310,6 +325,33 @@ def test_a_response_that_is_cut_off_is_no_page(tmp_path: Path, name: str) -> Non
     first, second = read(source)
     assert isinstance(first, InputPage)
     assert second == PassedOver(1, REST_IS_DAMAGED, str(source), is_bad=True)
+
+
+# WACZ
+
+
+def test_a_compressed_part_of_a_wacz_file_is_read(tmp_path: Path) -> None:
+    assert read(write_wacz(tmp_path / "a.wacz", PAGES, ZIP_DEFLATED)) == read(write_wacz(tmp_path / "b.wacz", PAGES))
+
+
+def test_a_damaged_part_of_a_wacz_file_costs_no_other_one(tmp_path: Path) -> None:
+    source = write_wacz(tmp_path / "pages.wacz", PAGES)
+    content = bytearray(source.read_bytes())
+    place = content.index(b"archive/data.warc.gz") + 600  # in the first WARC file
+    content[place : place + 20] = bytes(20)
+    source.write_bytes(content)
+    records = read(source)
+    assert [record.record for record in records] == list(range(len(records)))
+    assert any(isinstance(record, PassedOver) and record.is_bad for record in records)
+    last = [record.url for record in records if isinstance(record, InputPage)][-3:]
+    assert last == [page.url for page in PAGES[2:]]
+
+
+def test_wacz_files_are_not_written(tmp_path: Path) -> None:
+    source = write_wacz(tmp_path / "pages.wacz", PAGES)
+    with pytest.raises(DedupError, match=r"pages\.wacz: WACZ files are not written"):
+        job([source], tmp_path)
+    assert len(table(tmp_path / "decisions" / KEPT)) == len(PAGES)
 
 
 # Damage

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import ZIP_STORED, ZipFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -93,6 +94,20 @@ def pack(path: Path, content: bytes) -> bytes:
 
 def write_warc(path: Path, pages: list[Page]) -> Path:
     path.write_bytes(b"".join(pack(path, warc_record(page.url, page.html.encode())) for page in pages))
+    return path
+
+
+def write_wacz(path: Path, pages: list[Page], compression: int = ZIP_STORED) -> Path:
+    """Write an archive with two WARC files, the second of which is not packed."""
+    half = len(pages) // 2
+    first, second = path.with_name("data.warc.gz"), path.with_name("more.warc")
+    with ZipFile(path, "w", compression) as archive:
+        archive.writestr("datapackage.json", "{}")
+        archive.write(write_warc(first, pages[:half]), "archive/data.warc.gz")
+        archive.writestr("pages/pages.jsonl", '{"format": "json-pages-1.0"}\n')
+        archive.write(write_warc(second, pages[half:]), "archive/more.warc")
+    first.unlink()
+    second.unlink()
     return path
 
 

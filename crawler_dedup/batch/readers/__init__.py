@@ -14,6 +14,7 @@ _SUFFIXES = {
     ".warc": "warc",
     ".warc.gz": "warc",
     ".warc.zst": "warc",
+    ".wacz": "wacz",
     ".jsonl": "jsonl",
     ".jsonl.gz": "jsonl",
     ".jsonl.zst": "jsonl",

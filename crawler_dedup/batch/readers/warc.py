@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+from zipfile import BadZipFile
+from zlib import error as ZlibError  # noqa: N812
 
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from w3lib.encoding import http_content_type_encoding
@@ -13,25 +15,39 @@ from w3lib.encoding import http_content_type_encoding
 from crawler_dedup.batch.readers.records import REST_IS_DAMAGED, Columns, InputPage, PassedOver
 
 _ENCODINGS = (b"content-encoding", b"transfer-encoding")
+DAMAGE = (OSError, ValueError, EOFError, BadZipFile, ZlibError)
+"""What reading a damaged file raises."""
+
 _HTML = ("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml")
 
 
 def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPage | PassedOver]:
     """Yield the pages of a file: answers with status 200 and HTML, as a crawl judges them."""
-    number = 0
     with path.open("rb") as file:
-        records = ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False)
-        while True:
-            try:
-                record = next(records, None)
-                if record is None:
-                    return
-                page = _read_response(number, record, columns, max_bytes)
-            except (OSError, ValueError, EOFError):
-                yield PassedOver(number, REST_IS_DAMAGED, str(path), is_bad=True)
+        yield from read_stream(file, 0, str(path), columns, max_bytes)
+
+
+def read_stream(
+    file: IO[bytes], number: int, name: str, columns: Columns, max_bytes: int
+) -> Iterator[InputPage | PassedOver]:
+    """Yield the pages of an open file.
+
+    Args:
+        number: of its first response.
+        name: of the file.
+    """
+    records = ArchiveIterator(file, record_types=WarcRecordType.response, parse_http=False)
+    while True:
+        try:
+            record = next(records, None)
+            if record is None:
                 return
-            yield page
-            number += 1
+            page = _read_response(number, record, columns, max_bytes)
+        except DAMAGE:
+            yield PassedOver(number, REST_IS_DAMAGED, name, is_bad=True)
+            return
+        yield page
+        number += 1
 
 
 def _read_response(number: int, record: Any, columns: Columns, max_bytes: int) -> InputPage | PassedOver:

@@ -7,6 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol, cast
 
+from crawler_dedup.errors import DedupError
+
 
 class RecordPlace(NamedTuple):
     """Where a page stands: the path of its input, and the number of its record in it (``None``: it is an index)."""
@@ -67,5 +69,7 @@ class Writer(Protocol):
 
 
 def writer_of(input_format: str) -> Writer:
-    """Return the writer of a format, which is loaded now."""
+    """Return the writer of a format, which is loaded now. Raises :class:`DedupError` for one that is read only."""
+    if input_format == "wacz":
+        raise DedupError("WACZ files are not written: unpack them, and use the WARC files in their folder archive.")
     return cast("Writer", import_module(f"{__name__}.{input_format}"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _ORDERS = ("time", "size", "chars")
-_FORMATS = ("warc", "jsonl", "parquet")
+_FORMATS = ("warc", "wacz", "jsonl", "parquet")
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Option = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -167,9 +167,9 @@ _FINDING: Sequence[_Option] = (
     ),
     click.option(
         "--against",
-        metavar="EXPORT",
-        type=click.Path(dir_okay=False, exists=True, path_type=Path),
-        help="An exported index: its pages are kept already.",
+        metavar="EXPORT|SIGNED",
+        type=click.Path(exists=True, path_type=Path),
+        help="An exported index, or another directory of signed pages: these pages are kept already.",
     ),
     click.option(
         "--memory",

@@ -1,0 +1,30 @@
+"""WACZ files (Web Archive Collection Zipped, version 1.1.1): the pages of the WARC files in their folder ``archive``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZipFile
+
+from crawler_dedup.batch.readers.records import REST_IS_DAMAGED, Columns, InputPage, PassedOver
+from crawler_dedup.batch.readers.warc import DAMAGE, read_stream
+
+_FOLDER = "archive/"
+_SUFFIXES = (".warc", ".warc.gz")
+
+
+def read_pages(path: Path, columns: Columns, max_bytes: int) -> Iterator[InputPage | PassedOver]:
+    """Yield the pages of a file, those of each WARC file in it in turn."""
+    number = 0
+    try:
+        with ZipFile(path) as archive:
+            for name in archive.namelist():
+                if name.startswith(_FOLDER) and name.lower().endswith(_SUFFIXES):
+                    with archive.open(name) as file:
+                        for record in read_stream(file, number, f"{path}/{name}", columns, max_bytes):
+                            yield record
+                            number = record.record + 1
+    except FileNotFoundError:
+        raise
+    except (*DAMAGE, NotImplementedError, RuntimeError):  # the last: a part is encrypted
+        yield PassedOver(number, REST_IS_DAMAGED, str(path), is_bad=True)

@@ -1,0 +1,125 @@
+"""Signatures that stream past those of a collection: which of the two are near another one of the other kind.
+
+Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §3.3: the tables are made of the new
+signatures, which are few and fit into memory, and the file of existing ones is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from crawler_dedup.batch.neighbours import FEW, LONG, Flags, Table, tables_for
+from crawler_dedup.hamming import BITS, Numbers
+
+_TABLE_BYTES = 16  # of a signature in one table: itself in its order, and its place
+
+CrossRuns = Callable[[Numbers, Numbers, int, int, Flags, Flags], Flags]
+"""Sets the flags of those of two sorted arrays that have a near one in the other among those with the same leading bits.
+
+Arguments: both arrays, how many bits follow the leading ones, the largest distance, the flags of each. Returns which numbers
+of the second have the same leading bits as so many of the first that they were not compared.
+"""
+
+
+class ResidentSignatures:
+    """Signatures that are held in memory, sorted once for each permuted table.
+
+    Args:
+        signatures: different ones.
+        max_distance: in bits.
+        agreeing: how many of their highest bits agree where they are compared.
+        cross_runs: ``None``: the fastest that is installed.
+    """
+
+    def __init__(
+        self, signatures: Numbers, max_distance: int, agreeing: int = 0, *, cross_runs: CrossRuns | None = None
+    ) -> None:
+        self._signatures = signatures
+        self._max_distance = max_distance
+        self._cross_runs = cross_runs or _fastest(len(signatures))
+        tables = tables_for(max_distance, len(signatures), agreeing) if len(signatures) else ()
+        self._tables = [_SortedTable(table, signatures) for table in tables]
+        self.flags = np.zeros(len(signatures), dtype=bool)
+        """Of each whether something near has passed."""
+
+    def pass_by(self, others: Numbers) -> Flags:
+        """Tell of each of *others* whether one of these is near it, and note which of these are near one of them."""
+        near_some = np.zeros(len(others), dtype=bool)
+        for sorted_table in self._tables:
+            permuted = sorted_table.table.permute(others)
+            order = np.argsort(permuted)
+            values = permuted[order]
+            own, flags = np.zeros(len(self.flags), dtype=bool), np.zeros(len(others), dtype=bool)
+            rest = BITS - sorted_table.table.leading
+            unfinished = self._cross_runs(sorted_table.values, values, rest, self._max_distance, own, flags)
+            if unfinished.any():
+                crowd = sorted_table.crowd(self._max_distance, self._cross_runs)
+                flags[unfinished] = crowd.pass_by(values[unfinished])
+                own[sorted_table.are_crowded] |= crowd.flags
+            near_some[order[flags]] = True
+            self.flags[sorted_table.order[own]] = True
+        return near_some
+
+
+class _SortedTable:
+    """Signatures in the order of one permuted table."""
+
+    def __init__(self, table: Table, signatures: Numbers) -> None:
+        self.table = table
+        permuted = table.permute(signatures)
+        self.order = np.argsort(permuted)
+        self.values = permuted[self.order]
+        self._crowd: ResidentSignatures | None = None
+
+    @cached_property
+    def are_crowded(self) -> Flags:
+        """Whether each agrees in the leading bits with very many others."""
+        prefixes = self.values >> np.uint64(BITS - self.table.leading)
+        ends = np.append(np.flatnonzero(prefixes[1:] != prefixes[:-1]) + 1, len(prefixes))
+        lengths = np.diff(ends, prepend=0)
+        return np.repeat(lengths > LONG, lengths)
+
+    def crowd(self, max_distance: int, cross_runs: CrossRuns) -> ResidentSignatures:
+        """Return those that agree in the leading bits with very many others, sorted by more of their bits."""
+        if self._crowd is None:
+            values = self.values[self.are_crowded]
+            self._crowd = ResidentSignatures(values, max_distance, self.table.leading, cross_runs=cross_runs)
+        return self._crowd
+
+
+def estimate_bytes(count: int, max_distance: int) -> int:
+    """Return what the tables of so many signatures take in memory."""
+    return _TABLE_BYTES * count * len(tables_for(max_distance, count))
+
+
+def _fastest(count: int) -> CrossRuns:
+    if count < FEW:
+        return cross_runs_in_numpy
+    try:
+        from crawler_dedup.batch.kernel import cross_runs  # noqa: PLC0415  (slow to load)
+    except ImportError:
+        return cross_runs_in_numpy
+    return cross_runs
+
+
+def cross_runs_in_numpy(
+    first: Numbers, second: Numbers, rest_bits: int, max_distance: int, first_flags: Flags, second_flags: Flags
+) -> Flags:
+    """Flag near numbers as :data:`CrossRuns` says, without numba."""
+    shift = np.uint64(rest_bits)
+    prefixes, sought = first >> shift, second >> shift
+    starts, ends = (np.searchsorted(prefixes, sought, side) for side in ("left", "right"))
+    unfinished: Flags = ends - starts > LONG
+    left = np.flatnonzero(~unfinished & (ends > starts))
+    step = 0
+    while len(left):
+        places = starts[left] + step
+        near = np.bitwise_count(first[places] ^ second[left]) <= max_distance
+        first_flags[places[near]] = True
+        second_flags[left[near]] = True
+        step += 1
+        left = left[starts[left] + step < ends[left]]
+    return unfinished
