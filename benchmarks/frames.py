@@ -1,4 +1,4 @@
-"""Is content told from its frame? ``python -m benchmarks.frames [FOLDER] [--half 0|1] [--seed 1] [--extractor NAME]``.
+"""Is content told from its frame? ``python -m benchmarks.frames [FOLDER] [--between]``.
 
 Two sets are made of pages of seven kinds whose main content is known:
 
@@ -10,6 +10,9 @@ Two sets are made of pages of seven kinds whose main content is known:
   for the other.
 
 Of each pair one page is kept, and the other is new. Nothing is known of the sites.
+
+The main contents that people have checked leave out much that readers take for content: code and tables of an article, what
+stands above each post of a thread. All of it is replaced with the frame; with ``--between``, it is content.
 """
 
 from __future__ import annotations
@@ -41,6 +44,8 @@ _UNSEEN = {"iframe", "script", "style", "svg", "template", "textarea", "title"}
 _RUN = 3
 """Words in a row by which a text is recognised in the main content."""
 _MOST = 0.6
+_LONG = 10
+"""Words of a text that is not found in the main content by chance."""
 _HOST, _OTHER_HOST = "http://first.test/", "http://second.test/"
 OTHER_CONTENT, OTHER_FRAME = "other content in the same frame", "same content in another frame"
 
@@ -107,10 +112,17 @@ class Reference:
 
 @dataclass(frozen=True)
 class Words:
-    """The words of all pages of a kind: those of the main contents, and those of the frames, by page."""
+    """The words of all pages of a kind, by page, and how they are divided.
+
+    Attributes:
+        content: those of the main contents.
+        frame: those of the frames.
+        between: whether what stands between two texts of a main content belongs to it (:func:`divide`).
+    """
 
     content: dict[str, list[str]]
     frame: dict[str, list[str]]
+    between: bool
 
 
 @dataclass(frozen=True)
@@ -124,20 +136,29 @@ class Outcome:
     is_duplicate: bool
 
 
-def divide(tree: HtmlElement, reference: str) -> tuple[list[Slot], list[Slot]]:
-    """Return the places of the main content in *tree*, and those of the frame."""
-    known = Reference(reference)
+def divide(tree: HtmlElement, reference: str, *, between: bool) -> tuple[list[Slot], list[Slot]]:
+    """Return the places of the main content in *tree*, and those of the frame.
+
+    Args:
+        between: whether all that stands between the first and the last long text of the main content belongs to it.
+    """
+    known, texts = Reference(reference), find_texts(tree)
+    lines = [" ".join(slot.text for slot in text) for text in texts]
+    is_main = [known.has(line) for line in lines]
+    long = [place for place, line in enumerate(lines) if is_main[place] and len(split_words(line)) >= _LONG]
+    if between and long:
+        is_main[long[0] : long[-1]] = [True] * (long[-1] - long[0])
     sides: tuple[list[Slot], list[Slot]] = [], []
-    for text in find_texts(tree):
-        sides[not known.has(" ".join(slot.text for slot in text))].extend(text)
+    for text, belongs in zip(texts, is_main, strict=True):
+        sides[not belongs].extend(text)
     return sides
 
 
-def collect_words(pages: list[KnownPage]) -> Words:
+def collect_words(pages: list[KnownPage], *, between: bool = False) -> Words:
     """Collect the words of *pages*."""
-    sides = {page.id: divide(parse(page.body), page.reference) for page in pages}
+    sides = {page.id: divide(parse(page.body), page.reference, between=between) for page in pages}
     content, frame = ({name: _words_of(side[at]) for name, side in sides.items()} for at in (0, 1))
-    return Words(content, frame)
+    return Words(content, frame, between)
 
 
 def _words_of(slots: list[Slot]) -> list[str]:
@@ -147,7 +168,7 @@ def _words_of(slots: list[Slot]) -> list[str]:
 def with_other_content(page: KnownPage, words: Words, chance: random.Random) -> bytes:
     """Return the page with other words in its main content."""
     tree, replace = parse(page.body), _replacement(_words_of_others(words.content, page), chance)
-    for slot in divide(tree, page.reference)[0]:
+    for slot in divide(tree, page.reference, between=words.between)[0]:
         slot.replace_words(replace)
     return serialise(tree)
 
@@ -156,7 +177,7 @@ def with_other_frame(page: KnownPage, words: Words, chance: random.Random) -> by
     """Return the page with other words and links around its main content."""
     tree, replace = parse(page.body), _replacement(_words_of_others(words.frame, page), chance)
     title = " ".join(split_words(find_title(tree)))
-    for slot in divide(tree, page.reference)[1]:
+    for slot in divide(tree, page.reference, between=words.between)[1]:
         if slot.block.tag != "h1" and " ".join(split_words(slot.text)) not in title:
             slot.replace_words(replace)
     for anchor in tree.iter("a"):
@@ -187,10 +208,13 @@ def serialise(tree: HtmlElement) -> bytes:
     return etree.tostring(tree, encoding="utf-8", method="html")
 
 
-def try_kind(kind: str, folder: Path, half: int | None, seed: int, settings: dict[str, str]) -> list[Outcome]:
+def try_kind(
+    kind: str, folder: Path, half: int | None, seed: int, settings: dict[str, str], *, between: bool
+) -> list[Outcome]:
     """Make both sets of the pages of one kind, and decide about them."""
     pages = [page for page in read_pages(folder, half) if page.kind == kind and page.reference]
-    words, chance, signer = collect_words(pages), random.Random(seed), Signer(Config.from_settings(settings))
+    words, chance = collect_words(pages, between=between), random.Random(seed)
+    signer = Signer(Config.from_settings(settings))
 
     def sign(url: str, body: bytes) -> SignedPage:
         return signer.sign(url, body, None, encoding="utf-8", key=url, scope="")[0]
@@ -237,13 +261,18 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--extractor", default="paragraphs", help="value of DEDUP_EXTRACTOR")
     parser.add_argument("--examples", type=int, default=0, help="how many pages to name about which it was wrong")
+    parser.add_argument(
+        "--between", action="store_true", help="what stands between two texts of the content is content"
+    )
     given = parser.parse_args()
     settings = {"DEDUP_TOKENIZER": "rjieba", "DEDUP_EXTRACTOR": given.extractor}
     try:
         Config.from_settings(settings)
     except ConfigError as error:
         parser.error(str(error))
-    decide = partial(try_kind, folder=given.folder, half=given.half, seed=given.seed, settings=settings)
+    decide = partial(
+        try_kind, folder=given.folder, half=given.half, seed=given.seed, settings=settings, between=given.between
+    )
     with workers() as pool:
         report([outcome for outcomes in pool.map(decide, KINDS) for outcome in outcomes], given.examples)
 

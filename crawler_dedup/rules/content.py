@@ -12,12 +12,14 @@ from crawler_dedup.rules.keeping import is_main_heading, is_main_text_minor, tel
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, hash_of_file, unpack_blocks
+from crawler_dedup.signing.lookup import named_parts
 
 _REMEMBERED = 16  # pages that were compared last: a new page is compared with several kept ones
 _TEXT = 100  # letters
 _TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"
 _TELLING_HEADING = 16  # letters: a shorter heading may be "Categories" or "Comments"
 _TELLING_TEXT = 40  # letters: a shorter line may be "By a guest on Monday"
+_LONG = 300  # letters: a shorter main text of a thin page may be that of a side column
 _CAPTION = 250  # letters: so much may stand between a title and the text, and change
 
 _ENTRY, _HEADING, _MAIN, _NAME = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN, Trait.NAME))
@@ -68,12 +70,31 @@ class Content:
     @cached_property
     def _new_blocks(self) -> Sequence[PackedBlock]:
         """The blocks of the new page but for furniture."""
-        return _leave_out(self.new.blocks, self._site_of_new.furniture)
+        return self._but_for_frame(_leave_out(self.new.blocks, self._site_of_new.furniture))
 
     @cached_property
     def _kept_blocks(self) -> Sequence[PackedBlock]:
         """The blocks of the kept page but for furniture."""
-        return _leave_out(self.kept.blocks, self._site_of_kept.furniture)
+        return self._but_for_frame(_leave_out(self.kept.blocks, self._site_of_kept.furniture))
+
+    @cached_property
+    def leaves_out_frames(self) -> bool:
+        """Whether only the main texts of two thin pages are compared, on two hosts of which nothing is known.
+
+        What stands beside them may be a frame. The main texts are long enough, and the new page names itself.
+        """
+        is_known = self.same_host or self.new_site.is_known or self.kept_site.is_known
+        return (
+            self.is_thin
+            and not is_known
+            and bool(named_parts(self.new))
+            and all(_main_size(page.blocks) >= _LONG for page in (self.new, self.kept))
+        )
+
+    def _but_for_frame(self, blocks: Sequence[PackedBlock]) -> Sequence[PackedBlock]:
+        if not self.leaves_out_frames:
+            return blocks
+        return tuple(block for block in blocks if block.traits & (_MAIN | _EMBEDDED))
 
     @cached_property
     def _concealed(self) -> frozenset[int]:
@@ -90,12 +111,18 @@ class Content:
     @cached_property
     def new_own(self) -> Mapping[int, PackedBlock]:
         """What the new page alone says, beside its title, by hash."""
-        return _find_own_text(self.new.blocks, self._site_of_new, is_thin=self.is_thin)
+        return self._own_text(self.new, self._site_of_new)
 
     @cached_property
     def kept_own(self) -> Mapping[int, PackedBlock]:
         """What the kept page alone says, beside its title, by hash."""
-        return _find_own_text(self.kept.blocks, self._site_of_kept, is_thin=self.is_thin)
+        return self._own_text(self.kept, self._site_of_kept)
+
+    def _own_text(self, page: SignedPage, site: SiteProfile) -> Mapping[int, PackedBlock]:
+        own = _find_own_text(page.blocks, site, is_thin=self.is_thin)
+        if not self.leaves_out_frames:
+            return own
+        return {number: block for number, block in own.items() if block.traits & _MAIN}
 
     @cached_property
     def own_size(self) -> int:
@@ -202,6 +229,14 @@ class Content:
         return len(headings) > 1 and any(block.hash not in self._standing for block in headings)
 
     @property
+    def lacks_text_beside_notice(self) -> bool:
+        """Whether the kept page lacks a text of the new page beside which the main text is rather a notice of the site.
+
+        On another host what stands above the main text may be its frame.
+        """
+        return self.lacks_text_below_name or (self.same_host and self.lacks_text_above_main)
+
+    @property
     def lacks_text_below_name(self) -> bool:
         """Whether the main text stands above the heading that names the page, and the kept one lacks a text below it.
 
@@ -283,6 +318,10 @@ def _below(packed: bytes, traits: int, wanted: int) -> Sequence[PackedBlock] | N
 
 def _main_headings(blocks: Iterable[PackedBlock]) -> set[int]:
     return {block.hash for block in blocks if is_main_heading(block) and tells(block) and not block.traits & Trait.NAME}
+
+
+def _main_size(packed: bytes) -> int:
+    return _size(block for block in unpack_blocks(packed) if block.traits & _MAIN)
 
 
 def _size(blocks: Iterable[PackedBlock]) -> int:

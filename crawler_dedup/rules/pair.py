@@ -156,7 +156,7 @@ class Pair:
     @property
     def _own_words_agree(self) -> bool:
         content = self.content
-        if content.own_size < _SHORT or not self.is_site_known:
+        if content.own_size < _SHORT or not (self.is_site_known or content.leaves_out_frames):
             return content.same_entries
         return min(content.resemblance, content.coverage) >= _MOST_WORDS
 
@@ -165,20 +165,12 @@ class Pair:
         """Whether the kept page says all that the new page says of its own, not only its longest text."""
         if self.are_thin:
             return self.content.whole_coverage >= _MOST_WORDS
-        if not self.words_covered or self.lacks_text_beside_main:
+        if not self.words_covered or self.content.lacks_text_beside_notice:
             return False
         # Of a site that is not known, what stands beside the main text may be its frame.
         if not self.new_site.is_known or not self.new.blocks or not self.content.main_text_is_minor:
             return True
         return self.content.coverage >= _MOST_WORDS
-
-    @property
-    def lacks_text_beside_main(self) -> bool:
-        """Whether the kept page lacks a text of the new page that tells that the main text is none of its own.
-
-        On another host what stands above the main text may be its frame.
-        """
-        return self.content.lacks_text_below_name or (self.same_host and self.content.lacks_text_above_main)
 
     # Words
 
@@ -333,11 +325,13 @@ class Pair:
 
         On one host the same words are rather those of a template, and the name stands elsewhere on the page. A page
         whose title says no more than the other's is a start page or a page of an archive, which shows an article among
-        others.
+        others. Of a page that says more beside its main text, that may be a consent text, which many hosts have.
         """
         return (
             self.same_words
             and not self.same_host
             and self.new.features >= _MANY_FEATURES
             and bool(self.naming.new_parts - self.naming.kept_parts)
+            and not self.content.lacks_text_above_main
+            and not self.content.main_text_is_minor
         )

@@ -116,7 +116,7 @@ def _describe_coverage(pair: Pair) -> str:
         return f"coverage {pair.content.whole_coverage:.2f} of all but furniture"
     if pair.is_longer:
         return f"{pair.new.chars / pair.kept.chars:.1f} times as long"
-    if pair.words_covered and pair.lacks_text_beside_main:
+    if pair.words_covered and pair.content.lacks_text_beside_notice:
         return "a text beside the main text is missing"
     if pair.words_covered and not pair.all_covered:
         return f"of what the page alone says only {pair.content.coverage:.2f}"

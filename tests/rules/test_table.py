@@ -248,6 +248,39 @@ CASES = {
     "another title, a word less on another site": case(
         new(title="Brewing - Mirror", url=OTHER_HOST, **words(0, 199)), PAGE, "other titles", False
     ),
+    "the very same words on another site, below a text that only one page has": case(
+        new(
+            title="Brewing - Mirror",
+            url=OTHER_HOST,
+            blocks=b"".join((block(1, size=252), block(2, MAIN, 500))),
+            **words(0, 100),
+        ),
+        kept(blocks=block(2, MAIN, 500), **words(0, 100)),
+        "other titles",
+        False,
+    ),
+    "the very same words on another site, above a longer text": case(
+        new(
+            title="Brewing - Mirror",
+            url=OTHER_HOST,
+            blocks=b"".join((block(2, MAIN, 500), block(1, size=504))),
+            **words(0, 100),
+        ),
+        kept(blocks=block(2, MAIN, 500), **words(0, 100)),
+        "other titles",
+        False,
+    ),
+    "the very same words on another site, beside a short text": case(
+        new(
+            title="Brewing - Mirror",
+            url=OTHER_HOST,
+            blocks=b"".join((block(3, size=248), block(2, MAIN, 500), block(1, size=248))),
+            **words(0, 100),
+        ),
+        kept(blocks=block(2, MAIN, 500), **words(0, 100)),
+        "alike",
+        True,
+    ),
     "no title, the very same words on another site": case(new(title="", url=OTHER_HOST), PAGE, "other titles", False),
     "no title of its own": case(new(title=""), PAGE, "other titles", False),
     "nothing but the site's title": on_the_site(new(title="Tea House"), PAGE, "other titles", False),
