@@ -1,14 +1,16 @@
-"""A crawl with and without the filter: ``python -m benchmarks.speed [--rounds 3] [--site debian-faq]``.
+"""A crawl with and without the filter: ``python -m benchmarks.speed [--rounds 4] [--site debian-faq]``.
 
 Client and server on a core each, delays off, the kinds alternating: without the filter (*off*), with it (*mark*), and with
 one that settles each page when it is seen (*no claims*), which tells what claims cost. Two spiders: ``links`` only follows
 links, so that all that the filter does is added work; ``site`` extracts each page's main text with trafilatura.
+Processor time is that of the event loop, of the writing thread and of all threads together, signing of large pages too.
 Stalls: a task on the event loop sleeps 5 ms again and again; what is shown is how much later than asked it woke.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import tempfile
 from collections.abc import Iterable
@@ -21,55 +23,79 @@ from tests.support import naive
 from tests.support.data import require_data, served
 from tests.support.sitecrawl import Crawled, run
 
+SITES = ("adrianmejia-2016", "devtang-2015")
+"""An English and a Chinese site."""
 _KINDS = ("off", "no claims", "mark")
+_COLUMNS = (
+    "spider",
+    "filter",
+    "pages/s",
+    "share of plain",
+    "of no claims, by rounds",
+    "ms a page",
+    "CPU ms a page",
+    "event loop",
+    "writing",
+    "stall p50 ms",
+    "p99",
+    "max",
+)
 
 
 def main() -> None:
-    """Measure and print a table."""
+    """Measure and print a table for each site."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--site", default="devtang-2015")
-    parser.add_argument("--tokenizer", default="jieba")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--site", action="append", help=f"may be given again; default: {', '.join(SITES)}")
+    parser.add_argument(
+        "--spider", choices=("links", "site"), action="append", help="may be given again; default: both"
+    )
+    parser.add_argument("--tokenizer", default="rjieba")
     given = parser.parse_args()
     require_data()
-    table = Table(title=f"{given.site}, {given.rounds} rounds, median (least … most), tokenizer {given.tokenizer}")
-    for column in (
-        "spider",
-        "filter",
-        "pages/s",
-        "share of plain",
-        "of no claims, by rounds",
-        "ms a page",
-        "CPU ms a page",
-        "of no claims, by rounds",
-        "stall p50 ms",
-        "p99",
-        "max",
-    ):
-        table.add_column(column, justify="right")
-    for spider in ("links", "site"):
-        done: dict[str, list[Crawled]] = {kind: [] for kind in _KINDS}
-        for number in range(given.rounds):
-            # Whoever comes first in one round comes last in the next: the machine is not the same all the time.
-            for kind in _KINDS if number % 2 else reversed(_KINDS):
-                done[kind].append(_once(given.site, spider, kind, given.tokenizer))
-        plain = statistics.median(map(_rate, done["off"]))
-        for kind, runs in done.items():
-            rates = sorted(map(_rate, runs))
-            rate = statistics.median(rates)
-            stalls = sorted(1000 * stall for crawled in runs for stall in crawled.stalls)
-            table.add_row(
-                spider,
-                kind,
-                f"{rate:.1f} ({rates[0]:.1f} … {rates[-1]:.1f})",
-                f"{rate / plain:.2f}",
-                _shares(map(_rate, runs), map(_rate, done["no claims"])),
-                f"{1000 / rate:.1f} (+{1000 / rate - 1000 / plain:.1f})",
-                f"{statistics.median(map(_cpu, runs)):.1f}",
-                _shares(map(_cpu, runs), map(_cpu, done["no claims"])),
-                *(f"{stalls[int(share * (len(stalls) - 1))]:.1f}" for share in (0.5, 0.99, 1)),
-            )
-    Console(width=170).print(table)
+    for site in given.site or SITES:
+        before = describe_load()
+        table = Table(*_COLUMNS)
+        for column in table.columns[2:]:
+            column.justify = "right"
+        for spider in given.spider or ("links", "site"):
+            _measure(table, site, spider, given.tokenizer, given.rounds)
+        table.title = (
+            f"{site}, {given.rounds} rounds, median (least … most), tokenizer {given.tokenizer}; {before}, then"
+            f" {describe_load()}"
+        )
+        Console(width=180).print(table)
+
+
+def describe_load() -> str:
+    """Say how busy the machine is."""
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+
+
+def _measure(table: Table, site: str, spider: str, tokenizer: str, rounds: int) -> None:
+    """Crawl in turn without the filter, with it and without claims, and add a row for each."""
+    done: dict[str, list[Crawled]] = {kind: [] for kind in _KINDS}
+    for number in range(rounds):
+        # Whoever comes first in one round comes last in the next: the machine is not the same all the time.
+        for kind in _KINDS if number % 2 else reversed(_KINDS):
+            done[kind].append(_once(site, spider, kind, tokenizer))
+    plain = statistics.median(map(_rate, done["off"]))
+    for kind, runs in done.items():
+        rates = sorted(map(_rate, runs))
+        rate = statistics.median(rates)
+        stalls = sorted(1000 * stall for crawled in runs for stall in crawled.stalls)
+        table.add_row(
+            spider,
+            kind,
+            f"{rate:.1f} ({rates[0]:.1f} … {rates[-1]:.1f})",
+            _shares(map(_rate, runs), map(_rate, done["off"])),
+            _shares(map(_rate, runs), map(_rate, done["no claims"])),
+            f"{1000 / rate:.1f} (+{1000 / rate - 1000 / plain:.1f})",
+            f"{statistics.median(map(_cpu, runs)):.2f}",
+            f"{statistics.median(_cpu_of(crawled, 'MainThread') for crawled in runs):.2f}",
+            f"{statistics.median(_cpu_of(crawled, 'crawler-dedup-committer') for crawled in runs):.2f}",
+            *(f"{stalls[int(share * (len(stalls) - 1))]:.1f}" for share in (0.5, 0.99, 1)),
+        )
 
 
 def _once(site: str, spider: str, kind: str, tokenizer: str) -> Crawled:
@@ -96,6 +122,10 @@ def _shares(values: Iterable[float], others: Iterable[float]) -> str:
 
 def _cpu(done: Crawled) -> float:
     return 1000 * done.cpu / int(done.stats["response_received_count"])
+
+
+def _cpu_of(done: Crawled, thread: str) -> float:
+    return 1000 * done.threads.get(thread, 0.0) / int(done.stats["response_received_count"])
 
 
 def _rate(done: Crawled) -> float:

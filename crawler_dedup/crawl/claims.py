@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy.http import Request, Response
 
+from crawler_dedup.crawl.gathering import Gathering
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
@@ -131,16 +133,25 @@ class Claims:
             requests.
         patience: seconds that they wait.
         timeout: seconds that a page has for its decision. It waits for the index for a fifth of them, or six.
+        count_coming: returns how many pages may be offered soon, those that are being offered among them.
     """
 
     def __init__(
-        self, deduplicator: Deduplicator, monitor: Monitor, limit: int, *, patience: float, timeout: float
+        self,
+        deduplicator: Deduplicator,
+        monitor: Monitor,
+        limit: int,
+        *,
+        patience: float,
+        timeout: float,
+        count_coming: Callable[[], int],
     ) -> None:
         self._deduplicator = deduplicator
         self._monitor = monitor
         self._limit = limit
         self._patience = patience
         self._timeout = min(timeout, max(_ANSWER, timeout / _ANSWER_SHARE))
+        self._gathering = Gathering(count_coming)
         self._awaited: dict[bytes, asyncio.Event] = {}
         self._given_up: OrderedDict[bytes, str] = OrderedDict()
         self._waiting = 0
@@ -245,6 +256,7 @@ class Claims:
 
     async def _offer(self, offered: _Offered) -> Decision:
         page, alias = offered
+        await self._gathering.wait()
         future = self._deduplicator.submit([page], claim=True, aliases={page.key: alias} if alias else None)
         try:
             (decision,) = await asyncio.wait_for(asyncio.wrap_future(future), self._timeout)

@@ -56,7 +56,12 @@ class Session:
         finalize(self, self.deduplicator.close, all_stored=False).atexit = False
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
         self.claims = Claims(
-            self.deduplicator, self.monitor, limit, patience=config.claim_timeout, timeout=config.timeout
+            self.deduplicator,
+            self.monitor,
+            limit,
+            patience=config.claim_timeout,
+            timeout=config.timeout,
+            count_coming=self.count_requested,
         )
         self.loading = Loading(max(PATIENCE, config.timeout))
         self._feeds = FeedWatch(crawler, self.monitor, self.deduplicator.note_stored, release_claimed)
@@ -73,6 +78,11 @@ class Session:
         crawler.signals.connect(self.engine_started, signal=signals.engine_started)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
         crawler.signals.connect(self.engine_stopped, signal=signals.engine_stopped)
+
+    def count_requested(self) -> int:
+        """Count the requests that were handed to the downloader and have no answer that was decided about."""
+        engine = self._crawler.engine
+        return 0 if engine is None else len(engine.downloader.active)
 
     # From the first signal to the last
 

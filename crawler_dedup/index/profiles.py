@@ -7,6 +7,7 @@ transaction in which it is decided about a page, so that all processes know the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Annotated, NamedTuple, Protocol
 
 import msgspec
@@ -22,6 +23,7 @@ SITE_KEY_BYTES = 12
 """Bytes of the key of a site."""
 SNAPSHOT_NUMBER_BYTES = 5
 """Bytes of the number of a snapshot."""
+_REMEMBERED = 512  # addresses: the site of a page is asked for several times
 
 
 class Encodable(Protocol):
@@ -155,6 +157,7 @@ class StoredSite(msgspec.Struct, frozen=True, array_like=True):
         return 100 + len(self.counts) + sum(len(content) for _, content in self.snapshots)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def site_key(scope: str, url: str) -> bytes:
     """Return 96 bits that stand for a scope and the site of an address; nothing where it has no host."""
     site = site_of(url)

@@ -119,12 +119,21 @@ class RunStates:
     Each run is looked at once: one that dies in between must not be alive for one question and dead for the next.
     """
 
-    def __init__(self, find: Callable[[int], RunEntry | None], lives: Callable[[int], bool | None]) -> None:
-        """Use :meth:`Runs.states`."""
+    def __init__(
+        self,
+        find: Callable[[int], RunEntry | None],
+        lives: Callable[[int], bool | None],
+        alive: dict[int, bool | None] | None = None,
+    ) -> None:
+        """Use :meth:`Runs.states`.
+
+        Args:
+            alive: what *lives* has answered in this transaction.
+        """
         self._find_entry = find
         self._ask_whether_lives = lives
         self._entries: dict[int, RunEntry | None] = {}
-        self._alive: dict[int, bool | None] = {}
+        self._alive = {} if alive is None else alive
 
     def fate_of(self, record: Record) -> Fate:
         """Return what has become of the page of *record*."""

@@ -167,8 +167,9 @@ def pack_blocks(
         units = min(-(-block.size // _SIZE_UNIT), _MAX_UNITS)
         packed[number] = traits, units if plain[:1].isalnum() or any(map(str.isalnum, plain)) else 0
     for source, is_shown in (embedded or {}).items():
-        if _hash(source) not in packed:
-            packed.setdefault(_hash_source(source), (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
+        whole = _hash(source)
+        if whole not in packed:
+            packed.setdefault(_hash_source(source, whole), (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
     named = _find_named(headings, main_texts, parts, letters_of(plain_title))
     return PageBlocks(_pack(packed), _find_heading(headings, parts, first_main), named)
 
@@ -208,9 +209,12 @@ def _hash_again(number: int, times: int) -> int:
     return xxh3_64_intdigest(times.to_bytes(4, "little"), number) >> 32
 
 
-def _hash_source(source: str) -> int:
-    """Return the hash of an embedded text, or of an address: 16 bits of the name of its file, before 15 of all of it."""
-    file, whole = _find_file(source), _hash(source) & ~_ADDRESS
+def _hash_source(source: str, whole: int) -> int:
+    """Return what stands for an embedded text or an address, of which all has the hash *whole*.
+
+    Of an address these are 16 bits of the name of its file, before 15 of all of it.
+    """
+    file, whole = _find_file(source), whole & ~_ADDRESS
     return _hash(file) & _FILE | whole & ~_FILE | _ADDRESS if file else whole
 
 

@@ -128,9 +128,8 @@ class _Reader:
         # Of each element that begins and ends a block, by its number:
         self.parents = [_ROOT]
         self._groups = [_ROOT]
-        self._lists = [0]  # the list around it; 0: none
-        self._levels = [0]  # of the heading around it
-        self._places = [0]
+        # Number of the list around it, level of the heading around it, its place; 0: there is none.
+        self._around = [(0, 0, 0)]
 
         self._swallowed = swallowed
         self._known_places: dict[tuple[int, str], int] = {}
@@ -223,16 +222,17 @@ class _Reader:
         self._end_block(self._enter(drawing, _DRAWING, parent))
 
     def _enter(self, element: HtmlElement, tag: str, parent: int) -> int:
-        number = len(self.parents)
-        around = number if tag in _LISTS else self._lists[parent]
-        if around and tag in _ITEMS and _is_text_of_its_own(element):
+        parents, known = self.parents, self._known_places
+        number = len(parents)
+        around, level, place = self._around[parent]
+        if tag in _LISTS:
+            around = number
+        elif around and tag in _ITEMS and _is_text_of_its_own(element):
             around = 0
-        self.parents.append(parent)
+        parents.append(parent)
         self._groups.append(around or (parent if tag in _PARAGRAPHS else number))
-        self._lists.append(around)
-        self._levels.append(_HEADINGS.get(tag) or self._levels[parent])
-        known = self._known_places
-        self._places.append(known.setdefault((self._places[parent], tag), len(known) + 1))
+        place = known.setdefault((place, tag), len(known) + 1)
+        self._around.append((around, _HEADINGS.get(tag, level), place))
         return number
 
     def _turn(self, state: Concealment) -> None:
@@ -257,13 +257,14 @@ class _Reader:
         shown = self._shown() if self._hidden or self._state is not SHOWN else text
         self._parts.clear()
         linked, self._linked = self._linked, 0
-        place = self._places[number] if self._leads_away or not linked else 0
+        _, level, place = self._around[number]
+        if linked and not self._leads_away:
+            place = 0
         if self._link_begins is None:
             self._leads_away = False
         if text:
             size = size_in_letters(text)
-            group, level = self._groups[number], self._levels[number]
-            self.blocks.append(Block(text, size, min(linked, size), group, shown, level, place))
+            self.blocks.append(Block(text, size, min(linked, size), self._groups[number], shown, level, place))
 
     def _shown(self) -> str:
         """What was taken in since the last block and is not hidden."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import cast
 
 import numpy as np
 from charset_normalizer import from_bytes
 from lxml import etree
-from lxml.html import HtmlElement
+from lxml.html import (
+    HtmlComment,
+    HtmlElement,
+    HtmlElementClassLookup,
+    HtmlEntity,
+    HTMLParser,
+    HtmlProcessingInstruction,
+    html_parser,
+)
 from parsel import Selector
 from w3lib.encoding import (
     html_body_declared_encoding,
@@ -24,6 +32,11 @@ from w3lib.encoding import (
 from crawler_dedup.config import Config
 from crawler_dedup.signing.titles import MAX_TITLE_CHARS
 
+# The first asks a function in Python for the class of each element that is looked at; forms and fields have their own.
+_CLASSES = HtmlElementClassLookup()
+_ONE_CLASS = etree.ElementDefaultClassLookup(
+    element=HtmlElement, comment=HtmlComment, pi=HtmlProcessingInstruction, entity=HtmlEntity
+)
 _COUNT = etree.XPath("count(//*)")
 _PASSWORD_FIELD = etree.XPath("boolean(//input[@type='password'])")
 _ELEMENT_BYTES = 3  # of the shortest, <p>; what the parser adds, html, head, body, is not worth counting
@@ -92,6 +105,24 @@ def _detect(body: bytes) -> str | None:
 def roots(tree: HtmlElement) -> list[HtmlElement]:
     """Return *tree* and what the parser leaves beside it: the rest of a page whose ``</html>`` comes too early."""
     return [tree, *(root for root in tree.itersiblings() if isinstance(root.tag, str))]
+
+
+@contextmanager
+def read_quickly(tree: HtmlElement) -> Iterator[None]:
+    """Let the elements of *tree* that are looked at within the context be plain ones, which takes a sixth of the time less.
+
+    Forms and their fields have no methods of their own meanwhile. One thread may use the tree. One that was parsed with the
+    parser that all users of lxml share stays as it is.
+    """
+    parser = tree.getroottree().parser
+    if type(parser) is not HTMLParser or parser is html_parser:
+        yield
+        return
+    parser.set_element_class_lookup(_ONE_CLASS)
+    try:
+        yield
+    finally:
+        parser.set_element_class_lookup(_CLASSES)
 
 
 def find_title(tree: HtmlElement) -> str:

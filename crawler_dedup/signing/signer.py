@@ -193,8 +193,9 @@ class Signer:
         parsing.check_nodes(tree, len(body), self.config)
         if self.config.extractor != "paragraphs":
             parsing.check_depth(tree, self.config)
-        outline = read_outline(tree, self.config.max_depth)
-        title = parsing.find_title(tree)
+        with parsing.read_quickly(tree):
+            outline = read_outline(tree, self.config.max_depth)
+            title = parsing.find_title(tree)
         main = find_main_blocks(outline, title)
         return _Content(tree, title, outline, main, self._extractor.extract(tree, main))
 

@@ -4,12 +4,14 @@ import gzip
 import hashlib
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
+from lxml import html
 
 from crawler_dedup import Config, ConfigError, SignedPage
 from crawler_dedup.signedpage import PageKind
+from crawler_dedup.signing.parsing import parse, read_quickly
 from crawler_dedup.signing.signer import BEHAVIOUR, Signer
 from crawler_dedup.spiders.demo_texts import CHINESE, ENGLISH, Article
 from crawler_dedup.system import extras
@@ -343,6 +345,26 @@ def test_auto_is_jieba_where_rjieba_is_not_installed() -> None:
 )
 def test_a_page_beyond_a_limit_comes_back_unsigned(limit: Config, reason: str) -> None:
     assert sign(Signer(limit), page(ENGLISH[0])).unsigned == reason
+
+
+FORM = f"<body><form action='/in'><p>{article(0)}</p><input name=user><select name=x></select></form>"
+
+
+@pytest.mark.parametrize("limits", [Config(), Config(max_depth=2)], ids=["signed", "refused"])
+def test_a_tree_that_was_signed_has_forms_and_fields_for_the_spider(limits: Config) -> None:
+    tree = parse(FORM.encode())
+    Signer(limits).sign("https://example.com/", FORM.encode(), tree, encoding=None, key=None, scope="")
+    (form,) = tree.forms
+    assert form.action == "/in"
+    assert sorted(form.fields) == ["user", "x"]
+
+
+def test_forms_of_other_pages_of_a_shared_parser_are_never_without_methods() -> None:
+    tree, other = html.document_fromstring(FORM), html.document_fromstring(FORM)
+    assert tree.getroottree().parser is other.getroottree().parser
+    with read_quickly(tree):
+        form: Any = other.xpath("//form")[0]  # type: ignore[index]
+        assert form.action == "/in"
 
 
 def test_real_pages_with_a_lying_charset_are_signed(signer: Signer, data: Path) -> None:

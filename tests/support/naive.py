@@ -25,6 +25,7 @@ class _Seen(Claims):
     """Settles what passes at once. A decision without claim is nothing that the spider middleware ends."""
 
     async def _offer(self, offered: tuple[SignedPage, str]) -> Decision:
+        await self._gathering.wait()
         (decision,) = await asyncio.wait_for(
             asyncio.wrap_future(self._deduplicator.submit(offered[:1])), timeout=self._timeout
         )
@@ -38,5 +39,10 @@ class SeenMiddleware(DedupMiddleware):
         super().__init__(crawler, config)
         session = self.session
         session.claims = _Seen(
-            session.deduplicator, session.monitor, 1, patience=config.claim_timeout, timeout=config.timeout
+            session.deduplicator,
+            session.monitor,
+            1,
+            patience=config.claim_timeout,
+            timeout=config.timeout,
+            count_coming=session.count_requested,
         )

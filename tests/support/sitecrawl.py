@@ -11,8 +11,10 @@ import json
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,13 +48,14 @@ class LinksSpider(SiteSpider):
 @dataclass(frozen=True)
 class Crawled:
     """What a crawl left: statistics, drops (dropped URL, kept URL, distance, rule), event-loop delays in seconds, and
-    the processor time from the first request to the end, in seconds.
+    the processor time from the first request to the end, in seconds, of the process and of each of its threads.
     """
 
     stats: dict[str, Any]
     drops: list[dict[str, Any]]
     stalls: list[float]
     cpu: float
+    threads: dict[str, float]
 
 
 def run(
@@ -119,7 +122,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     process.start()
     stats = {name: value for name, value in crawler.stats.get_stats().items() if isinstance(value, (int, float, str))}
     given.result.write_text(
-        json.dumps({"stats": stats, "drops": watch.drops, "stalls": watch.stalls, "cpu": watch.cpu}), encoding="utf-8"
+        json.dumps(
+            {
+                "stats": stats,
+                "drops": watch.drops,
+                "stalls": watch.stalls,
+                "cpu": watch.cpu,
+                "threads": watch.threads,
+            }
+        ),
+        encoding="utf-8",
     )
 
 
@@ -130,6 +142,7 @@ class _Watch:
         self.drops: list[dict[str, Any]] = []
         self.stalls: list[float] = []
         self.cpu = 0.0
+        self.threads: dict[str, float] = {}
         crawler.signals.connect(self.dropped, signal=near_duplicate_dropped)
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
@@ -146,11 +159,12 @@ class _Watch:
         )
 
     def opened(self) -> None:
-        self.cpu = -time.process_time()
+        self.cpu, self._threads_before = -time.process_time(), _time_of_threads()
         self._probe = asyncio.ensure_future(self._sleep())
 
     def closed(self) -> None:
         self.cpu += time.process_time()
+        self.threads = {name: spent - self._threads_before.get(name, 0.0) for name, spent in _time_of_threads().items()}
         self._probe.cancel()
 
     async def _sleep(self) -> None:
@@ -159,6 +173,16 @@ class _Watch:
             asked = loop.time() + _PROBE_INTERVAL
             await asyncio.sleep(_PROBE_INTERVAL)
             self.stalls.append(loop.time() - asked)
+
+
+def _time_of_threads() -> dict[str, float]:
+    """Return the processor time of the threads of each name, in seconds; of none where the system does not tell."""
+    spent: dict[str, float] = {}
+    for thread in threading.enumerate():
+        with suppress(OSError):
+            nanoseconds = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text(encoding="ascii").split()[0]
+            spent[thread.name] = spent.get(thread.name, 0.0) + int(nanoseconds) / 1e9
+    return spent
 
 
 if __name__ == "__main__":

@@ -78,6 +78,7 @@ class Runs:
         self._runs = env.open_db(b"runs", txn)
         self._directory = directory
         self._readonly = readonly
+        self._asked: tuple[lmdb.Transaction | None, dict[int, bool | None]] = None, {}
 
     def touch(
         self, txn: lmdb.Transaction, number: int, grace: int, now: int, *, stored_until: int | None = None
@@ -107,8 +108,13 @@ class Runs:
             txn.put(_name(number), encode_run(ended), db=self._runs)
 
     def states(self, txn: lmdb.Transaction) -> RunStates:
-        """Return what has become of the runs, as of now and for *txn*, a write transaction."""
-        return RunStates(partial(self.find, txn), self._lives)
+        """Return what has become of the runs, as of now and for *txn*, a write transaction.
+
+        All jobs of a transaction share the answers to the question which runs live.
+        """
+        if self._asked[0] is not txn:
+            self._asked = txn, {}
+        return RunStates(partial(self.find, txn), self._lives, self._asked[1])
 
     def states_in_reading(self, txn: lmdb.Transaction, dead: Container[int]) -> RunStates:
         """Return what has become of the runs, for *txn*, a read transaction.

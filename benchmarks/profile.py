@@ -1,0 +1,230 @@
+"""Where the filter's processor time goes in a crawl: ``python -m benchmarks.profile [--site devtang-2015]``.
+
+Crawls a saved site with the spider that only follows links, delays off, and measures the processor time of each step within
+its thread, steps inside it left out. Measuring a call takes about a microsecond, which stands in the step around it: compare
+steps, not sums, and times of whole crawls with ``python -m benchmarks.speed``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import wraps
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from scrapy import signals
+
+from benchmarks.speed import SITES, describe_load
+from tests.support.data import require_data, served
+from tests.support.sitecrawl import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+STEPS = {
+    "process_response, decider, monitor": ["middleware:DedupMiddleware.process_response"],
+    "marking of requests": ["middleware:_Marking.request_scheduled", "middleware:_Marking.process_request"],
+    "gate: identity": ["crawl.gate:Gate.identity_of"],
+    "tree of the response": ["crawl.text:tree_of"],
+    "claims": ["crawl.claims:Claims.decide", "crawl.claims:Claims.end"],
+    "settling": [
+        f"settling:SettlingMiddleware.{name}"
+        for name in ("process_spider_input", "item_scraped", "_begin_pass", "_end_pass", "_pass_ended")
+    ]
+    + ["settling:_note_output"],
+    "sign: the rest": ["signing.signer:Signer.sign"],
+    "blocks of the tree": ["signing.outline:read_outline"],
+    "main text": ["signing.maintext:find_main_blocks", "signing.maintext:join_text"],
+    "title": ["signing.parsing:find_title"],
+    "links": ["signing.outlinks:find_links", "signing.links:Links.digest", "signing.links:Links.packed"],
+    "normalise": ["signing.features:normalise"],
+    "tokens": ["signing.features:tokenise"],
+    "Chinese dictionary": ["signing.signer:Signer._cut_han"],
+    "hashes and weights": ["signing.features:weigh_tokens"],
+    "simhash": ["signing.schemes.simhash:simhash"],
+    "sketches": ["signing.summary:with_signature", "signing.summary:sketch_numbers"],
+    "packed blocks": ["signing.blocks:pack_blocks"],
+    "writing thread: commit": ["index.lmdb.committer:Committer._commit"],
+    "writing thread: decisions": ["index.verdicts:Verdicts.decide"],
+    "writing thread: candidates": ["index.lmdb.catalogue:Catalogue.read_buckets"],
+    "writing thread: rules": ["deduplicator:RuleMatcher.choose"],
+    "writing thread: filing": ["index.lmdb.catalogue:Catalogue.add"],
+    "writing thread: settling": ["index.lmdb.store:Store._end_claim"],
+    "writing thread: what is kept once settled": ["deduplicator:RuleMatcher.trim"],
+    "writing thread: learning the site": ["index.lmdb.sitetable:Profiles.teach"],
+    "writing thread: counts of sites": ["index.lmdb.deferred:DeferredRows.write"],
+}
+"""The functions of each step, as ``module:name`` within the package."""
+
+_PREFIX = "steps"
+
+
+@dataclass
+class _Spent:
+    nanoseconds: int = 0
+    calls: int = 0
+
+
+@dataclass
+class _Inside(threading.local):
+    """How much was measured inside of each step that this thread is in, the innermost last."""
+
+    stack: list[int] = field(default_factory=list)
+
+
+class StepTimer:
+    """Extension that measures the steps of a crawl, and writes them into its statistics."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._stats = crawler.stats
+        self._spent = {step: _Spent() for step in STEPS}
+        self._inside = _Inside()
+        for step, names in STEPS.items():
+            for name in names:
+                self._replace(name, step)
+        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Begin to measure. Extensions are made before the middlewares, which connect their methods to signals."""
+        return cls(crawler)
+
+    def spider_closed(self) -> None:
+        """Write what was measured."""
+        for step, spent in self._spent.items():
+            self._stats.set_value(f"{_PREFIX}/{step}/time", spent.nanoseconds)
+            self._stats.set_value(f"{_PREFIX}/{step}/calls", spent.calls)
+
+    @contextmanager
+    def _measure(self, spent: _Spent) -> Iterator[None]:
+        stack = self._inside.stack
+        stack.append(0)
+        start = time.thread_time_ns()
+        try:
+            yield
+        finally:
+            taken = time.thread_time_ns() - start
+            spent.nanoseconds += taken - stack.pop()
+            if stack:
+                stack[-1] += taken
+
+    def _replace(self, name: str, step: str) -> None:
+        """Put a function that measures into the place of *name*, wherever it was imported."""
+        module_name, _, path = name.partition(":")
+        module = import_module(f"crawler_dedup.{module_name}")
+        *owners, attribute = path.split(".")
+        owner = getattr(module, owners[0]) if owners else module
+        function = inspect.getattr_static(owner, attribute)
+        timed: Any
+        if isinstance(function, property):
+            assert function.fget is not None
+            timed = property(self._timed(function.fget, self._spent[step]))
+        else:
+            timed = self._timed(function, self._spent[step])
+        if owners:
+            setattr(owner, attribute, timed)
+            return
+        for other in [module for loaded, module in sys.modules.items() if loaded.startswith("crawler_dedup")]:
+            for alias in [alias for alias, value in vars(other).items() if value is function]:
+                setattr(other, alias, timed)
+
+    def _timed(self, function: Callable[..., Any], spent: _Spent) -> Callable[..., Any]:
+        known = inspect.signature(function).parameters
+
+        @wraps(function)
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            spent.calls += 1
+            # Signals bring all that they know to whoever takes any argument.
+            kwargs = {name: value for name, value in kwargs.items() if name in known}
+            with self._measure(spent):
+                return function(*args, **kwargs)
+
+        @wraps(function)
+        async def timed_coroutine(*args: Any, **kwargs: Any) -> Any:
+            spent.calls += 1
+            return await _Steps(function(*args, **kwargs), lambda: self._measure(spent))
+
+        return timed_coroutine if inspect.iscoroutinefunction(function) else timed
+
+
+class _Steps(Awaitable[Any]):
+    """A coroutine of which only the time in which it runs is measured, not that in which it waits."""
+
+    def __init__(self, coroutine: Any, measure: Callable[[], Any]) -> None:
+        self._coroutine = coroutine
+        self._measure = measure
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        resume, value = self._coroutine.send, None
+        while True:
+            try:
+                with self._measure():
+                    waited_for = resume(value)
+            except StopIteration as end:
+                return end.value
+            try:
+                resume, value = self._coroutine.send, (yield waited_for)
+            except BaseException as error:
+                resume, value = self._coroutine.throw, error
+
+
+def main() -> None:
+    """Measure and print a table for each site."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--site", action="append", help=f"may be given again; default: {', '.join(SITES)}")
+    parser.add_argument("--tokenizer", default="rjieba")
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    require_data()
+    for site in given.site or SITES:
+        rounds = [_crawl(site, given.tokenizer) for _ in range(given.rounds)]
+        pages = int(rounds[0]["response_received_count"])
+        table = Table(
+            title=f"{site}, {pages} pages, tokenizer {given.tokenizer}, median of {given.rounds} rounds; {describe_load()}"
+        )
+        for column in ("step", "µs a page", "calls a page"):
+            table.add_column(column, justify="right" if table.columns else "left")
+        for step in STEPS:
+            spent, calls = (
+                statistics.median(stats[f"{_PREFIX}/{step}/{what}"] / pages for stats in rounds)
+                for what in ("time", "calls")
+            )
+            table.add_row(step, f"{spent / 1000:.0f}", f"{calls:.2f}")
+        Console(width=120).print(table)
+
+
+def _crawl(site: str, tokenizer: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder, served(site, core=1) as origin:
+        done = run(
+            f"{origin}/_all.html",
+            items=Path(folder) / "items.jsonl",
+            spider="links",
+            settings={
+                "DEDUP_DIR": f"{folder}/index",
+                "DEDUP_ACTION": "mark",
+                "DEDUP_TOKENIZER": tokenizer,
+                "EXTENSIONS": '{"benchmarks.profile.StepTimer": 0}',
+            },
+            core=0,
+        )
+    assert done is not None
+    return done.stats
+
+
+if __name__ == "__main__":
+    main()
