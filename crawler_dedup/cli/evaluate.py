@@ -22,6 +22,7 @@ from crawler_dedup.evaluation.labelled import read_folder
 from crawler_dedup.evaluation.pairs import PairResult, evaluate_pairs
 from crawler_dedup.evaluation.reopening import compare_reopened
 from crawler_dedup.signing.schemes import NAMES, scheme_of
+from crawler_dedup.signing.schemes.featured import FeatureScheme
 from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.extras import require_extra
@@ -144,7 +145,13 @@ def grid_of(results: Sequence[PairResult], config: Config, start: Start) -> Grid
 def _compare_schemes(folder: Path, schemes: Sequence[str], config: Config, jobs: int, lookups: int, json: bool) -> None:
     names = list(dict.fromkeys(name for word in schemes for name in (NAMES if word == "all" else [word])))
     for name in names:  # a wrong name is refused before the work begins
-        _ = scheme_of(name, config).depends_on
+        scheme = scheme_of(name, config)
+        _ = scheme.depends_on
+        if isinstance(scheme, FeatureScheme) and (scheme.title or scheme.uses_anchors):
+            raise click.BadParameter(
+                f"{name}: --scheme compares texts, without titles of pages and links to them."
+                f" -s DEDUP_SCHEME='{name}' evaluates pages with their titles."
+            )
     with progress_bars() as start:
         sets = read_folder(folder)
         results = list(scheme_comparison.compare_schemes(folder, sets, names, config, jobs, lookups, start))

@@ -515,12 +515,19 @@ def test_what_schemes_side_by_side_do_not_tell_is_refused(
     assert options[0] in refused
 
 
+@pytest.mark.parametrize("options", ["title=2", "anchors=yes"])
+def test_options_for_what_no_text_has_are_refused_side_by_side(folder: Path, options: str) -> None:
+    refused = said(side_by_side(folder, "--scheme", f"checksums {options}", status=2))
+    assert f"-s DEDUP_SCHEME='checksums {options}'" in refused
+
+
 # One scheme
 
 
 def test_without_side_by_side_pages_are_judged_by_the_scheme_that_is_set(tmp_path: Path) -> None:
     pages = {"0": article(0), "0c": article(0, frame="copy"), "1": article(1), "1e": article(1, changed=2)}
-    write_set(tmp_path, pages, [pair("0", "0c", 1), pair("1", "1e", 1)])
+    untitled = {name: page.replace("title>", "b>") for name, page in pages.items()}  # which finds pages, too
+    write_set(tmp_path, untitled, [pair("0", "0c", 1), pair("1", "1e", 1)])
 
     def found(scheme: str) -> int:
         result = cli("evaluate", tmp_path, "--jobs", 1, *BIGRAMS, "--json", "-s", f"DEDUP_SCHEME={scheme}")
