@@ -32,11 +32,16 @@ def tea(text: str, frame: str = "") -> str:
     return f"<html><head><title>茶馆</title></head><body><nav>{frame}</nav><main>{paragraphs}</main></body></html>"
 
 
+def untitled(page: str) -> str:
+    """Pages are also found by their titles."""
+    return page.replace("title>", "b>")
+
+
 SITE = {
     "/0": html(article(0)),
     "/0-copy": html(article(0, frame="copy")),
-    "/1": html(article(1)),
-    "/1-changed": html(article(1, changed=2)),
+    "/1": html(untitled(article(1))),
+    "/1-changed": html(untitled(article(1, changed=2))),
     "/2": html(article(2)),
     "/tea": html(tea(chinese(0))),
     "/tea-copy": html(tea(chinese(0), "copy")),
