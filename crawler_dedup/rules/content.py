@@ -290,6 +290,11 @@ class Content:
         return sum(is_main_heading(block) and block.traits & _ENTRY for block in self._kept_blocks) > 1
 
     @property
+    def keeps_main_text(self) -> bool:
+        """Whether lines of the main text are kept of the kept page, and not only its words."""
+        return any(block.traits & (_MAIN | _HEADING) == _MAIN for block in unpack_blocks(self.kept.blocks))
+
+    @property
     def main_text_is_minor(self) -> bool:
         """Whether the new page's main text is less than half of what the page alone says, or is mainly not its own."""
         return is_main_text_minor(unpack_blocks(self.new.blocks), self.new_own.values())

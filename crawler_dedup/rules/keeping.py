@@ -10,7 +10,11 @@ from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
 from crawler_dedup.signing.blocks import PackedBlock, Trait, repack_blocks, unpack_blocks
+from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.lookup import named_parts, with_keys
+
+_FEW_FEATURES = 50  # of a text that its words hardly tell from others about the same kind of thing
+_LONG_NAME = 30  # letters of a title that hardly another page of the site has
 
 _TELLING_HEADING = 16  # letters: a shorter one may be "Categories" or "Comments"
 
@@ -54,6 +58,18 @@ def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBloc
     return 2 * own_main < main or 2 * own_main < sum(block.size for block in own)
 
 
+def is_known_by_lines(page: SignedPage, site: SiteProfile) -> bool:
+    """Return whether neither its words nor its title tell a text from others of its *site*.
+
+    It is short, or it does not name itself what its title says, which is short: all pages of some sites have one title, and
+    all pages about a kind of thing the words of that kind.
+    """
+    if page.features < _FEW_FEATURES:
+        return True
+    own_parts = site.own_parts(page.title)
+    return not named_parts(page) & own_parts and all(size_in_letters(part) < _LONG_NAME for part in own_parts)
+
+
 def is_list(page: SignedPage) -> bool:
     """Say whether a page is there to go on from: an index, an archive, a tag page.
 
@@ -71,7 +87,8 @@ def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
     blocks = unpack_blocks(page.blocks)
     telling = [block for block in blocks if tells(block) and block.hash not in site.furniture]
     own = [block for block in telling if block.hash not in site.shared]
-    if not is_main_text_minor(blocks, own):  # then the sketches say what it has
+    # Of other pages the sketches say what the main text has.
+    if not (is_main_text_minor(blocks, own) or is_known_by_lines(page, site)):
         own = [block for block in own if not block.traits & _MAIN]
     kept = {block.hash for block in own}
     telling = [block for block in telling if block.hash in kept or is_main_heading(block)]

@@ -8,7 +8,7 @@ from functools import cached_property
 from crawler_dedup.config import Config
 from crawler_dedup.rules import numbers
 from crawler_dedup.rules.content import Content
-from crawler_dedup.rules.keeping import is_list
+from crawler_dedup.rules.keeping import is_known_by_lines, is_list
 from crawler_dedup.rules.naming import Naming
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
@@ -167,10 +167,26 @@ class Pair:
             return self.content.whole_coverage >= _MOST_WORDS
         if not self.words_covered or self.content.lacks_text_beside_notice:
             return False
-        # Of a site that is not known, what stands beside the main text may be its frame.
-        if not self.new_site.is_known or not self.new.blocks or not self.content.main_text_is_minor:
+        return not self.are_lines_compared or self.content.coverage >= _MOST_WORDS
+
+    @property
+    def are_lines_compared(self) -> bool:
+        """Whether two texts of a known site are also compared by their lines, because the words of the main text do not
+        tell enough.
+
+        The main text may be little of what the page alone says; or the texts of this site may be told apart by little. Of a
+        site that is not known, what stands beside the main text may be its frame.
+        """
+        if not self.new_site.is_known or not self.new.blocks:
+            return False
+        if self.content.main_text_is_minor:
             return True
-        return self.content.coverage >= _MOST_WORDS
+        return (
+            self.same_host
+            and self.content.keeps_main_text
+            and is_known_by_lines(self.new, self.new_site)
+            and not (self.same_words and self.distance == 0)  # as often as on the kept page
+        )
 
     # Words
 

@@ -29,7 +29,7 @@ _ROW = struct.Struct("<IBB")
 _SIZE_UNIT = 4
 _REMEMBERED = 32  # pages whose blocks were unpacked last: a new page is compared with several kept ones
 _MAX_UNITS = 255
-_PUNCTUATION = b" \t!\"$%&'()*,-./:;=?@[\\]^_`{|}~"  # but for C++ and C#
+_PUNCTUATION = b" \t!\"$'(),-./:;?@[\\]_`{|}"  # but for C++ and C#, and operators
 # Dashes and quotation marks of typography in UTF-8, which one rendering of a text has for those of ASCII, and another not.
 _TYPOGRAPHIC = re.compile(b"\xe2\x80[\x90-\x95\x98-\x9f]")
 # All bytes but those with which a decimal digit of some script begins in UTF-8.

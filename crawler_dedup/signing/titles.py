@@ -11,7 +11,8 @@ from functools import lru_cache
 from crawler_dedup.signing.features import simplify_han, size_in_letters
 
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
-_NOT_LETTER = re.compile(r"[\W_](?<![+#])")  # C, C++ and C# are three things
+_NOT_LETTER = re.compile(r"[\W_](?<![+#&*<=>^~%])")  # C, C++ and C# are three things, "f=" and "f>" two
+_ORNAMENTS = re.compile(r"[&*<=>^~%]+\s+(.*?)(?:\s[&*<=>^~%]+)?", re.DOTALL)
 MAX_TITLE_CHARS = 200
 """Characters of a title that are looked at."""
 _TELLING = 15
@@ -20,18 +21,27 @@ _TELLING = 15
 
 @lru_cache(maxsize=512)  # of a hostile page a title takes 20 KB
 def split_title(title: str) -> frozenset[str]:
-    """Split *title* at its separators into parts: their letters and digits, case and Han folded.
+    """Split *title* at its separators into parts: their letters, digits and operators, case and Han folded.
 
     A part that was cut short ends with ``…``.
     """
     folded = simplify_han(unicodedata.normalize("NFKC", title[:MAX_TITLE_CHARS]).casefold())
-    split = ((_NOT_LETTER.sub("", part), part.rstrip().endswith("...")) for part in _SEPARATORS.split(folded))
+    parts = _SEPARATORS.split(_without_ornaments(folded))
+    split = ((_NOT_LETTER.sub("", part), part.rstrip().endswith("...")) for part in parts)
     return frozenset(letters + "…" * is_cut for letters, is_cut in split if letters)
 
 
 def letters_of(plain: str) -> str:
-    """Return the letters and digits of a normalised text, as parts of titles have them."""
-    return _NOT_LETTER.sub("", plain)
+    """Return the letters, digits and operators of a normalised text, as parts of titles have them.
+
+    Operators before the text, and then also behind it, are ornaments.
+    """
+    return _NOT_LETTER.sub("", _without_ornaments(plain))
+
+
+def _without_ornaments(text: str) -> str:
+    ornamented = _ORNAMENTS.fullmatch(text.strip())
+    return ornamented[1] if ornamented else text
 
 
 def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bool) -> bool:

@@ -207,7 +207,13 @@ def test_two_tables_of_other_numbers_in_the_same_words_are_kept_apart(crawl: Cra
 
 
 @pytest.mark.parametrize(
-    "titles", [("Lecture 1", "Lecture 12"), ("Annual report", "Annual report 2023"), ("C jobs", "C++ jobs")]
+    "titles",
+    [
+        ("Lecture 1", "Lecture 12"),
+        ("Annual report", "Annual report 2023"),
+        ("C jobs", "C++ jobs"),
+        ("operator>", "operator>="),
+    ],
 )
 def test_a_title_that_goes_on_is_another(crawl: Crawl, titles: tuple[str, str]) -> None:
     text = paragraphs(words("lecture", 60))
@@ -283,6 +289,44 @@ def test_a_version_is_one_number_whatever_its_parts_are(crawl: Crawl, known: boo
 
     assert crawl.check("/1", release("8.11.10")).verdict is Verdict.NEW
     assert crawl.check("/2", release("8.10.11")).verdict is Verdict.NEW
+
+
+def function(name: str) -> str:
+    """A page of a reference: all say the same words about a function."""
+    text = f"<p>{' '.join(words('reference', 30))}</p>"
+    lines = (f"<p>Returns a pointer to the {place}, as {name} does.</p>" for place in words("place", 6))
+    return page("Function cast", f"<h1>Function cast</h1><pre>#include cast {name}</pre>{text}{''.join(lines)}", MENU)
+
+
+def test_short_texts_of_one_title_and_other_lines_are_two_pages_of_a_known_site(crawl: Crawl) -> None:
+    crawl.get_known()
+    for name in ("first", "second", "third"):
+        assert crawl.kind(function(name)) is PageKind.TEXT
+        assert crawl.check(f"/{name}", function(name)).verdict is Verdict.NEW
+    again = function("first").replace("<pre>", "<p>Seen by 3.</p><pre>")
+    assert is_duplicate(crawl.check("/first?printed", again), "http://h/first", "alike")
+
+
+def test_sources_of_one_title_are_told_apart_by_their_lines_on_a_known_site(crawl: Crawl) -> None:
+    crawl.get_known()
+
+    def source(kind: str) -> str:
+        code = "\n".join([f"def test(value) -> {kind}:", *words("code", 120), f"return {kind}(value)"])
+        return page("Source code", f"<pre>{code}</pre>", MENU)
+
+    for kind in ("float", "double"):
+        assert crawl.kind(source(kind)) is PageKind.TEXT
+        assert crawl.check(f"/source/{kind}", source(kind)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/again", source("float") + "<!-- -->"), "http://h/source/float", "alike")
+
+
+@knowing
+def test_a_long_text_that_names_itself_may_have_edited_lines(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    assert crawl.check("/1", story("edited")).verdict is Verdict.NEW
+    edited = story("edited").replace(words("edited", 30)[29], "corrected").replace(words("edited", 90)[89], "mended")
+    assert is_duplicate(crawl.check("/2", edited), "http://h/1", "alike")
 
 
 def lamp(name: str) -> str:

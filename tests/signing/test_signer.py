@@ -111,7 +111,7 @@ GOLDEN = {
         25,
         "8f7d381bde251ca4",
         "3b314d5e5d6a5f68",
-        "39cdb2fa025204bd",
+        "f5c986af4eba9b44",
         "9ac90c48c3dd9082",
         "a9f823516cebaaed",
         "00000000",
