@@ -129,11 +129,11 @@ def _learn_sites(
             counts = live[site] = SiteCounts()
         counts.add(page)
         if counts.taught == totals[site]:
-            yield _publish(live.pop(site), page)
+            yield publish_site(live.pop(site), page)
         advance(1)
 
 
-def _publish(counts: SiteCounts, page: SignedPage) -> StoredSite:
+def publish_site(counts: SiteCounts, page: SignedPage) -> StoredSite:
     """Return what is known of the site of *page*."""
     number = counts.taught
     snapshot = counts.publish().encode()

@@ -121,7 +121,7 @@ def find_neighbours(
     del ascending
     flags = np.diff(np.append(np.flatnonzero(is_first), len(signatures))) > 1
     if max_distance and len(distinct) > 1:
-        flag_runs = flag_runs or _fastest(len(distinct))
+        flag_runs = flag_runs or fastest_search(len(distinct))
         for table in tables_for(max_distance, len(distinct)):
             for near in _near_in(table, distinct, max_distance, memory, flag_runs):
                 flags[np.searchsorted(distinct, np.sort(near))] = True
@@ -144,10 +144,10 @@ def _near_in(
         values = np.concatenate(pieces)
         del pieces
         values.sort()
-        yield table.restore(values[_flag_near(values, table.leading, max_distance, flag_runs)])
+        yield table.restore(values[flag_near(values, table.leading, max_distance, flag_runs)])
 
 
-def _flag_near(values: Numbers, leading: int, max_distance: int, flag_runs: FlagRuns) -> Flags:
+def flag_near(values: Numbers, leading: int, max_distance: int, flag_runs: FlagRuns) -> Flags:
     """Tell of each of *values*, which ascend, whether there is a near one with the same leading bits.
 
     Those that agree with too many others in these bits are sorted again, by more of their bits.
@@ -158,12 +158,13 @@ def _flag_near(values: Numbers, leading: int, max_distance: int, flag_runs: Flag
         for table in tables_for(max_distance, len(left), leading):
             permuted = table.permute(values[left])
             order = np.argsort(permuted)
-            near = _flag_near(permuted[order], table.leading, max_distance, flag_runs)
+            near = flag_near(permuted[order], table.leading, max_distance, flag_runs)
             flags[left[order[near]]] = True
     return flags
 
 
-def _fastest(count: int) -> FlagRuns:
+def fastest_search(count: int) -> FlagRuns:
+    """Return the fastest search for so many signatures that is installed."""
     if count < FEW:
         return flag_runs_in_numpy
     try:

@@ -58,6 +58,26 @@ class SignedRow(NamedTuple):
     page: SignedPage
 
 
+def columns_of(row: SignedRow) -> tuple[Any, ...]:
+    """Return what stands in the columns of a row, in the order of :data:`SCHEMA`."""
+    page = row.page
+    return (
+        row.record,
+        page.key,
+        page.url,
+        UNSIGNED if page.unsigned else KINDS[page.kind],
+        page.unsigned,
+        page.signature,
+        int.from_bytes(name_page(page.scope, page.key)[:8], "big"),
+        title_key(page),
+        int.from_bytes(site_key(page.scope, page.url)[:8], "big"),
+        row.time,
+        page.size,
+        page.chars,
+        _encode(page),
+    )
+
+
 class ShardWriter:
     """Writes a signed shard into an open file. Use it as a context manager."""
 
@@ -74,24 +94,7 @@ class ShardWriter:
 
     def write(self, row: SignedRow) -> None:
         """Add a row."""
-        page = row.page
-        self._rows.append(
-            (
-                row.record,
-                page.key,
-                page.url,
-                UNSIGNED if page.unsigned else KINDS[page.kind],
-                page.unsigned,
-                page.signature,
-                int.from_bytes(name_page(page.scope, page.key)[:8], "big"),
-                title_key(page),
-                int.from_bytes(site_key(page.scope, page.url)[:8], "big"),
-                row.time,
-                page.size,
-                page.chars,
-                _encode(page),
-            )
-        )
+        self._rows.append(columns_of(row))
         if len(self._rows) == _GROUP_ROWS:
             self._flush()
 

@@ -172,7 +172,8 @@ def _sum_up(
 
 
 @lru_cache(maxsize=1)
-def _cached_signer(config: Config) -> Signer:
+def cached_signer(config: Config) -> Signer:
+    """Return what signs pages with *config*, loaded once in a process."""
     return Signer(config)
 
 
@@ -182,7 +183,7 @@ def _sign_shard(job: _Job, shard: Shard) -> None:
     state = source.stat()
     shard.receipt.unlink(missing_ok=True)
     unsigned, passed_over, bad = Counter[str](), Counter[str](), Counter[str]()
-    signer, pages = _cached_signer(job.config), 0
+    signer, pages = cached_signer(job.config), 0
     reader = reader_of(shard.source.format)
     with open_replacement(shard.data) as data, open_replacement(shard.bad) as bad_records, ShardWriter(data) as writer:
         for record in reader.read_pages(source, job.columns, job.config.max_bytes):
@@ -193,7 +194,7 @@ def _sign_shard(job: _Job, shard: Shard) -> None:
                     line = {"record": record.record, "reason": record.reason, "name": record.name}
                     bad_records.write(msgspec.json.encode(line) + b"\n")
                 continue
-            page = _sign_page(signer, record, job.scope)
+            page = sign_page(signer, record, job.scope)
             unsigned.update([page.unsigned] if page.unsigned else [])
             pages += 1
             writer.write(SignedRow(record.record, record.time, page))
@@ -211,6 +212,7 @@ def _sign_shard(job: _Job, shard: Shard) -> None:
         file.write(msgspec.json.format(msgspec.json.encode(receipt)))
 
 
-def _sign_page(signer: Signer, page: InputPage, scope: str) -> SignedPage:
+def sign_page(signer: Signer, page: InputPage, scope: str) -> SignedPage:
+    """Sign a page in its scope, which *scope* names as for :func:`sign_collection`."""
     own = None if scope == LANGUAGE else f"{DOMAIN} {registered_domain(page.url)}" if scope == DOMAIN else scope
     return signer.sign(page.url, page.body, encoding=page.encoding, key=page.id, scope=own)[0]

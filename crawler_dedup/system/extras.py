@@ -9,6 +9,7 @@ from crawler_dedup.errors import ExtraMissing
 EXTRAS = {
     "report": ("jinja2", "markupsafe", "matplotlib"),
     "batch": ("pyarrow", "fastwarc", "numba"),
+    "spark": ("pyspark", "pandas"),
     "fast": ("rjieba",),
     "stem": ("snowballstemmer",),
 }

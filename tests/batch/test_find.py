@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import tempfile
 from collections import Counter
@@ -42,41 +41,13 @@ from tests.support.collections import (
     answers,
     decide,
     find,
+    make_pages,
     sign,
     table,
     write_pages,
 )
 from tests.support.crawling import article
-from tests.support.sitepages import listing, story
-
-HOSTS = ("http://a.example", "https://www.a.example", "http://b.example", "http://c.example")
-SHELL = '<!doctype html><title>App</title><div id="root"></div>'
-
-
-def body(kind: int, content: int, change: int) -> str:
-    """One of several kinds of pages; a change of its content or of what stands around it."""
-    stories = [f"/story/{number}" for number in range(content, content + 6 + change)]
-    return (
-        article(content, count=60, frame=f"frame {change}", links=["/", f"/{content}"]),
-        article(content, count=60, changed=4 * change, links=["/", f"/{content}"]),
-        story(content, 60 - 15 * change),
-        listing(f"tag {content % 3}", stories, heading=f"tag {content % 3}"),
-        listing(f"tag {content}", stories),
-        SHELL,
-    )[kind]
-
-
-def make_pages(seed: int, size: int) -> list[Page]:
-    """Pages of a few sites, among them copies, changed copies, and pages that are visited again."""
-    source = random.Random(seed)
-    contents = source.randint(1, 20)
-    pages: list[Page] = []
-    for _ in range(size):
-        url = f"{source.choice(HOSTS)}/{source.randrange(2 * size)}"
-        page = Page(url, body(source.randrange(6), source.randrange(contents), source.randrange(3)))
-        pages.append(source.choice(pages) if pages and source.random() < 0.1 else page)
-    return pages
-
+from tests.support.sitepages import story
 
 PAGES = st.builds(make_pages, st.integers(0, 1 << 32), st.integers(1, 80))
 SEEN: Counter[str] = Counter()

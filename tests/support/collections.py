@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -23,8 +24,12 @@ from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS, Columns
 from crawler_dedup.batch.sign import Signing, sign_collection
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.compression import zstd
+from tests.support.crawling import article
+from tests.support.sitepages import listing, story
 
 CONFIG = Config(tokenizer="bigrams")
+HOSTS = ("http://a.example", "https://www.a.example", "http://b.example", "http://c.example")
+SHELL = '<!doctype html><title>App</title><div id="root"></div>'
 
 
 class Page(NamedTuple):
@@ -42,6 +47,31 @@ class Answer(NamedTuple):
     duplicate_of: str = ""
     rule: str = ""
     distance: int | None = None
+
+
+def body_of(kind: int, content: int, change: int) -> str:
+    """One of several kinds of pages; a change of its content or of what stands around it."""
+    stories = [f"/story/{number}" for number in range(content, content + 6 + change)]
+    return (
+        article(content, count=60, frame=f"frame {change}", links=["/", f"/{content}"]),
+        article(content, count=60, changed=4 * change, links=["/", f"/{content}"]),
+        story(content, 60 - 15 * change),
+        listing(f"tag {content % 3}", stories, heading=f"tag {content % 3}"),
+        listing(f"tag {content}", stories),
+        SHELL,
+    )[kind]
+
+
+def make_pages(seed: int, size: int) -> list[Page]:
+    """Pages of a few sites, among them copies, changed copies, and pages that are visited again."""
+    source = random.Random(seed)
+    contents = source.randint(1, 20)
+    pages: list[Page] = []
+    for _ in range(size):
+        url = f"{source.choice(HOSTS)}/{source.randrange(2 * size)}"
+        page = Page(url, body_of(source.randrange(6), source.randrange(contents), source.randrange(3)))
+        pages.append(source.choice(pages) if pages and source.random() < 0.1 else page)
+    return pages
 
 
 def start(_: str, __: int | None) -> Advance:

@@ -1,0 +1,131 @@
+"""What executors of Spark do with batches of rows: sign them, sort their signatures, learn sites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crawler_dedup.batch.keyentries import KeyEntries
+from crawler_dedup.batch.learning import publish_site
+from crawler_dedup.batch.neighbours import Table, fastest_search, flag_near
+from crawler_dedup.batch.readers.records import Columns, PassedOver, read_fields
+from crawler_dedup.batch.shard import SCHEMA, UNSIGNED, SignedRow, columns_of, decode_page
+from crawler_dedup.batch.sign import cached_signer, sign_page
+from crawler_dedup.config import Config
+from crawler_dedup.deduplicator import RuleMatcher
+from crawler_dedup.hamming import BITS, Numbers
+from crawler_dedup.index.profiles import FrozenProfiles, site_key
+from crawler_dedup.rules.counts import SiteCounts
+
+SIGNED_COLUMNS = (
+    "id string, url string, kind string, reason string, signature long, name long, title long, site long,"
+    " time long, size long, chars long, page binary"
+)
+"""The columns of a shard but for the record, which a DataFrame does not have. Spark knows no unsigned numbers."""
+SITE_COLUMNS = "key binary, number long, counts binary, snapshot binary"
+
+_SIGNED = pa.schema(
+    [pa.field(field.name, pa.int64() if field.type == pa.uint64() else field.type) for field in SCHEMA][1:]
+)
+_SITE = pa.schema([("key", pa.binary()), ("number", pa.int64()), ("counts", pa.binary()), ("snapshot", pa.binary())])
+_PREFIX_BITS = 12  # by which signatures are spread over partitions
+_ROWS = 500
+
+Batches = Iterable[pa.RecordBatch]
+
+
+@dataclass(frozen=True)
+class Signing:
+    """How rows are signed."""
+
+    config: Config
+    columns: Columns
+    scope: str
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Yield the signed rows of each batch; one that cannot be read is unsigned, for that reason."""
+        signer = cached_signer(self.config)
+        for batch in batches:
+            for first in range(0, len(batch), _ROWS):
+                records = (read_fields(0, fields, self.columns) for fields in batch.slice(first, _ROWS).to_pylist())
+                rows = [
+                    _unreadable(record)
+                    if isinstance(record, PassedOver)
+                    else columns_of(SignedRow(0, record.time, sign_page(signer, record, self.scope)))[1:]
+                    for record in records
+                ]
+                yield _make_batch(rows)
+
+
+def _unreadable(record: PassedOver) -> tuple[Any, ...]:
+    return (record.name, "", UNSIGNED, record.reason, 0, 0, 0, 0, 0, 0, 0, b"")
+
+
+def _make_batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+    columns = []
+    for values, field, original in zip(zip(*rows, strict=True), _SIGNED, [*SCHEMA][1:], strict=True):
+        if original.type == pa.uint64():
+            columns.append(pa.array(np.array(values, dtype=np.uint64).view(np.int64)))
+        else:
+            columns.append(pa.array(values, field.type))
+    return pa.RecordBatch.from_arrays(columns, schema=_SIGNED)
+
+
+def unsigned_numbers(column: pa.Array) -> Numbers:
+    """Return the 64-bit numbers of a column of Spark."""
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.int64).view(np.uint64)
+
+
+def spread_by_table(tables: Sequence[Table], batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Yield signatures once for each of *tables*, permuted, with the number of the part in which they are compared."""
+    for batch in batches:
+        signatures = unsigned_numbers(batch.column(0))
+        for number, table in enumerate(tables):
+            permuted = table.permute(signatures)
+            prefixes = permuted >> np.uint64(BITS - min(table.leading, _PREFIX_BITS))
+            parts = (np.uint64(number << _PREFIX_BITS) | prefixes).astype(np.int64)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(parts), pa.array(permuted.view(np.int64))], names=["part", "permuted"]
+            )
+
+
+def flag_partition(tables: Sequence[Table], max_distance: int, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Yield the signatures of a partition that are near another one, as :func:`spread_by_table` has spread them."""
+    found = pa.Table.from_batches(batches, pa.schema([("part", pa.int64()), ("permuted", pa.int64())]))
+    numbers = np.asarray(found["part"].to_numpy()) >> _PREFIX_BITS
+    permuted = np.asarray(found["permuted"].to_numpy(), dtype=np.int64).view(np.uint64)
+    for number in np.unique(numbers).tolist():
+        table = tables[number]
+        values = np.sort(permuted[numbers == number])
+        flags = flag_near(values, table.leading, max_distance, fastest_search(len(values)))
+        yield pa.RecordBatch.from_arrays([pa.array(table.restore(values[flags]).view(np.int64))], names=["signature"])
+
+
+def list_keys(matcher: RuleMatcher, profiles: FrozenProfiles, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Yield the number of the row and the key of each key of pages."""
+    for batch in batches:
+        entries = KeyEntries()
+        for row, content in zip(*(batch.column(name).to_pylist() for name in ("row", "page")), strict=True):
+            page = decode_page(content)
+            page = matcher.prepare(page, profiles.snapshot(site_key(page.scope, page.url)))
+            entries.add(row, page.scope, (*matcher.keys(page), *matcher.probes(page)))
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(entries.places), pa.array(entries.keys.view(np.int64))], names=["row", "number"]
+        )
+
+
+def learn_site(pages: pa.Table) -> pa.Table:
+    """Return what is known of one site from *pages* of it."""
+    counts = SiteCounts()
+    for content in pages.sort_by("row")["page"].to_pylist():
+        page = decode_page(content)
+        counts.add(page)
+    site = publish_site(counts, page)
+    return pa.table(
+        [[site.key], [site.number], [site.counts], [site.snapshots[0][1]]],
+        schema=_SITE,
+    )
