@@ -9,6 +9,9 @@ from scrapy.http import HtmlResponse, Request, Response
 from crawler_dedup.config import Config
 from crawler_dedup.crawl.text import tree_of
 from crawler_dedup.signing.anchors import Anchors
+from crawler_dedup.system.logs import logger_without_credentials
+
+logger = logger_without_credentials(__name__)
 
 _META_ANCHORS = "_dedup_anchors"
 
@@ -34,8 +37,12 @@ class AnchorNotes:
     def _anchors(self) -> Anchors | None:
         if not isinstance(self._response, HtmlResponse):
             return None
-        tree = tree_of(self._response, self._config)
-        return None if tree is None else Anchors(tree, self._response.url)
+        try:
+            tree = tree_of(self._response, self._config)
+            return None if tree is None else Anchors(tree, self._response.url)
+        except Exception:  # the requests go out in any case
+            logger.warning("The links of %s cannot be read for their texts", self._response, exc_info=True)
+            return None
 
 
 def noted_anchors(request: Request) -> str:

@@ -19,6 +19,9 @@ _WINDOW = 100  # characters before a link, and as many behind it
 _LONG_WORD = 30
 _MAX_HREF = 300
 _MAX_LINKS_TO_A_PAGE = 8
+# Of a page that is longer, the beginning is read: this happens on the event loop.
+_MAX_TARGETS = 10_000
+_MAX_TEXT = 400_000  # characters
 _UNSEEN = {"head", "script", "style", "noscript", "template", "textarea", "svg"}
 
 
@@ -56,12 +59,14 @@ class Anchors:
         open_links: list[int] = []
 
         def add(text: str | None) -> None:
-            for word in (text or "").split():
+            for word in (text or "")[:_MAX_TEXT].split():
                 words.append(word)
                 ends.append((ends[-1] + 1 if ends else 0) + len(word))
 
         unseen = 0  # elements around this one, itself included, that nobody sees
         for event, element in etree.iterwalk(tree, events=("start", "end", "comment", "pi")):
+            if len(self._spans) >= _MAX_TARGETS or (ends and ends[-1] > _MAX_TEXT):
+                break
             if event == "start":
                 unseen += element.tag in _UNSEEN
                 if element.tag == "a":

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from scrapy.http import HtmlResponse, Request
 
 from crawler_dedup import Config
+from crawler_dedup.crawl.anchors import AnchorNotes, noted_anchors
 from crawler_dedup.index import maintenance
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import Site, article, html, run_script
@@ -70,3 +72,18 @@ def test_without_the_option_requests_get_nothing(tmp_path: Path) -> None:
         }
     assert [("_dedup_anchors" in keys) for keys in noted[SCHEME]] == [False, True, True, False]
     assert not any("_dedup_anchors" in keys for keys in noted["simhash"])
+
+
+def test_links_that_cannot_be_read_cost_no_request(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("crawler_dedup.crawl.anchors.tree_of", fail)
+    notes = AnchorNotes(HtmlResponse("http://a.org/", body=b"<a href='/b'>b</a>"), Config())
+    requests = [Request("http://a.org/b", meta={"_dedup_anchors": "of another page"}), Request("http://a.org/c")]
+    for request in requests:
+        notes.note(request)
+    assert [noted_anchors(request) for request in requests] == ["", ""]
+    assert [record.levelname for record in caplog.records] == ["WARNING"]

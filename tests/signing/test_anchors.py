@@ -61,6 +61,13 @@ def test_what_nobody_sees_is_left_out() -> None:
     ]
 
 
+def test_of_an_endless_page_the_beginning_is_read() -> None:
+    for filling in ("word " * 100_000, "".join(f"<a href='/{number}'>n</a>" for number in range(10_000))):
+        markup = f"<p><a href='/x'>first</a>{filling}</p><p><a href='/y'>last</a></p>"
+        assert text_about("http://a.org/x", markup).startswith("first")
+        assert text_about("http://a.org/y", markup) == ""
+
+
 @given(
     st.lists(
         st.sampled_from(["<a href=/x>", "</a>", "<p>", "</p>", "t ", "茶", "<b>", "<a>", "<svg>", "</svg>", "<!--c-->"])
