@@ -18,7 +18,8 @@ from crawler_dedup.config import AUTO, Config
 from crawler_dedup.decision import Decision, Match, Verdict
 from crawler_dedup.errors import IndexGone, IndexMismatch, IndexMissing, IndexUnusable
 from crawler_dedup.index.backend import Backend
-from crawler_dedup.index.maintenance import make_pages, open_pages, read_profiles
+from crawler_dedup.index.location import Location, ServerAddress, find_location
+from crawler_dedup.index.maintenance import make_pages, open_pages, read_profiles, require_place
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.runs import Run
 from crawler_dedup.index.verdicts import OfferTerms
@@ -84,7 +85,7 @@ def with_tokenizer_of_index(config: Config, use: Callable[[Config], _T]) -> _T:
     return use(resolve_tokenizer(config, str(recorded)))
 
 
-def look(directory: Path, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
+def look(location: Location, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:
     """Return the decision that a crawl which begins now would make about *page*, and change nothing.
 
     Works while a crawl uses the index. Where there is no index, the page is new, and no directory is made.
@@ -98,7 +99,7 @@ def look(directory: Path, signer: Signer, page: SignedPage, *, alias: str = "") 
         IndexUnusable: it cannot be read.
     """
     try:
-        store = open_pages(directory, signer.spec)
+        store = open_pages(location, signer.spec)
     except IndexMissing:
         return Decision(
             Verdict.UNCHECKED if page.unsigned else Verdict.NEW, page.url, page.key, page.scope, page.unsigned
@@ -121,15 +122,15 @@ class _Opened:
 class Deduplicator:
     """Tells for each page whether a kept one stands for it, and keeps those for which none does.
 
-    Safe to use from several threads, and from several processes on one directory.
+    Safe to use from several threads, and from several processes on one index.
 
     Each opening is a run of the index. It ends with :meth:`close`; where it does not, because the process was killed, what
     it settled in its last ``Config.grace`` seconds counts as lost, and stands for nothing.
     """
 
-    def __init__(self, directory: Path, signer: Signer, profiles: FrozenProfiles | None = None) -> None:
+    def __init__(self, location: Location, signer: Signer, profiles: FrozenProfiles | None = None) -> None:
         """Use :meth:`open`."""
-        self._directory = directory
+        self._location = location
         self._signer = signer
         self._profiles = profiles
         self._matcher = RuleMatcher(signer)
@@ -143,15 +144,16 @@ class Deduplicator:
     @classmethod
     def open(
         cls,
-        directory: str | PathLike[str],
+        index: str | PathLike[str] | ServerAddress,
         config: Config | None = None,
         *,
         load_on_demand: bool = True,
         profiles: str | PathLike[str] | None = None,
     ) -> Deduplicator:
-        """Open or create the index in *directory*.
+        """Open or create an index.
 
         Args:
+            index: its directory, or the address of a server (``redis://``, ``rediss://``, ``unix://``).
             load_on_demand: whether :meth:`sign` waits until a dictionary is loaded that the page needs. Without, it raises
                 :class:`~crawler_dedup.signing.loading.NotLoaded`, so that the dictionary can be loaded in a thread.
             profiles: an exported index, or the ``profiles.dedup`` of a batch job. Pages are decided by what it says of
@@ -163,18 +165,26 @@ class Deduplicator:
             IndexUnusable: it cannot be opened.
             ExportUnreadable: *profiles* cannot be read.
         """
-        path = Path(directory)
+        location = find_location(index) if not isinstance(index, ServerAddress) else index
 
         def open_with(resolved: Config) -> Deduplicator:
             signer = Signer(resolved, load_on_demand=load_on_demand)
-            return cls(path, signer, None if profiles is None else read_profiles(Path(profiles), signer.spec, can_read))
+            return cls(
+                location, signer, None if profiles is None else read_profiles(Path(profiles), signer.spec, can_read)
+            )
 
         return with_tokenizer_of_index(config or Config(), open_with)
 
     def _open(self, *, fresh: bool, lock: Run | None = None) -> _Opened:
         signer, config = self._signer, self._signer.config
         store = make_pages(
-            self._directory, signer.spec, signer.libraries, map_size=config.map_size, fresh=fresh, frozen=self._profiles
+            self._location,
+            signer.spec,
+            signer.libraries,
+            map_size=config.map_size,
+            cache_bytes=config.index_cache,
+            fresh=fresh,
+            frozen=self._profiles,
         )
         try:
             lock = lock or store.begin_run()
@@ -197,13 +207,17 @@ class Deduplicator:
         Raises as :meth:`open`, and :class:`IndexGone` while there is no directory: where a disk was unmounted, none is
         made in its place.
         """
-        if not self._directory.is_dir():
-            raise IndexGone(f"{self._directory} was deleted.")
+        require_place(self._location)
         opened = self._opened
         self._opened = self._open(fresh=False, lock=opened.lock if opened.lock.is_visible else None)
         opened.store.close()
         if self._opened.lock is not opened.lock:
             opened.lock.release()
+
+    @property
+    def index(self) -> str:
+        """What the index is called in messages: where it is, without user names and passwords."""
+        return self._opened.store.name
 
     @property
     def run(self) -> int:

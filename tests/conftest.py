@@ -11,9 +11,11 @@ import pytest
 from hypothesis import settings
 
 from crawler_dedup import Config, Deduplicator
-from tests.support import disks, processes
+from tests.support import disks, processes, servers
 from tests.support.data import DATA
 from tests.support.examples import FULL
+from tests.support.places import BACKENDS, Places
+from tests.support.servers import Server
 
 # How long an example takes says something about the machine, not about the code.
 settings.register_profile("default", deadline=None, derandomize=False, max_examples=25)
@@ -63,3 +65,20 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def pytest_sessionfinish() -> None:
     """End the processes that others were forked from."""
     processes.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server for all tests: they use indexes of different names, or empty it."""
+    with servers.serving(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest.fixture(params=BACKENDS)
+def places(request: pytest.FixtureRequest, tmp_path: Path) -> Places:
+    """Places for indexes, on every backend in turn."""
+    if request.param == "directory":
+        return Places(tmp_path)
+    server: Server = request.getfixturevalue("server")
+    server.empty()
+    return Places(tmp_path, server)

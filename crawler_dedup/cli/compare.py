@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.comparison import ComparedPage, Comparison, RuleResult, SignatureResult
-from crawler_dedup.cli.options import json_option, settings_option
+from crawler_dedup.cli.options import IndexType, json_option, settings_option
 from crawler_dedup.cli.pair import print_pair, print_texts
 from crawler_dedup.cli.project import Target, find_target, read_config
 from crawler_dedup.cli.terminal import make_console, print_error
 from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
+from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.compare import InspectedPage, apply_rules, compare_signatures, inspect_page
 from crawler_dedup.inspection.fetching import load_page
 from crawler_dedup.inspection.sites import PairSites, find_sites
@@ -34,7 +34,7 @@ from crawler_dedup.urls import without_credentials
 @click.option("--kept-url", metavar="URL", default="", help="Address of the file KEPT.")
 @click.option(
     "--index",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=IndexType(),
     help="Compare with the settings of this index, and with what it knows of the sites.",
 )
 @click.option("--scope", metavar="SCOPE", default="", help="With --index: the scope of the pages.")
@@ -46,7 +46,7 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     kept: str,
     new_url: str,
     kept_url: str,
-    index: Path | None,
+    index: Location | None,
     scope: str,
     brief: bool,
     json: bool,
@@ -97,12 +97,12 @@ def compare(  # noqa: PLR0913, PLR0917  (each is an option of the command)
 
 
 def _config_of(target: Target) -> Config:
-    with closing(maintenance.open_pages(target.directory)) as pages:
+    with closing(maintenance.open_pages(target.index)) as pages:
         return config_from_spec(pages.header.spec, target.config)
 
 
 def _find_sites(target: Target, scope: str, new: str, kept: str) -> PairSites:
-    with closing(maintenance.open_pages(target.directory)) as pages:
+    with closing(maintenance.open_pages(target.index)) as pages:
         return find_sites(pages, target.journals, scope, new, kept)
 
 

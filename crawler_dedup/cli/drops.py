@@ -32,6 +32,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_journals
 from crawler_dedup.cli.runs import choose_run, describe_coverage
 from crawler_dedup.cli.terminal import make_console, printable
+from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.drops import DropReader, summarise_drops
 from crawler_dedup.journal.entry import Entry
 from crawler_dedup.journal.reader import Journals, Selection, sample
@@ -58,7 +59,7 @@ _WIDE = 100  # columns of a terminal on which the time has a place beside the ad
 @journal_option
 @settings_option
 def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
-    index: Path | None,
+    index: Location | None,
     summary: bool,
     top: int,
     last: bool,

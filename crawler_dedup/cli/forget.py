@@ -19,6 +19,7 @@ from crawler_dedup.cli.runs import choose_run
 from crawler_dedup.cli.terminal import printable, quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.journal.reader import ScopedUrl, find_duplicates
 from crawler_dedup.signing.lookup import lookup_of
@@ -49,7 +50,7 @@ RecordTest = Callable[[Record], bool]
 @journal_option
 @settings_option
 def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
-    index: Path | None,
+    index: Location | None,
     url: str,
     host: str,
     older_than: str,
@@ -80,7 +81,7 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     target = find_target(index, journal, settings)
     if export is not None:
         target.require_journal()
-    with closing(maintenance.open_to_write(target.directory)) as pages:
+    with closing(maintenance.open_to_write(target.index)) as pages:
         chosen = choose_run(run, last, target.journals, pages)
         is_selected = _record_test(older_than, url, host, chosen)
         with progress_bars() as start:

@@ -33,6 +33,7 @@ from crawler_dedup.cli.terminal import make_console, printable, quantity
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers, PageContent
 from crawler_dedup.index import maintenance
+from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.drops import DropReader
 from crawler_dedup.inspection.fetching import fetch_page
@@ -71,7 +72,7 @@ from crawler_dedup.signing.storedtext import unpack_text
 @journal_option
 @settings_option
 def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
-    index: Path | None,
+    index: Location | None,
     last: bool,
     run: str,
     since: str,
@@ -216,7 +217,7 @@ class _DropViewer:
 def _make_viewer(target: Target, entries: Sequence[Entry], *, fetches: bool) -> _DropViewer:
     wanted = {(entry.scope, entry.duplicate_of) for entry in entries}
     kept: dict[ScopedUrl, Record] = {}
-    with closing(maintenance.open_pages(target.directory)) as pages, progress_bars() as start:
+    with closing(maintenance.open_pages(target.index)) as pages, progress_bars() as start:
         for record in maintenance.read_records(pages, start("reading the index", len(pages))):
             address = record.page.scope, record.page.url
             if address in wanted:

@@ -27,7 +27,20 @@ class NumberRange(click.FloatRange):
         return number
 
 
-index_argument = click.argument("index", required=False, type=click.Path(file_okay=False, path_type=Path))
+class IndexType(click.Path):
+    """The directory of an index, or the address of one on a server."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from crawler_dedup.index.location import find_location  # noqa: PLC0415
+
+        location = find_location(value)
+        return super().convert(value, param, ctx) if isinstance(location, Path) else location
+
+
+index_argument = click.argument("index", required=False, type=IndexType())
 journal_option = click.option(
     "--journal",
     multiple=True,

@@ -9,6 +9,7 @@ from typing import Any
 
 from crawler_dedup.config import PREFIX, Config, nearest_settings
 from crawler_dedup.errors import ConfigError, DedupError
+from crawler_dedup.index.location import Location, find_location
 from crawler_dedup.journal.reader import Journals
 
 JUDGED = "judged"
@@ -20,11 +21,14 @@ class Target:
     """What a command works on.
 
     Attributes:
-        directory: the index.
+        index: where the index is.
+        directory: where its journals and the answers of ``crawler-dedup judge`` are; of an index on a server, the directory
+            of this project.
         config: the settings of the project, with those of the command line.
         journals: the journals of the index.
     """
 
+    index: Location
     directory: Path
     config: Config
     journals: Journals
@@ -39,12 +43,12 @@ class Target:
 
 
 def find_target(
-    index: Path | None, journal_files: Sequence[Path] | None, settings: Sequence[str] | None = None
+    index: Location | None, journal_files: Sequence[Path] | None, settings: Sequence[str] | None = None
 ) -> Target:
     """Find the index, the settings and the journals that the options of a command name.
 
     Args:
-        index: directory of the index; ``None``: that of the project.
+        index: the index; ``None``: that of the project.
         journal_files: files of the journal; ``None``: those beside the index.
         settings: ``NAME=VALUE`` words, which win over the project's.
 
@@ -56,11 +60,12 @@ def find_target(
     config = read_config(settings)
     index = find_index(index, config)
     require_index(index)
-    journals = Journals(journal_files) if journal_files else Journals.beside(index, config.journal_file)
-    return Target(index, config, journals)
+    directory = index if isinstance(index, Path) else _data_directory(config)
+    journals = Journals(journal_files) if journal_files else Journals.beside(directory, config.journal_file)
+    return Target(index, directory, config, journals)
 
 
-def find_journals(index: Path | None, journal_files: Sequence[Path], settings: Sequence[str]) -> Journals:
+def find_journals(index: Location | None, journal_files: Sequence[Path], settings: Sequence[str]) -> Journals:
     """Find the journals, for a command that reads nothing else: if *journal_files* are given, it needs no index.
 
     Raises:
@@ -74,17 +79,30 @@ def find_journals(index: Path | None, journal_files: Sequence[Path], settings: S
     return target.journals
 
 
-def find_index(index: Path | None, config: Config | None = None) -> Path:
-    """Return the directory of the index that a command names, or that of the project.
+def find_index(index: Location | None, config: Config | None = None) -> Location:
+    """Return where the index is that a command names, or that of the project.
 
     Args:
-        index: the directory; ``None``: that of the project.
+        index: where it is; ``None``: that of the project.
         config: the settings, if they are read already.
 
     Raises:
         DedupError: no index is named, and there is no project; a setting is not allowed.
     """
-    return index or _project_index(config or read_config(()))
+    config = config or read_config(())
+    return index or (find_location(config.index) if config.index else _project_directory(config))
+
+
+def find_directory(index: Location | None) -> Path:
+    """Return the directory of the index that a command names, or that of the project.
+
+    Raises:
+        DedupError: the index is on a server; and as :func:`find_index`.
+    """
+    location = find_index(index)
+    if not isinstance(location, Path):
+        raise DedupError(f"The index in {location} is on a server: this is for indexes in directories.")
+    return location
 
 
 def find_labelled_pages(folder: Path | None, config: Config) -> Path:
@@ -93,7 +111,7 @@ def find_labelled_pages(folder: Path | None, config: Config) -> Path:
     Raises:
         DedupError: there is no such folder.
     """
-    labelled = folder or _project_index(config) / JUDGED
+    labelled = folder or _project_directory(config) / JUDGED
     if not labelled.is_dir():
         raise DedupError(
             f"There is no folder {labelled}. `crawler-dedup judge` makes one of labelled pages, and `crawler-dedup evaluate"
@@ -135,10 +153,16 @@ def _project_settings() -> dict[str, Any]:
     return {name: settings[name] for name in settings if name.startswith(PREFIX)}
 
 
-def _project_index(config: Config) -> Path:
-    from scrapy.utils.project import data_path, inside_project  # noqa: PLC0415  (slow to load)
+def _data_directory(config: Config) -> Path:
+    from scrapy.utils.project import data_path  # noqa: PLC0415  (slow to load)
 
-    directory = Path(data_path(config.dir))  # outside of a project too: `crawler-dedup crawl` makes one there
+    return Path(data_path(config.dir))
+
+
+def _project_directory(config: Config) -> Path:
+    from scrapy.utils.project import inside_project  # noqa: PLC0415  (slow to load)
+
+    directory = _data_directory(config)  # outside of a project too: `crawler-dedup crawl` makes one there
     if not inside_project() and not directory.exists():
         raise DedupError("There is no Scrapy project here: give the directory of the index.")
     return directory

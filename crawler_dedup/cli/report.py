@@ -25,6 +25,7 @@ from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_target
 from crawler_dedup.cli.runs import choose_run
 from crawler_dedup.cli.terminal import iso_time
+from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.journal.runs import describe_runs
 from crawler_dedup.system.extras import require_extra
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 @journal_option
 @settings_option
 def report(
-    index: Path | None,
+    index: Location | None,
     output: Path,
     last: bool,
     run: str,
@@ -75,7 +76,7 @@ def report(
 
     target = find_target(index, journal, settings)
     run = choose_run(run, last, target.journals)
-    with progress_bars() as start, closing(open_pages(target.directory)) as pages:
+    with progress_bars() as start, closing(open_pages(target.index)) as pages:
         read_records, read_journals = start("index", len(pages)), start("journal", target.journals.size)
         figures = report.collect(pages, target.journals, run, read_records, read_journals)
         content = report.render(figures, target.config, datetime.now(timezone.utc)).encode()

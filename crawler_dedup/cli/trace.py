@@ -20,6 +20,7 @@ from crawler_dedup.cli.terminal import make_console, printable
 from crawler_dedup.config import Config
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.inspection.corpus import read_main_text
 from crawler_dedup.inspection.trace import Source, find_sources
@@ -46,7 +47,7 @@ _LETTERS_SHOWN = 20
 @click.option("--windows", is_flag=True, help="List the passages that each page shares with the text.")
 @json_option
 @settings_option
-def trace(file: Path, index: Path | None, least: float, windows: bool, settings: Sequence[str], json: bool) -> None:
+def trace(file: Path, index: Location | None, least: float, windows: bool, settings: Sequence[str], json: bool) -> None:
     """Find the kept pages from which a text was copied.
 
     FILE is a text in UTF-8 (.txt) or HTML. INDEX is the directory of an index that was made with DEDUP_SCHEME = "winnowing",
@@ -61,9 +62,9 @@ def trace(file: Path, index: Path | None, least: float, windows: bool, settings:
       crawler-dedup trace article.html .scrapy/dedup --least 0.1 --windows
     """
     config = read_config(settings)
-    directory = find_index(index, config)
-    with closing(open_pages(directory)) as pages, progress_bars() as start:
-        scheme, fold_han = _scheme_of(pages, directory, config)
+    location = find_index(index, config)
+    with closing(open_pages(location)) as pages, progress_bars() as start:
+        scheme, fold_han = _scheme_of(pages, location, config)
         plain = normalise(_text_of(file, config), fold_han=fold_han)
         if len(scheme.find_letters(plain)) < scheme.piece_letters:
             raise DedupError(f"{file} has fewer than {scheme.piece_letters} letters, the least that are compared.")
@@ -84,7 +85,7 @@ def _text_of(file: Path, config: Config) -> str:
         raise DedupError(f"{file} has {limit}.") from None
 
 
-def _scheme_of(pages: Backend, index: Path, config: Config) -> tuple[PassageScheme, bool]:
+def _scheme_of(pages: Backend, index: Location, config: Config) -> tuple[PassageScheme, bool]:
     """Return the scheme of an index, and whether Traditional characters are folded in it."""
     spec = pages.header.spec
     scheme = scheme_of(spec.get("scheme", ""), config)

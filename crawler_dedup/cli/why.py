@@ -19,6 +19,7 @@ from crawler_dedup.cli.project import Target, find_target
 from crawler_dedup.cli.terminal import format_time, make_console, printable, quantity
 from crawler_dedup.config import Config
 from crawler_dedup.index import maintenance
+from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import Record
 from crawler_dedup.inspection.compare import InspectedPage, inspect_page
 from crawler_dedup.inspection.fetching import fetch_page
@@ -43,7 +44,7 @@ _LISTED = 10
 @settings_option
 def why(
     url: str,
-    index: Path | None,
+    index: Location | None,
     fetch: bool,
     everything: bool,
     json: bool,
@@ -88,7 +89,7 @@ def why(
 
 def _find_history(url: str, target: Target) -> tuple[AddressHistory, Config]:
     """Return what is known of *url*, and the settings with which the index was made."""
-    with closing(maintenance.open_pages(target.directory)) as pages, progress_bars() as start:
+    with closing(maintenance.open_pages(target.index)) as pages, progress_bars() as start:
         history = find_history(
             url,
             pages,

@@ -30,6 +30,9 @@ _GIB = 1 << 30
 MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB if sys.maxsize > 1 << 32 else _GIB
 """Default size of the map. On Linux and macOS it is sparse and costs address space only; Windows allocates the file."""
 
+INDEX_CACHE = 256 << 20
+"""Default for how many bytes of an index on a server a process keeps in memory."""
+
 _JOURNAL = "journal-%(time)s.jsonl"
 _JOURNAL_TITLE = (
     'a path, in which "%" begins "%(time)s" or "%(name)s" or is doubled; a URI, in which there may be these two; or an '
@@ -49,6 +52,14 @@ def read_callable(value: Any) -> Any:
     if not callable(value):
         raise TypeError(value)
     return value
+
+
+def read_server(value: Any) -> str:
+    """Return *value* if it is empty or begins as the address of a server; what opens the index reads the rest."""
+    address = str(value)
+    if address and _uri_scheme(address) not in ("redis", "rediss", "unix"):
+        raise ValueError(address)
+    return address
 
 
 def read_journal(value: Any) -> str:
@@ -89,6 +100,21 @@ class Config:
     dir: PathString = _setting(
         "dedup",
         "Directory of the index. A relative path is relative to Scrapy's data directory (`.scrapy/` of the project).",
+    )
+    index: Annotated[
+        str, read_server, Meta(title="an address (redis://, rediss:// or unix://), or an empty string")
+    ] = _setting(
+        "",
+        "Address of the index on a Valkey or Redis server, which crawls on several machines can share "
+        "([machines.md](machines.md)): `redis://[[user]:password@]host[:port][/database]`, `rediss://` with TLS, or "
+        "`unix://` and the path of a socket. `?index=NAME` names one of several indexes in a database. Needs the extra "
+        "`redis`. If the setting is empty, the index is in `DEDUP_DIR`; journals are there in any case.",
+    )
+    index_cache: Annotated[int, Meta(ge=1 << 20, le=1 << 40)] = _setting(
+        INDEX_CACHE,
+        "How many bytes of an index on a server a crawl keeps in memory, roughly. What does not fit is read again when "
+        "it is needed.",
+        shown="`256 << 20` (256 MiB)",
     )
     fresh: bool = _setting(
         False,
@@ -264,7 +290,7 @@ class Config:
                 ) from None
 
     def __repr__(self) -> str:
-        """Return all settings, without the user name and password that ``DEDUP_JOURNAL`` may hold."""
+        """Return all settings, without the user names and passwords that addresses may hold."""
         values = ", ".join(f"{setting.name}={getattr(self, setting.name)!r}" for setting in fields(self))
         return text_without_credentials(f"{type(self).__name__}({values})")
 

@@ -18,6 +18,7 @@ from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.text import tree_of
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.deduplicator import look, with_tokenizer_of_index
+from crawler_dedup.index.location import find_location
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -37,7 +38,7 @@ class Look:
         self._crawler = crawler
         self._config = config
         self._gate = gate
-        self._directory = Path(data_path(config.dir)).resolve()
+        self._location = find_location(config.index or Path(data_path(config.dir)).resolve())
         self._signer = Signer(config)
 
     async def decide(self, request: Request, response: Response) -> Decision | None:
@@ -76,7 +77,7 @@ class Look:
             scope=identity.scope,
             anchors=identity.anchors,
         )
-        return look(self._directory, signer, page, alias=identity.alias)
+        return look(self._location, signer, page, alias=identity.alias)
 
     def _report(self, decision: Decision, *, drops: bool) -> None:
         self._log(

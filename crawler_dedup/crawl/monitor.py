@@ -88,7 +88,7 @@ class Monitor:
         self.log(
             logging.INFO,
             "Near-duplicate filter: index %s holds %d pages; run %08x, scheme %s, tokenizer %s, scope %s, action %s",
-            directory,
+            deduplicator.index,
             len(deduplicator),
             deduplicator.run,
             deduplicator.scheme,

@@ -51,7 +51,7 @@ class Session:
         self._config = config
         self.monitor = Monitor(crawler, config)
         self._directory = Path(data_path(config.dir)).resolve()
-        self.deduplicator = Deduplicator.open(self._directory, config, load_on_demand=False)
+        self.deduplicator = Deduplicator.open(config.index or self._directory, config, load_on_demand=False)
         # Where no signal ever comes, because another component fails before the crawl begins.
         finalize(self, self.deduplicator.close, all_stored=False).atexit = False
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)

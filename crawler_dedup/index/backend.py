@@ -99,6 +99,10 @@ class Backend(ABC):
     def _read(self) -> AbstractContextManager[Transaction]:
         """Begin a transaction that reads, and sees what is stored now."""
 
+    def _now(self) -> int:
+        """Return the time by the clock of the index, in seconds since 1970."""
+        return wall_clock()
+
     def read_header(self) -> Header:
         """Read what the index is, as of now. Raises :class:`IndexUnusable` where it was emptied meanwhile."""
         with self._read() as txn:
@@ -117,10 +121,12 @@ class Backend(ABC):
             IndexUnusable: the index is locked; after a few seconds.
         """
 
+        now = self._now()
+
         def job(txn: Transaction) -> None:
             txn.end_run(
                 terms.run,
-                wall_clock(),
+                now,
                 has_finished=finished,
                 is_tidy=not self._open_claims and not self._has_lost_count,
                 stored_until=terms.stored_until(),
@@ -147,6 +153,7 @@ class Backend(ABC):
         def job(txn: Transaction) -> list[Decision]:
             if txn.header() != self.header:
                 raise IndexUnusable(f"The index in {self.name} was emptied for another configuration meanwhile.")
+            txn.read_ahead(pages, matcher)
             now = _touch_run(txn, terms)
             verdicts = Verdicts(txn, matcher, terms, now=now, runs=txn.run_states())
             return [verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in pages]
@@ -213,7 +220,7 @@ class Backend(ABC):
         left = {number: run for number, run in dead.items() if not run.is_tidy}
         if not left and not max_age:
             return 0
-        oldest = wall_clock() - max_age if max_age else 0
+        oldest = self._now() - max_age if max_age else 0
 
         def is_gone(record: Record) -> bool:
             return record.seen < oldest or (record.run in left and left[record.run].may_have_lost(record))

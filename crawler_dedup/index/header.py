@@ -42,17 +42,17 @@ def decode_header(content: bytes | memoryview) -> Header:
     return decode_struct(_decode, content)
 
 
-def check_header(directory: Path, theirs: Header, ours: Header) -> None:
+def check_header(name: Path | str, theirs: Header, ours: Header) -> None:
     """Raise :class:`IndexMismatch` where *theirs* cannot be used with *ours*; warn about other libraries."""
-    require_same_spec(str(directory), _identity(theirs), _identity(ours))
-    for name, then in theirs.libraries.items():
-        now = ours.libraries.get(name, then)  # our signatures do not depend on a library that we do not note
+    require_same_spec(str(name), _identity(theirs), _identity(ours))
+    for library, then in theirs.libraries.items():
+        now = ours.libraries.get(library, then)  # our signatures do not depend on a library that we do not note
         if now == then:
             continue
         logger.warning(
             "The index in %s was made with %s %s, this is %s: signatures of one text may differ a little.",
-            directory,
             name,
+            library,
             then,
             now,
         )

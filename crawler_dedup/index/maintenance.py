@@ -7,13 +7,13 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
 
-from crawler_dedup.config import MAP_SIZE
-from crawler_dedup.errors import ExportUnreadable
+from crawler_dedup.config import INDEX_CACHE, MAP_SIZE
+from crawler_dedup.errors import ExportUnreadable, IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index import export, olderrows, records
 from crawler_dedup.index.backend import KIND, Backend
 from crawler_dedup.index.export import Export, ExportBlock
@@ -21,14 +21,19 @@ from crawler_dedup.index.figures import FileFigures
 from crawler_dedup.index.header import Header, require_same_spec
 from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.lmdb import permuted
-from crawler_dedup.index.lmdb.engine import DATA_FILE, KEEP_MAP_SIZE, no_index_error
+from crawler_dedup.index.lmdb.engine import DATA_FILE, KEEP_MAP_SIZE
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.permuted import PermutedIndex, tables_of
 from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles, SiteFigures, StoredSite
 from crawler_dedup.index.records import Record
 from crawler_dedup.system.callbacks import Advance
+from crawler_dedup.system.extras import require_extra
 from crawler_dedup.urls import identifier_without_credentials, without_credentials
+
+if TYPE_CHECKING:
+    from crawler_dedup.index.redis.store import ServerStore
 
 AnyIndex = Backend | PermutedIndex
 """An index of pages on any backend, or one of bare signatures."""
@@ -67,49 +72,93 @@ class Contents:
     sites: SiteFigures
 
 
-def open_index(directory: Path) -> AnyIndex:
-    """Open the index that is in *directory*, whatever it is. Raises :class:`IndexUnusable` where there is none."""
-    require_index(directory)
-    environment = Environment.open(directory, map_size=KEEP_MAP_SIZE)
+def open_index(location: Location) -> AnyIndex:
+    """Open the index at *location*, whatever it is. Raises :class:`IndexUnusable` where there is none."""
+    if isinstance(location, ServerAddress):
+        return _server_store().attach(location)
+    require_index(location)
+    environment = Environment.open(location, map_size=KEEP_MAP_SIZE)
     try:
         kind = environment.existing_header().kind
-        return PermutedIndex.open(directory) if kind == permuted.KIND else Store.attach(directory)
+        return PermutedIndex.open(location) if kind == permuted.KIND else Store.attach(location)
     finally:
         environment.close()
 
 
 def make_pages(
-    directory: Path,
+    location: Location,
     spec: Mapping[str, str],
     libraries: Mapping[str, str],
     *,
-    map_size: int,
-    fresh: bool,
+    map_size: int = MAP_SIZE,
+    cache_bytes: int = INDEX_CACHE,
+    fresh: bool = False,
     frozen: FrozenProfiles | None = None,
 ) -> Backend:
-    """Open or create the index of pages in *directory*: see :meth:`crawler_dedup.index.lmdb.store.Store.open`."""
-    return Store.open(directory, spec, libraries, map_size=map_size, fresh=fresh, frozen=frozen)
+    """Open or create the index of pages at *location*.
+
+    Args:
+        spec: what signatures depend on; must equal the header's.
+        libraries: versions that are noted; others are only warned about.
+        map_size: largest size of the file, in a directory.
+        cache_bytes: how much of the index this process keeps in memory, of a server.
+        fresh: empty it first, unless this process has it open already.
+        frozen: what decisions know of sites, in the place of what the index knows; nothing is learned then.
+
+    Raises:
+        IndexMismatch: the header has another *spec*.
+        IndexUnusable: it cannot be opened.
+    """
+    if isinstance(location, ServerAddress):
+        return _server_store().open(location, spec, libraries, fresh=fresh, cache_bytes=cache_bytes, frozen=frozen)
+    return Store.open(location, spec, libraries, map_size=map_size, fresh=fresh, frozen=frozen)
 
 
-def open_pages(directory: Path, spec: Mapping[str, str] | None = None) -> Backend:
-    """Open the index of pages in *directory* to read it: see :meth:`crawler_dedup.index.lmdb.store.Store.open_to_read`."""
-    return Store.open_to_read(directory, spec)
+def open_pages(location: Location, spec: Mapping[str, str] | None = None) -> Backend:
+    """Open the index of pages at *location* to read it; nothing in it is changed.
+
+    Args:
+        spec: what signatures depend on; must equal the header's. ``None``: it may be anything.
+
+    Raises:
+        IndexMissing: there is no index.
+        IndexMismatch: the header has another *spec*, format or kind.
+        IndexUnusable: it cannot be opened.
+    """
+    if isinstance(location, ServerAddress):
+        return _server_store().open_to_read(location, spec)
+    return Store.open_to_read(location, spec)
 
 
-def open_to_write(directory: Path) -> Backend:
-    """Open the index of pages in *directory*, whatever its configuration."""
-    return Store.attach(directory)
+def open_to_write(location: Location) -> Backend:
+    """Open the index of pages at *location*, whatever its configuration. Raises as :func:`open_pages`."""
+    return _server_store().attach(location) if isinstance(location, ServerAddress) else Store.attach(location)
 
 
-def has_index(directory: Path) -> bool:
-    """Return whether there is an index in *directory*."""
-    return (directory / DATA_FILE).is_file()
+def _server_store() -> type[ServerStore]:
+    require_extra("redis", "An index on a server")
+    from crawler_dedup.index.redis.store import ServerStore  # noqa: PLC0415  (needs an extra)
+
+    return ServerStore
 
 
-def require_index(directory: Path) -> None:
-    """Raise :class:`IndexUnusable` where there is no index in *directory*: none is made by looking for it."""
-    if not has_index(directory):
-        raise no_index_error(directory)
+def has_index(location: Location) -> bool:
+    """Return whether there is an index at *location*."""
+    if isinstance(location, ServerAddress):
+        return _server_store().is_at(location)
+    return (location / DATA_FILE).is_file()
+
+
+def require_index(location: Location) -> None:
+    """Raise :class:`IndexUnusable` where there is no index at *location*: none is made by looking for it."""
+    if not has_index(location):
+        raise IndexMissing(f"There is no index in {location}.")
+
+
+def require_place(location: Location) -> None:
+    """Raise :class:`IndexGone` where *location* is a directory that was deleted."""
+    if isinstance(location, Path) and not location.is_dir():
+        raise IndexGone(f"{location} was deleted.")
 
 
 def file_size(directory: Path) -> int:
@@ -176,14 +225,14 @@ def export_index(index: AnyIndex, file: Path, advance: Advance) -> int:
 
 def import_index(
     export: Export,
-    directory: Path,
+    location: Location,
     filing_of: FilingOf,
     checked: Advance,
     advance: Advance,
     *,
     is_readable: SiteCheck = lambda _: True,
 ) -> tuple[int, int]:
-    """Merge *export* into the index in *directory*, which is made where there is none.
+    """Merge *export* into the index at *location*, which is made where there is none.
 
     Pages that it has already stay as they are, and nothing is compared. Of a site that both know, the knowledge stays that
     was counted on more pages. The whole file is read before anything is written: a damaged one changes nothing.
@@ -200,6 +249,7 @@ def import_index(
     Raises:
         ExportUnreadable: the file is damaged.
         IndexMismatch: the index was made with another configuration.
+        IndexUnusable: it cannot be opened, or bare signatures are imported into a server.
     """
     total = 0
     for block in _counted(export.blocks(), checked):
@@ -209,10 +259,12 @@ def import_index(
         raise ExportUnreadable(f"{export.path} cannot be imported: what is known of a site is damaged.")
     header = export.header
     if header.kind == permuted.KIND:
-        with PermutedIndex.open(directory, tables=tables_of(header)) as index:
+        if isinstance(location, ServerAddress):
+            raise IndexUnusable("Bare signatures are kept in directories only, not on a server.")
+        with PermutedIndex.open(location, tables=tables_of(header)) as index:
             return total, sum(index.insert(block.signatures) for block in _counted(export.blocks(), advance))
     filing, new = filing_of(header.spec), 0
-    pages = make_pages(directory, header.spec, header.libraries, map_size=MAP_SIZE, fresh=False)
+    pages = make_pages(location, header.spec, header.libraries)
     try:
         for block in _counted(export.blocks(), advance):
             rows = decode_records(export, block)

@@ -7,10 +7,18 @@ from typing import Protocol
 
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.header import Header
-from crawler_dedup.index.keptpages import KeptPages
+from crawler_dedup.index.keptpages import Filing, KeptPages
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import RunEntry, RunStates
+from crawler_dedup.signedpage import SignedPage
+
+
+class Probing(Filing, Protocol):
+    """Tells where the index looks for a page."""
+
+    def probes(self, page: SignedPage) -> Iterable[int]:
+        """Return the buckets in which the candidates for *page* stand."""
 
 
 class Transaction(KeptPages, Protocol):
@@ -18,6 +26,9 @@ class Transaction(KeptPages, Protocol):
 
     def header(self) -> Header | None:
         """Return the header as it is now; ``None`` where there is none any more."""
+
+    def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
+        """Read at once what decisions about *pages* will ask for, where that is cheaper."""
 
     def count(self) -> int:
         """Return how many pages are recorded."""

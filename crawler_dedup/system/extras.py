@@ -12,6 +12,7 @@ EXTRAS = {
     "spark": ("pyspark", "pandas"),
     "fast": ("rjieba",),
     "stem": ("snowballstemmer",),
+    "redis": ("redis", "hiredis"),
 }
 """The packages of each extra, as they are imported."""
 

@@ -21,13 +21,16 @@ from crawler_dedup.index.export import Export
 from crawler_dedup.index.lmdb.locks import ProcessLock, is_held
 from crawler_dedup.index.lmdb.runtable import Runs
 from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.location import Location
 from crawler_dedup.index.records import MAX_ALIASES, Record
 from crawler_dedup.index.runs import RunEntry
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.storedtext import unpack_text
+from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
 from tests.support.indexing import FILING, ByDistance, beside, open_store, page, program, settle
+from tests.support.places import Places
 
 CONFIG = Config(tokenizer="bigrams")
 
@@ -57,6 +60,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(runs, "time", made.time)
     monkeypatch.setattr(runs, "monotonic", made.monotonic)
+    if has_extra("redis"):
+        for module in ("runs", "store"):
+            name = f"crawler_dedup.index.redis.{module}.read_time"
+            monkeypatch.setattr(name, lambda connection: made.time())
     return made
 
 
@@ -64,12 +71,22 @@ Open = Callable[..., Deduplicator]
 
 
 @pytest.fixture
-def opening(tmp_path: Path) -> Iterator[Open]:
-    """Opens the same index again and again, each time as a run of its own; closed at the end."""
+def opening_here(tmp_path: Path) -> Iterator[Open]:
+    """As :func:`opening`, for an index in the directory of the test."""
+    yield from open_again(str(tmp_path))
+
+
+@pytest.fixture
+def opening(places: Places) -> Iterator[Open]:
+    """Opens the same index again and again, each time as a run of its own; closed at the end. On every backend in turn."""
+    yield from open_again(places.word())
+
+
+def open_again(place: str) -> Iterator[Open]:
     opened: list[Deduplicator] = []
 
     def again(**settings: object) -> Deduplicator:
-        opened.append(Deduplicator.open(tmp_path, Config(tokenizer="bigrams", **settings)))  # type: ignore[arg-type]
+        opened.append(Deduplicator.open(place, Config(tokenizer="bigrams", **settings)))  # type: ignore[arg-type]
         return opened[-1]
 
     yield again
@@ -94,8 +111,8 @@ def die(run: Deduplicator) -> None:
     run.close(all_stored=False)
 
 
-def kept(directory: Path) -> list[Record]:
-    opened = Store.attach(directory)
+def kept(place: Location) -> list[Record]:
+    opened = maintenance.open_to_write(place)
     try:
         assert opened.verify(FILING) == []
         return [record for block in opened.records(100) for record in block]
@@ -124,9 +141,11 @@ _ELSEWHERE = """
 """
 
 
-def test_a_run_that_lives_in_another_process_holds_its_claim_until_it_is_killed(tmp_path: Path, opening: Open) -> None:
+def test_a_run_that_lives_in_another_process_holds_its_claim_until_it_is_killed(
+    tmp_path: Path, opening_here: Open
+) -> None:
     with beside(_ELSEWHERE, tmp_path) as other:
-        run = opening()
+        run = opening_here()
         assert answer(run, "2", "x") == BEING_HANDLED
         assert len(lock_files(tmp_path)) == 2
         assert run.tidy() == 0
@@ -137,10 +156,10 @@ def test_a_run_that_lives_in_another_process_holds_its_claim_until_it_is_killed(
 
 
 def test_what_another_process_settled_stands_while_it_lives_and_not_when_it_dies_at_once(
-    tmp_path: Path, opening: Open
+    tmp_path: Path, opening_here: Open
 ) -> None:
     with beside(_ELSEWHERE, tmp_path) as other:
-        run = opening()
+        run = opening_here()
         assert other.stdin is not None
         assert other.stdout is not None
         other.stdin.write("settle\n")
@@ -165,12 +184,12 @@ def no_more_files() -> Iterator[None]:
 
 
 def test_while_nobody_can_find_out_whether_a_run_has_died_what_it_just_settled_stands_for_nothing(
-    tmp_path: Path, opening: Open
+    tmp_path: Path, opening_here: Open
 ) -> None:
-    dead = opening()
+    dead = opening_here()
     assert answer(dead, "1", "x") == "new"
     die(dead)
-    run = opening()
+    run = opening_here()
     with no_more_files():
         assert answer(run, "2", "x") == BEING_HANDLED
         assert offer(run, "1", "x").verdict == "unchanged"  # and this run answers for it from here on
@@ -270,7 +289,7 @@ def test_may_have_lost_is_exact_to_the_second() -> None:
 @pytest.mark.parametrize("grace", [0, 5])
 @pytest.mark.parametrize("goodbye", [True, False])
 def test_what_was_settled_after_the_last_that_is_stored_stands_until_the_run_is_over(
-    tmp_path: Path, opening: Open, clock: Clock, goodbye: bool, grace: int
+    places: Places, opening: Open, clock: Clock, goodbye: bool, grace: int
 ) -> None:
     first, run = opening(grace=grace), opening()
     first.note_stored(clock.monotonic())
@@ -285,17 +304,17 @@ def test_what_was_settled_after_the_last_that_is_stored_stands_until_the_run_is_
     first.close(all_stored=goodbye)
     assert [answer(run, f"later {text}", text) for text in "xyz"] == ["duplicate", "new", "new"]
     assert run.tidy() == 0
-    assert len(kept(tmp_path)) == 3
+    assert len(kept(places())) == 3
 
 
-def test_tidying_forgets_what_is_not_stored_and_then_the_run(tmp_path: Path, opening: Open, clock: Clock) -> None:
+def test_tidying_forgets_what_is_not_stored_and_then_the_run(places: Places, opening: Open, clock: Clock) -> None:
     first = opening()
     first.note_stored(clock.monotonic())
     assert answer(first, "1", "x") == "new"
     first.close()
     run = opening()
     assert run.tidy() == 1
-    assert kept(tmp_path) == []
+    assert kept(places()) == []
     assert run.tidy() == 0
 
 
@@ -332,17 +351,17 @@ def test_runs_of_an_index_that_was_made_before_are_read() -> None:
 # Goodbye
 
 
-def test_a_goodbye_leaves_what_was_settled_and_forgets_the_run(tmp_path: Path, opening: Open) -> None:
-    first = opening()
+def test_a_goodbye_leaves_what_was_settled_and_forgets_the_run(tmp_path: Path, opening_here: Open) -> None:
+    first = opening_here()
     assert answer(first, "1", "x") == "new"
     first.close()
-    run = opening()
+    run = opening_here()
     assert answer(run, "2", "x") == "duplicate"
     assert run.tidy() == 0
     assert [path.name for path in lock_files(tmp_path)] == [f"run-{run.run:08x}.lock"]
 
 
-def test_a_goodbye_with_claims_open_leaves_them_to_the_next_who_tidies_up(tmp_path: Path, opening: Open) -> None:
+def test_a_goodbye_with_claims_open_leaves_them_to_the_next_who_tidies_up(places: Places, opening: Open) -> None:
     first = opening()
     assert answer(first, "1", "x") == "new"
     offer(first, "2", "y")
@@ -350,7 +369,7 @@ def test_a_goodbye_with_claims_open_leaves_them_to_the_next_who_tidies_up(tmp_pa
     run = opening()
     assert run.tidy() == 1
     assert run.tidy() == 0
-    assert [record.page.url for record in kept(tmp_path)] == ["http://a.example/1"]
+    assert [record.page.url for record in kept(places())] == ["http://a.example/1"]
     assert (answer(run, "3", "x"), answer(run, "4", "y")) == ("duplicate", "new")
 
 
@@ -362,7 +381,7 @@ def test_claims_left_open_stand_for_nothing_before_they_are_tidied_up(opening: O
 
 
 def test_tidying_forgets_what_a_dead_run_may_have_lost_and_leaves_those_that_live(
-    tmp_path: Path, opening: Open, clock: Clock
+    places: Places, opening: Open, clock: Clock
 ) -> None:
     dead, living = opening(), opening()
     assert answer(dead, "long ago", "x") == "new"
@@ -372,7 +391,7 @@ def test_tidying_forgets_what_a_dead_run_may_have_lost_and_leaves_those_that_liv
     offer(living, "under way too", "w")
     die(dead)
     assert living.tidy() == 2
-    assert sorted(record.page.url for record in kept(tmp_path)) == [
+    assert sorted(record.page.url for record in kept(places())) == [
         "http://a.example/long ago",
         "http://a.example/under way too",
     ]
@@ -409,15 +428,15 @@ def test_lock_files_of_the_dead_are_removed_at_the_next_opening(tmp_path: Path) 
 # Claims
 
 
-def test_the_end_of_a_claim_that_was_taken_over_changes_nothing(tmp_path: Path, opening: Open) -> None:
+def test_the_end_of_a_claim_that_was_taken_over_changes_nothing(places: Places, opening: Open) -> None:
     first, second = opening(), opening()
     old = offer(first, "1", "x")
     new = offer(second, "1", "y")
     assert (old.verdict, new.verdict) == (Verdict.NEW, Verdict.CHANGED)
-    before = kept(tmp_path)
+    before = kept(places())
     for end in (first.settle, first.release):
         assert not end(old)
-        assert kept(tmp_path) == before
+        assert kept(places()) == before
     assert second.settle(new)
     assert answer(first, "2", "y") == "duplicate"
 
@@ -431,14 +450,14 @@ def test_the_end_of_a_claim_of_a_run_says_nothing_of_one_with_the_same_number(tm
     kept_store.close()
 
 
-def test_a_claim_that_is_settled_twice_keeps_its_first_time(tmp_path: Path, opening: Open, clock: Clock) -> None:
+def test_a_claim_that_is_settled_twice_keeps_its_first_time(places: Places, opening: Open, clock: Clock) -> None:
     run = opening()
     decision = offer(run, "1", "x")
     assert run.settle(decision)
-    before = kept(tmp_path)
+    before = kept(places())
     clock.passes(100)
     assert run.settle(decision)
-    assert kept(tmp_path) == before
+    assert kept(places()) == before
 
 
 def test_a_released_claim_makes_room(opening: Open) -> None:
@@ -520,12 +539,12 @@ _FORK = """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-def test_a_forked_child_does_not_keep_the_run_of_its_killed_parent_alive(tmp_path: Path, opening: Open) -> None:
+def test_a_forked_child_does_not_keep_the_run_of_its_killed_parent_alive(tmp_path: Path, opening_here: Open) -> None:
     parent = program(_FORK, tmp_path, fresh=True)
     assert parent.stdout is not None
     child = int(parent.stdout.readline())
     try:
-        run = opening()
+        run = opening_here()
         assert answer(run, "2", "x") == BEING_HANDLED
         parent.kill()
         parent.wait()
@@ -537,12 +556,12 @@ def test_a_forked_child_does_not_keep_the_run_of_its_killed_parent_alive(tmp_pat
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-def test_a_forked_child_that_closes_does_not_end_the_run_of_its_parent(tmp_path: Path, opening: Open) -> None:
+def test_a_forked_child_that_closes_does_not_end_the_run_of_its_parent(tmp_path: Path, opening_here: Open) -> None:
     parent = program(_FORK, tmp_path, fresh=True)
     assert parent.stdout is not None
     parent.stdout.readline()
     try:
-        run = opening()
+        run = opening_here()
         assert parent.stdin is not None
         (lock,) = [path for path in lock_files(tmp_path) if f"{run.run:08x}" not in path.name]
         assert is_held(lock)
@@ -554,7 +573,7 @@ def test_a_forked_child_that_closes_does_not_end_the_run_of_its_parent(tmp_path:
 # Further addresses of a page
 
 
-def test_the_first_address_of_a_redirection_leads_to_the_same_page(tmp_path: Path, opening: Open) -> None:
+def test_the_first_address_of_a_redirection_leads_to_the_same_page(places: Places, opening: Open) -> None:
     run = opening()
     assert answer(run, "final", "x", alias="http://a.example/first") == "new"
     assert answer(run, "final", "x", alias="http://a.example/first") == "unchanged"
@@ -562,45 +581,45 @@ def test_the_first_address_of_a_redirection_leads_to_the_same_page(tmp_path: Pat
     assert answer(run, "elsewhere", "x", alias="http://a.example/first") == "unchanged"
     assert answer(run, "elsewhere", "x") == "unchanged"
     assert answer(run, "copy", "x") == "duplicate"
-    (record,) = kept(tmp_path)
+    (record,) = kept(places())
     assert len(record.aliases) == 2
 
 
-def test_a_site_that_redirects_each_visit_to_another_address_is_one_page(tmp_path: Path, opening: Open) -> None:
+def test_a_site_that_redirects_each_visit_to_another_address_is_one_page(places: Places, opening: Open) -> None:
     run = opening()
     said = [answer(run, f"?session={number}", "x", alias="http://a.example/") for number in range(3 * MAX_ALIASES)]
     assert said == ["new"] + ["unchanged"] * (3 * MAX_ALIASES - 1)
-    (record,) = kept(tmp_path)
+    (record,) = kept(places())
     assert len(record.aliases) == MAX_ALIASES
 
 
-def test_another_page_at_a_further_address_is_judged_by_itself(tmp_path: Path, opening: Open) -> None:
+def test_another_page_at_a_further_address_is_judged_by_itself(places: Places, opening: Open) -> None:
     run = opening()
     assert answer(run, "final", "x", alias="http://a.example/first") == "new"
     assert answer(run, "first", "y") == "new"
     assert answer(run, "final", "x") == "unchanged"
     assert answer(run, "copy", "x") == "duplicate"
     assert answer(run, "first", "y") == "unchanged"
-    assert [record.aliases for record in kept(tmp_path)] == [(), ()]
+    assert [record.aliases for record in kept(places())] == [(), ()]
 
 
-def test_a_redirection_that_leads_to_another_page_now_is_judged_by_itself(tmp_path: Path, opening: Open) -> None:
+def test_a_redirection_that_leads_to_another_page_now_is_judged_by_itself(places: Places, opening: Open) -> None:
     run = opening()
     assert answer(run, "one", "x", alias="http://a.example/latest") == "new"
     assert answer(run, "two", "y", alias="http://a.example/latest") == "new"
     assert answer(run, "one", "x", alias="http://a.example/latest") == "unchanged"
     assert answer(run, "two", "y", alias="http://a.example/latest") == "unchanged"
-    assert len(kept(tmp_path)) == 2
+    assert len(kept(places())) == 2
 
 
-def test_a_changed_or_released_page_takes_its_further_addresses_along(tmp_path: Path, opening: Open) -> None:
+def test_a_changed_or_released_page_takes_its_further_addresses_along(places: Places, opening: Open) -> None:
     run = opening()
     first = offer(run, "final", "x", alias="http://a.example/first")
     assert run.release(first)
     assert answer(run, "first", "x") == "new"
     assert answer(run, "first", "y", alias="http://a.example/before") == "changed"
     assert answer(run, "before", "y") == "unchanged"
-    assert len(kept(tmp_path)) == 1
+    assert len(kept(places())) == 1
 
 
 def test_further_addresses_survive_repair_export_and_import(tmp_path: Path) -> None:
@@ -652,7 +671,7 @@ def test_verify_counts_page_keys(tmp_path: Path) -> None:
 
 
 def test_a_page_that_was_not_visited_for_long_neither_matches_nor_stays(
-    tmp_path: Path, opening: Open, clock: Clock
+    places: Places, opening: Open, clock: Clock
 ) -> None:
     run = opening(expire_days=2)
     assert [answer(run, text, text) for text in ("old", "visited")] == ["new", "new"]
@@ -661,10 +680,10 @@ def test_a_page_that_was_not_visited_for_long_neither_matches_nor_stays(
     clock.passes(86_400)
     assert answer(run, "copy", "visited") == "duplicate"
     assert answer(run, "another copy", "old") == "new"
-    assert {record.page.url.rpartition("/")[2] for record in kept(tmp_path)} == {"visited", "another copy"}
+    assert {record.page.url.rpartition("/")[2] for record in kept(places())} == {"visited", "another copy"}
     clock.passes(86_400 * 3)
     assert run.tidy() == 2
-    assert kept(tmp_path) == []
+    assert kept(places()) == []
 
 
 def test_a_page_that_expired_is_new_at_its_own_address(opening: Open, clock: Clock) -> None:
@@ -701,9 +720,9 @@ def test_an_export_leaves_out_what_was_not_handled(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("store_text", [False, True])
-def test_the_text_is_kept_where_it_is_asked_for(tmp_path: Path, opening: Open, store_text: bool) -> None:
+def test_the_text_is_kept_where_it_is_asked_for(places: Places, opening: Open, store_text: bool) -> None:
     answer(opening(store_text=store_text), "1", "x")
-    (record,) = kept(tmp_path)
+    (record,) = kept(places())
     assert bool(record.page.text) == store_text
     if store_text:
         text = unpack_text(record.page.text)
@@ -725,9 +744,11 @@ def test_no_password_reaches_the_index(tmp_path: Path) -> None:
     assert b"user:" not in written
 
 
-def test_a_run_that_dies_while_it_is_looked_at_keeps_its_pages(opening: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_dies_while_it_is_looked_at_keeps_its_pages(
+    opening_here: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Alive for one question and dead for the next, its page would pass to the run that asks, and stand there."""
-    dying, other = opening(grace=60), opening(grace=60)
+    dying, other = opening_here(grace=60), opening_here(grace=60)
     first = offer(dying, "page", "x")
     assert dying.settle(first)
     lives = Runs._lives

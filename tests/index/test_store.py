@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from crawler_dedup import IndexMismatch, IndexUnusable, Match, SignedPage, Verdict
 from crawler_dedup.hamming import DESIGNS, distance
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.store import Store
@@ -30,6 +31,7 @@ from tests.support.indexing import (
     clusters,
     first_line,
     number_of,
+    open_backend,
     open_store,
     page,
     program,
@@ -38,6 +40,7 @@ from tests.support.indexing import (
     settle,
     uniform,
 )
+from tests.support.places import Places
 from tests.support.processes import Process
 
 
@@ -47,8 +50,8 @@ class Never(ByDistance):
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(tmp_path)
+def store(places: Places) -> Iterator[Backend]:
+    opened = open_backend(places())
     yield opened
     opened.close()
 
@@ -76,7 +79,7 @@ def test_every_representative_within_the_distance_is_found(
         store.close()
 
 
-def test_the_nearest_page_is_named_first(store: Store) -> None:
+def test_the_nearest_page_is_named_first(store: Backend) -> None:
     store.offer([page(1, 0), page(2, 0b11111 << 20)], ByDistance(3)).result()
     decision = store.offer([page(3, 0b1111 << 20)], ByDistance(5)).result()[0]
     assert decision.duplicate_of == "http://example.com/2"
@@ -84,24 +87,24 @@ def test_the_nearest_page_is_named_first(store: Store) -> None:
     assert decision.match.distance == 1
 
 
-def test_pages_of_one_batch_are_compared_with_each_other(store: Store) -> None:
+def test_pages_of_one_batch_are_compared_with_each_other(store: Backend) -> None:
     verdicts = [one.verdict for one in store.offer([page(n, 5) for n in range(12)], ByDistance()).result()]
     assert verdicts == [Verdict.NEW] + [Verdict.DUPLICATE] * 11
 
 
-def test_scopes_do_not_see_each_other(store: Store) -> None:
+def test_scopes_do_not_see_each_other(store: Backend) -> None:
     for scope in ("a", "b", "ab"):
         assert store.offer([page(1, 5, scope)], ByDistance()).result()[0].verdict is Verdict.NEW
         assert store.offer([page(2, 5, scope)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
 
 
-def test_a_page_is_never_a_duplicate_of_its_own_record(store: Store) -> None:
+def test_a_page_is_never_a_duplicate_of_its_own_record(store: Backend) -> None:
     for verdict in (Verdict.NEW, Verdict.UNCHANGED, Verdict.UNCHANGED):
         assert store.offer([page(1, 5)], ByDistance()).result()[0].verdict is verdict
     assert len(store) == 1
 
 
-def test_a_changed_page_takes_its_old_signature_out_of_the_index(store: Store) -> None:
+def test_a_changed_page_takes_its_old_signature_out_of_the_index(store: Backend) -> None:
     store.offer([page(1, 0)], ByDistance()).result()
     assert store.offer([page(1, 2**64 - 1)], ByDistance()).result()[0].verdict is Verdict.CHANGED
     assert store.offer([page(2, 0)], ByDistance()).result()[0].verdict is Verdict.NEW
@@ -109,7 +112,7 @@ def test_a_changed_page_takes_its_old_signature_out_of_the_index(store: Store) -
     assert len(store) == 2
 
 
-def test_a_signature_stays_while_another_page_stands_on_it(store: Store) -> None:
+def test_a_signature_stays_while_another_page_stands_on_it(store: Backend) -> None:
     store.offer([page(1, 5), page(2, 5)], Never()).result()
     assert release(store, 1)
     assert store.offer([page(3, 5)], ByDistance()).result()[0].duplicate_of == "http://example.com/2"
@@ -117,7 +120,7 @@ def test_a_signature_stays_while_another_page_stands_on_it(store: Store) -> None
     assert store.offer([page(4, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
 
 
-def test_a_released_page_stands_for_nothing_and_settling_needs_a_record(store: Store) -> None:
+def test_a_released_page_stands_for_nothing_and_settling_needs_a_record(store: Backend) -> None:
     store.offer([page(1, 5)], ByDistance()).result()
     assert settle(store, 1)
     assert release(store, 1)
@@ -126,7 +129,7 @@ def test_a_released_page_stands_for_nothing_and_settling_needs_a_record(store: S
     assert store.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
 
 
-def test_a_spike_is_bounded(store: Store) -> None:
+def test_a_spike_is_bounded(store: Backend) -> None:
     many = MAX_REPRESENTATIVES + 10
     decisions = store.offer([page(number, 5) for number in range(many)], Never()).result()
     assert all(decision.verdict is Verdict.NEW for decision in decisions)
@@ -145,16 +148,16 @@ def test_a_spike_is_bounded(store: Store) -> None:
 SPIKE = MAX_REPRESENTATIVES + 8
 
 
-def forget(store: Store, numbers: Iterable[int]) -> None:
+def forget(store: Backend, numbers: Iterable[int]) -> None:
     forgotten = set(numbers)
     assert store.forget(lambda record: number_of(record.page) in forgotten, ByDistance()) == len(forgotten)
 
 
-def change(store: Store, number: int) -> None:
+def change(store: Backend, number: int) -> None:
     assert store.offer([page(number, 2**64 - 1)], Never()).result()[0].verdict is Verdict.CHANGED
 
 
-def standing(store: Store) -> dict[int, bool]:
+def standing(store: Backend) -> dict[int, bool]:
     """Whether each page may stand for others, in the order of their filing."""
     return {number_of(record.page): record.stands for block in store.records(100) for record in block}
 
@@ -173,7 +176,7 @@ def standing(store: Store) -> dict[int, bool]:
     ids=["nothing", "forget one", "forget first and last", "forget all", "release", "change", "change one beyond"],
 )
 def test_a_spike_is_sound_whatever_happens_to_it(
-    store: Store, happens: Callable[[Store], object], gone: Sequence[int]
+    store: Backend, happens: Callable[[Backend], object], gone: Sequence[int]
 ) -> None:
     store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
     expected = {number: number < MAX_REPRESENTATIVES for number in range(SPIKE)}
@@ -189,7 +192,7 @@ def test_a_spike_is_sound_whatever_happens_to_it(
     assert all(stands for number, stands in repaired.items() if number not in left)
 
 
-def test_when_all_that_stood_are_forgotten_the_next_page_stands(store: Store) -> None:
+def test_when_all_that_stood_are_forgotten_the_next_page_stands(store: Backend) -> None:
     store.offer([page(number, 5) for number in range(SPIKE)], Never()).result()
     forget(store, range(MAX_REPRESENTATIVES))
     first, second = store.offer([page(100, 5), page(101, 5)], ByDistance()).result()
@@ -198,13 +201,13 @@ def test_when_all_that_stood_are_forgotten_the_next_page_stands(store: Store) ->
     assert store.verify(ByDistance()) == []
 
 
-def test_many_spikes_are_repaired_and_merged_whole(store: Store, tmp_path: Path) -> None:
+def test_many_spikes_are_repaired_and_merged_whole(store: Backend, places: Places) -> None:
     for number, signature in enumerate(uniform(1, 10)):
         store.offer([page(place * 10 + number, signature) for place in range(SPIKE + 10)], Never()).result()
     forget(store, range(200))
     before = standing(store)
     records = [record for block in store.records(100) for record in block]
-    other = open_store(tmp_path / "other")
+    other = open_backend(places("other"))
     assert other.merge(records, ByDistance()) == len(records) == 10 * (SPIKE - 10)
     store.repair(ByDistance())
     assert False in before.values()
@@ -241,13 +244,13 @@ def test_after_so_many_compared_pages_nothing_more_is_read(store: Store, monkeyp
     assert queries <= MAX_COMPARED + 2  # one for the candidates, one to file the page
 
 
-def test_an_unfit_page_is_not_filed(store: Store) -> None:
+def test_an_unfit_page_is_not_filed(store: Backend) -> None:
     decision = store.offer([SignedPage("1", "u", "", unsigned="too many bytes")], ByDistance()).result()[0]
     assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too many bytes")
     assert len(store) == 0
 
 
-def test_of_a_page_the_index_keeps_what_the_matcher_leaves(store: Store) -> None:
+def test_of_a_page_the_index_keeps_what_the_matcher_leaves(store: Backend) -> None:
     class Sparing(ByDistance):
         def trim(self, page: SignedPage, _: Snapshot) -> SignedPage:
             return msgspec.structs.replace(page, title="")
@@ -267,28 +270,29 @@ def test_two_openings_in_one_process_share_the_index(tmp_path: Path) -> None:
     other.close()
 
 
-def test_fresh_empties_also_an_index_of_another_configuration(tmp_path: Path) -> None:
-    first = open_store(tmp_path)
+def test_fresh_empties_also_an_index_of_another_configuration(places: Places) -> None:
+    first = open_backend(places())
     first.offer([page(1, 5)], ByDistance()).result()
     first.close()
-    again = open_store(tmp_path, fresh=True, spec={"scheme": "other"})
+    again = open_backend(places(), fresh=True, spec={"scheme": "other"})
     assert len(again) == 0
     assert again.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.NEW
     again.close()
     with pytest.raises(IndexMismatch):
-        open_store(tmp_path)
+        open_backend(places())
 
 
-def test_an_index_that_another_process_empties_for_another_configuration_is_not_mixed(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
+def test_an_index_that_another_process_empties_for_another_configuration_is_not_mixed(places: Places) -> None:
+    store = open_backend(places())
     store.offer([page(1, 5)], ByDistance()).result()
     other = """
         import sys
         from pathlib import Path
-        from tests.support.indexing import open_store
-        open_store(Path(sys.argv[1]), fresh=True, spec={"scheme": "other"}).close()
+        from crawler_dedup.index.location import find_location
+        from tests.support.indexing import open_backend
+        open_backend(find_location(sys.argv[1]), fresh=True, spec={"scheme": "other"}).close()
     """
-    assert run(other, tmp_path) == (0, "", "")
+    assert run(other, places.word()) == (0, "", "")
     with pytest.raises(IndexUnusable, match="emptied for another configuration"):
         store.offer([page(2, 6)], ByDistance()).result()
     store.close()
@@ -297,9 +301,10 @@ def test_an_index_that_another_process_empties_for_another_configuration_is_not_
 _OFFER = """
     import random, sys
     from pathlib import Path
-    from tests.support.indexing import ByDistance, open_store, page
+    from crawler_dedup.index.location import find_location
+    from tests.support.indexing import ByDistance, open_backend, page
 
-    store = open_store(Path(sys.argv[1]))
+    store = open_backend(find_location(sys.argv[1]))
     print("open", flush=True)
     for number in range(400):
         store.offer([page(number, random.getrandbits(64))], ByDistance()).result()
@@ -307,12 +312,13 @@ _OFFER = """
 """
 
 
-def test_fresh_takes_nothing_from_a_process_of_the_same_configuration_but_its_pages(tmp_path: Path) -> None:
+def test_fresh_takes_nothing_from_a_process_of_the_same_configuration_but_its_pages(places: Places) -> None:
     emptied = 0
-    with beside(_OFFER, tmp_path) as other:
+    with beside(_OFFER, places.word()) as other:
         while other.poll() is None:
-            store = open_store(tmp_path, fresh=True)
-            assert store.verify(ByDistance()) == []
+            store = open_backend(places(), fresh=True)
+            # A server cannot be verified while it is written.
+            assert places.server is not None or store.verify(ByDistance()) == []
             store.close()
             emptied += 1
         assert (other.communicate()[1], other.returncode) == ("", 0)
@@ -336,10 +342,11 @@ def test_a_full_map_fails_the_offer_and_keeps_what_was_filed(tmp_path: Path) -> 
 _FILER = """
     import random, sys
     from pathlib import Path
-    from tests.support.indexing import ByDistance, clusters, open_store, page
+    from crawler_dedup.index.location import find_location
+    from tests.support.indexing import ByDistance, clusters, open_backend, page
 
-    directory, process, count, size = Path(sys.argv[1]), *map(int, sys.argv[2:])
-    store = open_store(directory)
+    process, count, size = map(int, sys.argv[2:])
+    store = open_backend(find_location(sys.argv[1]))
     pages = [page(number * 10 + process, signature) for number, signature in enumerate(clusters(1, count))]
     random.Random(process).shuffle(pages)
     print("ready", flush=True)
@@ -368,8 +375,8 @@ def filed_by(process: Process) -> list[tuple[str, int]]:
         pytest.param(4, 20_000, 50, marks=pytest.mark.slow),
     ],
 )
-def test_processes_keep_each_content_exactly_once(tmp_path: Path, processes: int, count: int, size: int) -> None:
-    filers = [program(_FILER, tmp_path, number, count, size) for number in range(processes)]
+def test_processes_keep_each_content_exactly_once(places: Places, processes: int, count: int, size: int) -> None:
+    filers = [program(_FILER, places.word(), number, count, size) for number in range(processes)]
     for filer in filers:
         assert first_line(filer) == "ready"
     for filer in filers:
@@ -381,17 +388,17 @@ def test_processes_keep_each_content_exactly_once(tmp_path: Path, processes: int
     assert [len(lines) for lines in answers] == [count] * processes
     kept = [signature for lines in answers for verdict, signature in lines if verdict == "new"]
     assert sorted(kept) == sorted(set(clusters(1, count)))
-    store = open_store(tmp_path)
+    store = open_backend(places())
     assert len(store) == len(kept)
     assert store.verify(ByDistance()) == []
     store.close()
 
 
-def test_threads_with_an_opening_each_keep_each_content_exactly_once(tmp_path: Path) -> None:
+def test_threads_with_an_opening_each_keep_each_content_exactly_once(places: Places) -> None:
     signatures = clusters(2, 2000)
 
     def work(number: int) -> list[int]:
-        store = open_store(tmp_path)
+        store = open_backend(places())
         mine = [page(place * 10 + number, signature) for place, signature in enumerate(signatures)]
         random.Random(number).shuffle(mine)
         kept = []
@@ -406,10 +413,10 @@ def test_threads_with_an_opening_each_keep_each_content_exactly_once(tmp_path: P
     assert sorted(kept) == sorted(set(signatures))
 
 
-def test_what_was_answered_survives_one_kill_after_the_other(tmp_path: Path) -> None:
+def test_what_was_answered_survives_one_kill_after_the_other(places: Places) -> None:
     answered: set[int] = set()
     for life, lines in enumerate([1, 2, 20, 50, 90, 150, 222, 333]):
-        process = program(_FILER, tmp_path, life, 5000, 1 + life % 3)
+        process = program(_FILER, places.word(), life, 5000, 1 + life % 3)
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write("go\n")
@@ -422,7 +429,7 @@ def test_what_was_answered_survives_one_kill_after_the_other(tmp_path: Path) -> 
         for verdict, signature in (line.split() for line in seen if line.endswith("\n")):
             assert verdict in ("new", "duplicate", "unchanged")
             answered.add(int(signature))
-        store = open_store(tmp_path)
+        store = open_backend(places())
         assert store.verify(ByDistance()) == []
         batch = [page(-number, signature) for number, signature in enumerate(sorted(answered), start=1)]
         assert not any(decision.passes for decision in store.offer(batch, ByDistance(0)).result())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Match, SignedPage, Verdict
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.keptpages import MAX_UNDER_TITLE
-from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.index.profiles import Snapshot
-from tests.support.indexing import ByDistance, flipped_far, number_of, open_store, page
+from tests.support.indexing import ByDistance, flipped_far, number_of, open_backend, open_store, page
+from tests.support.places import Places
 
 
 class Noting(ByDistance):
@@ -30,7 +30,7 @@ class Noting(ByDistance):
         self.compared += [number_of(each) for each in kept]
         return None
 
-    def compare_with(self, store: Store, new: SignedPage) -> list[int]:
+    def compare_with(self, store: Backend, new: SignedPage) -> list[int]:
         """Offer a page, and return with which pages it was compared."""
         self.compared = []
         store.offer([new], self).result()
@@ -42,7 +42,7 @@ def titled(number: int, title: str, scope: str = "", *, named: int = 1) -> Signe
     return msgspec.structs.replace(page(number, flipped_far(number), scope), title=title, named=named)
 
 
-def forget(store: Store, number: int) -> int:
+def forget(store: Backend, number: int) -> int:
     return store.forget(lambda record: number_of(record.page) == number, ByDistance())
 
 
@@ -82,23 +82,23 @@ def test_the_oldest_texts_under_a_title_are_compared(
         store.close()
 
 
-def test_a_page_that_is_near_and_under_the_title_is_compared_once(tmp_path: Path) -> None:
-    store, matcher = open_store(tmp_path), Noting()
+def test_a_page_that_is_near_and_under_the_title_is_compared_once(places: Places) -> None:
+    store, matcher = open_backend(places()), Noting()
     store.offer([titled(1, "a"), titled(2, "a")], matcher).result()
     near = msgspec.structs.replace(titled(3, "a"), signature=flipped_far(2) ^ 1)
     assert matcher.compare_with(store, near) == [2, 1]
     store.close()
 
 
-def test_a_title_that_the_page_does_not_name_leads_to_no_other(tmp_path: Path) -> None:
-    store, matcher = open_store(tmp_path), Noting()
+def test_a_title_that_the_page_does_not_name_leads_to_no_other(places: Places) -> None:
+    store, matcher = open_backend(places()), Noting()
     store.offer([titled(1, "a", named=0)], matcher).result()
     assert matcher.compare_with(store, titled(2, "a", named=0)) == []
     store.close()
 
 
-def test_what_has_another_title_now_is_no_longer_under_the_old_one(tmp_path: Path) -> None:
-    store, matcher = open_store(tmp_path), Noting()
+def test_what_has_another_title_now_is_no_longer_under_the_old_one(places: Places) -> None:
+    store, matcher = open_backend(places()), Noting()
     store.offer([titled(1, "a")], matcher).result()
     assert store.offer([titled(1, "b")], matcher).result()[0].verdict is Verdict.CHANGED
     assert matcher.compare_with(store, titled(2, "a")) == []

@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from crawler_dedup import Decision, Match, SignedPage, Verdict
 from crawler_dedup.hamming import SignatureMatch, distance
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.location import Location
+from crawler_dedup.index.maintenance import make_pages
 from crawler_dedup.index.packing import unpack, unpack_head
 from crawler_dedup.index.profiles import Snapshot
 from crawler_dedup.index.records import Record
@@ -164,6 +167,10 @@ def open_store(directory: Path, *, fresh: bool = False, spec: dict[str, str] | N
     return Store.open(directory, spec or SPEC, {}, map_size=1 << 30, fresh=fresh)
 
 
+def open_backend(location: Location, *, fresh: bool = False, spec: dict[str, str] | None = None) -> Backend:
+    return make_pages(location, spec or SPEC, {}, map_size=1 << 30, fresh=fresh)
+
+
 def page(number: int, signature: int, scope: str = "") -> SignedPage:
     return SignedPage(key=str(number), url=f"http://example.com/{number}", scope=scope, signature=signature)
 
@@ -186,12 +193,12 @@ def read_record(content: bytes) -> Record:
 _NOBODY = OfferTerms()
 
 
-def settle(store: Store, number: int, claim: int = 0, terms: OfferTerms = _NOBODY) -> bool:
+def settle(store: Backend, number: int, claim: int = 0, terms: OfferTerms = _NOBODY) -> bool:
     """Say that page *number* was handled."""
     return store.end_claim(_decision(number, claim), ByDistance(), terms, settled=True, urgent=True).result()
 
 
-def release(store: Store, number: int, claim: int = 0, terms: OfferTerms = _NOBODY) -> bool:
+def release(store: Backend, number: int, claim: int = 0, terms: OfferTerms = _NOBODY) -> bool:
     """Say that page *number* was not handled."""
     return store.end_claim(_decision(number, claim), ByDistance(), terms, settled=False, urgent=True).result()
 

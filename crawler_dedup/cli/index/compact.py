@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 from rich.filesize import decimal
 
 from crawler_dedup.cli.options import index_argument
 from crawler_dedup.cli.progress import progress_bars
-from crawler_dedup.cli.project import find_index
+from crawler_dedup.cli.project import find_directory
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.lmdb import compaction
+from crawler_dedup.index.location import Location
 
 
 @click.command
 @index_argument
-def compact(index: Path | None) -> None:
+def compact(index: Location | None) -> None:
     """Rewrite an index without its free space.
 
     INDEX is the directory of the index; without it, the index of this Scrapy project is used. No other process may have the
@@ -27,7 +26,7 @@ def compact(index: Path | None) -> None:
       crawler-dedup index compact
       crawler-dedup index compact .scrapy/dedup
     """
-    directory = find_index(index)
+    directory = find_directory(index)
     maintenance.require_index(directory)
     with progress_bars() as start:
         before, after = compaction.compact(directory, start("compacting", maintenance.file_size(directory)))

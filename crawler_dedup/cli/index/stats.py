@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 from rich.filesize import decimal
@@ -23,6 +22,7 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.index.figures import FileFigures
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
+from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import Contents
 from crawler_dedup.system.callbacks import Start
 
@@ -49,7 +49,7 @@ class _Stats:
 @click.command
 @index_argument
 @json_option
-def stats(index: Path | None, json: bool) -> None:
+def stats(index: Location | None, json: bool) -> None:
     """Print the configuration, size and contents of an index.
 
     INDEX is the directory of the index; without it, the index of this Scrapy project is used. Of many scopes and runs, the
@@ -68,8 +68,8 @@ def stats(index: Path | None, json: bool) -> None:
         make_console().print(_table(read))
 
 
-def _read(directory: Path, start: Start) -> _Stats:
-    with closing(maintenance.open_index(directory)) as opened:
+def _read(location: Location, start: Start) -> _Stats:
+    with closing(maintenance.open_index(location)) as opened:
         header, figures, entries = maintenance.read_header(opened), maintenance.measure(opened), len(opened)
         contents = None
         if not isinstance(opened, PermutedIndex):

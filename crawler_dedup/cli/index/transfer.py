@@ -14,6 +14,7 @@ from crawler_dedup.cli.project import find_index
 from crawler_dedup.cli.terminal import quantity
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
+from crawler_dedup.index.location import Location
 from crawler_dedup.rules.counts import can_read
 from crawler_dedup.signing.lookup import lookup_of
 
@@ -21,7 +22,7 @@ from crawler_dedup.signing.lookup import lookup_of
 @click.command("export")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @index_argument
-def export_(file: Path, index: Path | None) -> None:
+def export_(file: Path, index: Location | None) -> None:
     """Write an index to one portable file.
 
     FILE is the file to write, which `crawler-dedup index import` reads on any machine. INDEX is the directory of the index;
@@ -41,7 +42,7 @@ def export_(file: Path, index: Path | None) -> None:
 @click.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @index_argument
-def import_(file: Path, index: Path | None) -> None:
+def import_(file: Path, index: Location | None) -> None:
     """Merge an exported index into an index.
 
     FILE was written by `crawler-dedup index export`. INDEX is the directory of the index, which is created if it does not
@@ -54,9 +55,9 @@ def import_(file: Path, index: Path | None) -> None:
       crawler-dedup index import pages.dedup
       crawler-dedup index import pages.dedup .scrapy/dedup
     """
-    directory = find_index(index)
+    location = find_index(index)
     with progress_bars() as start:
         export = Export(file)
         reading, importing = start("reading", len(export)), start("importing", len(export))
-        total, new = maintenance.import_index(export, directory, lookup_of, reading, importing, is_readable=can_read)
+        total, new = maintenance.import_index(export, location, lookup_of, reading, importing, is_readable=can_read)
     click.echo(f"{quantity(total, export.header.kind.removesuffix('s'))} read, {new:,} of them new.")

@@ -6,7 +6,6 @@ import multiprocessing
 import signal
 from contextlib import closing
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 import click
 
@@ -18,6 +17,7 @@ from crawler_dedup.cli.project import find_index
 from crawler_dedup.cli.terminal import OUT_OF_MEMORY
 from crawler_dedup.errors import DedupError, IndexDamaged
 from crawler_dedup.index import maintenance
+from crawler_dedup.index.location import Location
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.system.interrupts import interrupts_blocked
 
@@ -26,7 +26,7 @@ from crawler_dedup.system.interrupts import interrupts_blocked
 @index_argument
 @click.option("--repair", is_flag=True, help="Repair the index if it is damaged.")
 @json_option
-def verify(index: Path | None, repair: bool, json: bool) -> None:
+def verify(index: Location | None, repair: bool, json: bool) -> None:
     """Check an index for damage, and repair it.
 
     INDEX is the directory of the index; without it, the index of this Scrapy project is used. Every bucket is compared with
@@ -40,10 +40,10 @@ def verify(index: Path | None, repair: bool, json: bool) -> None:
       crawler-dedup index verify
       crawler-dedup index verify .scrapy/dedup --repair
     """
-    directory = find_index(index)
-    maintenance.require_index(directory)
-    problems = _verify_in_child(directory, repair=False)
-    remaining = _verify_in_child(directory, repair=True) if problems and repair else problems
+    location = find_index(index)
+    maintenance.require_index(location)
+    problems = _verify_in_child(location, repair=False)
+    remaining = _verify_in_child(location, repair=True) if problems and repair else problems
     if json:
         print_json(IndexProblem(message=message, repaired=False) for message in remaining)
         print_json(IndexProblem(message=message, repaired=True) for message in problems if not remaining)
@@ -57,14 +57,14 @@ def verify(index: Path | None, repair: bool, json: bool) -> None:
     raise click.exceptions.Exit(1 if remaining else 0)
 
 
-def _verify_in_child(directory: Path, *, repair: bool) -> list[str]:
+def _verify_in_child(location: Location, *, repair: bool) -> list[str]:
     """Return what is wrong with an index, after a repair if that is asked for, as messages.
 
     A process of its own does it: LMDB can crash on a damaged file.
     """
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_verify_and_send, args=(directory, repair, sender))
+    child = context.Process(target=_verify_and_send, args=(location, repair, sender))
     with interrupts_blocked():
         child.start()
     sender.close()
@@ -85,10 +85,10 @@ def _verify_in_child(directory: Path, *, repair: bool) -> list[str]:
     return problems
 
 
-def _verify_and_send(directory: Path, repair: bool, sender: Connection) -> None:
+def _verify_and_send(location: Location, repair: bool, sender: Connection) -> None:
     problems: list[str] | DedupError | OSError
     try:
-        with closing(maintenance.open_index(directory)) as opened, progress_bars() as start:
+        with closing(maintenance.open_index(location)) as opened, progress_bars() as start:
             if repair:
                 maintenance.repair(opened, lookup_of, start("repairing", _length(opened)))
             problems = maintenance.verify(opened, lookup_of, start("verifying", _length(opened)))

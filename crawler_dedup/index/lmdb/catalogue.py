@@ -14,13 +14,15 @@ from crawler_dedup.index.header import Header
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.environment import Environment
-from crawler_dedup.index.lmdb.numbers import RecordNumbers, place_of_signature
+from crawler_dedup.index.lmdb.numbers import RecordNumbers
 from crawler_dedup.index.lmdb.recordtable import Records
 from crawler_dedup.index.lmdb.runtable import Runs
 from crawler_dedup.index.lmdb.sitetable import Profiles
+from crawler_dedup.index.places import place_of_signature
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite
 from crawler_dedup.index.records import Record, hash_scope
 from crawler_dedup.index.runs import RunEntry, RunStates
+from crawler_dedup.index.transaction import Probing
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance
 
@@ -216,6 +218,9 @@ class PagesInTransaction:
 
     def header(self) -> Header | None:
         return self._catalogue.environment.header_in(self._txn)
+
+    def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
+        """Do nothing: each look-up reads where it lies."""
 
     def count(self) -> int:
         return self._records.count(self._txn)

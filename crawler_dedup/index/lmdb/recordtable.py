@@ -12,8 +12,9 @@ import msgspec
 from crawler_dedup.index.decoding import decode_number
 from crawler_dedup.index.dictionary import TRAINED_ON
 from crawler_dedup.index.lmdb.dictionaries import Dictionaries
-from crawler_dedup.index.lmdb.numbers import NUMBER_BYTES, RecordNumbers, place_of_name
+from crawler_dedup.index.lmdb.numbers import RecordNumbers
 from crawler_dedup.index.packing import joined_texts, pack, repack, unpack, unpack_head
+from crawler_dedup.index.places import NUMBER_BYTES, place_of_name
 from crawler_dedup.index.records import MAX_ALIASES, Record, name_page
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.lmdb.catalogue import Catalogue
-from crawler_dedup.index.lmdb.numbers import place_entry, place_of_signature
 from crawler_dedup.index.lmdb.sitetable import tally_sites
+from crawler_dedup.index.places import place_entry, place_of_signature
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import Record, hash_scope
 from crawler_dedup.index.tally import Tally, tally

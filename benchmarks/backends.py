@@ -1,0 +1,157 @@
+"""What a page costs in a directory and on a server: ``python -m benchmarks.backends [--pages N] [--rounds N]``.
+
+The same made-up pages are offered and settled in an index in a directory and in one on a server, in turn. Counted is
+processor time, of this process and of the server, which writes its log every second. Both must give the same answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from crawler_dedup import Config, Decision, SignedPage
+from crawler_dedup.deduplicator import RuleMatcher
+from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.location import Location
+from crawler_dedup.index.maintenance import make_pages
+from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.signing.signer import Signer
+from tests.support.servers import Server, serving
+
+_WORDS = [f"word{number}" for number in range(5_000)]
+_HOSTS = 200
+_COPIES = 0.1
+
+
+class Cost(NamedTuple):
+    """Microseconds a page: processor time of the client and of the server, and time that has passed."""
+
+    client: float
+    server: float
+    passed: float
+
+
+def make_pages_to_offer(signer: Signer, count: int, seed: int) -> list[SignedPage]:
+    """Sign pages with a hundred words each; a tenth of them are copies."""
+    source, signed = random.Random(seed), list[SignedPage]()
+    bodies: list[str] = []
+    for number in range(count):
+        if bodies and source.random() < _COPIES:
+            body = source.choice(bodies)
+        else:
+            parts = (" ".join(source.choices(_WORDS, k=25)) for _ in range(4))
+            body = "".join(f"<p>{part}.</p>" for part in parts)
+            bodies.append(body)
+        url = f"http://host{number % _HOSTS}.example/{seed}/{number}"
+        page = f"<html><title>{number}</title><body><main>{body}</main></body></html>"
+        signed.append(signer.sign(url, page.encode(), encoding="utf-8", key=None, scope="")[0])
+    return signed
+
+
+class Crawl:
+    """An open index, in which pages are offered and settled as in a crawl."""
+
+    def __init__(self, location: Location, signer: Signer, server: Server | None) -> None:
+        self._server = server
+        self._matcher = RuleMatcher(signer)
+        self.pages: Backend = make_pages(location, signer.spec, signer.libraries)
+        self._run = self.pages.begin_run()
+        self._terms = OfferTerms(self._run.number, 60, clock=self._run.now)
+        self._claiming = replace(self._terms, next_claim=itertools.count(1).__next__)
+
+    def close(self) -> None:
+        """End the run and close the index."""
+        self.pages.end_run(self._terms, finished=True)
+        self._run.release()
+        self.pages.close()
+
+    def measure(self, offered: Sequence[SignedPage], at_once: int) -> tuple[Cost, list[Decision]]:
+        """Offer and settle pages, so many at a time; return what one cost, and the decisions."""
+        decisions: list[Decision] = []
+        client, server, passed = time.process_time(), self._server_time(), time.perf_counter()
+        for at in range(0, len(offered), at_once):
+            offers = [self.pages.offer([page], self._matcher, self._claiming) for page in offered[at : at + at_once]]
+            made = [offer.result()[0] for offer in offers]
+            ends = [
+                self.pages.end_claim(decision, self._matcher, self._terms, settled=True, urgent=True)
+                for decision in made
+                if decision.claim
+            ]
+            for end in ends:
+                end.result()
+            decisions += made
+        spent = (time.process_time() - client, self._server_time() - server, time.perf_counter() - passed)
+        return Cost(*(seconds / len(offered) * 1e6 for seconds in spent)), decisions
+
+    def _server_time(self) -> float:
+        if self._server is None:
+            return 0.0
+        info = self._server.info("cpu")
+        return float(str(info["used_cpu_user"])) + float(str(info["used_cpu_sys"]))
+
+
+def _compare(distance: int, pages: int, rounds: int, table: Table, folder: Path) -> None:
+    signer = Signer(Config(max_distance=distance, tokenizer="bigrams"))
+    with serving(folder / "server", "--appendonly", "yes", "--appendfsync", "everysec") as server:
+        crawls = {"directory": Crawl(folder / "index", signer, None), "server": Crawl(server.address(), signer, server)}
+        with closing(crawls["directory"]), closing(crawls["server"]):
+            filled = make_pages_to_offer(signer, pages, 0)
+            answers = [crawl.measure(filled, 64)[1] for crawl in crawls.values()]
+            for at_once in (1, 16):
+                costs: dict[str, list[Cost]] = {name: [] for name in crawls}
+                for turn in range(rounds):
+                    offered = make_pages_to_offer(signer, 1_000, 100 * at_once + turn + 1)
+                    for number, (name, crawl) in enumerate(crawls.items()):
+                        cost, decisions = crawl.measure(offered, at_once)
+                        costs[name].append(cost)
+                        answers[number] += decisions
+                _add_rows(table, f"k = {distance}, {at_once} at a time", costs)
+            alike = [[(one.verdict, one.duplicate_of) for one in some] for some in answers]
+            assert alike[0] == alike[1], "the backends answer differently"
+            sizes = {name: crawl.pages.stored_bytes / len(crawl.pages) for name, crawl in crawls.items()}
+            table.add_row(f"k = {distance}, bytes a kept page", *(f"{sizes[name]:,.0f}" for name in crawls), "")
+    table.add_section()
+
+
+def _add_rows(table: Table, title: str, costs: dict[str, list[Cost]]) -> None:
+    for part in ("client", "server", "client and server", "passed"):
+        shown, medians = [], []
+        for own in costs.values():
+            values = [one.client + one.server if " " in part else getattr(one, part) for one in own]
+            medians.append(statistics.median(values))
+            shown.append(f"{medians[-1]:,.0f} ({min(values):,.0f}–{max(values):,.0f})")
+        ratio = f"{medians[1] / medians[0]:.2f}" if medians[0] else ""
+        table.add_row(f"{title}: {part}", *shown, ratio)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pages", type=int, default=20_000, help="pages with which the indexes are filled first")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of a thousand pages each")
+    arguments = parser.parse_args()
+    before = os.getloadavg()[0]
+    table = Table("microseconds of processor time a page, offered and settled", "directory", "server", "ratio")
+    for distance in (3, 7):
+        with tempfile.TemporaryDirectory() as folder:
+            _compare(distance, arguments.pages, arguments.rounds, table, Path(folder))
+    table.title = (
+        f"Index of {arguments.pages:,} pages and more, load of the machine {before:.1f} … {os.getloadavg()[0]:.1f}"
+    )
+    Console(width=140).print(table)
+
+
+if __name__ == "__main__":
+    main()

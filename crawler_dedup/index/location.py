@@ -1,0 +1,79 @@
+"""Where an index stands: in a directory, or on a server."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from crawler_dedup.errors import ConfigError
+
+SERVER_SCHEMES = ("redis", "rediss", "unix")
+"""Schemes of the addresses of servers: over TCP, with TLS, through a socket of this machine."""
+
+_NAME = re.compile(r"[\w.-]{1,64}")
+_INDEX = "index"
+_ONLY_INDEX = "0"
+
+
+@dataclass(frozen=True)
+class ServerAddress:
+    """The address of an index on a Valkey or Redis server.
+
+    Attributes:
+        url: of the server and the number of its database, perhaps with a user name and a password. It stands in no message.
+        index: name of the index; several may stand in one database.
+    """
+
+    url: str = field(repr=False)
+    index: str = _ONLY_INDEX
+
+    @property
+    def password(self) -> str:
+        """The password, which must stand in no message; ``""``: there is none."""
+        return unquote(urlsplit(self.url).password or "")
+
+    def __str__(self) -> str:
+        """Return the address without user name, password and options."""
+        parts = urlsplit(self.url)
+        name = "" if self.index == _ONLY_INDEX else self.index
+        options = {**dict(parse_qsl(parts.query)), _INDEX: name}
+        return _join(parts.scheme, parts.netloc.rpartition("@")[2], parts.path, options)
+
+
+Location = Path | ServerAddress
+"""A directory, or an index on a server."""
+
+
+def find_location(text: str | os.PathLike[str]) -> Location:
+    """Return the location that *text* names: the address of a server, or the path of a directory.
+
+    Raises:
+        ConfigError: it looks like an address of a server, and is none.
+    """
+    address = os.fspath(text)
+    scheme = address.partition("://")[0].lower()
+    if "://" not in address or scheme not in SERVER_SCHEMES:
+        return Path(address)
+    parts = urlsplit(address)
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    name = options.pop(_INDEX, _ONLY_INDEX)
+    try:
+        is_sound = bool(parts.path.strip("/") if scheme == "unix" else parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_sound = False
+    if not is_sound or not _NAME.fullmatch(name) or not options.keys() <= {"db"}:
+        raise ConfigError(
+            "The address of the index is wrong. Right are redis://[[user]:password@]host[:port][/database], rediss:// (with"
+            " TLS), and unix://[[user]:password@]/path/of/socket[?db=database]; behind ? or & also index=NAME, of letters,"
+            " digits and _ . -"
+        )
+    return ServerAddress(_join(scheme, parts.netloc, parts.path, options), name)
+
+
+def _join(scheme: str, host: str, path: str, options: Mapping[str, str]) -> str:
+    query = urlencode({option: value for option, value in options.items() if value})
+    return f"{scheme}://{host}{path}{'?' if query else ''}{query}"

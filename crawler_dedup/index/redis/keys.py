@@ -1,0 +1,92 @@
+"""The names of what an index keeps on a server. All have one hash tag."""
+
+from __future__ import annotations
+
+import secrets
+import string
+
+_TABLE_SHIFT = 40
+_REST = (1 << _TABLE_SHIFT) - 1
+_EPOCH_LETTERS = 4
+_LETTERS = string.ascii_letters + string.digits  # none means anything in the pattern of a scan
+
+
+def make_epoch() -> bytes:
+    """Return the name of a new life of an index: what was stored in the one before cannot be reached from it."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(_EPOCH_LETTERS)).encode()
+
+
+def meta_key(index: str) -> bytes:
+    """Return the name of the hash that says what an index is."""
+    return b"{index:%s}" % index.encode()
+
+
+class Keys:
+    """Names within one life of an index.
+
+    Attributes:
+        meta: the hash with header, epoch and counters.
+        prefix: the beginning of all others.
+        counts: the hash with the number of records of each site.
+        runs: the hash of the entries of runs.
+        dead: the set of the runs that are over.
+        scopes: the set of the hashes of scopes.
+    """
+
+    def __init__(self, index: str, epoch: bytes) -> None:
+        self.meta = meta_key(index)
+        self.prefix = prefix = self.meta + epoch
+        self.counts = prefix + b"k"
+        self.runs = prefix + b"u"
+        self.dead = prefix + b"d"
+        self.scopes = prefix + b"o"
+        self.buckets = prefix + b"b"
+        self.numbers = prefix + b"n"
+        self._records = prefix + b"r"
+        self._sites = prefix + b"s"
+        self._site_counts = prefix + b"c"
+        self._snapshots = prefix + b"p"
+        self._lives = prefix + b"l"
+        self._writer = prefix + b"w"
+
+    def record(self, number: int) -> bytes:
+        """Return the name of a record."""
+        return self._records + number.to_bytes(5, "little")
+
+    def number_bucket(self, key: int) -> bytes:
+        """Return the name of a bucket of numbers of records (:func:`crawler_dedup.index.places.place_entry`)."""
+        return self.numbers + key.to_bytes(2, "big")
+
+    def bucket(self, scope: int, key: int) -> bytes:
+        """Return the name of a bucket of signatures."""
+        table, rest = key >> _TABLE_SHIFT, key & _REST
+        if rest >> 16 or table >> 8:
+            return self.buckets + scope.to_bytes(4, "big") + key.to_bytes(8, "big")
+        return self.buckets + (scope << 24 | table << 16 | rest).to_bytes(7, "big")
+
+    def bucket_of(self, name: bytes) -> tuple[int, int] | None:
+        """Return scope and key of a bucket of signatures; ``None`` for a name that is none."""
+        rest = name[len(self.buckets) :]
+        if len(rest) == 7:
+            return int.from_bytes(rest[:4], "big"), rest[4] << _TABLE_SHIFT | int.from_bytes(rest[5:], "big")
+        return (int.from_bytes(rest[:4], "big"), int.from_bytes(rest[4:], "big")) if len(rest) == 12 else None
+
+    def site(self, key: bytes) -> bytes:
+        """Return the name of what is stored of a site beside its counts."""
+        return self._sites + key
+
+    def site_counts(self, key: bytes) -> bytes:
+        """Return the name of the counts of a site."""
+        return self._site_counts + key
+
+    def snapshot(self, key: bytes, number: int) -> bytes:
+        """Return the name of a snapshot of a site."""
+        return self._snapshots + key + number.to_bytes(5, "big")
+
+    def life(self, run: bytes) -> bytes:
+        """Return the name of the sign of life of a run."""
+        return self._lives + run
+
+    def writer(self, writer: bytes) -> bytes:
+        """Return the name of the number of the last change that a client has made."""
+        return self._writer + writer

@@ -1,0 +1,432 @@
+"""One transaction of an index on a server: what it reads, and what it is to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from itertools import count
+
+import msgspec
+import numpy as np
+
+from crawler_dedup.errors import IndexGone
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.chunks import limit_payloads
+from crawler_dedup.index.header import Header
+from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
+from crawler_dedup.index.packing import pack, unpack, unpack_head
+from crawler_dedup.index.places import NUMBER_BYTES, numbers_in, place_entry, place_of_name, place_of_signature
+from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite, site_key
+from crawler_dedup.index.records import MAX_ALIASES, Record, hash_scope, name_page, shorten_key
+from crawler_dedup.index.redis.cells import PAYLOAD_BYTES, VERSION_BYTES, Cell
+from crawler_dedup.index.redis.client import Changes, Client
+from crawler_dedup.index.redis.sites import SitesInTransaction
+from crawler_dedup.index.runs import RUN_NAME_BYTES, RunEntry, RunStates, encode_run
+from crawler_dedup.index.transaction import Probing
+from crawler_dedup.signedpage import SignedPage
+
+_PAYLOAD = np.dtype("<u8")
+_FIRST_NEW = 1 << 39  # numbers of records that get theirs when the transaction is written
+_NUMBER = (1 << 8 * NUMBER_BYTES) - 1
+_READ_RECORDS = 500
+_SHARED = 4_000  # payloads of a bucket that are looked at
+
+
+class _Bucket:
+    """A bucket that the transaction changes.
+
+    Attributes:
+        content: as the transaction has left it.
+        added: payloads that are appended.
+        taken: payloads that are removed.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.added: list[bytes] = []
+        self.taken: list[bytes] = []
+
+    def add(self, payload: bytes) -> None:
+        """Append a payload."""
+        self.content += payload
+        self.added.append(payload)
+
+    def take(self, payload: bytes) -> None:
+        """Remove a payload: the last one takes its place. Where it does not stand, do nothing."""
+        at = self.content.find(payload)
+        while at % PAYLOAD_BYTES > 0 <= at:
+            at = self.content.find(payload, at + 1)
+        if at < 0:
+            return
+        last, rest = self.content[-PAYLOAD_BYTES:], self.content[at + PAYLOAD_BYTES : -PAYLOAD_BYTES]
+        is_last = at + PAYLOAD_BYTES == len(self.content)
+        self.content = self.content[:at] + (b"" if is_last else last + rest)
+        if payload in self.added:
+            self.added.remove(payload)
+        else:
+            self.taken.append(payload)
+
+
+class PagesOnServer:
+    """One transaction (:class:`~crawler_dedup.index.transaction.Transaction`). Its changes are collected, not made.
+
+    Args:
+        client: with which it reads. What it has read is checked when its changes are made.
+        header: what the index is.
+        frozen: what is known of sites, in the place of what the index knows; nothing is learned then.
+    """
+
+    def __init__(self, client: Client, header: Header, frozen: FrozenProfiles | None = None) -> None:
+        self.client = client
+        self._keys = client.keys
+        self._header = header
+        self._frozen = frozen
+        self._changes = Changes()
+        self._sites = SitesInTransaction(client, self._changes)
+        self._buckets: dict[bytes, _Bucket] = {}
+        self._records: dict[int, Record | None] = {}  # that are changed
+        self._scopes: set[int] = set()
+        self._next_number = count(_FIRST_NEW).__next__
+        self._count = 0
+
+    # Pages
+
+    def find(self, scope: str, key: str) -> tuple[int, Record] | None:
+        return self._find(name_page(scope, key))
+
+    def _find(self, name: bytes) -> tuple[int, Record] | None:
+        for number in self._numbers_at(place_of_name(name)):
+            record = self.get(number)
+            if record is not None and (name in record.aliases or name == _name_of(record)):
+                return number, record
+        return None
+
+    def get(self, number: int) -> Record | None:
+        if number in self._records:
+            return self._records[number]
+        return self._decode(self.client.read(self._changes, [self._keys.record(number)], VERSION_BYTES)[0])
+
+    def read_buckets(self, scope: str, probes: Iterable[int], limit: int | None) -> Numbers:
+        return self._read_signatures(hash_scope(scope), probes, limit)
+
+    def _read_signatures(self, scope: int, probes: Iterable[int], limit: int | None) -> Numbers:
+        contents = self._read([self._keys.bucket(scope, key) for key in probes])
+        if limit is not None:
+            end = PAYLOAD_BYTES * limit_payloads(limit)
+            contents = [content[:end] for content in contents]
+        return np.frombuffer(b"".join(contents), dtype=_PAYLOAD)
+
+    def read_representatives(self, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
+        for number, record in self._standing(hash_scope(scope), signature):
+            if record.page.scope == scope:
+                yield number, record
+
+    def read_under_title(self, scope: str, title: int) -> Iterator[tuple[int, Record]]:
+        for number, record in self._read_at(place_of_signature(hash_scope(scope), title)):
+            if record.page.scope == scope:
+                yield number, record
+
+    def add(self, record: Record, filing: Filing) -> int:
+        number = self._next_number()
+        self.file(number, record, filing)
+        return number
+
+    def file(self, number: int, record: Record, filing: Filing) -> None:
+        """Store *record*, to which nothing leads yet, under *number*, and file it under its signature."""
+        page = record.page
+        self._count += 1
+        self._put(place_of_name(name_page(page.scope, page.key)), number)
+        self._sites.add_record(page)
+        record = self._stand(number, self._with_free_aliases(number, record), filing)
+        self._records[number] = msgspec.structs.replace(
+            record, page=msgspec.structs.replace(page, key=shorten_key(page.key))
+        )
+
+    def _with_free_aliases(self, number: int, record: Record) -> Record:
+        """Return *record* with those of its aliases that can lead to *number* from now on: they led nowhere before."""
+        own, free = _name_of(record), []
+        for alias in record.aliases:
+            if alias not in free and alias != own and self._find(alias) is None:
+                self._put(place_of_name(alias), number)
+                free.append(alias)
+        return msgspec.structs.replace(record, aliases=tuple(free)) if record.aliases else record
+
+    def _stand(self, number: int, record: Record, filing: Filing) -> Record:
+        """Let a recorded page stand for others, if there is room under its signature; return the record to store."""
+        scope, signature = hash_scope(record.page.scope), record.page.signature
+        place = place_of_signature(scope, signature)
+        is_filed = self._has_standing(scope, signature)
+        stands = not is_filed or len(self._numbers_at(place)) < MAX_REPRESENTATIVES
+        if stands:
+            self._put(place, number)
+        if not is_filed:
+            self._scopes.add(scope)
+            self._file(scope, filing.keys(record.page), signature)
+        if title := filing.title_key(record.page):
+            place = place_of_signature(scope, title)
+            if len(self._numbers_at(place)) < MAX_UNDER_TITLE:
+                self._put(place, number)
+        return record if record.stands is stands else msgspec.structs.replace(record, stands=stands)
+
+    def replace(self, number: int, record: Record) -> None:
+        self._records[number] = record
+
+    def remove(self, number: int, record: Record, filing: Filing) -> None:
+        page, scope = record.page, hash_scope(record.page.scope)
+        self._records[number] = None
+        self._count -= 1
+        for name in (_name_of(record), *record.aliases):
+            self._take(place_of_name(name), number)
+        self._sites.remove_record(page)
+        self._take(place_of_signature(scope, page.signature), number)
+        if title := filing.title_key(page):
+            self._take(place_of_signature(scope, title), number)
+        if not self._has_standing(scope, page.signature):
+            payload = page.signature.to_bytes(PAYLOAD_BYTES, "little")
+            for key in filing.keys(page):
+                self._change(self._keys.bucket(scope, key)).take(payload)
+
+    def add_alias(self, number: int, record: Record, key: str) -> Record:
+        name = name_page(record.page.scope, key)
+        if self._find(name) is not None:
+            return record
+        for oldest in record.aliases[: -(MAX_ALIASES - 1)]:
+            self._take(place_of_name(oldest), number)
+        self._put(place_of_name(name), number)
+        return msgspec.structs.replace(record, aliases=(*record.aliases[-(MAX_ALIASES - 1) :], name))
+
+    def remove_alias(self, number: int, record: Record, key: str) -> Record:
+        name = name_page(record.page.scope, key)
+        self._take(place_of_name(name), number)
+        return msgspec.structs.replace(record, aliases=tuple(alias for alias in record.aliases if alias != name))
+
+    def snapshot(self, key: bytes) -> Snapshot:
+        return self._sites.snapshot(key) if self._frozen is None else self._frozen.snapshot(key)
+
+    def teach(self, page: SignedPage, reader: CountsReader, now: int) -> None:
+        if self._frozen is None:
+            self._sites.teach(page, reader, now)
+
+    # The index
+
+    def header(self) -> Header | None:
+        return self._header
+
+    def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
+        keys, wanted = self._keys, dict[bytes, int]()
+        for page in pages:
+            if page.unsigned:
+                continue
+            scope = hash_scope(page.scope)
+            names = [place_of_name(name_page(page.scope, page.key)), place_of_signature(scope, page.signature)]
+            if title := lookup.title_key(page):
+                names.append(place_of_signature(scope, title))
+            buckets = [keys.number_bucket(place_entry(place, 0)[0]) for place in names]
+            buckets += [keys.bucket(scope, key) for key in lookup.probes(page)]
+            wanted |= dict.fromkeys(buckets, PAYLOAD_BYTES)
+            wanted[keys.site(site_key(page.scope, page.url))] = VERSION_BYTES
+        self.client.read_ahead(wanted)
+
+    def count(self) -> int:
+        return int(self.client.call(b"HGET", self._keys.meta, b"count") or 0)
+
+    def items(self) -> Iterator[tuple[int, Record | None]]:
+        for number, content in self.stored_records():
+            yield number, _decode_sound(content)
+
+    def stored_records(self) -> Iterator[tuple[int, bytes]]:
+        """Yield (number, content) of all records in ascending order."""
+        last = int(self.client.call(b"HGET", self._keys.meta, b"last") or 0)
+        for first in range(1, last + 1, _READ_RECORDS):
+            numbers = range(first, min(first + _READ_RECORDS, last + 1))
+            contents = self.client.call(b"MGET", *map(self._keys.record, numbers))
+            yield from (pair for pair in zip(numbers, contents, strict=True) if pair[1] is not None)
+
+    def sharing(
+        self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
+    ) -> Iterator[Record]:
+        scopes = self.client.call(b"SMEMBERS", self._keys.scopes)
+        for scope in sorted(int.from_bytes(scope, "big") for scope in scopes):
+            for signature in choose(self._read_signatures(scope, block, _SHARED) for block in probes):
+                yield from (record for _, record in self._standing(scope, signature))
+
+    # Runs
+
+    def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
+        if number in self.client.runs.dead:
+            raise IndexGone("This run was silent for too long, so that it counts as dead: open the index anew.")
+        run = self.find_run(number)
+        touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
+        if touched != run:
+            self._put_run(number, touched, is_new=run is None)
+        return touched.last
+
+    def end_run(
+        self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
+    ) -> None:
+        ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
+        name = number.to_bytes(RUN_NAME_BYTES, "big")
+        if ended.has_finished and ended.is_tidy:
+            self._changes.commands += [(b"HDEL", self._keys.runs, name), (b"SREM", self._keys.dead, name)]
+        else:
+            self._put_run(number, ended, is_new=False)
+            self._changes.commands.append((b"SADD", self._keys.dead, name))
+        self._changes.commands.append((b"HINCRBY", self._keys.meta, b"runs", 1))
+
+    def _put_run(self, number: int, entry: RunEntry, *, is_new: bool) -> None:
+        name = number.to_bytes(RUN_NAME_BYTES, "big")
+        is_written = number in self._changes.entries
+        self._changes.entries[number] = entry
+        self._changes.commands.append((b"HSET", self._keys.runs, name, encode_run(entry)))
+        if is_new and not is_written:
+            self._changes.commands.append((b"HINCRBY", self._keys.meta, b"runs", 1))
+
+    def find_run(self, number: int) -> RunEntry | None:
+        return self._changes.entries.get(number) or self.client.runs.entries.get(number)
+
+    def find_dead_runs(self) -> dict[int, RunEntry]:
+        runs = self.client.runs
+        return {number: run for number, run in runs.entries.items() if number in runs.dead}
+
+    def run_states(self) -> RunStates:
+        dead = self.client.runs.dead
+        return RunStates(self.find_run, lambda number: number not in dead)
+
+    def run_states_in_reading(self, dead: Container[int]) -> RunStates:  # noqa: ARG002  (those that are known are read at once)
+        return self.run_states()
+
+    # Sites
+
+    def find_snapshot(self, key: bytes, number: int, moment: float) -> Snapshot | None:
+        return self._sites.find_snapshot(key, number, moment)
+
+    def sites(self) -> Iterator[StoredSite]:
+        return self._sites.read_all()
+
+    def merge_site(self, site: StoredSite, now: int) -> None:
+        self._sites.merge(site, now)
+
+    def measure_sites(self) -> SiteFigures:
+        return self._sites.measure()
+
+    def site_counts(self) -> Iterator[tuple[bytes, int]]:
+        """Yield key and number of records of each site."""
+        return self._sites.items()
+
+    # What is changed
+
+    def begin_another(self) -> PagesOnServer:
+        """Return another transaction of the same client."""
+        return PagesOnServer(self.client, self._header, self._frozen)
+
+    def what_was_read(self) -> Changes:
+        """Return what was read, without what is to be changed."""
+        return Changes(self._changes.cells, self._changes.counts)
+
+    def collect(self) -> Changes:
+        """Return what was read, and what is to be changed."""
+        changes, commands = self._changes, self._changes.commands
+        new = {
+            number: at for at, number in enumerate((n for n, r in self._records.items() if n >= _FIRST_NEW and r), 1)
+        }
+        for number, record in self._records.items():
+            content = b"" if record is None else pack(record, None) + self.client.versions.next()
+            if number in new:
+                changes.new.append(content)
+                changes.new_decoded.append(record)
+            elif number < _FIRST_NEW:
+                key = self._keys.record(number)
+                commands.append((b"SET", key, content) if content else (b"DEL", key))
+                changes.decoded[key] = record
+        for key, bucket in self._buckets.items():
+            commands += [(b"take", key, payload) for payload in bucket.taken]
+            commands += [_append(key, payload, new) for payload in bucket.added]
+        if self._scopes:
+            commands.append((b"SADD", self._keys.scopes, *(scope.to_bytes(4, "big") for scope in self._scopes)))
+        if self._count:
+            commands.append((b"HINCRBY", self._keys.meta, b"count", self._count))
+        self._sites.collect()
+        return changes
+
+    def _standing(self, scope: int, signature: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages under *signature* in the scopes with the hash *scope*, the oldest first."""
+        for number, record in self._read_at(place_of_signature(scope, signature)):
+            if record.page.signature == signature and hash_scope(record.page.scope) == scope:
+                yield number, record
+
+    def _read_at(self, place: int) -> Iterator[tuple[int, Record]]:
+        """Yield (number, record) of the pages to which *place* leads, the oldest first, perhaps with others."""
+        for number in self._numbers_at(place):
+            record = self.get(number)
+            if record is not None:
+                yield number, record
+
+    def _has_standing(self, scope: int, signature: int) -> bool:
+        """Return whether a page stands under *signature*, so that it is in the tables. One that cannot be read does."""
+        try:
+            return any(True for _ in self._standing(scope, signature))
+        except msgspec.DecodeError:
+            return True
+
+    def _numbers_at(self, place: int) -> list[int]:
+        key, first = place_entry(place, 0)
+        return numbers_in(self._read([self._keys.number_bucket(key)])[0], first)
+
+    def _put(self, place: int, number: int) -> None:
+        key, payload = place_entry(place, number)
+        self._change(self._keys.number_bucket(key)).add(payload.to_bytes(PAYLOAD_BYTES, "little"))
+
+    def _take(self, place: int, number: int) -> None:
+        key, payload = place_entry(place, number)
+        self._change(self._keys.number_bucket(key)).take(payload.to_bytes(PAYLOAD_BYTES, "little"))
+
+    def _file(self, scope: int, keys: Iterable[int], signature: int) -> None:
+        payload = signature.to_bytes(PAYLOAD_BYTES, "little")
+        for key in keys:
+            self._change(self._keys.bucket(scope, key)).add(payload)
+
+    def _change(self, key: bytes) -> _Bucket:
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            bucket = self._buckets[key] = _Bucket(self._read([key])[0])
+        return bucket
+
+    def _read(self, keys: list[bytes]) -> list[bytes]:
+        """Return the contents of buckets."""
+        cells = self.client.read(self._changes, keys, PAYLOAD_BYTES)
+        if not self._buckets:
+            return [cell.content for cell in cells]
+        changed = self._buckets
+        return [changed[key].content if key in changed else cell.content for key, cell in zip(keys, cells, strict=True)]
+
+    @staticmethod
+    def _decode(cell: Cell) -> Record | None:
+        if not cell.content:
+            return None
+        if cell.decoded is None:
+            cell.decoded = decode_record(cell.content)
+        assert isinstance(cell.decoded, Record)
+        return cell.decoded
+
+
+def decode_record(content: bytes) -> Record:
+    """Decode what is stored of a record; raise :class:`msgspec.DecodeError` where that is damaged."""
+    return unpack(unpack_head(content[:-VERSION_BYTES]), None)
+
+
+def _decode_sound(content: bytes) -> Record | None:
+    try:
+        return decode_record(content)
+    except msgspec.DecodeError:
+        return None
+
+
+def _append(key: bytes, payload: bytes, new: dict[int, int]) -> tuple[bytes | int, ...]:
+    """Return the command that appends *payload*, in which a new record stands by its place among them."""
+    number = int.from_bytes(payload[:NUMBER_BYTES], "little")
+    if number in new:
+        return b"place", key, new[number], payload[NUMBER_BYTES:]
+    return b"APPEND", key, payload
+
+
+def _name_of(record: Record) -> bytes:
+    return name_page(record.page.scope, record.page.key)

@@ -1,0 +1,103 @@
+"""A run of an index on a server, and its signs of life.
+
+A run shows that it lives by a key that lasts a minute, and that a thread renews every quarter of one. That the key is
+missing is only a suspicion: the run is dead once another one has written that down, atomically, having seen that it is
+missing on a server that was there all the time. A run that was stopped for long, or cut off, learns of its death with its
+next page.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from contextlib import suppress
+
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.index.header import Header
+from crawler_dedup.index.redis import scripts
+from crawler_dedup.index.redis.client import read_epoch
+from crawler_dedup.index.redis.connection import ServerConnection
+from crawler_dedup.index.redis.keys import Keys
+from crawler_dedup.index.runs import RUN_NAME_BYTES, Run
+
+LIFE_SECONDS = 60
+"""Seconds for which a sign of life lasts."""
+BEAT_SECONDS = 15.0
+"""Seconds between two signs of life."""
+
+
+class ServerRun(Run):
+    """A new run, which shows that it lives in a thread of its own.
+
+    Args:
+        connection: which this run alone uses from now on.
+        header: what the index is.
+
+    Raises:
+        IndexUnusable: the server cannot be reached.
+    """
+
+    def __init__(self, connection: ServerConnection, header: Header) -> None:
+        super().__init__(read_time(connection))
+        self.number = secrets.randbits(32) or 1
+        self._name = self.number.to_bytes(RUN_NAME_BYTES, "big")
+        self._connection = connection
+        self._header = header
+        self._follow()
+        self._process = os.getpid()
+        self._released = threading.Event()
+        self._beat()
+        threading.Thread(target=self._show_life, name="crawler-dedup-life", daemon=True).start()
+
+    @property
+    def is_held(self) -> bool:
+        return not self._released.is_set() and os.getpid() == self._process
+
+    @property
+    def is_visible(self) -> bool:
+        if not self.is_held:
+            return False
+        try:
+            return self._beat() == b"lives"
+        except IndexUnusable:
+            return False
+
+    def release(self) -> None:
+        if not self.is_held:
+            return
+        self._released.set()
+        with suppress(IndexUnusable):  # where it is not told, the sign of life expires
+            arguments = [self._epoch, self._keys.prefix, self._name]
+            self._connection.evaluate(scripts.RELEASE, [self._keys.meta], arguments)
+            self._connection.drop()
+
+    def _show_life(self) -> None:
+        while not self._released.wait(BEAT_SECONDS):
+            with suppress(IndexUnusable):  # a later one may succeed
+                self._beat()
+
+    def _beat(self) -> bytes:
+        """Show that the run lives, and bury those that do not. Return ``lives``, ``dead`` or ``gone``."""
+        server = self._connection.info("server").get("run_id", "")
+        answer = self._beat_once(server)
+        if answer == b"gone":  # it was emptied
+            self._follow()
+            answer = self._beat_once(server)
+        return answer
+
+    def _beat_once(self, server: str) -> bytes:
+        arguments: list[bytes | str | int] = [self._epoch, self._keys.prefix, self._name, LIFE_SECONDS, server]
+        answer: bytes = self._connection.evaluate(scripts.BEAT, [self._keys.meta], arguments)
+        return answer
+
+    def _follow(self) -> None:
+        """Learn the epoch of the index."""
+        self._epoch = read_epoch(self._connection, self._header)
+        self._keys = Keys(self._connection.address.index, self._epoch)
+
+
+def read_time(connection: ServerConnection) -> float:
+    """Return the time of the server, in seconds since 1970."""
+    seconds, microseconds = connection.call(b"TIME")
+    return int(seconds) + int(microseconds) / 1e6

@@ -1,0 +1,266 @@
+"""What is known of each site, within one transaction of an index on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import TYPE_CHECKING, Annotated, cast
+
+import msgspec
+
+from crawler_dedup.index.decoding import decode_struct
+from crawler_dedup.index.profiles import (
+    MAX_SNAPSHOTS,
+    NO_SNAPSHOT,
+    Counts,
+    CountsReader,
+    SiteFigures,
+    Snapshot,
+    StoredSite,
+    site_key,
+)
+from crawler_dedup.index.redis.cells import VERSION_BYTES, Cell
+from crawler_dedup.signedpage import Count, SignedPage
+
+if TYPE_CHECKING:
+    from crawler_dedup.index.redis.client import Changes, Client
+
+_SCANNED = 500
+
+
+class SiteHead(msgspec.Struct, frozen=True, array_like=True):
+    """What is stored of a site beside its counts. It changes with each snapshot, not with each page.
+
+    Attributes:
+        number: number of its latest snapshot; 0: there is none yet.
+        since: from when on decisions were made by these snapshots, in seconds since 1970.
+        numbers: of the snapshots that are kept, ascending.
+    """
+
+    number: Count = 0
+    since: int = 0
+    numbers: Annotated[tuple[Count, ...], msgspec.Meta(max_length=MAX_SNAPSHOTS)] = ()
+
+
+class _StoredCounts(msgspec.Struct, frozen=True, array_like=True):
+    taught: Count
+    content: bytes
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_head = msgspec.msgpack.Decoder(SiteHead).decode
+_decode_counts = msgspec.msgpack.Decoder(_StoredCounts).decode
+_NO_HEAD = SiteHead()
+
+
+class SitesInTransaction:
+    """The profiles of sites, by scope and site. A page without a host belongs to no site."""
+
+    def __init__(self, client: Client, changes: Changes) -> None:
+        self._client = client
+        self._keys = client.keys
+        self._changes = changes
+        self._heads: dict[bytes, SiteHead] = {}  # that are changed
+        self._counts: dict[bytes, Counts] = {}  # likewise
+        self._merged: dict[bytes, _StoredCounts] = {}  # likewise
+        self._snapshots: dict[tuple[bytes, int], bytes] = {}  # that are made
+        self._dropped: set[tuple[bytes, int]] = set()  # that are kept no more
+        self._gone: set[bytes] = set()  # sites without records
+        self._added: dict[bytes, int] = {}  # records, fewer or more
+
+    def snapshot(self, key: bytes) -> Snapshot:
+        """Return the latest snapshot of a site (:func:`site_key`)."""
+        number = self._head(key).number if key else 0
+        return (self._snapshot(key, number) if number else None) or NO_SNAPSHOT
+
+    def find_snapshot(self, key: bytes, number: int, moment: float) -> Snapshot | None:
+        """Return the snapshot of a site that had *number* at a *moment*; ``None``: it is not there any more."""
+        if not key or not number:
+            return NO_SNAPSHOT
+        head = self._head(key)
+        return self._snapshot(key, number) if head.since <= moment and number in head.numbers else None
+
+    def add_record(self, page: SignedPage) -> None:
+        """Note that *page* is recorded."""
+        if key := site_key(page.scope, page.url):
+            self._added[key] = self._added.get(key, 0) + 1
+
+    def remove_record(self, page: SignedPage) -> None:
+        """Note that the record of *page* was removed. With the last one of a site all that is known of it goes."""
+        if not (key := site_key(page.scope, page.url)):
+            return
+        self._added[key] = self._added.get(key, 0) - 1
+        if self._client.read_count(self._changes, key) + self._added[key] <= 0:
+            self._forget(key)
+
+    def teach(self, page: SignedPage, reader: CountsReader, now: int) -> None:
+        """Count a page that was handled in the profile of its site, and publish a snapshot where that is due."""
+        if not (key := site_key(page.scope, page.url)):
+            return
+        head, counts = self._head(key), self._learning(key, reader)
+        counts.add(page)
+        if counts.taught == 1:
+            head = self._heads[key] = SiteHead(head.number, now, head.numbers)
+        if counts.is_due:
+            number = counts.taught
+            self._snapshots[key, number] = counts.publish().encode()
+            kept = (*head.numbers, number)
+            self._drop_snapshots(key, kept[:-MAX_SNAPSHOTS])
+            self._heads[key] = SiteHead(number, head.since, kept[-MAX_SNAPSHOTS:])
+
+    def merge(self, site: StoredSite, now: int) -> None:
+        """Let *site* take the place of what is known of it, if more of its pages were counted and any is recorded."""
+        key = site.key
+        records = self._client.read_count(self._changes, key) + self._added.get(key, 0)
+        if records <= 0 or self._taught(key) >= site.taught:
+            return
+        head = self._head(key)
+        self._drop_snapshots(key, head.numbers)
+        self._counts.pop(key, None)
+        self._merged[key] = _StoredCounts(site.taught, site.counts)
+        for number, content in site.snapshots:
+            self._dropped.discard((key, number))
+            self._snapshots[key, number] = content
+        since = now + 1 if head.number else site.since  # times are whole seconds
+        self._heads[key] = SiteHead(site.number, since, tuple(number for number, _ in site.snapshots))
+
+    def read_all(self) -> Iterator[StoredSite]:
+        """Yield all sites of which pages were counted and that can be read."""
+        for key, _ in self.items():  # noqa: PERF102  (no dict)
+            try:
+                head, counts = self._head(key), self._stored_counts(key)
+                numbers = [number for number in head.numbers if self._snapshot(key, number) is not None]
+            except msgspec.DecodeError:
+                continue
+            if counts is not None and counts.taught:
+                snapshots = [(number, cast("Snapshot", self._snapshot(key, number)).content) for number in numbers]
+                yield StoredSite(key, counts.taught, head.number, head.since, counts.content, snapshots)
+            self._forget_read()
+
+    def measure(self) -> SiteFigures:
+        """Count the sites and what is stored of them."""
+        sites = known = size = 0
+        for key, _ in self.items():  # noqa: PERF102  (no dict)
+            head = self._head(key)
+            sites += 1
+            known += head.number > 0
+            names = [self._keys.site(key), self._keys.site_counts(key)]
+            names += [self._keys.snapshot(key, number) for number in head.numbers]
+            size += sum(len(name) + int(self._client.call(b"STRLEN", name)) for name in names)
+            self._forget_read()
+        return SiteFigures(sites, known, size)
+
+    def collect(self) -> None:
+        """Put what was changed into the changes of the transaction."""
+        commands, versions = self._changes.commands, self._client.versions
+        for key, number in self._added.items():
+            if key in self._gone and self._client.read_count(self._changes, key) + number <= 0:
+                commands.append((b"HDEL", self._keys.counts, key))
+            elif number:
+                commands.append((b"HINCRBY", self._keys.counts, key, number))
+        for key in self._gone - self._heads.keys() - self._counts.keys():
+            commands.append((b"DEL", self._keys.site(key)))
+            commands.append((b"DEL", self._keys.site_counts(key)))
+        for key in self._gone & (self._heads.keys() | self._counts.keys()):
+            commands.append((b"DEL", self._keys.site_counts(key)))
+        for key, number in self._dropped:
+            commands.append((b"DEL", self._keys.snapshot(key, number)))
+        for key, head in self._heads.items():
+            commands.append((b"SET", self._keys.site(key), _encode(head) + versions.next()))
+        for key, counts in self._counts.items():
+            stored = _StoredCounts(counts.taught, counts.encode())
+            content = _encode(stored) + versions.next()
+            commands.append((b"SET", self._keys.site_counts(key), content))
+            self._changes.decoded[self._keys.site_counts(key)] = counts
+        for key, stored in self._merged.items():
+            commands.append((b"SET", self._keys.site_counts(key), _encode(stored) + versions.next()))
+        for (key, number), content in self._snapshots.items():
+            commands.append((b"SET", self._keys.snapshot(key, number), content + versions.next()))
+
+    def _forget(self, key: bytes) -> None:
+        """Forget all that is known of a site."""
+        self._drop_snapshots(key, self._sound_head(key).numbers)
+        self._heads.pop(key, None)
+        self._counts.pop(key, None)
+        self._merged.pop(key, None)
+        self._gone.add(key)
+
+    def _drop_snapshots(self, key: bytes, numbers: tuple[int, ...]) -> None:
+        for number in numbers:
+            self._snapshots.pop((key, number), None)
+            self._dropped.add((key, number))
+
+    def _head(self, key: bytes) -> SiteHead:
+        if key in self._heads:
+            return self._heads[key]
+        if key in self._gone:
+            return _NO_HEAD
+        cell = self._read(self._keys.site(key))
+        if cell.decoded is None:
+            content = cell.content[:-VERSION_BYTES]
+            cell.decoded = decode_struct(_decode_head, content) if content else _NO_HEAD
+        return cast("SiteHead", cell.decoded)
+
+    def _sound_head(self, key: bytes) -> SiteHead:
+        try:
+            return self._head(key)
+        except msgspec.DecodeError:
+            return _NO_HEAD
+
+    def _snapshot(self, key: bytes, number: int) -> Snapshot | None:
+        if (key, number) in self._snapshots:
+            return Snapshot(number, self._snapshots[key, number])
+        if (key, number) in self._dropped:
+            return None
+        cell = self._read(self._keys.snapshot(key, number))
+        if cell.decoded is None and cell.content:
+            cell.decoded = Snapshot(number, cell.content[:-VERSION_BYTES])
+        return cast("Snapshot | None", cell.decoded)
+
+    def _learning(self, key: bytes, reader: CountsReader) -> Counts:
+        """Return the counts of a site, to be changed; what is kept of the stored ones stays as it is."""
+        counts = self._counts.get(key)
+        if counts is None:
+            merged = self._merged.pop(key, None)
+            if merged is not None or key in self._gone:
+                counts = reader.read_counts(merged.content if merged else b"")
+            else:
+                cell = self._read(self._keys.site_counts(key))
+                if cell.decoded is None:
+                    cell.decoded = reader.read_counts(_stored(cell).content)
+                counts = deepcopy(cast("Counts", cell.decoded))
+            self._counts[key] = counts
+        return counts
+
+    def _stored_counts(self, key: bytes) -> _StoredCounts | None:
+        cell = self._read(self._keys.site_counts(key))
+        return _stored(cell) if cell.content else None
+
+    def _taught(self, key: bytes) -> int:
+        if key in self._counts:
+            return self._counts[key].taught
+        if key in self._merged:
+            return self._merged[key].taught
+        stored = None if key in self._gone else self._stored_counts(key)
+        return stored.taught if stored else 0
+
+    def _read(self, name: bytes) -> Cell:
+        return self._client.read(self._changes, [name], VERSION_BYTES)[0]
+
+    def items(self) -> Iterator[tuple[bytes, int]]:
+        """Yield key and number of records of each site."""
+        cursor = b"0"
+        while True:
+            cursor, flat = self._client.call(b"HSCAN", self._keys.counts, cursor, b"COUNT", _SCANNED)
+            yield from ((flat[at], int(flat[at + 1])) for at in range(0, len(flat), 2))
+            if cursor == b"0":
+                return
+
+    def _forget_read(self) -> None:
+        """Forget what was read, where a transaction reads all sites, one after the other."""
+        self._changes.cells.clear()
+
+
+def _stored(cell: Cell) -> _StoredCounts:
+    content = cell.content[:-VERSION_BYTES]
+    return decode_struct(_decode_counts, content) if content else _StoredCounts(0, b"")

@@ -1,0 +1,186 @@
+"""Checking the buckets of an index on a server against its records, and building them anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+
+import msgspec
+import numpy as np
+
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.keptpages import Filing
+from crawler_dedup.index.places import numbers_in, place_entry, place_of_name, place_of_signature
+from crawler_dedup.index.profiles import site_key
+from crawler_dedup.index.records import Record, hash_scope, name_page
+from crawler_dedup.index.redis.cells import PAYLOAD_BYTES
+from crawler_dedup.index.redis.client import Changes, Client
+from crawler_dedup.index.redis.pages import PagesOnServer, decode_record
+from crawler_dedup.index.tally import Tally, tally
+from crawler_dedup.system.callbacks import Advance
+
+_SLICE = 500
+_Stored = tuple[int, bytes]
+
+
+def find_problems(pages: PagesOnServer, filing: Filing, advance: Advance) -> list[str]:
+    """Find what is wrong with an index, a sentence each.
+
+    Raises:
+        IndexUnusable: something was wrong, and the index was changed meanwhile, so that this may be why.
+    """
+    client, wrong = pages.client, Counter[str]()
+    before = _read_meta(client, b"writes")
+    numbers = tables = Tally()
+    sites: Counter[bytes] = Counter()
+    records, stored = 0, pages.stored_records()
+    while batch := list(islice(stored, _SLICE)):
+        readable = dict(_decoded(batch))
+        wrong["records cannot be read"] += len(batch) - len(readable)
+        records += len(batch)
+        numbers += tally(
+            0, *_columns(entry for number, record in readable.items() for entry in _entries(number, record))
+        )
+        numbers += tally(0, *_columns(_under_titles(client, readable, filing)))
+        tables += tally(*_columns(_filed(client, readable, filing), 3))
+        sites.update(site_key(record.page.scope, record.page.url) for record in readable.values())
+        advance(len(batch))
+    del sites[b""]
+    for name, filed, expected in (
+        ("numbers", _tally_buckets(client, client.keys.numbers), numbers),
+        ("tables", _tally_buckets(client, client.keys.buckets), tables),
+    ):
+        if filed != expected:
+            wrong[f"entries are in the {name}, {expected.entries} or others are expected"] = max(filed.entries, 1)
+    counted = dict(pages.site_counts())
+    if counted != dict(sites):
+        wrong["sites count other records than there are"] = len(counted.items() ^ sites.items())
+    if int(_read_meta(client, b"count")) != records:
+        wrong["records are there, and another number is noted"] = records
+    problems = [f"{count} {what}." for what, count in wrong.items() if count]
+    if problems and _read_meta(client, b"writes") != before:
+        raise IndexUnusable("The index was changed while it was verified. Verify it when no crawl uses it.")
+    return problems
+
+
+def rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
+    """Build everything else anew from the records, and remove records that cannot be read.
+
+    Where it is interrupted, it has to be done again: until then near-duplicates are missed.
+
+    Raises:
+        IndexUnusable: a run uses the index.
+    """
+    client, keys = pages.client, pages.client.keys
+    if any(True for _ in client.scan(keys.prefix + b"l*")):
+        raise IndexUnusable("A crawl uses the index, or has used it a minute ago: repair it when none does.")
+    for pattern in (keys.numbers, keys.buckets):
+        for names in client.scan(pattern + b"*"):
+            client.call(b"UNLINK", *names)
+    client.call(b"DEL", keys.counts, keys.scopes)
+    client.call(b"HSET", keys.meta, b"count", 0)
+    client.call(b"HINCRBY", keys.meta, b"removed", 1 << 40)  # others forget what they know
+    client.forget()
+    stored = pages.stored_records()
+    while batch := list(islice(stored, _SLICE)):
+        readable = dict(_decoded(batch))
+        for number, _ in batch:
+            if number not in readable:
+                client.call(b"DEL", keys.record(number))
+        _file_again(pages, readable, filing)
+        advance(len(batch))
+
+
+def _file_again(pages: PagesOnServer, readable: dict[int, Record], filing: Filing) -> None:
+    while True:
+        pages.client.prepare()
+        writing = pages.begin_another()
+        for number, record in readable.items():
+            older = writing.find(record.page.scope, record.page.key)
+            if older is not None:
+                writing.remove(*older, filing)
+            writing.file(number, record, filing)
+        if pages.client.commit(writing.collect()) is not None:
+            return
+
+
+def _decoded(batch: Iterable[_Stored]) -> Iterator[tuple[int, Record]]:
+    for number, content in batch:
+        with suppress(msgspec.DecodeError):
+            yield number, decode_record(content)
+
+
+def _entries(number: int, record: Record) -> Iterator[tuple[int, int]]:
+    """Yield where the number of a record should stand, and as what."""
+    page = record.page
+    for name in (name_page(page.scope, page.key), *record.aliases):
+        yield place_entry(place_of_name(name), number)
+    if record.stands:
+        yield place_entry(place_of_signature(hash_scope(page.scope), page.signature), number)
+
+
+def _filed(client: Client, readable: dict[int, Record], filing: Filing) -> Iterator[tuple[int, int, int]]:
+    """Yield scope, key and signature of what should stand in the tables: once of all records with one signature."""
+    for number, record in readable.items():
+        if record.stands:
+            scope, signature = hash_scope(record.page.scope), record.page.signature
+            numbers = _numbers_at(client, place_of_signature(scope, signature))
+            if number == next(_standing(client, numbers, scope, signature), number):
+                yield from ((scope, key, signature) for key in filing.keys(record.page))
+
+
+def _under_titles(client: Client, readable: dict[int, Record], filing: Filing) -> Iterator[tuple[int, int]]:
+    """Yield where the numbers of records stand under their titles: not all of them do."""
+    for number, record in readable.items():
+        if title := filing.title_key(record.page):
+            place = place_of_signature(hash_scope(record.page.scope), title)
+            if number in _numbers_at(client, place):
+                yield place_entry(place, number)
+
+
+def _numbers_at(client: Client, place: int) -> list[int]:
+    key, first = place_entry(place, 0)
+    return numbers_in(client.read(Changes(), [client.keys.number_bucket(key)], PAYLOAD_BYTES)[0].content, first)
+
+
+def _standing(client: Client, numbers: list[int], scope: int, signature: int) -> Iterator[int]:
+    """Yield those of *numbers* of which the record has *signature* in a scope with the hash *scope*."""
+    if len(numbers) == 1:
+        yield from numbers
+        return
+    contents = client.call(b"MGET", *map(client.keys.record, numbers)) if numbers else ()
+    stored = [(number, content or b"") for number, content in zip(numbers, contents, strict=True)]
+    for number, record in _decoded(stored):
+        if record.page.signature == signature and hash_scope(record.page.scope) == scope:
+            yield number
+
+
+def _tally_buckets(client: Client, prefix: bytes) -> Tally:
+    total = Tally()
+    for names in client.scan(prefix + b"*"):
+        contents = client.call(b"MGET", *names)
+        rows = []
+        for name, content in zip(names, contents, strict=True):
+            payloads = np.frombuffer(content[: len(content or b"") // 8 * 8], dtype="<u8") if content else ()
+            if prefix == client.keys.numbers:
+                key = int.from_bytes(name[len(prefix) :], "big")
+                rows += [(0, key, payload) for payload in map(int, payloads)]
+            else:
+                scope, key = client.keys.bucket_of(name) or (0, 0)
+                rows += [(scope, key, payload) for payload in map(int, payloads)]
+        total += tally(*_columns(rows, 3))
+    return total
+
+
+def _columns(rows: Iterable[tuple[int, ...]], width: int = 2) -> list[Numbers]:
+    listed = list(rows)
+    columns = zip(*listed, strict=True) if listed else [()] * width
+    return [np.array(list(column), dtype=np.uint64) for column in columns]
+
+
+def _read_meta(client: Client, name: bytes) -> bytes:
+    value: bytes = client.call(b"HGET", client.keys.meta, name)
+    return value

@@ -1,0 +1,140 @@
+"""The thread that changes an index on a server: everything that waits goes into one transaction.
+
+A transaction is optimistic. It reads, decides, and one script then makes its changes if what it has read is still so; if
+not, its jobs run again, with what has changed. So a job must be fit to run several times.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.index.redis.client import Client
+from crawler_dedup.index.redis.connection import ConnectionLost
+from crawler_dedup.index.redis.pages import PagesOnServer
+
+_T = TypeVar("_T")
+_Job = Callable[[PagesOnServer], Any]
+_Waiting = list[tuple[_Job, "Future[Any]"]]
+_PATIENCE = 0.1
+"""Seconds that a job waits that is not urgent."""
+_MOST_JOBS = 64
+"""Jobs of one transaction: one that takes long is outdated more often when it ends."""
+_MOST_ATTEMPTS = 200
+_RETRY_SECONDS = 0.5
+"""Seconds for which jobs are refused after the server was found to be away."""
+
+
+class Writer:
+    """Runs jobs in a thread, in the order in which they came.
+
+    Args:
+        client: which this thread alone uses from now on.
+        begin: makes a transaction.
+    """
+
+    def __init__(self, client: Client, begin: Callable[[Client], PagesOnServer]) -> None:
+        self._client = client
+        self._begin = begin
+        self._process = os.getpid()
+        self._waiting: deque[tuple[_Job, Future[Any]]] = deque()
+        self._due = math.inf
+        self._changed = threading.Condition()
+        self._closing = False
+        self._away_until = 0.0
+        self._why_away = ConnectionLost()
+        # A daemon: the process can end even while a server does not answer.
+        self._thread = threading.Thread(target=self._run, name="crawler-dedup-server", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Callable[[PagesOnServer], _T], *, urgent: bool = True) -> Future[_T]:
+        """Run *job* in the next transaction; its future is done once that is stored.
+
+        Raises:
+            IndexUnusable: the index is closed.
+        """
+        if self._process != os.getpid():
+            raise IndexUnusable("The index was opened by a process of which this is a fork.")
+        future: Future[_T] = Future()
+        with self._changed:
+            if self._closing:
+                raise IndexUnusable("The index is closed.")
+            self._waiting.append((job, future))
+            due = time.monotonic() + (0 if urgent else _PATIENCE)
+            if due < self._due:
+                self._due = due
+                self._changed.notify()
+        return future
+
+    def close(self, timeout: float) -> None:
+        """Finish what waits, then end the thread, unless that takes longer than *timeout*."""
+        if self._process != os.getpid():
+            return
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not self._closing and (left := self._due - time.monotonic()) > 0:
+                    self._changed.wait(None if left == math.inf else left)
+                if not self._waiting:
+                    break
+            jobs = self._take()
+            if jobs:
+                self._commit(jobs)
+        self._client.close()
+
+    def _take(self) -> _Waiting:
+        with self._changed:
+            count = min(len(self._waiting), _MOST_JOBS)
+            jobs = [self._waiting.popleft() for _ in range(count)]
+            self._due = 0 if self._waiting else math.inf
+        return [(job, future) for job, future in jobs if future.set_running_or_notify_cancel()]
+
+    def _commit(self, jobs: _Waiting) -> None:
+        """Make the transaction of *jobs* and tell the futures. Where a job fails, run them one by one."""
+        try:
+            results = self._attempt([job for job, _ in jobs])
+        except ConnectionLost as error:
+            if time.monotonic() >= self._away_until:
+                self._away_until, self._why_away = time.monotonic() + _RETRY_SECONDS, error
+            for _, future in jobs:
+                future.set_exception(error)
+        except Exception as error:
+            if len(jobs) == 1:
+                jobs[0][1].set_exception(error)
+                return
+            for single in jobs:
+                self._commit([single])
+        else:
+            for (_, future), result in zip(jobs, results, strict=True):
+                future.set_result(result)
+
+    def _attempt(self, jobs: list[_Job]) -> list[Any]:
+        """Run *jobs* until nothing that they have read has changed meanwhile."""
+        if time.monotonic() < self._away_until:
+            raise self._why_away
+        for _ in range(_MOST_ATTEMPTS):
+            self._client.prepare()
+            pages = self._begin(self._client)
+            try:
+                results = [job(pages) for job in jobs]
+            except ConnectionLost:
+                raise
+            except Exception:
+                if self._client.commit(pages.what_was_read()) is not None:
+                    raise  # it is not that cells were read of which one was changed meanwhile
+                continue
+            if self._client.commit(pages.collect()) is not None:
+                return results
+        raise IndexUnusable(f"The index changed {_MOST_ATTEMPTS} times while a page was looked at.")

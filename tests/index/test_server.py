@@ -1,0 +1,442 @@
+"""What is particular to an index on a server: it goes away, is emptied, is full, and clients are stopped or killed."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import threading
+import time
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, Verdict
+from crawler_dedup.decision import BEING_HANDLED
+from crawler_dedup.errors import IndexGone, IndexMissing
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.export import Export
+from crawler_dedup.index.location import ServerAddress, find_location
+from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.signing.lookup import lookup_of
+from crawler_dedup.system.extras import has_extra
+from tests.support.crawling import article
+from tests.support.indexing import ByDistance, beside, clusters, open_backend, page, settle, uniform
+from tests.support.servers import Server, serving
+
+if not has_extra("redis"):
+    pytest.skip("needs the extra redis", allow_module_level=True)
+
+from crawler_dedup.index.redis import cells, runs
+
+CONFIG = Config(tokenizer="bigrams")
+NEAR = ByDistance()
+
+
+@pytest.fixture
+def address(server: Server) -> ServerAddress:
+    """An empty index."""
+    server.empty()
+    return server.address()
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("redis://h", "redis://h"),
+        ("redis://user:secret@h:1234/2", "redis://h:1234/2"),
+        ("rediss://:secret@h/0?index=blogs", "rediss://h/0?index=blogs"),
+        ("unix://u:secret@/run/valkey.sock?db=3", "unix:///run/valkey.sock?db=3"),
+    ],
+)
+def test_the_address_of_a_server_is_shown_without_the_password(text: str, shown: str) -> None:
+    location = find_location(text)
+    assert isinstance(location, ServerAddress)
+    assert str(location) == shown
+    assert "secret" not in f"{location!r} {location}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["redis://", "redis://:secret@/0", "redis://h:port", "unix://", "redis://h?password=secret", "redis://h?index=a/b"],
+)
+def test_what_is_no_address_of_a_server_is_refused_without_the_password(text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        find_location(text)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["index", "/var/dedup", r"C:\dedup", "a://b"])
+def test_anything_else_is_a_directory(text: str) -> None:
+    assert find_location(text) == Path(text)
+
+
+# Opening
+
+
+def test_a_server_that_is_away_is_an_error_without_the_password(tmp_path: Path) -> None:
+    with pytest.raises(IndexUnusable, match="cannot be used") as caught:
+        Deduplicator.open(f"unix://u:secret@{tmp_path}/nowhere", CONFIG)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_wrong_password_is_an_error_that_does_not_say_it(tmp_path: Path) -> None:
+    with serving(tmp_path / "server", "--requirepass", "right-secret", "--save", "3600 1") as server:
+        for password in ("wrong-secret", ""):
+            with pytest.raises(IndexUnusable) as caught:
+                Deduplicator.open(server.url(password=password), CONFIG)
+            assert "secret" not in str(caught.value)
+        with Deduplicator.open(server.url(password="right-secret"), CONFIG) as opened:
+            assert "secret" not in opened.index
+
+
+def test_a_server_that_may_remove_what_is_stored_is_refused(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "server", "--maxmemory-policy", "allkeys-lru", "--save", "3600 1") as server,
+        pytest.raises(IndexUnusable, match="noeviction"),
+    ):
+        Deduplicator.open(server.url(), CONFIG)
+
+
+def test_a_server_that_stores_nothing_is_warned_about(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with serving(tmp_path / "server", "--save", "", "--appendonly", "no") as server:
+        Deduplicator.open(server.url(), CONFIG).close()
+    assert "stores nothing on disk" in caplog.text
+
+
+def test_where_there_is_no_index_none_is_made_by_looking(address: ServerAddress, server: Server) -> None:
+    with pytest.raises(IndexMissing):
+        maintenance.open_pages(address)
+    with pytest.raises(IndexMissing):
+        maintenance.open_index(address)
+    assert server.run("DBSIZE") == 0
+
+
+def test_several_indexes_in_one_database_know_nothing_of_each_other(address: ServerAddress, server: Server) -> None:
+    with closing(open_backend(address)) as one, closing(open_backend(server.address("other"))) as other:
+        assert one.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        assert other.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        assert (len(one), len(other)) == (1, 1)
+
+
+def test_an_emptied_index_leaves_nothing_behind(address: ServerAddress, server: Server) -> None:
+    with closing(open_backend(address)) as store:
+        store.offer([page(number, one) for number, one in enumerate(uniform(7, 20))], NEAR).result()
+    with closing(open_backend(server.address("other"))) as other:
+        other.offer([page(1, 5)], NEAR).result()
+        before = server.run("DBSIZE")
+        open_backend(address, fresh=True).close()
+        assert len(other) == 1
+    assert isinstance(before, int)
+    assert server.run("DBSIZE") < before - 20  # type: ignore[operator]
+
+
+# Caches
+
+
+def test_little_memory_changes_no_answer(address: ServerAddress, server: Server) -> None:
+    signatures = clusters(3, 400)
+    answers = []
+    for name, cache_bytes in (("much", 1 << 26), ("little", 1 << 12)):
+        place = server.address(name)
+        with closing(maintenance.make_pages(place, {"scheme": "test"}, {}, cache_bytes=cache_bytes)) as store:
+            offered = [page(number, signature) for number, signature in enumerate(signatures)]
+            batches = [offered[at : at + 7] for at in range(0, len(offered), 7)]
+            answers.append([decision for batch in batches for decision in store.offer(batch, NEAR).result()])
+    assert answers[0] == answers[1]
+
+
+def test_a_cache_keeps_to_its_size_and_forgets_what_was_not_used_for_longest() -> None:
+    cache = cells.CellCache(1_000)
+    for number in range(4):
+        cache.put(b"%d" % number, cells.Cell(bytes(100), cells.PAYLOAD_BYTES))
+    assert [cache.get(b"%d" % number) is not None for number in range(4)] == [False, True, True, True]
+    cache.put(b"large", cells.Cell(bytes(5_000), cells.PAYLOAD_BYTES))
+    assert all(cache.get(key) is None for key in (b"1", b"2", b"3", b"large"))
+
+
+def test_what_another_client_removes_and_adds_is_seen(address: ServerAddress) -> None:
+    with closing(open_backend(address)) as one, closing(open_backend(address)) as other:
+        for turn in range(20):
+            first, second = (one, other) if turn % 2 else (other, one)
+            assert first.offer([page(turn, 5)], NEAR).result()[0].verdict is Verdict.NEW
+            assert second.offer([page(100 + turn, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+            assert second.forget(lambda _: True, NEAR) == 1
+        assert one.verify(NEAR) == []
+
+
+# Runs
+
+
+@pytest.fixture
+def short_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signs of life that last a second."""
+    monkeypatch.setattr(runs, "LIFE_SECONDS", 1)
+    monkeypatch.setattr(runs, "BEAT_SECONDS", 0.2)
+
+
+_CLAIMS = """
+    import sys
+    from crawler_dedup import Config, Deduplicator
+    from crawler_dedup.index.redis import runs
+    from tests.support.crawling import article
+
+    runs.LIFE_SECONDS, runs.BEAT_SECONDS = 1, 0.2
+    run = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
+    page = run.sign("http://a.example/1", article("x").encode())
+    (decision,) = run.submit([page], claim=True).result()
+    print(decision.verdict, flush=True)
+    for line in sys.stdin:
+        try:
+            print(run.settle(decision), flush=True)
+        except Exception as error:
+            print(type(error).__name__, flush=True)
+"""
+
+
+def wait_for(condition: object, seconds: float = 20.0) -> None:
+    """Wait until a function returns something true."""
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "it does not come"
+        time.sleep(0.05)
+
+
+def check(run: Deduplicator, number: int) -> str:
+    """What is said of a page with the text of the claimed one."""
+    signed = run.sign(f"http://a.example/{number}", article("x").encode())
+    decision = run.submit([signed], claim=True).result()[0]
+    return decision.reason or str(decision.verdict)
+
+
+@pytest.mark.usefixtures("short_lives")
+def test_the_claim_of_a_killed_client_holds_until_its_signs_of_life_have_ended(
+    address: ServerAddress, server: Server
+) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as run:
+        with beside(_CLAIMS, server.url()) as other:
+            assert check(run, 2) == BEING_HANDLED
+            other.kill()
+            other.wait()
+            assert check(run, 3) == BEING_HANDLED
+        wait_for(lambda: check(run, 4) == "new")
+
+
+@pytest.mark.usefixtures("short_lives")
+def test_a_client_that_was_stopped_for_too_long_settles_nothing_more(address: ServerAddress, server: Server) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as run, beside(_CLAIMS, server.url()) as other:
+        other.send_signal(signal.SIGSTOP)
+        wait_for(lambda: check(run, 2) == "new")
+        other.send_signal(signal.SIGCONT)
+        assert other.stdin is not None
+        assert other.stdout is not None
+        other.stdin.write("settle\n")
+        other.stdin.flush()
+        assert other.stdout.readline().strip() in ("False", "IndexGone")
+        assert run.index == str(address)
+
+
+@pytest.mark.usefixtures("short_lives")
+def test_a_run_that_counts_as_dead_is_opened_anew_as_another_run(address: ServerAddress, server: Server) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as run:
+        assert check(run, 1) == "new"
+        before = run.run
+        key = next(name for name in server.run("KEYS", "*") if name.endswith(b"u"))  # type: ignore[attr-defined]
+        server.run("SADD", key[:-1] + b"d", before.to_bytes(4, "big"))
+        server.run("HINCRBY", "{index:0}", "runs", "1")
+        with pytest.raises(IndexGone):
+            check(run, 2)
+        run.reopen()
+        assert run.run != before
+        assert check(run, 2) == "new"
+
+
+def test_an_expired_sign_of_life_alone_is_no_death(address: ServerAddress, server: Server) -> None:
+    """A server that was loading for minutes has lost all signs of life."""
+    with Deduplicator.open(server.url(), CONFIG) as run, Deduplicator.open(server.url(), CONFIG) as other:
+        assert check(run, 1) == "new"
+        for name in server.run("KEYS", "*"):  # type: ignore[attr-defined]
+            if len(name) == len(b"{index:0}") + 4 + 1 + 4 and name[13:14] == b"l":
+                server.run("DEL", name)
+        with Deduplicator.open(server.url(), CONFIG) as third:  # which gives a sign of life, and looks for others
+            assert check(third, 2) == BEING_HANDLED
+        assert check(other, 3) == BEING_HANDLED
+
+
+# Servers that go away
+
+
+def test_while_the_server_is_away_offers_fail_soon_and_the_index_is_used_again_when_it_is_back(tmp_path: Path) -> None:
+    options = ("--appendonly", "yes", "--appendfsync", "always")
+    with (
+        serving(tmp_path / "server", *options) as server,
+        closing(open_backend(server.address())) as store,
+    ):
+        assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        server.kill()
+        for number in range(2, 20):
+            began = time.monotonic()
+            assert isinstance(store.offer([page(number, 5)], NEAR).exception(), IndexUnusable)
+            assert time.monotonic() - began < 10
+        server.start()
+        wait_for(lambda: store.offer([page(20, 5)], NEAR).exception() is None)
+        assert store.offer([page(21, 5)], NEAR).result()[0].duplicate_of == "http://example.com/1"
+        assert store.verify(NEAR) == []
+
+
+def test_what_was_answered_survives_kills_of_a_server_that_writes_at_once(tmp_path: Path) -> None:
+    signatures, answered = uniform(1, 3_000), set()
+    options = ("--appendonly", "yes", "--appendfsync", "always")
+    with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
+        numbers = iter(range(3_000))
+        for kill in range(3):
+            timer = threading.Timer(0.05 + 0.1 * kill, server.kill)
+            timer.start()
+            failed = False
+            while not failed:
+                number = next(numbers)
+                offer = store.offer([page(number, signatures[number])], NEAR)
+                failed = offer.exception() is not None
+                if not failed:
+                    answered.add(number)
+            timer.join()
+            server.start()
+            wait_for(lambda: store.offer([page(0, signatures[0])], NEAR).exception() is None)
+        again = [store.offer([page(-1 - number, signatures[number])], NEAR).result()[0] for number in answered]
+        assert {decision.verdict for decision in again} == {Verdict.DUPLICATE}
+        assert store.verify(NEAR) == []
+
+
+def test_a_server_that_comes_back_with_older_data_is_read_anew(tmp_path: Path) -> None:
+    with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
+        store.offer([page(1, 5)], NEAR).result()
+        server.run("SAVE")
+        store.offer([page(2, 2**64 - 1), page(3, 255 << 40)], NEAR).result()
+        server.kill()
+        server.start()
+        wait_for(lambda: store.offer([page(4, 5)], NEAR).exception() is None)
+        assert len(store) == 1
+        assert store.offer([page(5, 2**64 - 1)], NEAR).result()[0].verdict is Verdict.NEW
+        assert store.offer([page(6, 5)], NEAR).result()[0].duplicate_of == "http://example.com/1"
+        assert store.verify(NEAR) == []
+
+
+def test_a_full_server_fails_offers_and_keeps_what_was_filed(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "server", "--maxmemory", "2mb", "--save", "3600 1") as server,
+        closing(open_backend(server.address())) as store,
+    ):
+        offers = (store.offer([page(n, one)], ByDistance(0)) for n, one in enumerate(uniform(1, 100_000)))
+        error = next(error for offer in offers if (error := offer.exception()))
+        assert isinstance(error, IndexUnusable)
+        assert "memory" in str(error)
+        server.run("CONFIG", "SET", "maxmemory", "0")
+        assert store.verify(ByDistance(0)) == []
+        assert store.offer([page(-1, 5)], ByDistance(0)).result()[0].verdict is Verdict.NEW
+
+
+def test_an_index_that_is_flushed_is_gone_and_is_made_anew(address: ServerAddress, server: Server) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as run:
+        assert check(run, 1) == "new"
+        before = run.run
+        server.empty()
+        with pytest.raises(IndexGone):
+            check(run, 2)
+        run.reopen()
+        assert check(run, 2) == "new"
+        assert (len(run), run.run != before) == (1, True)
+
+
+def test_an_answer_that_was_lost_is_not_filed_twice(address: ServerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    from crawler_dedup.index.redis.connection import ServerConnection
+    from crawler_dedup.index.redis.scripts import COMMIT
+
+    evaluate, lost = ServerConnection.evaluate, itertools.count()
+
+    def lose(connection: ServerConnection, script: str, *arguments: object) -> object:
+        answer = evaluate(connection, script, *arguments)  # type: ignore[arg-type]
+        if script is COMMIT and next(lost) % 2 == 0:
+            from crawler_dedup.index.redis.connection import ConnectionLost
+
+            connection.drop()
+            raise ConnectionLost("lost")
+        return answer
+
+    with closing(open_backend(address)) as store:
+        monkeypatch.setattr(ServerConnection, "evaluate", lose)
+        decisions = [store.offer([page(n, one)], NEAR).result()[0] for n, one in enumerate(uniform(7, 16))]
+        assert {decision.verdict for decision in decisions} == {Verdict.NEW}
+        assert len(store) == 16
+        assert store.verify(NEAR) == []
+
+
+# Maintenance
+
+
+@pytest.fixture
+def filled(address: ServerAddress) -> ServerAddress:
+    """An index with pages, one of them not settled."""
+    with closing(open_backend(address)) as store:
+        store.offer([page(number, one) for number, one in enumerate(uniform(7, 50))], NEAR).result()
+        run = store.begin_run()
+        terms = OfferTerms(run.number, 60, clock=run.now)
+        claiming = replace(terms, next_claim=itertools.count(1).__next__)
+        (decision,) = store.offer([page(100, 1)], NEAR, claiming).result()
+        assert not settle(store, 100, decision.claim + 1, terms)
+        store.end_run(terms, finished=True)
+        run.release()
+    return address
+
+
+def test_an_index_travels_from_a_server_into_a_directory_and_back(
+    filled: ServerAddress, server: Server, tmp_path: Path
+) -> None:
+    def carry(source: object, target: object) -> tuple[int, int]:
+        with closing(maintenance.open_pages(source)) as pages:  # type: ignore[arg-type]
+            maintenance.export_index(pages, tmp_path / "file", lambda _: None)
+        filing = lambda _: NEAR  # noqa: E731
+        return maintenance.import_index(Export(tmp_path / "file"), target, filing, lambda _: None, lambda _: None)  # type: ignore[arg-type]
+
+    assert carry(filled, tmp_path / "directory") == (50, 50)
+    assert carry(tmp_path / "directory", server.address("back")) == (50, 50)
+    with closing(maintenance.open_pages(server.address("back"))) as back:
+        assert back.verify(NEAR) == []
+        assert len(back) == 50
+
+
+@pytest.mark.parametrize("part", [b"r", b"n", b"b", b"k"])
+def test_damage_is_found_and_repaired(filled: ServerAddress, server: Server, part: bytes) -> None:
+    names = [name for name in server.run("KEYS", "*") if name[13:14] == part]  # type: ignore[attr-defined]
+    if part == b"r":
+        server.run("SET", names[0], b"no record")
+    else:
+        server.run("DEL", names[0])
+    with closing(maintenance.open_to_write(filled)) as store:
+        assert store.verify(NEAR)
+        store.repair(NEAR)
+        assert store.verify(NEAR) == []
+        assert len(store) == 51 - (part == b"r")
+
+
+def test_an_index_that_a_crawl_uses_is_not_repaired(filled: ServerAddress, server: Server) -> None:
+    with closing(open_backend(filled)) as store:
+        run = store.begin_run()
+        with pytest.raises(IndexUnusable, match="repair it when none does"):
+            store.repair(NEAR)
+        run.release()
+        store.repair(NEAR)
+
+
+def test_lookups_of_real_schemes_verify(server: Server) -> None:
+    server.empty()
+    with Deduplicator.open(server.url(), CONFIG) as run:
+        for number in range(12):
+            body = article(number, links=[f"/{number}"]).encode()
+            assert run.check(f"http://a.example/{number}", body).verdict is Verdict.NEW
+    with closing(maintenance.open_pages(server.address())) as pages:
+        assert pages.verify(lookup_of(pages.header.spec)) == []
+        assert pages.measure_sites().known == 1

