@@ -1,7 +1,7 @@
 """Where the filter's processor time goes in a crawl: ``python -m benchmarks.profile [--site devtang-2015]``.
 
 Crawls a saved site with the spider that only follows links, delays off, and measures the processor time of each step within
-its thread, steps inside it left out. Measuring a call takes about a microsecond, which stands in the step around it: compare
+its thread, steps inside it left out. Measuring a call takes a microsecond or two, which stand in the step around it: compare
 steps, not sums, and times of whole crawls with ``python -m benchmarks.speed``.
 """
 
@@ -15,7 +15,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from importlib import import_module
@@ -31,8 +30,6 @@ from tests.support.data import require_data, served
 from tests.support.sitecrawl import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
@@ -58,6 +55,7 @@ STEPS = {
     "hashes and weights": ["signing.features:weigh_tokens"],
     "simhash": ["signing.schemes.simhash:simhash"],
     "sketches": ["signing.summary:with_signature", "signing.summary:sketch_numbers"],
+    "embedded content": ["signing.embedded:find_embedded_content"],
     "packed blocks": ["signing.blocks:pack_blocks"],
     "writing thread: commit": ["index.lmdb.committer:Committer._commit"],
     "writing thread: decisions": ["index.verdicts:Verdicts.decide"],
@@ -110,18 +108,15 @@ class StepTimer:
             self._stats.set_value(f"{_PREFIX}/{step}/time", spent.nanoseconds)
             self._stats.set_value(f"{_PREFIX}/{step}/calls", spent.calls)
 
-    @contextmanager
-    def _measure(self, spent: _Spent) -> Iterator[None]:
-        stack = self._inside.stack
-        stack.append(0)
-        start = time.thread_time_ns()
-        try:
-            yield
-        finally:
-            taken = time.thread_time_ns() - start
-            spent.nanoseconds += taken - stack.pop()
-            if stack:
-                stack[-1] += taken
+    def _begin(self) -> int:
+        self._inside.stack.append(0)
+        return time.thread_time_ns()
+
+    def _end(self, begun: int, spent: _Spent) -> None:
+        taken, stack = time.thread_time_ns() - begun, self._inside.stack
+        spent.nanoseconds += taken - stack.pop()
+        if stack:
+            stack[-1] += taken
 
     def _replace(self, name: str, step: str) -> None:
         """Put a function that measures into the place of *name*, wherever it was imported."""
@@ -151,13 +146,16 @@ class StepTimer:
             spent.calls += 1
             # Signals bring all that they know to whoever takes any argument.
             kwargs = {name: value for name, value in kwargs.items() if name in known}
-            with self._measure(spent):
+            begun = self._begin()
+            try:
                 return function(*args, **kwargs)
+            finally:
+                self._end(begun, spent)
 
         @wraps(function)
         async def timed_coroutine(*args: Any, **kwargs: Any) -> Any:
             spent.calls += 1
-            return await _Steps(function(*args, **kwargs), lambda: self._measure(spent))
+            return await _Steps(function(*args, **kwargs), self._begin, lambda begun: self._end(begun, spent))
 
         return timed_coroutine if inspect.iscoroutinefunction(function) else timed
 
@@ -165,18 +163,21 @@ class StepTimer:
 class _Steps(Awaitable[Any]):
     """A coroutine of which only the time in which it runs is measured, not that in which it waits."""
 
-    def __init__(self, coroutine: Any, measure: Callable[[], Any]) -> None:
+    def __init__(self, coroutine: Any, begin: Callable[[], int], end: Callable[[int], None]) -> None:
         self._coroutine = coroutine
-        self._measure = measure
+        self._begin = begin
+        self._end = end
 
     def __await__(self) -> Generator[Any, Any, Any]:
         resume, value = self._coroutine.send, None
         while True:
+            begun = self._begin()
             try:
-                with self._measure():
-                    waited_for = resume(value)
+                waited_for = resume(value)
             except StopIteration as end:
                 return end.value
+            finally:
+                self._end(begun)
             try:
                 resume, value = self._coroutine.send, (yield waited_for)
             except BaseException as error:
