@@ -11,15 +11,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from crawler_dedup import Config, ConfigError, Deduplicator, IndexUnusable, Verdict
+from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
+from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import IndexGone, IndexMissing
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.export import Export
-from crawler_dedup.index.location import ServerAddress, find_location
+from crawler_dedup.index.location import Location, ServerAddress, find_location
+from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.lookup import lookup_of
+from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
 from tests.support.indexing import ByDistance, beside, clusters, open_backend, page, settle, uniform
@@ -440,3 +445,70 @@ def test_lookups_of_real_schemes_verify(server: Server) -> None:
     with closing(maintenance.open_pages(server.address())) as pages:
         assert pages.verify(lookup_of(pages.header.spec)) == []
         assert pages.measure_sites().known == 1
+
+
+# The same answers as a directory
+
+
+_STEPS = st.lists(
+    st.tuples(st.integers(0, 12), st.integers(0, 9), st.sampled_from(["settle", "release", "leave", "forget"])),
+    min_size=1,
+    max_size=25,
+)
+
+
+@given(_STEPS)
+def test_a_server_answers_as_a_directory_does(
+    server: Server, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, str]]
+) -> None:
+    """Pages of few sites with few texts come again and again, and are settled, released or forgotten."""
+    server.empty()
+    signer = Signer(CONFIG)
+    with (
+        closing(_Crawl(tmp_path_factory.mktemp("index"), signer)) as directory,
+        closing(_Crawl(server.address(), signer)) as other,
+    ):
+        for number, text, fate in steps:
+            body = article(text, changed=number % 3, links=[f"/{text}"]).encode()
+            page, _ = signer.sign(f"http://{number % 2}.example/{number}", body, encoding=None, key=None, scope="")
+            assert directory.visit(page, fate) == other.visit(page, fate)
+        assert directory.pages.verify(directory.matcher) == other.pages.verify(other.matcher) == []
+        assert sorted(directory.records()) == sorted(other.records())
+        assert [site.taught for site in directory.sites()] == [site.taught for site in other.sites()]
+
+
+class _Crawl:
+    """A crawl with an index of its own, whose clock stands still."""
+
+    def __init__(self, location: Location, signer: Signer) -> None:
+        self.matcher = RuleMatcher(signer)
+        self.pages = maintenance.make_pages(location, signer.spec, signer.libraries)
+        self._run = self.pages.begin_run()
+        self._terms = OfferTerms(self._run.number, 60, clock=lambda: 1_000_000_000)
+        self._claiming = replace(self._terms, next_claim=itertools.count(1).__next__)
+
+    def visit(self, page: SignedPage, fate: str) -> Decision:
+        """Offer a page, and let it have its fate if it passes; return the decision."""
+        looked = self.pages.look(page, self.matcher, self._claiming)
+        (decision,) = self.pages.offer([page], self.matcher, self._claiming).result()
+        assert replace(looked, claim=decision.claim) == decision
+        if fate == "forget":
+            self.pages.forget(lambda record: record.page.url == page.url, self.matcher)
+        elif fate != "leave" and decision.claim:
+            terms, settled = self._terms, fate == "settle"
+            self.pages.end_claim(decision, self.matcher, terms, settled=settled, urgent=True).result()
+        return decision
+
+    def records(self) -> list[tuple[str, bool, bool]]:
+        """Address of each page, whether it is settled, and whether it may stand for others."""
+        records = (record for block in self.pages.records(100) for record in block)
+        return [(record.page.url, bool(record.settled), record.stands) for record in records]
+
+    def sites(self) -> list[StoredSite]:
+        """What is known of each site."""
+        return sorted(self.pages.sites(), key=lambda site: site.key)
+
+    def close(self) -> None:
+        """Let the run die."""
+        self._run.release()
+        self.pages.close()

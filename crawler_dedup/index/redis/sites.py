@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
 from typing import TYPE_CHECKING, Annotated, cast
 
 import msgspec
@@ -218,7 +217,7 @@ class SitesInTransaction:
         return cast("Snapshot | None", cell.decoded)
 
     def _learning(self, key: bytes, reader: CountsReader) -> Counts:
-        """Return the counts of a site, to be changed; what is kept of the stored ones stays as it is."""
+        """Return the counts of a site, to be changed. They are taken from their cell, and put back when they are stored."""
         counts = self._counts.get(key)
         if counts is None:
             merged = self._merged.pop(key, None)
@@ -226,9 +225,8 @@ class SitesInTransaction:
                 counts = reader.read_counts(merged.content if merged else b"")
             else:
                 cell = self._read(self._keys.site_counts(key))
-                if cell.decoded is None:
-                    cell.decoded = reader.read_counts(_stored(cell).content)
-                counts = deepcopy(cast("Counts", cell.decoded))
+                counts = cast("Counts | None", cell.decoded) or reader.read_counts(_stored(cell).content)
+                cell.decoded = None
             self._counts[key] = counts
         return counts
 

@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 _READING_BYTES = 16 << 20
 _WRITE_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
-_QUICK_SECONDS = 0.1
+_QUICK_SECONDS = 0.2  # the event loop waits for it
 _REMOVED = 500
 
 
