@@ -5,9 +5,9 @@ The anchor window of Haveliwala, Gionis, Klein and Indyk, "Evaluating strategies
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from lxml import etree
 from lxml.html import HtmlElement
 
 from crawler_dedup.signing.outlinks import find_base, find_host, make_comparable
@@ -64,19 +64,19 @@ class Anchors:
                 ends.append((ends[-1] + 1 if ends else 0) + len(word))
 
         unseen = 0  # elements around this one, itself included, that nobody sees
-        for event, element in etree.iterwalk(tree, events=("start", "end", "comment", "pi")):
+        for is_start, element in _walk(tree):
             if len(self._spans) >= _MAX_TARGETS or (ends and ends[-1] > _MAX_TEXT):
                 break
-            if event == "start":
-                unseen += element.tag in _UNSEEN
-                if element.tag == "a":
+            tag = element.tag  # of a comment, a function
+            if is_start:
+                unseen += tag in _UNSEEN
+                if tag == "a":
                     open_links.append(len(words))
-                add(None if unseen else element.text)
+                add(None if unseen or not isinstance(tag, str) else element.text)
                 continue
-            if event == "end":
-                unseen -= element.tag in _UNSEEN
-                if element.tag == "a":
-                    self._note(element.get("href", "").strip(), open_links.pop(), ends)
+            unseen -= tag in _UNSEEN
+            if tag == "a":
+                self._note(element.get("href", "").strip(), open_links.pop(), ends)
             add(None if unseen else element.tail)
         return " ".join(words)
 
@@ -99,3 +99,21 @@ class Anchors:
         if end < len(self._text) and " " in behind[-_LONG_WORD:]:
             behind = behind[: behind.rfind(" ")]
         return before + self._text[span.start : span.end][:MAX_CHARS] + behind
+
+
+def _walk(tree: HtmlElement) -> Iterator[tuple[bool, HtmlElement]]:
+    """Yield what is in *tree* in the order of the document, comments too: each when it begins (true) and when it ends.
+
+    :func:`lxml.etree.iterwalk` takes time that grows with the square of the number of comments.
+    """
+    yield True, tree
+    path, children = [tree], [iter(tree)]
+    while path:
+        child = next(children[-1], None)
+        if child is None:
+            children.pop()
+            yield False, path.pop()
+        else:
+            yield True, child
+            path.append(child)
+            children.append(iter(child))
