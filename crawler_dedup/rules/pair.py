@@ -18,6 +18,7 @@ from crawler_dedup.signing.schemes import Agreement, Scheme
 from crawler_dedup.urls import site_of
 
 _MOST_WORDS = 0.85
+_NEARLY_ALL = 0.95
 _NOTHING = 20  # letters: a page that says less of its own says nothing
 _LITTLE = 100  # letters
 _SHORT = 300  # letters: of so little all must be the same, in the same order
@@ -167,20 +168,15 @@ class Pair:
             return self.content.whole_coverage >= _MOST_WORDS
         if not self.words_covered or self.content.lacks_text_beside_notice:
             return False
-        return not self.are_lines_compared or self.content.coverage >= _MOST_WORDS
+        # Of a site that is not known, what stands beside the main text may be its frame.
+        if not self.new_site.is_known or not self.new.blocks:
+            return True
+        least = _NEARLY_ALL if self.are_told_by_lines else _MOST_WORDS if self.content.main_text_is_minor else 0
+        return self.content.coverage >= least
 
     @property
-    def are_lines_compared(self) -> bool:
-        """Whether two texts of a known site are also compared by their lines, because the words of the main text do not
-        tell enough.
-
-        The main text may be little of what the page alone says; or the texts of this site may be told apart by little. Of a
-        site that is not known, what stands beside the main text may be its frame.
-        """
-        if not self.new_site.is_known or not self.new.blocks:
-            return False
-        if self.content.main_text_is_minor:
-            return True
+    def are_told_by_lines(self) -> bool:
+        """Whether only their lines tell two texts of one site apart, which have nearly the same words."""
         return (
             self.same_host
             and self.content.keeps_main_text
