@@ -273,7 +273,9 @@ def resolve(name: str) -> object:
     for end in range(len(parts), 0, -1):
         try:
             resolved: object = importlib.import_module(".".join(parts[:end]))
-        except ModuleNotFoundError:
+        except ModuleNotFoundError as error:
+            if not str(error.name).startswith("crawler_dedup") and end == len(parts):
+                return importlib.util.find_spec(name)  # a module that needs an extra
             continue
         for attribute in parts[end:]:
             resolved = getattr(resolved, attribute)
