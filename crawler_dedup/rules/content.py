@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import takewhile
-from types import MappingProxyType
 
-from crawler_dedup.rules.keeping import is_main_heading, is_main_text_minor, tells
+from crawler_dedup.rules.forms import FEW_FEATURES, Fact, find_facts, is_fact, same_form
+from crawler_dedup.rules.keeping import is_main_heading, is_main_text_minor
+from crawler_dedup.rules.ownblocks import (
+    NO_TEXT,
+    blocks_below,
+    find_main_headings,
+    find_own_text,
+    leave_out,
+    size_of,
+    size_of_main,
+)
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, hash_of_file, unpack_blocks
 from crawler_dedup.signing.lookup import named_parts
 
-_REMEMBERED = 16  # pages that were compared last: a new page is compared with several kept ones
+SHORT_TEXT = 300
+"""Features: a longer text is the same on another day."""
+
 _TEXT = 100  # letters
 _TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"
 _TELLING_HEADING = 16  # letters: a shorter heading may be "Categories" or "Comments"
@@ -23,11 +34,10 @@ _LONG = 300  # letters: a shorter main text of a thin page may be that of a side
 _CAPTION = 250  # letters: so much may stand between a title and the text, and change
 
 _ENTRY, _HEADING, _MAIN, _NAME = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN, Trait.NAME))
-_HIDDEN, _EMBEDDED = map(int, (Trait.HIDDEN, Trait.EMBEDDED))
+_HIDDEN, _EMBEDDED, _NUMBER = map(int, (Trait.HIDDEN, Trait.EMBEDDED, Trait.NUMBER))
 _NAMED = int(Trait.HEADING | Trait.NAME)
 _NAMING = _NAMED | _ENTRY
 _MARK = int(Trait.HEADING | Trait.NUMBER)
-_NO_TEXT = int(Trait.NAME | Trait.EMBEDDED)
 
 
 @dataclass(frozen=True)
@@ -70,12 +80,12 @@ class Content:
     @cached_property
     def _new_blocks(self) -> Sequence[PackedBlock]:
         """The blocks of the new page but for furniture."""
-        return self._but_for_frame(_leave_out(self.new.blocks, self._site_of_new.furniture))
+        return self._but_for_frame(leave_out(self.new.blocks, self._site_of_new.furniture))
 
     @cached_property
     def _kept_blocks(self) -> Sequence[PackedBlock]:
         """The blocks of the kept page but for furniture."""
-        return self._but_for_frame(_leave_out(self.kept.blocks, self._site_of_kept.furniture))
+        return self._but_for_frame(leave_out(self.kept.blocks, self._site_of_kept.furniture))
 
     @cached_property
     def leaves_out_frames(self) -> bool:
@@ -88,7 +98,7 @@ class Content:
             self.is_thin
             and not is_known
             and bool(named_parts(self.new))
-            and all(_main_size(page.blocks) >= _LONG for page in (self.new, self.kept))
+            and all(size_of_main(page.blocks) >= _LONG for page in (self.new, self.kept))
         )
 
     def _but_for_frame(self, blocks: Sequence[PackedBlock]) -> Sequence[PackedBlock]:
@@ -119,7 +129,7 @@ class Content:
         return self._own_text(self.kept, self._site_of_kept)
 
     def _own_text(self, page: SignedPage, site: SiteProfile) -> Mapping[int, PackedBlock]:
-        own = _find_own_text(page.blocks, site, is_thin=self.is_thin)
+        own = find_own_text(page.blocks, site, is_thin=self.is_thin)
         if not self.leaves_out_frames:
             return own
         return {number: block for number, block in own.items() if block.traits & _MAIN}
@@ -127,12 +137,12 @@ class Content:
     @cached_property
     def own_size(self) -> int:
         """How much the new page alone says beside its title, in letters."""
-        return _size(self.new_own.values())
+        return size_of(self.new_own.values())
 
     @property
     def unlinked_size(self) -> int:
         """How much of that is no link."""
-        return _size(block for block in self.new_own.values() if not block.traits & _ENTRY)
+        return size_of(block for block in self.new_own.values() if not block.traits & _ENTRY)
 
     @property
     def is_list(self) -> bool:
@@ -160,12 +170,12 @@ class Content:
     @cached_property
     def common_size(self) -> int:
         """How much of what the new page alone says stands on the kept one, in letters."""
-        return _size(block for number, block in self.new_own.items() if number in self._standing)
+        return size_of(block for number, block in self.new_own.items() if number in self._standing)
 
     @property
     def resemblance(self) -> float:
         """What both pages alone say, in letters, of what one of them says; 0 to 1."""
-        union = self.own_size + _size(self.kept_own.values()) - self.common_size
+        union = self.own_size + size_of(self.kept_own.values()) - self.common_size
         return self.common_size / union if union > 0 else 1.0
 
     @property
@@ -176,9 +186,9 @@ class Content:
     @property
     def whole_coverage(self) -> float:
         """The share of all that the new page says but furniture, in letters, that the kept page says too; 0 to 1."""
-        texts = [block for block in self._new_blocks if not block.traits & _NO_TEXT]
-        size = _size(texts)
-        return _size(block for block in texts if block.hash in self._standing) / size if size else 1.0
+        texts = [block for block in self._new_blocks if not block.traits & NO_TEXT]
+        size = size_of(texts)
+        return size_of(block for block in texts if block.hash in self._standing) / size if size else 1.0
 
     def lacks_marks(self, *, with_names: bool) -> bool:
         """Tell whether the kept page lacks a heading, a line with a number, or an entry of the new page, furniture left out.
@@ -232,9 +242,9 @@ class Content:
     def lacks_text_beside_notice(self) -> bool:
         """Whether the kept page lacks a text of the new page beside which the main text is rather a notice of the site.
 
-        On another host what stands above the main text may be its frame.
+        In another frame what stands above the main text may belong to it.
         """
-        return self.lacks_text_below_name or (self.same_host and self.lacks_text_above_main)
+        return self.lacks_text_below_name or (self.same_form and self.lacks_text_above_main)
 
     @property
     def lacks_text_below_name(self) -> bool:
@@ -242,9 +252,9 @@ class Content:
 
         Such a main text is rather a notice of the site. On one host the first heading counts, if none names the page.
         """
-        below = _below(self.new.blocks, _NAMING, _NAMED)
+        below = blocks_below(self.new.blocks, _NAMING, _NAMED)
         if below is None and self.same_host:
-            below = _below(self.new.blocks, _HEADING, _HEADING)
+            below = blocks_below(self.new.blocks, _HEADING, _HEADING)
         if below is None or any(block.traits & _MAIN for block in below):
             return False
         texts = (block for block in below if not block.traits & (_ENTRY | _HEADING) and block.size >= _TELLING_TEXT)
@@ -258,7 +268,45 @@ class Content:
         """
         above = takewhile(lambda block: not block.traits & _MAIN, unpack_blocks(self.new.blocks))
         texts = (block for block in above if not block.traits & _ENTRY)
-        return _size(filter(self._is_missing, texts)) > _CAPTION
+        return size_of(filter(self._is_missing, texts)) > _CAPTION
+
+    @property
+    def lacks_text_below_main(self) -> bool:
+        """Whether the pages have one form, and the kept one lacks a text that the new one has below few words: a comment."""
+        if not self.same_form or not self._have_few_words:
+            return False
+        below = takewhile(lambda block: not block.traits & _MAIN, reversed(unpack_blocks(self.new.blocks)))
+        texts = (block for block in below if block.size >= _TELLING_TEXT and not block.traits & _ENTRY)
+        return size_of(filter(self._is_missing, texts)) > _TEXT
+
+    @cached_property
+    def same_form(self) -> bool:
+        """Whether one host has made both pages from one form."""
+        return self.same_host and same_form(self.new, self.kept)
+
+    @property
+    def _have_few_words(self) -> bool:
+        return max(self.new.features, self.kept.features) < FEW_FEATURES
+
+    @property
+    def lacks_facts(self) -> bool:
+        """Whether the pages are made from one form, and the kept one lacks a short line of the new one.
+
+        The line stands behind a label that both pages have, or in the main texts, if they have few words.
+        """
+        if not self.same_form or self.new.features >= SHORT_TEXT:
+            return False
+        return any(
+            self._is_missing(fact.line) and self._is_compared(fact)
+            for fact in find_facts(unpack_blocks(self.new.blocks))
+        )
+
+    def _is_compared(self, fact: Fact) -> bool:
+        """Tell whether a line that the kept page lacks tells two pages of one form apart. Numbers in main texts are compared
+        by themselves: a line may count readers."""
+        if fact.line.traits & _MAIN:
+            return self._have_few_words and not fact.line.traits & _NUMBER
+        return fact.has_label and not self._is_missing(fact.before)
 
     def _is_missing(self, block: PackedBlock) -> bool:
         """Tell whether the new page alone says what is in *block*, and the kept page does not."""
@@ -267,16 +315,16 @@ class Content:
     @property
     def headings_conflict(self) -> bool:
         """Whether both main texts have headings beside the title, furniture left out, and none in common."""
-        new, kept = map(_main_headings, (self._new_blocks, self._kept_blocks))
+        new, kept = map(find_main_headings, (self._new_blocks, self._kept_blocks))
         return bool(new and kept) and new.isdisjoint(kept)
 
     @property
     def lacks_main_headings(self) -> bool:
         """Whether the kept page lacks a heading of the new page's main text, furniture left out."""
-        return not _main_headings(self._new_blocks) <= self._standing
+        return not find_main_headings(self._new_blocks) <= self._standing
 
     @property
-    def lacks_text_beside_main(self) -> bool:
+    def lacks_line_beside_main(self) -> bool:
         """Whether the kept page lacks a line that the new page alone says beside its main text."""
         return any(
             block.size >= _TELLING_TEXT and number not in self._standing
@@ -291,43 +339,11 @@ class Content:
 
     @property
     def keeps_main_text(self) -> bool:
-        """Whether lines of the main text are kept of the kept page, and not only its words."""
-        return any(block.traits & (_MAIN | _HEADING) == _MAIN for block in unpack_blocks(self.kept.blocks))
+        """Whether lines of the main text are kept of the kept page, and not only its words and facts."""
+        blocks = unpack_blocks(self.kept.blocks)
+        return any(block.traits & (_MAIN | _HEADING) == _MAIN and not is_fact(block) for block in blocks)
 
     @property
     def main_text_is_minor(self) -> bool:
         """Whether the new page's main text is less than half of what the page alone says, or is mainly not its own."""
         return is_main_text_minor(unpack_blocks(self.new.blocks), self.new_own.values())
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _leave_out(packed: bytes, furniture: frozenset[int]) -> Sequence[PackedBlock]:
-    """Return the blocks of a page but for furniture."""
-    return tuple(block for block in unpack_blocks(packed) if block.hash not in furniture)
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _find_own_text(packed: bytes, site: SiteProfile, *, is_thin: bool) -> Mapping[int, PackedBlock]:
-    """Return the blocks of text that stand on one page of its *site* alone, beside its title, by hash."""
-    blocks = _leave_out(packed, site.furniture)
-    own = (block for block in blocks if block.hash not in site.shared and not block.traits & _NO_TEXT)
-    return MappingProxyType({block.hash: block for block in own if is_thin or tells(block)})
-
-
-def _below(packed: bytes, traits: int, wanted: int) -> Sequence[PackedBlock] | None:
-    """Return the blocks of a page below the first that has of these *traits* the *wanted* ones; ``None``: none has."""
-    blocks = unpack_blocks(packed)
-    place = next((place for place, block in enumerate(blocks) if block.traits & traits == wanted), None)
-    return None if place is None else blocks[place + 1 :]
-
-
-def _main_headings(blocks: Iterable[PackedBlock]) -> set[int]:
-    return {block.hash for block in blocks if is_main_heading(block) and tells(block) and not block.traits & Trait.NAME}
-
-
-def _main_size(packed: bytes) -> int:
-    return _size(block for block in unpack_blocks(packed) if block.traits & _MAIN)
-
-
-def _size(blocks: Iterable[PackedBlock]) -> int:
-    return sum(block.size for block in blocks)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
+from crawler_dedup.rules.forms import FEW_FEATURES, is_fact
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import titles
@@ -13,7 +14,7 @@ from crawler_dedup.signing.blocks import PackedBlock, Trait, repack_blocks, unpa
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.lookup import named_parts, with_keys
 
-_FEW_FEATURES = 50  # of a text that its words hardly tell from others about the same kind of thing
+_VERY_FEW_FEATURES = 50  # of a text that its words hardly tell from others about the same kind of thing
 _LONG_NAME = 30  # letters of a title that hardly another page of the site has
 
 _TELLING_HEADING = 16  # letters: a shorter one may be "Categories" or "Comments"
@@ -64,7 +65,7 @@ def is_known_by_lines(page: SignedPage, site: SiteProfile) -> bool:
     It is short, or it does not name itself what its title says, which is short: all pages of some sites have one title, and
     all pages about a kind of thing the words of that kind.
     """
-    if page.features < _FEW_FEATURES:
+    if page.features < _VERY_FEW_FEATURES:
         return True
     own_parts = site.own_parts(page.title)
     return not named_parts(page) & own_parts and all(size_in_letters(part) < _LONG_NAME for part in own_parts)
@@ -87,9 +88,10 @@ def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
     blocks = unpack_blocks(page.blocks)
     telling = [block for block in blocks if tells(block) and block.hash not in site.furniture]
     own = [block for block in telling if block.hash not in site.shared]
-    # Of other pages the sketches say what the main text has.
+    # Of other pages the sketches say what the main text has, but for the facts in few words.
     if not (is_main_text_minor(blocks, own) or is_known_by_lines(page, site)):
-        own = [block for block in own if not block.traits & _MAIN]
+        keeps_facts = page.features < FEW_FEATURES
+        own = [block for block in own if not block.traits & _MAIN or (keeps_facts and is_fact(block))]
     kept = {block.hash for block in own}
     telling = [block for block in telling if block.hash in kept or is_main_heading(block)]
     return msgspec.structs.replace(page, links=b"", blocks=repack_blocks(telling))

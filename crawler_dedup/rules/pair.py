@@ -7,7 +7,7 @@ from functools import cached_property
 
 from crawler_dedup.config import Config
 from crawler_dedup.rules import numbers
-from crawler_dedup.rules.content import Content
+from crawler_dedup.rules.content import SHORT_TEXT, Content
 from crawler_dedup.rules.keeping import is_known_by_lines, is_list
 from crawler_dedup.rules.naming import Naming
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
@@ -18,16 +18,13 @@ from crawler_dedup.signing.schemes import Agreement, Scheme
 from crawler_dedup.urls import site_of
 
 _MOST_WORDS = 0.85
-_NEARLY_ALL = 0.95
 _NOTHING = 20  # letters: a page that says less of its own says nothing
 _LITTLE = 100  # letters
 _SHORT = 300  # letters: of so little all must be the same, in the same order
 _MANY_MORE, _MORE_LINKS = 1.5, 10  # on one host nearly all copies have the same links
 _MORE = 1.25  # times the text
 _MANY_FEATURES = 100  # below, labelled pages with the same words under two titles or headings were two pages
-_SHORT_TEXT = 300  # features: a longer text is the same on another day
-_NEARLY_ALL = 0.95  # at .9 a page with one more comment was a part of one with three others
-_PART = 0.6  # of the least resemblance: so little may a part share with the whole
+_NEARLY_ALL = 0.95  # of a part: at .9 a page with one more comment was a part of one with three others
 
 
 @dataclass(frozen=True)
@@ -130,7 +127,7 @@ class Pair:
         """Whether headings or numbers tell that these are two pages."""
         if self.are_thin:
             return self.content.lacks_marks(with_names=self.naming.same_title)
-        return self.headings_differ or self.numbers_differ
+        return self.headings_differ or self.numbers_differ or self.content.lacks_facts
 
     @property
     def headings_differ(self) -> bool:
@@ -166,13 +163,14 @@ class Pair:
         """Whether the kept page says all that the new page says of its own, not only its longest text."""
         if self.are_thin:
             return self.content.whole_coverage >= _MOST_WORDS
-        if not self.words_covered or self.content.lacks_text_beside_notice:
+        content = self.content
+        if not self.words_covered or content.lacks_text_beside_notice or content.lacks_text_below_main:
             return False
         # Of a site that is not known, what stands beside the main text may be its frame.
         if not self.new_site.is_known or not self.new.blocks:
             return True
-        least = _NEARLY_ALL if self.are_told_by_lines else _MOST_WORDS if self.content.main_text_is_minor else 0
-        return self.content.coverage >= least
+        least = _NEARLY_ALL if self.are_told_by_lines else _MOST_WORDS if content.main_text_is_minor else 0
+        return content.coverage >= least
 
     @property
     def are_told_by_lines(self) -> bool:
@@ -226,17 +224,18 @@ class Pair:
         """Whether the new text is a part of the kept one, under the same title: a thread before some answers, an excerpt.
 
         Signatures of a part and the whole may be far apart. So nearly all its words, and all its numbers and headings, must
-        stand on the kept page, which is no list of texts.
+        stand on the kept page, which is no list of texts. With a distance of 0 only the same text is a duplicate.
         """
-        if self.new.kind is not PageKind.TEXT or self.kept.kind is not PageKind.TEXT or not self.naming.same_named:
+        are_texts = self.new.kind is PageKind.TEXT and self.kept.kind is PageKind.TEXT
+        if not are_texts or self.limits.max_distance == 0 or not self.naming.same_named:
             return False
-        least = self.limits.min_resemblance * (_PART if self.naming.is_telling else 1.0)
+        least = self.limits.min_resemblance ** (2 if self.naming.is_telling else 1)
         return (
             self.resemblance >= least
             and self.coverage >= max(_NEARLY_ALL, self.limits.min_coverage)
             and not numbers.lacks(self.new.numbers, self.kept.numbers)
             and not self.content.lacks_main_headings
-            and not self.content.lacks_text_beside_main
+            and not self.content.lacks_line_beside_main
             and not self.content.is_kept_list_of_texts
         )
 
@@ -251,7 +250,7 @@ class Pair:
 
         On one host short texts also differ if each has a number that the other lacks: two showings of a film.
         """
-        if self.same_host and self.new.features < _SHORT_TEXT and numbers.conflict(self.new.numbers, self.kept.numbers):
+        if self.same_host and self.new.features < SHORT_TEXT and numbers.conflict(self.new.numbers, self.kept.numbers):
             return True
         return numbers.differ(self.new.numbers, self.kept.numbers) or (
             self.any_partly_hidden and numbers.differ(self.new.shown.numbers, self.kept.shown.numbers)

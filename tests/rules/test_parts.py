@@ -124,7 +124,7 @@ def test_of_short_texts_nearly_all_words_must_be_there(
     common = first.features - other
     resemblance, coverage = common / (second.features + other), common / first.features
     near = (first.signature ^ second.signature).bit_count() <= distance
-    is_part = coverage >= 0.95 and resemblance >= 0.6 * 0.65
+    is_part = distance > 0 and coverage >= 0.95 and resemblance >= 0.65**2
     assert (decision.verdict is Verdict.DUPLICATE) == (is_part or (near and coverage >= 0.85 and resemblance >= 0.65))
 
 

@@ -8,8 +8,10 @@ from tests.support.families.consent import CONSENT
 from tests.support.families.copies import COPIES
 from tests.support.families.editions import EDITIONS
 from tests.support.families.forum import FORUM
+from tests.support.families.manuals import MANUALS
 from tests.support.families.missing import MISSING
 from tests.support.families.news import NEWS
+from tests.support.families.notices import NOTICES
 from tests.support.families.parked import PARKED
 from tests.support.families.products import PRODUCTS
 from tests.support.families.search import SEARCH
@@ -30,4 +32,6 @@ FAMILIES = (
     SHELLS,
     ARCHIVES,
     COPIES,
+    MANUALS,
+    NOTICES,
 )

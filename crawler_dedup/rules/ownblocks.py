@@ -1,0 +1,53 @@
+"""Some of the blocks of a page: those that are no furniture, its own ones, those below a heading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+
+from crawler_dedup.rules.keeping import is_main_heading, tells
+from crawler_dedup.rules.sites import SiteProfile
+from crawler_dedup.signing.blocks import PackedBlock, Trait, unpack_blocks
+
+NO_TEXT = int(Trait.NAME | Trait.EMBEDDED)
+"""Traits of what is no text of the page's own: what only repeats its title, and pictures and the like."""
+
+_REMEMBERED = 16  # pages that were compared last: a new page is compared with several kept ones
+_MAIN, _NAME = int(Trait.MAIN), int(Trait.NAME)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def leave_out(packed: bytes, furniture: frozenset[int]) -> Sequence[PackedBlock]:
+    """Return the blocks of a page but for furniture."""
+    return tuple(block for block in unpack_blocks(packed) if block.hash not in furniture)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def find_own_text(packed: bytes, site: SiteProfile, *, is_thin: bool) -> Mapping[int, PackedBlock]:
+    """Return the blocks of text that stand on one page of its *site* alone, beside its title, by hash."""
+    blocks = leave_out(packed, site.furniture)
+    own = (block for block in blocks if block.hash not in site.shared and not block.traits & NO_TEXT)
+    return MappingProxyType({block.hash: block for block in own if is_thin or tells(block)})
+
+
+def blocks_below(packed: bytes, traits: int, wanted: int) -> Sequence[PackedBlock] | None:
+    """Return the blocks of a page below the first that has of these *traits* the *wanted* ones; ``None``: none has."""
+    blocks = unpack_blocks(packed)
+    place = next((place for place, block in enumerate(blocks) if block.traits & traits == wanted), None)
+    return None if place is None else blocks[place + 1 :]
+
+
+def find_main_headings(blocks: Iterable[PackedBlock]) -> set[int]:
+    """Return the hashes of the headings of a main text that can tell texts apart."""
+    return {block.hash for block in blocks if is_main_heading(block) and tells(block) and not block.traits & _NAME}
+
+
+def size_of_main(packed: bytes) -> int:
+    """Return how much the main text of a page says, in letters."""
+    return size_of(block for block in unpack_blocks(packed) if block.traits & _MAIN)
+
+
+def size_of(blocks: Iterable[PackedBlock]) -> int:
+    """Return how much *blocks* say, in letters."""
+    return sum(block.size for block in blocks)

@@ -1,0 +1,200 @@
+"""Manuals in several versions and on mirrors, and pages of a wiki with their history."""
+
+from __future__ import annotations
+
+from tests.support.families.cases import Case, Family, duplicate, new, part_and_whole
+from tests.support.families.pages import Page, Site, h2, link, links, p, table, ul
+from tests.support.families.prose import heading, paragraph
+
+_MENU = ("Install", "Tutorial", "Reference", "Recipes", "Releases")
+MANUAL = Site(
+    "docs.bellows.example",
+    "Bellows manual",
+    _MENU,
+    side=links("Reference", latest_fire="fire", latest_load="load", latest_log="log", latest_plan="plan"),
+    footer="Bellows is free software under the Apache licence. Edit this page in the repository.",
+)
+MIRROR = Site(
+    "mirror.rivervale.example",
+    "Rivervale mirror of free software",
+    ("Packages", "Manuals", "Status", "Contact"),
+    side=links("Manuals", bellows_fire="bellows", kettle_boil="kettle", tongs_grip="tongs"),
+    footer="Mirrored every night by the computing service of Rivervale College. No warranty.",
+)
+WIKI = Site(
+    "wiki.potters.example",
+    "Potters' wiki",
+    ("Clay", "Glazes", "Kilns", "People", "Recent changes"),
+    side=links(
+        "Tools", special_whatlinkshere="What links here", special_upload="Upload a file", special_random="Any page"
+    ),
+    footer="Text of this wiki may be copied under the same terms. Written by its readers.",
+)
+
+_FIRE = (
+    "The command fire heats a kiln along a plan and writes what the thermocouples say into a log. It refuses to begin "
+    "while the lid is open, or while another process holds the same port. Interrupted, it closes the relays before it "
+    "ends, so that no element stays under current.",
+    "A plan is a file of steps. Each step names a rate, a goal and how long the goal is held. Steps are read before the "
+    "first relay is closed, so that a mistake in the last line costs no clay.",
+)
+_OPTIONS = (
+    ("--port NAME", "The device of the controller; the first serial port if it is left out."),
+    ("--log FILE", "Where readings are appended, a line for each second and sensor."),
+    ("--dry-run", "Walk through the plan without closing a relay, at a thousand times the speed."),
+)
+_NEW_OPTION = ("--pause-at STEP", "Hold the temperature after this step until somebody presses a key at the console.")
+
+
+def _command(
+    path: str, *options: tuple[str, str], hours: int = 12, site: Site = MANUAL, version: str = "1.5", more: str = ""
+) -> Page:
+    return site.page(
+        path,
+        "fire: heat a kiln along a plan",
+        p(f"Version {version}"),
+        p(*_FIRE, f"Without a plan it stops after {hours} hours, whatever the sensors say."),
+        h2("Options of the command"),
+        table(*options),
+        more,
+    )
+
+
+_SEALED = h2("Kilns with two chambers") + p(
+    "Where a second chamber is heated by the waste of the first, give both sensors a name in the plan. The chamber that "
+    "is named first leads, and the other one follows it at its own pace, never faster than the rate of its step.",
+)
+
+
+def _method(name: str, says: str) -> Page:
+    shared = (
+        "Raises KilnError if the controller does not answer within two seconds. The call blocks; use the asynchronous "
+        "client where an event loop must not wait. Temperatures are degrees Celsius, as in all of this interface, and "
+        "names of sensors are matched without regard to case."
+    )
+    return MANUAL.page(f"/latest/api/{name}", f"Kiln.{name}", p(says, shared), h2("Returns"), p("None."))
+
+
+_ASH = (
+    "Ash glazes are made of the ash of wood or straw, feldspar and clay. Ash brings lime and potash, which melt, and "
+    "phosphorus, which makes the glaze run in rivulets. Washed ash is milder than unwashed ash, but loses what it owes "
+    "to potash.",
+    "Sieve it dry, wear gloves, and mix a small bowl first: two fires of the same tree give two glazes.",
+)
+_ASH_LATER = (
+    "Potters of the Weald burn hop bines, whose ash is high in silica and gives a stiff, green surface without any "
+    "added quartz. It was sold in sacks until the last hop kilns were pulled down.",
+)
+
+
+def _article(path: str, *texts: str, more: str = "") -> Page:
+    return WIKI.page(path, "Ash glaze", p(*texts), more, crumbs=("Glazes",))
+
+
+_HISTORY = WIKI.page(
+    "/w/Ash_glaze?action=history",
+    "Ash glaze: history of the page",
+    ul(
+        *(
+            f"{link(f'/w/Ash_glaze?oldid={70 + at}', f'{at} May 2024')} {who}: {what}"
+            for at, who, what in (
+                (1, "Tamsin", "began the page"),
+                (9, "W. Hobday", "washed ash loses potash"),
+                (23, "Tamsin", "hop bines of the Weald"),
+            )
+        )
+    ),
+)
+_TALK = _article(
+    "/w/Talk:Ash_glaze",
+    "Should the hop bines not have a page of their own? They are hardly an ash glaze in the sense of the books, as "
+    "nobody has fired them above 1200 degrees. Tamsin, 24 May.",
+    "Leave them here until somebody has the analysis that the museum is said to hold. W. Hobday, 26 May.",
+)
+
+_CASES: tuple[Case, ...] = (
+    duplicate(
+        "one command in two versions that did not touch it",
+        _command("/latest/fire", *_OPTIONS),
+        _command("/1.5/fire", *_OPTIONS),
+        "It is the page of the latest version under its number.",
+    ),
+    *part_and_whole(
+        "one command before and after an option was added",
+        _command("/1.5/fire", *_OPTIONS),
+        _command("/latest/fire", *_OPTIONS, _NEW_OPTION),
+        "The later version documents all options of the earlier one, and one more.",
+    ),
+    new(
+        "one command with another limit",
+        _command("/1.5/fire", *_OPTIONS),
+        _command("/1.4/fire", *_OPTIONS, hours=48, version="1.4"),
+        "The numbers of the version and of the hours after which it stops are others.",
+    ),
+    new(
+        "two methods above the same remarks",
+        _method("open_lid", "Releases the bolt of the lid, as soon as the chamber is colder than sixty degrees."),
+        _method("close_lid", "Draws the bolt of the lid, and waits until the contact says that it is shut."),
+        "They do the opposite.",
+    ),
+    duplicate(
+        "a mirror in another frame",
+        _command("/latest/fire", *_OPTIONS),
+        _command("/bellows/fire", *_OPTIONS, site=MIRROR),
+        "The mirror has the same page.",
+    ),
+    *part_and_whole(
+        "a mirror that has not seen the last chapter",
+        _command("/bellows/fire", *_OPTIONS, site=MIRROR),
+        _command("/latest/fire", *_OPTIONS, more=_SEALED),
+        "The manual has all of the mirror and a chapter more.",
+    ),
+    duplicate(
+        "the page of the wiki by its number",
+        _article("/w/Ash_glaze", *_ASH, *_ASH_LATER),
+        _article("/w/index.php?curid=118", *_ASH, *_ASH_LATER),
+        "It is the same page.",
+    ),
+    *part_and_whole(
+        "an old state of the page of a wiki",
+        _article("/w/Ash_glaze?oldid=79", *_ASH),
+        _article("/w/Ash_glaze", *_ASH, *_ASH_LATER),
+        "A paragraph was added later.",
+    ),
+    new(
+        "an old state with a paragraph that was removed",
+        _article("/w/Ash_glaze", *_ASH),
+        _article("/w/Ash_glaze?oldid=75", _ASH[0], _ASH_LATER[0]),
+        "What was removed stands nowhere else.",
+    ),
+    new("the history of a page", _article("/w/Ash_glaze", *_ASH), _HISTORY, "It says who wrote what."),
+    new(
+        "the talk about a page",
+        _article("/w/Ash_glaze", *_ASH),
+        _TALK,
+        "It has the title of the page, and other words.",
+    ),
+    new(
+        "a section of a page under its title",
+        _article("/w/Ash_glaze", *_ASH),
+        _article(
+            "/w/Ash_glaze/Recipes", _ASH[1], more=table(("Ash of beech", "40"), ("Feldspar", "40"), ("Ball clay", "20"))
+        ),
+        "The recipe stands nowhere else.",
+    ),
+)
+
+
+def _others() -> list[Page]:
+    pages = []
+    for number in range(24):
+        name = heading(f"manual {number}")
+        text = p(paragraph(f"manual {number} a", 3), paragraph(f"manual {number} b", 3))
+        pages.append(MANUAL.page(f"/latest/{number}", name, p("Version 1.5"), text, h2("Options of the command")))
+        pages.append(MIRROR.page(f"/kettle/{number}", heading(f"kettle {number}"), p(paragraph(f"kettle {number}", 5))))
+        wiki = p(paragraph(f"wiki {number} a", 3), paragraph(f"wiki {number} b", 3))
+        pages.append(WIKI.page(f"/w/{number}", heading(f"wiki {number}"), wiki, crumbs=("Kilns",)))
+    return pages
+
+
+MANUALS = Family("manuals", _CASES, _others)
