@@ -90,7 +90,7 @@ def test_a_server_that_is_away_is_an_error_without_the_password(tmp_path: Path) 
 
 
 def test_a_wrong_password_is_an_error_that_does_not_say_it(tmp_path: Path) -> None:
-    with serving(tmp_path / "server", "--requirepass", "right-secret", "--save", "3600 1") as server:
+    with serving(tmp_path / "server", "--requirepass", "right-secret", "--save", "3600", "1") as server:
         for password in ("wrong-secret", ""):
             with pytest.raises(IndexUnusable) as caught:
                 Deduplicator.open(server.url(password=password), CONFIG)
@@ -101,7 +101,7 @@ def test_a_wrong_password_is_an_error_that_does_not_say_it(tmp_path: Path) -> No
 
 def test_a_server_that_may_remove_what_is_stored_is_refused(tmp_path: Path) -> None:
     with (
-        serving(tmp_path / "server", "--maxmemory-policy", "allkeys-lru", "--save", "3600 1") as server,
+        serving(tmp_path / "server", "--maxmemory-policy", "allkeys-lru", "--save", "3600", "1") as server,
         pytest.raises(IndexUnusable, match="noeviction"),
     ):
         Deduplicator.open(server.url(), CONFIG)
@@ -332,7 +332,7 @@ def test_a_server_that_comes_back_with_older_data_is_read_anew(tmp_path: Path) -
 
 def test_a_full_server_fails_offers_and_keeps_what_was_filed(tmp_path: Path) -> None:
     with (
-        serving(tmp_path / "server", "--maxmemory", "2mb", "--save", "3600 1") as server,
+        serving(tmp_path / "server", "--maxmemory", "2mb", "--save", "3600", "1") as server,
         closing(open_backend(server.address())) as store,
     ):
         offers = (store.offer([page(n, one)], ByDistance(0)) for n, one in enumerate(uniform(1, 100_000)))

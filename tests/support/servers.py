@@ -138,7 +138,7 @@ def require_program() -> Path:
 @contextmanager
 def serving(directory: Path, *options: str) -> Iterator[Server]:
     """A server, which ends with the block. Without *options* it stores an hour later."""
-    server = Server(require_program(), directory, *(options or ("--save", "3600 1")))
+    server = Server(require_program(), directory, *(options or ("--save", "3600", "1")))
     try:
         yield server
     finally:
