@@ -17,6 +17,7 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup import Config, Decision, Deduplicator, SignedPage, Verdict
 from crawler_dedup.errors import ExportUnreadable, IndexDamaged, IndexMismatch
 from crawler_dedup.index import export, maintenance, runs
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.export import Export, write_export
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.store import Store
@@ -28,7 +29,8 @@ from crawler_dedup.rules.keeping import without_unneeded
 from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE, decode_profile
 from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.crawling import article
-from tests.support.indexing import FILING, ByDistance, open_store, run
+from tests.support.indexing import FILING, ByDistance, open_backend, open_store, run
+from tests.support.places import Places
 from tests.support.signedpages import block
 
 FURNITURE = 7
@@ -42,16 +44,16 @@ def page(number: int, signature: int | None = None, *, host: str = "h", scope: s
     return SignedPage(url, url, scope, title=f"Story {number}", signature=signature, blocks=blocks)
 
 
-def offer(store: Store, *pages: SignedPage) -> list[Decision]:
+def offer(store: Backend, *pages: SignedPage) -> list[Decision]:
     return store.offer(pages, ByDistance()).result()
 
 
-def teach(store: Store, count: int, *, first: int = 1, host: str = "h") -> None:
+def teach(store: Backend, count: int, *, first: int = 1, host: str = "h") -> None:
     for number in range(first, first + count):
         assert offer(store, page(number, host=host))[0].verdict is Verdict.NEW
 
 
-def known(store: Store, url: str = "http://h/", scope: str = "") -> int:
+def known(store: Backend, url: str = "http://h/", scope: str = "") -> int:
     """The number of the latest snapshot."""
     return store.latest_snapshot(scope, url).number
 
@@ -73,53 +75,60 @@ def store(tmp_path: Path) -> Iterable[Store]:
 # What teaches
 
 
-def test_a_site_is_known_by_its_first_snapshot_after_eight_pages(store: Store) -> None:
-    teach(store, MIN_PAGES - 1)
-    assert known(store) == 0
-    teach(store, 1, first=MIN_PAGES)
-    assert known(store) == MIN_PAGES
-    assert decode_profile(store.latest_snapshot("", "https://www.h/x").content).furniture == {FURNITURE}
-    assert known(store, "http://other/") == known(store, scope="other") == 0
+@pytest.fixture
+def backend(places: Places) -> Iterable[Backend]:
+    """On every backend in turn."""
+    with closing(open_backend(places())) as opened:
+        yield opened
 
 
-def test_a_decision_says_by_which_snapshots_it_was_made(store: Store) -> None:
-    teach(store, MIN_PAGES)
-    assert [offer(store, page(100))[0].snapshot, offer(store, page(100, 5, host="other"))[0].snapshot] == [8, 0]
-    copy = offer(store, page(101, 5))[0]
+def test_a_site_is_known_by_its_first_snapshot_after_eight_pages(backend: Backend) -> None:
+    teach(backend, MIN_PAGES - 1)
+    assert known(backend) == 0
+    teach(backend, 1, first=MIN_PAGES)
+    assert known(backend) == MIN_PAGES
+    assert decode_profile(backend.latest_snapshot("", "https://www.h/x").content).furniture == {FURNITURE}
+    assert known(backend, "http://other/") == known(backend, scope="other") == 0
+
+
+def test_a_decision_says_by_which_snapshots_it_was_made(backend: Backend) -> None:
+    teach(backend, MIN_PAGES)
+    assert [offer(backend, page(100))[0].snapshot, offer(backend, page(100, 5, host="other"))[0].snapshot] == [8, 0]
+    copy = offer(backend, page(101, 5))[0]
     assert (copy.verdict, copy.snapshot, copy.kept_snapshot) == (Verdict.DUPLICATE, 8, 0)
-    copy = offer(store, page(102, page(1).signature, host="third"))[0]
+    copy = offer(backend, page(102, page(1).signature, host="third"))[0]
     assert (copy.verdict, copy.snapshot, copy.kept_snapshot) == (Verdict.DUPLICATE, 0, 8)
 
 
-def test_pages_of_one_batch_know_what_those_before_them_have_taught(store: Store) -> None:
-    decisions = offer(store, *map(page, range(1, 18)))
+def test_pages_of_one_batch_know_what_those_before_them_have_taught(backend: Backend) -> None:
+    decisions = offer(backend, *map(page, range(1, 18)))
     assert [decision.snapshot for decision in decisions] == [0] * 8 + [8] * 8 + [16]
 
 
-def test_what_is_dropped_unchanged_or_unchecked_teaches_nothing(store: Store) -> None:
-    teach(store, MIN_PAGES - 1)
+def test_what_is_dropped_unchanged_or_unchecked_teaches_nothing(backend: Backend) -> None:
+    teach(backend, MIN_PAGES - 1)
     unsigned = msgspec.structs.replace(page(200), unsigned="too little text")
-    decisions = offer(store, page(1), page(100, page(1).signature), unsigned)
+    decisions = offer(backend, page(1), page(100, page(1).signature), unsigned)
     assert [decision.verdict for decision in decisions] == ["unchanged", "duplicate", "unchecked"]
-    assert known(store) == 0
-    assert offer(store, page(1, 5))[0].verdict is Verdict.CHANGED
-    assert known(store) == MIN_PAGES
+    assert known(backend) == 0
+    assert offer(backend, page(1, 5))[0].verdict is Verdict.CHANGED
+    assert known(backend) == MIN_PAGES
 
 
-def test_a_page_with_a_claim_teaches_when_it_is_settled_and_once(store: Store) -> None:
-    lock = store.begin_run()
+def test_a_page_with_a_claim_teaches_when_it_is_settled_and_once(backend: Backend) -> None:
+    lock = backend.begin_run()
     claims = iter(range(1, 100))
     terms = OfferTerms(lock.number, next_claim=lambda: next(claims))
     matcher = ByDistance()
-    decisions = store.offer([page(number) for number in range(1, MIN_PAGES + 2)], matcher, terms).result()
-    assert known(store) == 0
+    decisions = backend.offer([page(number) for number in range(1, MIN_PAGES + 2)], matcher, terms).result()
+    assert known(backend) == 0
     first, last, *rest = decisions
-    store.end_claim(first, matcher, terms, settled=False).result()
+    backend.end_claim(first, matcher, terms, settled=False).result()
     for decision in (*rest[:-1], last, last, *rest[:-1]):
-        store.end_claim(decision, matcher, terms, settled=True).result()
-    assert known(store) == 0
-    store.end_claim(rest[-1], matcher, terms, settled=True).result()
-    assert known(store) == MIN_PAGES
+        backend.end_claim(decision, matcher, terms, settled=True).result()
+    assert known(backend) == 0
+    backend.end_claim(rest[-1], matcher, terms, settled=True).result()
+    assert known(backend) == MIN_PAGES
     lock.release()
 
 
@@ -140,24 +149,24 @@ def test_of_a_page_all_blocks_and_links_are_kept_until_it_is_settled(tmp_path: P
 # Snapshots
 
 
-def test_snapshots_are_kept_as_they_were_the_latest_sixteen(store: Store) -> None:
+def test_snapshots_are_kept_as_they_were_the_latest_sixteen(backend: Backend) -> None:
     published: dict[int, Snapshot] = {}
     for number in range(1, 32 * (MAX_SNAPSHOTS + 4) + 1):
-        offer(store, page(number))
-        snapshot = store.latest_snapshot("", "http://h/")
+        offer(backend, page(number))
+        snapshot = backend.latest_snapshot("", "http://h/")
         published[snapshot.number] = snapshot
-    kept = {number: store.find_snapshot("", "http://h/", number, runs.wall_clock()) for number in published}
+    kept = {number: backend.find_snapshot("", "http://h/", number, runs.wall_clock()) for number in published}
     latest = sorted(published)[-MAX_SNAPSHOTS:]
     assert kept == {number: published[number] if number in latest or not number else None for number in published}
 
 
-def test_an_unknown_number_and_one_of_before_the_site_was_known_are_not_found(store: Store) -> None:
-    teach(store, MIN_PAGES)
+def test_an_unknown_number_and_one_of_before_the_site_was_known_are_not_found(backend: Backend) -> None:
+    teach(backend, MIN_PAGES)
     now = runs.wall_clock()
-    assert store.find_snapshot("", "http://h/", 9, now) is None
-    assert store.find_snapshot("", "http://h/", 8, now + 1)
-    assert store.find_snapshot("", "http://h/", 8, now - 1000) is None
-    assert store.find_snapshot("", "http://other/", 8, now) is None
+    assert backend.find_snapshot("", "http://h/", 9, now) is None
+    assert backend.find_snapshot("", "http://h/", 8, now + 1)
+    assert backend.find_snapshot("", "http://h/", 8, now - 1000) is None
+    assert backend.find_snapshot("", "http://other/", 8, now) is None
 
 
 # Removal
@@ -219,20 +228,20 @@ def test_a_snapshot_of_an_aborted_transaction_is_not_known(store: Store) -> None
     assert stored[4:] == counts.encode()
 
 
-def test_jobs_that_fail_alone_teach_nothing(store: Store) -> None:
+def test_jobs_that_fail_alone_teach_nothing(backend: Backend) -> None:
     class Failing(ByDistance):
         def probes(self, page: SignedPage) -> Sequence[int]:
             if page.url.endswith("/101"):
                 raise ZeroDivisionError
             return super().probes(page)
 
-    teach(store, MIN_PAGES - 2)
+    teach(backend, MIN_PAGES - 2)
     with pytest.raises(ZeroDivisionError):
-        store.offer([page(100), page(101)], Failing()).result()
-    teach(store, 1, first=102)
-    assert known(store) == 0
-    teach(store, 1, first=103)
-    assert known(store) == MIN_PAGES
+        backend.offer([page(100), page(101)], Failing()).result()
+    teach(backend, 1, first=102)
+    assert known(backend) == 0
+    teach(backend, 1, first=103)
+    assert known(backend) == MIN_PAGES
 
 
 def test_what_another_process_has_taught_counts(tmp_path: Path) -> None:
