@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
@@ -19,6 +19,7 @@ from crawler_dedup.index.header import FORMAT, Header, check_header, decode_head
 from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.records import Record
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection, require_server
@@ -38,6 +39,7 @@ _WRITE_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
 _QUICK_SECONDS = 0.2  # the event loop waits for it
 _REMOVED = 500
+_MERGED = 250
 
 
 class ServerStore(Backend):
@@ -159,6 +161,11 @@ class ServerStore(Backend):
 
     def begin_run(self) -> ServerRun:
         return ServerRun(ServerConnection(self.address), self.header)
+
+    def merge(self, records: Sequence[Record], filing: Filing) -> int:
+        # In parts: the server does nothing else while it files one.
+        parts = (records[at : at + _MERGED] for at in range(0, len(records), _MERGED))
+        return sum(Backend.merge(self, part, filing) for part in parts)
 
     def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
         with self._read() as pages:
