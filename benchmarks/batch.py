@@ -1,9 +1,10 @@
-"""What a batch job costs: ``python -m benchmarks.batch [FOLDER] [--part join|job|memory] ...``.
+"""What a batch job costs: ``python -m benchmarks.batch [FOLDER] [--part join|stream|job|memory] ...``.
 
 ``join``: which of many signatures have a neighbour, found by this package with numba and without, and by self-joins in
-DuckDB and Polars (extra ``bench``) on the same blocks. All have to find the same. ``job``: sign, find and apply, from WARC
-files of the pages saved in FOLDER, in one process. ``memory``: time and peak memory of ``find`` on synthetic signed pages,
-in a process of its own.
+DuckDB and Polars (extra ``bench``) on the same blocks. All have to find the same. ``stream``: which of 10 million existing
+signatures are near one of a million new ones (Manku, Jain and Das Sarma 2007, §3.3). ``job``: sign, find and apply, from
+WARC files of the pages saved in FOLDER, in one process. ``memory``: time and peak memory of ``find`` on synthetic signed
+pages, in a process of its own.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from benchmarks.index.report import Report
 from crawler_dedup.batch.apply import apply_decisions
 from crawler_dedup.batch.collection import FORMAT, Collection, CollectionHeader, Receipt, Source, checksum_of
 from crawler_dedup.batch.find import find_duplicates
-from crawler_dedup.batch.kernel import flag_runs
+from crawler_dedup.batch.kernel import cross_runs, flag_runs
 from crawler_dedup.batch.neighbours import Flags, find_neighbours, flag_runs_in_numpy
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS
 from crawler_dedup.batch.shard import ShardWriter, SignedRow
 from crawler_dedup.batch.sign import sign_collection
+from crawler_dedup.batch.streaming import ResidentSignatures, cross_runs_in_numpy
 from crawler_dedup.config import Config
 from crawler_dedup.hamming import Numbers, split_bits
 from crawler_dedup.signedpage import SignedPage
@@ -43,6 +45,7 @@ JOINS = ((10**6, 3), (3 * 10**6, 3), (10**7, 3), (10**6, 7), (3 * 10**6, 7))
 _COPIES = 0.1  # of the signatures are copies with up to 5 other bits
 _PEERS_UP_TO = 10**6  # signatures; beyond, and for more than 3 bits, they take too long
 _SHARD = 500_000
+_NEW, _EXISTING = 10**6, 10**7
 _FILES = 4
 
 Search = Callable[[Numbers, int], Flags]
@@ -146,6 +149,33 @@ def measure_joins(report: Report, joins: Sequence[tuple[int, int]], rounds: int)
     report.table("Which signatures have a neighbour, one core", columns, rows)
 
 
+def measure_stream(report: Report, rounds: int) -> None:
+    """Print how long it takes to let existing signatures pass by new ones."""
+    new = np.unique(make_signatures(_NEW))
+    source = np.random.default_rng(2)
+    existing = source.integers(0, 1 << 64, _EXISTING, dtype=np.uint64)
+    existing[:_NEW] = source.choice(new, _NEW) ^ np.uint64(1) << source.integers(0, 64, _NEW, dtype=np.uint64)
+    ways = {"numba": cross_runs, "numpy": cross_runs_in_numpy}
+    ResidentSignatures(new[:1000], 3, cross_runs=cross_runs).pass_by(existing[:1000])  # is compiled now
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    answers = set()
+    for _ in range(rounds):
+        for name, way in ways.items():
+            began = time.process_time()
+            resident = ResidentSignatures(new, 3, cross_runs=way)
+            near = [resident.pass_by(existing[first : first + _SHARD]) for first in range(0, _EXISTING, _SHARD)]
+            seconds[name].append(time.process_time() - began)
+            answers.add((np.concatenate(near).tobytes(), resident.flags.tobytes()))
+    assert len(answers) == 1, "they find different neighbours"
+    rows = []
+    for name, measured in seconds.items():
+        median = statistics.median(measured)
+        spread = f"{min(measured):.2f} to {max(measured):.2f}"
+        rows.append([name, f"{median:.2f}", spread, f"{_EXISTING / median / 1e6:.2f}"])
+    columns = ("with", "CPU seconds", "least, most", "million/s")
+    report.table(f"{_EXISTING:,} existing signatures pass {_NEW:,} new ones, k = 3, one core", columns, rows)
+
+
 def measure_job(report: Report, folder: Path, pages: int) -> None:
     """Print how long each step of a job takes."""
     names = sorted(name for site in sorted((folder / "sites").iterdir()) for name in html_pages(site.name, folder))
@@ -244,7 +274,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
-    parser.add_argument("--part", choices=("join", "job", "memory"), action="append")
+    parser.add_argument("--part", choices=("join", "stream", "job", "memory"), action="append")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--largest", type=int, default=10**7, help="signatures in the largest join")
     parser.add_argument("--pages", type=int, default=2_000, help="real pages of the job")
@@ -259,10 +289,12 @@ def main() -> None:
         search(Path(given.search[0]), int(given.search[1]), float(given.search[2]))
         return
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    report, parts = Report(), given.part or ("join", "job", "memory")
+    report, parts = Report(), given.part or ("join", "stream", "job", "memory")
     report.console.print(f"Load of the machine: {os.getloadavg()[0]:.1f}")
     if "join" in parts:
         measure_joins(report, [join for join in JOINS if join[0] <= given.largest], given.rounds)
+    if "stream" in parts:
+        measure_stream(report, given.rounds)
     if "job" in parts:
         require_data(given.folder)
         measure_job(report, given.folder, given.pages)
