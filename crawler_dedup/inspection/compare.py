@@ -11,6 +11,7 @@ from crawler_dedup.rules.pair import Pair
 from crawler_dedup.rules.table import TABLE
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import parsing
+from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.schemes import Agreement
 from crawler_dedup.signing.signer import Signer
@@ -117,8 +118,8 @@ def compare_signatures(pair: Pair) -> SignatureResult | None:
     measured = pair.scheme.measure(new.signed, kept.signed) or Agreement()
     return SignatureResult(
         scheme=pair.scheme.spec,
-        is_candidate=pair.scheme.finds(new.signed, kept.signed),
-        agree=not pair.signatures_far_apart,
+        is_candidate=Lookup(pair.scheme).finds(new, kept),
+        agree=pair.signatures_agree,
         distance=measured.distance,
         resemblance=measured.resemblance,
         coverage=measured.coverage,

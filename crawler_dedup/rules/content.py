@@ -91,13 +91,15 @@ class Content:
     def leaves_out_frames(self) -> bool:
         """Whether only the main texts of two thin pages are compared, on two hosts of which nothing is known.
 
-        What stands beside them may be a frame. The main texts are long enough, and the new page names itself.
+        What stands beside them may be a frame. The main texts are long enough, the new page names itself, and the kept one
+        hides nothing of it.
         """
         is_known = self.same_host or self.new_site.is_known or self.kept_site.is_known
         return (
             self.is_thin
             and not is_known
             and bool(named_parts(self.new))
+            and not self._concealed
             and all(size_of_main(page.blocks) >= _LONG for page in (self.new, self.kept))
         )
 
@@ -109,7 +111,8 @@ class Content:
     @cached_property
     def _concealed(self) -> frozenset[int]:
         """The blocks that the new page shows and the kept one hides."""
-        shown = {block.hash for block in self._new_blocks if not block.traits & _HIDDEN}
+        blocks = leave_out(self.new.blocks, self._site_of_new.furniture)
+        shown = {block.hash for block in blocks if not block.traits & _HIDDEN}
         kept = unpack_blocks(self.kept.blocks)
         return frozenset(block.hash for block in kept if block.traits & _HIDDEN and block.hash in shown)
 

@@ -33,7 +33,7 @@ def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
     return with_keys(page, names, site.furniture | site.shared)
 
 
-def tells(block: PackedBlock) -> bool:
+def is_telling(block: PackedBlock) -> bool:
     """Return whether a block can tell texts apart: a line that is no link, or a heading that is not short.
 
     Short lines count: the cells of a table may be all that a page says below a text that its site repeats.
@@ -54,7 +54,7 @@ def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBloc
         blocks: of the page.
         own: those that stand on it alone.
     """
-    main = sum(block.size for block in blocks if block.traits & _MAIN and tells(block))
+    main = sum(block.size for block in blocks if block.traits & _MAIN and is_telling(block))
     own_main = sum(block.size for block in own if block.traits & _MAIN)
     return 2 * own_main < main or 2 * own_main < sum(block.size for block in own)
 
@@ -86,7 +86,7 @@ def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
     if is_list(page):
         return page
     blocks = unpack_blocks(page.blocks)
-    telling = [block for block in blocks if tells(block) and block.hash not in site.furniture]
+    telling = [block for block in blocks if is_telling(block) and block.hash not in site.furniture]
     own = [block for block in telling if block.hash not in site.shared]
     # Of other pages the sketches say what the main text has, but for the facts in few words.
     if not (is_main_text_minor(blocks, own) or is_known_by_lines(page, site)):

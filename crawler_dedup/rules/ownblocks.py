@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
-from crawler_dedup.rules.keeping import is_main_heading, tells
+from crawler_dedup.rules.keeping import is_main_heading, is_telling
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signing.blocks import PackedBlock, Trait, unpack_blocks
 
@@ -28,7 +28,7 @@ def find_own_text(packed: bytes, site: SiteProfile, *, is_thin: bool) -> Mapping
     """Return the blocks of text that stand on one page of its *site* alone, beside its title, by hash."""
     blocks = leave_out(packed, site.furniture)
     own = (block for block in blocks if block.hash not in site.shared and not block.traits & NO_TEXT)
-    return MappingProxyType({block.hash: block for block in own if is_thin or tells(block)})
+    return MappingProxyType({block.hash: block for block in own if is_thin or is_telling(block)})
 
 
 def blocks_below(packed: bytes, traits: int, wanted: int) -> Sequence[PackedBlock] | None:
@@ -40,7 +40,7 @@ def blocks_below(packed: bytes, traits: int, wanted: int) -> Sequence[PackedBloc
 
 def find_main_headings(blocks: Iterable[PackedBlock]) -> set[int]:
     """Return the hashes of the headings of a main text that can tell texts apart."""
-    return {block.hash for block in blocks if is_main_heading(block) and tells(block) and not block.traits & _NAME}
+    return {block.hash for block in blocks if is_main_heading(block) and is_telling(block) and not block.traits & _NAME}
 
 
 def size_of_main(packed: bytes) -> int:

@@ -62,11 +62,14 @@ class Pair:
         return None if self.agreement is None else self.agreement.distance
 
     @property
+    def signatures_agree(self) -> bool:
+        """Whether the texts agree by their signatures."""
+        return self.agreement is not None and (self.distance is None or self.distance <= self.limits.max_distance)
+
+    @property
     def signatures_far_apart(self) -> bool:
         """Whether the texts are different by their signatures, or a text would be compared with a thin page."""
-        if self.are_thin or self.is_part:
-            return False
-        return self.agreement is None or (self.distance is not None and self.distance > self.limits.max_distance)
+        return not (self.are_thin or self.is_part or self.signatures_agree)
 
     # Blocks
 
