@@ -253,15 +253,15 @@ class Content:
     def lacks_text_below_name(self) -> bool:
         """Whether the main text stands above the heading that names the page, and the kept one lacks a text below it.
 
-        Such a main text is rather a notice of the site. On one host the first heading counts, if none names the page.
+        Such a main text is rather a notice of the site. In one form the first heading counts, if none names the page.
         """
         below = blocks_below(self.new.blocks, _NAMING, _NAMED)
-        if below is None and self.same_host:
+        if below is None and self.same_form:
             below = blocks_below(self.new.blocks, _HEADING, _HEADING)
         if below is None or any(block.traits & _MAIN for block in below):
             return False
-        texts = (block for block in below if not block.traits & (_ENTRY | _HEADING) and block.size >= _TELLING_TEXT)
-        return any(map(self._is_missing, texts))
+        texts = (block for block in below if not block.traits & (_ENTRY | _HEADING))
+        return size_of(filter(self._is_missing, texts)) >= _TELLING_TEXT
 
     @property
     def lacks_text_above_main(self) -> bool:

@@ -32,10 +32,12 @@ class Fact(NamedTuple):
 
 
 def same_form(new: SignedPage, kept: SignedPage) -> bool:
-    """Tell whether two pages have about as many links, and as much text in those outside of their main texts.
+    """Tell whether two pages have the same links, or about as many and as much text in those outside of their main texts.
 
     Of the labelled duplicates on one host, two designs of one page have not.
     """
+    if new.link_digest == kept.link_digest and new.link_count:
+        return True
     outside_new, outside_kept = (page.link_chars - page.inner_link_chars for page in (new, kept))
     return _is_about(new.link_count, kept.link_count) and _is_about(outside_new, outside_kept)
 

@@ -426,6 +426,30 @@ CASES = {
     "much below the main text, of a site that is not known": case(
         new(blocks=b"".join((block(2, MAIN, 500), block(1, size=600)))), kept(blocks=block(2, MAIN, 500)), "alike", True
     ),
+    "short lines below a main text above the first heading": case(
+        new(blocks=b"".join((block(2, MAIN, 500), block(3, ENTRY | HEADING), block(1, size=20), block(4, size=20)))),
+        kept(blocks=block(2, MAIN, 500)),
+        "not covered",
+        False,
+    ),
+    "a shorter line below a main text above the first heading": case(
+        new(blocks=b"".join((block(2, MAIN, 500), block(3, ENTRY | HEADING), block(1, size=36)))),
+        kept(blocks=block(2, MAIN, 500)),
+        "alike",
+        True,
+    ),
+    "more than a caption above the main text, with more text in the same links": case(
+        new(blocks=b"".join((block(1, size=252), block(2, MAIN, 500))), link_chars=200, **links(1, 2)),
+        kept(blocks=block(2, MAIN, 500), link_chars=100, **links(1, 2)),
+        "not covered",
+        False,
+    ),
+    "more than a caption above the main text, with more text in other links": case(
+        new(blocks=b"".join((block(1, size=252), block(2, MAIN, 500))), link_chars=200, **links(1, 2)),
+        kept(blocks=block(2, MAIN, 500), link_chars=100, **links(1, 3)),
+        "alike",
+        True,
+    ),
     "a caption above the main text": case(
         new(blocks=b"".join((block(1, size=248), block(2, MAIN, 500)))), kept(blocks=block(2, MAIN, 500)), "alike", True
     ),
