@@ -25,6 +25,8 @@ from crawler_dedup.system.callbacks import Advance
 
 LEARNED_PAGES = 240
 """Pages of a site from which it is learned, evenly spread over the collection: so many are counted exactly."""
+COPIES = 2
+"""Pages of one signature that count."""
 _LIVE_SITES = 5_000  # that are counted at a time: 40 KB each at most
 _MOST_FILES = 200  # open at a time
 _PARTS = 16  # in which pages are chosen, to save memory
@@ -35,7 +37,8 @@ _Frame = struct.Struct("<QI")  # site and length of a page
 def learn_profiles(rows: Rows, path: Path, header: Header, known: Iterable[StoredSite], advance: Advance) -> None:
     """Learn the sites of all pages, and write what is known of them as an export.
 
-    Of pages with the same signature the first alone counts, since the others are mostly dropped.
+    Of pages with the same signature the first two count, so that both designs of a site that was stored twice are known,
+    and a page that was stored a hundred times makes nothing common.
 
     Args:
         known: what is known of sites already: of these nothing is learned.
@@ -68,7 +71,7 @@ def _choose_pages(rows: Rows) -> tuple[Flags, dict[int, int]]:
     is_signed = (rows.texts | rows.thins) & (rows.sites != 0)
     for part in range(_PARTS):
         own = np.flatnonzero(is_signed & (rows.sites % np.uint64(_PARTS) == part))
-        by_site = _firsts_by_site(rows, own)
+        by_site = _find_countable(rows, own)
         sites, counts = np.unique(rows.sites[by_site], return_counts=True)
         place = np.arange(len(by_site)) - np.repeat(np.cumsum(counts) - counts, counts)  # in the site
         total = np.repeat(counts, counts)
@@ -82,14 +85,14 @@ def _choose_pages(rows: Rows) -> tuple[Flags, dict[int, int]]:
     return wanted, totals
 
 
-def _firsts_by_site(rows: Rows, own: Places) -> Places:
-    """Return the first row of each signature of each site, site by site and there in their order."""
+def _find_countable(rows: Rows, own: Places) -> Places:
+    """Return the first rows of each signature of each site, site by site and there in their order."""
     order = own[np.lexsort((rows.signatures[own], rows.sites[own]))]  # stable
     sites, signatures = rows.sites[order], rows.signatures[order]
-    is_first = np.ones(len(order), dtype=bool)
-    is_first[1:] = (sites[1:] != sites[:-1]) | (signatures[1:] != signatures[:-1])
-    firsts = np.sort(order[is_first])
-    by_site: Places = firsts[np.argsort(rows.sites[firsts], kind="stable")]
+    is_more = np.zeros(len(order), dtype=bool)  # than COPIES of its signature
+    is_more[COPIES:] = (sites[COPIES:] == sites[:-COPIES]) & (signatures[COPIES:] == signatures[:-COPIES])
+    countable = np.sort(order[~is_more])
+    by_site: Places = countable[np.argsort(rows.sites[countable], kind="stable")]
     return by_site
 
 

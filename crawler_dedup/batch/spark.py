@@ -29,7 +29,7 @@ from crawler_dedup.batch.executors import (
     spread_by_table,
 )
 from crawler_dedup.batch.keyentries import is_repeated
-from crawler_dedup.batch.learning import LEARNED_PAGES
+from crawler_dedup.batch.learning import COPIES, LEARNED_PAGES
 from crawler_dedup.batch.neighbours import tables_for
 from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.rows import ORDERS, Rows, StoredPage
@@ -142,13 +142,13 @@ def duplicates(
 
 def learn_sites(signed: DataFrame) -> Iterator[StoredSite]:
     """Yield what signed rows say about their sites: see :func:`~crawler_dedup.batch.learning.learn_profiles`."""
-    by_site = Window.partitionBy("site")
+    by_site, same = Window.partitionBy("site"), Window.partitionBy("site", "signature")
     place, count = F.row_number().over(by_site.orderBy("row")) - 1, F.count("*").over(by_site)
     share = f"{LEARNED_PAGES} div greatest(count, {LEARNED_PAGES})"
     chosen = (
         signed.where((F.col("kind") != UNSIGNED) & (F.col("site") != 0))
-        .groupBy("site", "signature")
-        .agg(F.min("row").alias("row"))
+        .select("site", "row", F.row_number().over(same.orderBy("row")).alias("copy"))
+        .where(F.col("copy") <= COPIES)
         .select("row", place.alias("place"), count.alias("count"))
         .where((F.col("count") >= MIN_PAGES) & F.expr(f"(place + 1) * {share} > place * {share}"))
     )
