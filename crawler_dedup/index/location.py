@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from crawler_dedup.errors import ConfigError
 
@@ -15,6 +15,7 @@ SERVER_SCHEMES = ("redis", "rediss", "unix")
 """Schemes of the addresses of servers: over TCP, with TLS, through a socket of this machine."""
 
 _NAME = re.compile(r"[\w.-]{1,64}")
+_DATABASE = re.compile(r"(/\d*)?/?")
 _INDEX = "index"
 _ONLY_INDEX = "0"
 
@@ -35,6 +36,11 @@ class ServerAddress:
     def password(self) -> str:
         """The password, which must stand in no message; ``""``: there is none."""
         return unquote(urlsplit(self.url).password or "")
+
+    @property
+    def user(self) -> str:
+        """The name of the user, which must stand in no message either; ``""``: there is none."""
+        return unquote(urlsplit(self.url).username or "")
 
     def __str__(self) -> str:
         """Return the address without user name, password and options."""
@@ -61,17 +67,25 @@ def find_location(text: str | os.PathLike[str]) -> Location:
     parts = urlsplit(address)
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     name = options.pop(_INDEX, _ONLY_INDEX)
-    try:
-        is_sound = bool(parts.path.strip("/") if scheme == "unix" else parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        is_sound = False
-    if not is_sound or not _NAME.fullmatch(name) or not options.keys() <= {"db"}:
+    if not _has_place(parts) or parts.fragment or not _NAME.fullmatch(name) or not options.keys() <= {"db"}:
         raise ConfigError(
             "The address of the index is wrong. Right are redis://[[user]:password@]host[:port][/database], rediss:// (with"
             " TLS), and unix://[[user]:password@]/path/of/socket[?db=database]; behind ? or & also index=NAME, of letters,"
             " digits and _ . -"
         )
     return ServerAddress(_join(scheme, parts.netloc, parts.path, options), name)
+
+
+def _has_place(parts: SplitResult) -> bool:
+    """Return whether an address names a server, and nothing that may be the rest of a password with ``/`` in it."""
+    try:
+        if (parts.port or 1) <= 0:
+            return False
+    except ValueError:
+        return False
+    if parts.scheme == "unix":
+        return bool(parts.path.strip("/")) and (not parts.netloc or "@" in parts.netloc)
+    return bool(parts.hostname and _DATABASE.fullmatch(parts.path))
 
 
 def _join(scheme: str, host: str, path: str, options: Mapping[str, str]) -> str:

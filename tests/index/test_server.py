@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import signal
 import threading
 import time
@@ -19,6 +20,7 @@ from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import IndexGone, IndexMissing
 from crawler_dedup.index import maintenance
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.profiles import StoredSite
@@ -34,6 +36,7 @@ if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
 
 from crawler_dedup.index.redis import cells, runs
+from crawler_dedup.index.redis.connection import ServerConnection
 
 CONFIG = Config(tokenizer="bigrams")
 NEAR = ByDistance()
@@ -67,7 +70,18 @@ def test_the_address_of_a_server_is_shown_without_the_password(text: str, shown:
 
 @pytest.mark.parametrize(
     "text",
-    ["redis://", "redis://:secret@/0", "redis://h:port", "unix://", "redis://h?password=secret", "redis://h?index=a/b"],
+    [
+        "redis://",
+        "redis://:secret@/0",
+        "redis://h:port",
+        "redis://h/database",
+        "unix://",
+        "redis://h?password=secret",
+        "redis://h?index=a/b",
+        "redis://user:12/secret@h/0",  # a password with / that is not quoted
+        "redis://user:12#secret@h/0",
+        "unix://user:12/secret@/run/valkey.sock",
+    ],
 )
 def test_what_is_no_address_of_a_server_is_refused_without_the_password(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
@@ -97,6 +111,14 @@ def test_a_wrong_password_is_an_error_that_does_not_say_it(tmp_path: Path) -> No
             assert "secret" not in str(caught.value)
         with Deduplicator.open(server.url(password="right-secret"), CONFIG) as opened:
             assert "secret" not in opened.index
+
+
+def test_what_a_server_says_of_its_user_is_an_error_without_the_name(server: Server) -> None:
+    server.run("ACL", "SETUSER", "crawlname", "on", ">pass", "~*", "+auth", "+select", "+client")
+    url = server.url().replace("unix://", "unix://crawlname:pass@")
+    with pytest.raises(IndexUnusable, match="ermission") as caught:
+        Deduplicator.open(url, CONFIG)
+    assert "crawlname" not in str(caught.value)
 
 
 def test_a_server_that_may_remove_what_is_stored_is_refused(tmp_path: Path) -> None:
@@ -138,6 +160,60 @@ def test_an_emptied_index_leaves_nothing_behind(address: ServerAddress, server: 
         assert len(other) == 1
     assert isinstance(before, int)
     assert server.run("DBSIZE") < before - 20  # type: ignore[operator]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_child_process_has_nothing_open_so_that_it_can_empty_an_index(address: ServerAddress) -> None:
+    with closing(open_backend(address)) as store:
+        store.offer([page(1, 5)], NEAR).result()
+        child = os.fork()
+        if not child:
+            try:
+                with closing(open_backend(address, fresh=True)) as emptied:
+                    os._exit(len(emptied))
+            finally:
+                os._exit(100)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_an_index_that_is_emptied_by_two_at_once_loses_nothing_of_the_later_one(
+    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call, later = ServerConnection.call, list[Backend]()
+
+    def call_late(connection: ServerConnection, *words: bytes | str | int) -> object:
+        if words[0] == b"SCAN" and not later:
+            later.append(None)  # type: ignore[arg-type]
+            later[0] = open_backend(address, fresh=True)
+            later[0].offer([page(1, 5)], NEAR).result()
+        return call(connection, *words)
+
+    monkeypatch.setattr(ServerConnection, "call", call_late)
+    open_backend(address, fresh=True).close()
+    monkeypatch.undo()
+    with closing(later[0]) as store:
+        assert store.verify(NEAR) == []
+        assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+
+
+def test_signatures_that_look_like_numbers_of_new_records_are_filed(address: ServerAddress) -> None:
+    with closing(open_backend(address)) as store:
+        signatures = [number << 40 | 1 << 39 for number in (0xABCDEF, 0x123456)]
+        for number, signature in enumerate(signatures):
+            assert store.offer([page(number, signature)], NEAR).result()[0].verdict is Verdict.NEW
+        for number, signature in enumerate(signatures):
+            assert store.offer([page(10 + number, signature)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+        assert store.verify(NEAR) == []
+
+
+def test_a_batch_may_have_more_scopes_than_a_script_hands_on(address: ServerAddress) -> None:
+    pages = [page(number, one, f"scope {number}") for number, one in enumerate(uniform(1, 8_200))]
+    with closing(open_backend(address)) as store:
+        decisions = store.offer(pages, ByDistance(0)).result()
+        assert {decision.verdict for decision in decisions} == {Verdict.NEW}
+        assert len(store) == len(pages)
+        assert store.verify(ByDistance(0)) == []
 
 
 # Caches
@@ -272,6 +348,20 @@ def test_an_expired_sign_of_life_alone_is_no_death(address: ServerAddress, serve
         assert check(other, 3) == BEING_HANDLED
 
 
+def test_a_run_ends_well_on_a_server_that_is_slow_at_that_moment(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(tmp_path / "server") as server:
+        run = Deduplicator.open(server.url(), CONFIG)
+        assert check(run, 1) == "new"
+        server.signal(signal.SIGSTOP)
+        timer = threading.Timer(1, server.signal, [signal.SIGCONT])
+        timer.start()
+        run.close()
+        timer.join()
+    assert "could not be recorded" not in caplog.text
+
+
 # Servers that go away
 
 
@@ -357,7 +447,6 @@ def test_an_index_that_is_flushed_is_gone_and_is_made_anew(address: ServerAddres
 
 
 def test_an_answer_that_was_lost_is_not_filed_twice(address: ServerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
-    from crawler_dedup.index.redis.connection import ServerConnection
     from crawler_dedup.index.redis.scripts import COMMIT
 
     evaluate, lost = ServerConnection.evaluate, itertools.count()

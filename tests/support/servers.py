@@ -93,6 +93,10 @@ class Server:
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
 
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
     def stop(self) -> None:
         """End it, and remove its socket."""
         self._process.kill()

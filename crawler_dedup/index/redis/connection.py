@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Sequence
 from hashlib import sha1
@@ -120,6 +121,8 @@ class ServerConnection:
         text = " ".join(str(error).split())
         if self.address.password:
             text = text.replace(self.address.password, "***")
+        if self.address.user:
+            text = re.sub(rf"\b{re.escape(self.address.user)}(?!\w)", "***", text)
         return f"The index in {self.address} cannot be used: {text or type(error).__name__}."
 
 

@@ -28,6 +28,7 @@ _PAYLOAD = np.dtype("<u8")
 _FIRST_NEW = 1 << 39  # numbers of records that get theirs when the transaction is written
 _NUMBER = (1 << 8 * NUMBER_BYTES) - 1
 _READ_RECORDS = 500
+_MOST_SCOPES = 1_000  # in one command: a script cannot hand on 8,000 words
 _SHARED = 4_000  # payloads of a bucket that are looked at
 
 
@@ -339,9 +340,11 @@ class PagesOnServer:
                 changes.decoded[key] = record
         for key, bucket in self._buckets.items():
             commands += [(b"take", key, payload) for payload in bucket.taken]
-            commands += [_append(key, payload, new) for payload in bucket.added]
-        if self._scopes:
-            commands.append((b"SADD", self._keys.scopes, *(scope.to_bytes(4, "big") for scope in self._scopes)))
+            named = new if key.startswith(self._keys.numbers) else {}
+            commands += [_append(key, payload, named) for payload in bucket.added]
+        scopes = [scope.to_bytes(4, "big") for scope in sorted(self._scopes)]
+        for start in range(0, len(scopes), _MOST_SCOPES):
+            commands.append((b"SADD", self._keys.scopes, *scopes[start : start + _MOST_SCOPES]))
         if self._count:
             commands.append((b"HINCRBY", self._keys.meta, b"count", self._count))
         self._sites.collect()
@@ -421,7 +424,7 @@ def _decode_sound(content: bytes) -> Record | None:
 
 
 def _append(key: bytes, payload: bytes, new: dict[int, int]) -> tuple[bytes | int, ...]:
-    """Return the command that appends *payload*, in which a new record stands by its place among them."""
+    """Return the command that appends *payload*, in which one of the *new* records stands by its place among them."""
     number = int.from_bytes(payload[:NUMBER_BYTES], "little")
     if number in new:
         return b"place", key, new[number], payload[NUMBER_BYTES:]

@@ -23,6 +23,13 @@ redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'header', ARGV[2], 'runs', '0', 'r
 return redis.call('HMGET', KEYS[1], 'epoch', 'header')
 """
 
+REMOVE = """
+-- Removes keys, unless the index was emptied meanwhile. KEYS: and those to remove. ARGV: epoch.
+if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 'gone' end
+redis.call('UNLINK', unpack(KEYS, 2))
+return 'removed'
+"""
+
 _RUNS = """
 local function runs()
   return {redis.call('HGET', KEYS[1], 'runs'), redis.call('HGETALL', prefix .. 'u'), redis.call('SMEMBERS', prefix .. 'd')}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -99,7 +100,7 @@ class ServerStore(Backend):
             stored = connection.evaluate(script, [meta_key(address.index)], [make_epoch(), msgspec.json.encode(ours)])
             epoch, header = bytes(stored[0]), decode_header(stored[1])
             if script is scripts.EMPTY:
-                _remove_others(connection, Keys(address.index, epoch))
+                _remove_others(connection, address.index, epoch)
         finally:
             connection.drop()
         check_header(str(address), header, ours)
@@ -176,7 +177,11 @@ class ServerStore(Backend):
             rebuild(pages, filing, advance)
 
     def _now(self) -> int:
-        return int(read_time(self._quick))
+        connection = ServerConnection(self.address)
+        try:
+            return int(read_time(connection))
+        finally:
+            connection.drop()
 
     def _submit(self, job: Callable[[PagesOnServer], _T], *, urgent: bool = True) -> Future[_T]:
         if self._writer is None:
@@ -208,6 +213,16 @@ class ServerStore(Backend):
         return int(self._quick.call(b"HGET", meta_key(self.address.index), b"count") or 0)
 
 
+def _forget_open() -> None:
+    """Forget, in a child process, what its parent has open."""
+    ServerStore._open.clear()
+    ServerStore._counting = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_open)
+
+
 def _read_header(address: ServerAddress) -> Header:
     connection = ServerConnection(address)
     try:
@@ -219,13 +234,13 @@ def _read_header(address: ServerAddress) -> Header:
     return decode_header(header)
 
 
-def _remove_others(connection: ServerConnection, keys: Keys) -> None:
-    """Remove what was stored in earlier lives of the index."""
-    cursor = b"0"
+def _remove_others(connection: ServerConnection, index: str, epoch: bytes) -> None:
+    """Remove what was stored in the lives of an index before *epoch*."""
+    keys, cursor = Keys(index, epoch), b"0"
     while True:
         cursor, names = connection.call(b"SCAN", cursor, b"MATCH", keys.meta + b"?*", b"COUNT", _REMOVED)
         others = [name for name in names if not name.startswith(keys.prefix)]
-        if others:
-            connection.call(b"UNLINK", *others)
+        if others and connection.evaluate(scripts.REMOVE, [keys.meta, *others], [epoch]) == b"gone":
+            return  # it was emptied once more: the others may be those of the index that there is now
         if cursor == b"0":
             return
