@@ -197,7 +197,7 @@ class Claims:
             settled: whether the page was handled.
         """
         try:
-            self._write_end(decision, settled=settled, again=True)
+            self._write_end(decision, settled=settled)
         except DedupError as error:
             self._monitor.log(logging.WARNING, "%s counts as not handled: %s", decision.url, error)
             return False
@@ -209,19 +209,22 @@ class Claims:
         self._monitor.report_claim_end(decision, settled=settled)
         return True
 
-    def _write_end(self, decision: Decision, *, settled: bool, again: bool) -> None:
+    def write_again(self) -> None:
+        """Write the ends of claims once more that the index could not write: a full disk, a server that was away.
+
+        The index can be written now, or will be closed. Those that fail again wait for the next time.
+        """
+        with suppress(DedupError):
+            for _ in range(len(self._unwritten)):  # others may fail meanwhile
+                decision, settled = self._unwritten.popleft()
+                self._write_end(decision, settled=settled)
+
+    def _write_end(self, decision: Decision, *, settled: bool) -> None:
         def written(future: Future[bool]) -> None:  # called in the index's thread
-            if again and not future.cancelled() and isinstance(future.exception(), IndexUnusable):
+            if not future.cancelled() and isinstance(future.exception(), IndexUnusable):
                 self._unwritten.append((decision, settled))
 
         self._deduplicator.end_claim(decision, settled=settled).add_done_callback(written)
-
-    def _write_again(self) -> None:
-        """The index can be written: write the ends of claims for which it could not (a full disk), once more."""
-        with suppress(DedupError):
-            while self._unwritten:
-                decision, settled = self._unwritten.popleft()
-                self._write_end(decision, settled=settled, again=False)
 
     async def _wait(self, offered: _Offered, decision: Decision, patience: float, reason: str) -> IndexAnswer:
         """Offer a page until it need not wait, for *patience* seconds; then give up for *reason*."""
@@ -264,7 +267,7 @@ class Claims:
             # Nobody will handle the page on the strength of this answer, if there is one yet.
             future.add_done_callback(self._give_back)
             raise
-        self._write_again()
+        self.write_again()
         return decision
 
     def _give_back(self, future: Future[list[Decision]]) -> None:

@@ -124,6 +124,7 @@ class Session:
     async def _close(self, *, all_stored: bool) -> None:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_END_TIMEOUT)
+        self.claims.write_again()
         # Not in the signing thread: a page may still hold that up.
         await asyncio.to_thread(self.deduplicator.close, all_stored=all_stored, finished=self._has_finished)
         await self.monitor.close_journal()

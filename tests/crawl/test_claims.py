@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from crawler_dedup import Config, Decision, Deduplicator, Match, Verdict
+from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, Match, Verdict
+from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import backend
 from tests.support.crawling import Answer, Crawl, Running, Site, article, html, run_script, start_script
@@ -43,6 +46,44 @@ def test_of_claims_that_never_end_a_limited_number_is_remembered_and_all_are_for
     with Deduplicator.open(tmp_path, config) as deduplicator:
         assert deduplicator.tidy() == 19
         assert [deduplicator.decide([page])[0].verdict for page in pages[-2:]] == ["new", "unchanged"]
+
+
+# An index that cannot be written
+
+
+class _FlakyIndex:
+    """Refuses the ends of some claims.
+
+    Attributes:
+        failures: how many it refuses before it writes one.
+        written: whether the ends that it wrote settle their claims.
+    """
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.written: list[bool] = []
+
+    def end_claim(self, _: Decision, *, settled: bool) -> Future[bool]:
+        future: Future[bool] = Future()
+        if self.failures:
+            self.failures -= 1
+            future.set_exception(IndexUnusable("The server is away."))
+        else:
+            self.written.append(settled)
+            future.set_result(True)
+        return future
+
+
+def test_the_release_of_a_page_is_written_however_often_the_index_cannot_be() -> None:
+    index = _FlakyIndex(failures=4)
+    monitor = cast("Any", SimpleNamespace(report_claim_end=lambda *_, **__: None))
+    claims = Claims(cast("Any", index), monitor, 1, patience=1, timeout=1, count_coming=int)
+    page = Decision(Verdict.NEW, "http://h/", "http://h/", "", claim=1)
+    assert claims.end(page, settled=True)
+    assert claims.end(page, settled=False)
+    for _ in range(3):
+        claims.write_again()
+    assert index.written == [True, False]
 
 
 # Settled or released
