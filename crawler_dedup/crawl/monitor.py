@@ -87,9 +87,9 @@ class Monitor:
         self._directory, self._deduplicator = directory, deduplicator
         self.log(
             logging.INFO,
-            "Near-duplicate filter: index %s holds %d pages; run %08x, scheme %s, tokenizer %s, scope %s, action %s",
+            "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s",
             deduplicator.index,
-            len(deduplicator),
+            _count(deduplicator),
             deduplicator.run,
             deduplicator.scheme,
             deduplicator.tokenizer,
@@ -285,6 +285,14 @@ class LogThrottle:
             return None
         self._last[kind] = _LastLine(now)
         return 0 if last is None else last.held_back
+
+
+def _count(deduplicator: Deduplicator) -> str:
+    """How many pages the index holds. A server may be slow to tell, which must not keep a crawl from its beginning."""
+    try:
+        return f"{len(deduplicator)} pages"
+    except (DedupError, OSError):
+        return "pages that cannot be counted now"
 
 
 def _size(deduplicator: Deduplicator) -> str:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from scrapy.utils.test import get_crawler
 
 from crawler_dedup import Config, Deduplicator
+from crawler_dedup.crawl import session
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import WALK, Answer, Page, Site, article, html, run_scrapy, run_script, start_script
 from tests.support.noting import command
 from tests.support.projects import ADDON, PAGES, project
 from tests.support.servers import Server, serving
+from tests.support.versions import without_reactor
 
 if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
@@ -65,6 +70,26 @@ def test_a_project_names_a_server_and_its_commands_follow(empty: Server, tmp_pat
     assert "1 page forgotten" in forgotten.stdout, forgotten.stderr
     refused = command(folder, "index", "compact")
     assert "is on a server" in refused.stderr
+
+
+@without_reactor
+def test_a_crawl_begins_as_always_when_its_server_is_slow_to_tell_how_many_pages_it_holds(
+    empty: Server, tmp_path: Path
+) -> None:
+    async def crawl() -> None:
+        crawler = get_crawler()
+        crawler.spider = crawler._create_spider("empty")
+        config = Config(index=empty.url(), dir=str(tmp_path), tokenizer="bigrams")
+        opened = session.Session(crawler, config)
+        empty.signal(signal.SIGSTOP)
+        try:
+            opened.spider_opened()
+        finally:
+            empty.signal(signal.SIGCONT)
+        await opened.spider_closed("finished")
+
+    asyncio.run(crawl())
+    assert list(tmp_path.glob("journal-*.jsonl"))
 
 
 def acting(text: str, act: Callable[[], object]) -> Callable[[], Answer]:
