@@ -25,9 +25,11 @@ TEXT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PROJECT: dict[str, Any] = tomllib.loads(TEXT)["project"]
 MODULES = sorted((ROOT / "crawler_dedup").rglob("*.py"))
 BATCH = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "batch")]
+SERVER = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "index" / "redis")]
 REPORT = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup" / "report")]
 OF_AN_EXTRA = {
     **dict.fromkeys(BATCH, ("batch",)),
+    **dict.fromkeys(SERVER, ("redis",)),
     **{path: ("batch", "spark") for path in BATCH if path.name == "spark.py"},
     **{path: ("report",) for path in REPORT if path.name in ("charts.py", "rendering.py")},
 }
@@ -91,9 +93,10 @@ def test_every_package_that_is_declared_is_imported_somewhere() -> None:
 
 
 def test_the_modules_of_an_extra_are_imported_by_its_package_only() -> None:
-    for path in {*MODULES} - {*BATCH, *REPORT}:
+    of_extras = ("crawler_dedup.report", "crawler_dedup.batch", "crawler_dedup.index.redis")
+    for path in {*MODULES} - {*BATCH, *REPORT, *SERVER}:
         for module, inside in imports(ast.parse(path.read_text(encoding="utf-8"))):
-            assert inside or not module.startswith(("crawler_dedup.report", "crawler_dedup.batch")), path
+            assert inside or not module.startswith(of_extras), path
 
 
 def test_the_extras_are_those_that_messages_name() -> None:
@@ -104,7 +107,9 @@ def test_the_extras_are_those_that_messages_name() -> None:
 
 
 def test_each_dependency_is_declared_with_its_reason() -> None:
-    lists = re.findall(r"^(?:dependencies|batch|fast|report|spark|stem) = \[\n(.*?)^\]", TEXT, re.MULTILINE | re.DOTALL)
+    lists = re.findall(
+        r"^(?:dependencies|batch|fast|redis|report|spark|stem) = \[\n(.*?)^\]", TEXT, re.MULTILINE | re.DOTALL
+    )
     assert len(lists) == 1 + len(EXTRAS)
     for line in "".join(lists).splitlines():
         assert re.search(r'",\s+# \w.{10,}$', line), line
@@ -173,7 +178,7 @@ def test_without_extras_everything_else_can_be_imported_and_pages_are_checked(tm
     modules = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for path in MODULES
-        if path not in (*BATCH, *REPORT) and path.name != "__main__.py"
+        if path not in (*BATCH, *REPORT, *SERVER) and path.name != "__main__.py"
     ]
     code = f"""{WITHOUT_EXTRAS}
     from importlib import import_module

@@ -177,9 +177,13 @@ class Pair:
 
     @property
     def are_told_by_lines(self) -> bool:
-        """Whether only their lines tell two texts of one site apart, which have nearly the same words."""
+        """Whether only their lines tell two texts of one site apart, which have nearly the same words.
+
+        The address tells that a page is the one that is visited again.
+        """
         return (
             self.same_host
+            and self.new.key != self.kept.key
             and self.content.keeps_main_text
             and is_known_by_lines(self.new, self.new_site)
             and not (self.same_words and self.distance == 0)  # as often as on the kept page

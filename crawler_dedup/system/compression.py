@@ -37,6 +37,7 @@ def decompress(frame: bytes, max_size: int) -> bytes:
     Raises:
         FrameTooLarge: that size is not known, 0, or larger than *max_size*.
         FrameDamaged: the frame is damaged or cut off, its content has another size, or something follows it.
+        MemoryError: there is not enough memory for the content.
     """
     try:
         size = zstd.get_frame_info(frame).decompressed_size
@@ -45,6 +46,8 @@ def decompress(frame: bytes, max_size: int) -> bytes:
         decompressor = zstd.ZstdDecompressor()
         content = decompressor.decompress(frame, size + 1)
     except zstd.ZstdError as error:
+        if "Allocation error" in str(error):  # the codec has no other sign
+            raise MemoryError from error
         raise FrameDamaged(str(error)) from error
     if len(content) != size or not decompressor.eof or decompressor.unused_data:
         raise FrameDamaged("its content is not what its header says")

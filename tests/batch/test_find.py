@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
@@ -127,6 +127,7 @@ def test_pages_are_decided_against_an_index_as_by_that_index(tmp_path: Path, see
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seeds=st.tuples(st.integers(0, 1 << 32), st.integers(0, 1 << 32)), size=st.integers(1, 60))
+@example(seeds=(8798555, 51), size=48)
 def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages(
     tmp_path: Path, seeds: tuple[int, int], size: int
 ) -> None:
@@ -139,16 +140,19 @@ def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages
         profiles = folder / "first" / PROFILES
         pages = [*{page.url: page for page in make_pages(seeds[0], 2 * size)}.values()]
         with Deduplicator.open(folder / "before", CONFIG, profiles=profiles) as deduplicator:
-            kept = [
-                page
-                for page in pages
-                if deduplicator.check(page.url, page.html.encode(), encoding="utf-8", scope="global").verdict
-                is Verdict.NEW
-            ]
-        assume(kept)
+            for page in pages:
+                deduplicator.check(page.url, page.html.encode(), encoding="utf-8", scope="global")
         with closing(open_pages(folder / "before")) as before:
             export_index(before, folder / "before.dedup", ignore_progress)
-        halves = [write_pages(folder / f"{half}.jsonl", kept[half::2]) for half in range(min(2, len(kept)))]
+            stored = [record.page.url for batch in before.records(100) for record in batch]
+        assume(stored)
+        # In the order of the index, because the oldest pages of a title are compared.
+        by_url = {page.url: page for page in pages}
+        middle = (len(stored) + 1) // 2
+        parts = [part for part in (stored[:middle], stored[middle:]) if part]
+        halves = [
+            write_pages(folder / f"{number}.jsonl", [by_url[url] for url in part]) for number, part in enumerate(parts)
+        ]
         sign(halves, folder / "existing")
         against_index, against_collection = (
             (find(folder / "signed", folder / "out", profiles=profiles, against=folder / name), answers(folder / "out"))
@@ -157,7 +161,11 @@ def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages
         assert against_collection[0].verdicts == against_index[0].verdicts
         assert against_collection[1].keys() == against_index[1].keys()
         for place, answer in against_collection[1].items():
-            assert answer == against_index[1][place]
+            other = against_index[1][place]
+            if (answer.distance or 0) > CONFIG.max_distance:  # found by the title: an export has pages in another order
+                assert (answer.verdict, answer.rule) == (other.verdict, other.rule)
+            else:
+                assert answer == other
     finally:
         shutil.rmtree(folder)
 

@@ -49,7 +49,9 @@ _KINDS: tuple[dict[str, Any], ...] = ({}, {"frame": "an advertisement"}, {"chang
 _FAMILIES = (7, 24)  # the longer text is near enough to the others to be compared with them, and covers them
 _LONGER = len(_KINDS) - 1
 CONTENTS = range(len(_KINDS) * len(_FAMILIES))
-URLS = tuple(f"http://a.example/{number}" for number in range(3))
+URLS = tuple(
+    f"http://{host}.example/" for host in "abc"
+)  # on one known host the rules look at more than the model does
 
 
 def covers(kept: int, new: int) -> bool:
@@ -455,7 +457,7 @@ class NothingLost(RuleBasedStateMachine):
         last = self._slots[0]
         self._start(last)
         for content in CONTENTS:
-            self._offer(last, (content, f"http://a.example/again/{content}"))
+            self._offer(last, (content, f"http://again.example/{content}"))
             life = last.life
             assert life is not None
             self._require(content not in life.owed or self._is_stored(content), content, self._stored)
