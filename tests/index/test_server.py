@@ -36,7 +36,7 @@ if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
 
 from crawler_dedup.index.redis import cells, runs
-from crawler_dedup.index.redis.connection import ServerConnection
+from crawler_dedup.index.redis.connection import ConnectionLost, ServerConnection
 
 CONFIG = Config(tokenizer="bigrams")
 NEAR = ByDistance()
@@ -454,8 +454,6 @@ def test_an_answer_that_was_lost_is_not_filed_twice(address: ServerAddress, monk
     def lose(connection: ServerConnection, script: str, *arguments: object) -> object:
         answer = evaluate(connection, script, *arguments)  # type: ignore[arg-type]
         if script is COMMIT and next(lost) % 2 == 0:
-            from crawler_dedup.index.redis.connection import ConnectionLost
-
             connection.drop()
             raise ConnectionLost("lost")
         return answer
@@ -466,6 +464,32 @@ def test_an_answer_that_was_lost_is_not_filed_twice(address: ServerAddress, monk
         assert {decision.verdict for decision in decisions} == {Verdict.NEW}
         assert len(store) == 16
         assert store.verify(NEAR) == []
+
+
+def test_a_connection_that_is_lost_after_the_answer_fails_no_offer(
+    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from crawler_dedup.index.redis.scripts import RUNS
+
+    evaluate, is_offered = ServerConnection.evaluate, threading.Event()
+
+    def lose(connection: ServerConnection, script: str, *arguments: object) -> object:
+        if script is RUNS and is_offered.is_set():
+            is_offered.clear()
+            connection.drop()
+            raise ConnectionLost("lost")
+        return evaluate(connection, script, *arguments)  # type: ignore[arg-type]
+
+    with closing(open_backend(address)) as store:
+        assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        run = store.begin_run()
+        monkeypatch.setattr(ServerConnection, "evaluate", lose)
+        is_offered.set()
+        terms = OfferTerms(run.number, 60, clock=run.now)
+        assert store.offer([page(2, 2**64 - 1)], NEAR, terms).result()[0].verdict is Verdict.NEW
+        assert not is_offered.is_set()
+        assert store.offer([page(3, 2**64 - 1)], NEAR, terms).result()[0].verdict is Verdict.DUPLICATE
+        run.release()
 
 
 # Maintenance

@@ -222,7 +222,10 @@ class Client:
             self._apply(command, encoded, changes.decoded)
         self.runs.entries.update(changes.entries)
         if version != self.runs.version:
-            self.load_runs()
+            try:
+                self.load_runs()
+            except IndexUnusable:  # what was changed is stored: that is no failure of the transaction
+                self.forget()
         return numbers
 
     def _apply(self, command: Command, encoded: Sequence[bytes], decoded: Mapping[bytes, object]) -> None:
