@@ -231,6 +231,17 @@ def test_little_memory_changes_no_answer(address: ServerAddress, server: Server)
     assert answers[0] == answers[1]
 
 
+def test_what_was_read_of_one_scope_is_not_kept_for_the_next(address: ServerAddress) -> None:
+    with closing(open_backend(address)) as store:
+        pages = [page(number, 5, f"scope {number}") for number in range(200)]
+        store.offer(pages, NEAR).result()
+        probes = [list(NEAR.probes(pages[0]))]
+        with store._read() as reading:
+            found = sum(1 for _ in reading.sharing(probes, lambda blocks: NEAR.near(pages[0], next(iter(blocks)))))
+            assert found == len(pages)
+            assert len(reading._changes.cells) < 20  # type: ignore[attr-defined]
+
+
 def test_a_cache_keeps_to_its_size_and_forgets_what_was_not_used_for_longest() -> None:
     cache = cells.CellCache(1_000)
     for number in range(4):

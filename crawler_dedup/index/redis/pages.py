@@ -249,6 +249,7 @@ class PagesOnServer:
         for scope in sorted(int.from_bytes(scope, "big") for scope in scopes):
             for signature in choose(self._read_signatures(scope, block, _SHARED) for block in probes):
                 yield from (record for _, record in self._standing(scope, signature))
+            self._changes.cells.clear()  # there may be any number of scopes
 
     # Runs
 
