@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from crawler_dedup.rules.forms import FEW_FEATURES, Fact, find_facts, is_fact, same_form
-from crawler_dedup.rules.keeping import is_main_heading, is_main_text_minor
+from crawler_dedup.rules.keeping import is_heading, is_main_heading, is_main_text_minor
 from crawler_dedup.rules.ownblocks import (
     NO_TEXT,
     blocks_below,
@@ -92,7 +92,7 @@ class Content:
         """Whether only the main texts of two thin pages are compared, on two hosts of which nothing is known.
 
         What stands beside them may be a frame. The main texts are long enough, the new page names itself, and the kept one
-        hides nothing of it.
+        hides nothing of it and lacks no line between its name and its main text.
         """
         is_known = self.same_host or self.new_site.is_known or self.kept_site.is_known
         return (
@@ -101,7 +101,15 @@ class Content:
             and bool(named_parts(self.new))
             and not self._concealed
             and all(size_of_main(page.blocks) >= _LONG for page in (self.new, self.kept))
+            and not self._lacks_line_below_name
         )
+
+    @property
+    def _lacks_line_below_name(self) -> bool:
+        """Whether the kept page lacks a line, no link, between the heading that names the new page and its main text."""
+        below = blocks_below(self.new.blocks, _NAMING, _NAMED) or ()
+        lines = takewhile(lambda block: not block.traits & _MAIN, below)
+        return any(not block.traits & _ENTRY and block.hash not in self._standing for block in lines if block.size)
 
     def _but_for_frame(self, blocks: Sequence[PackedBlock]) -> Sequence[PackedBlock]:
         if not self.leaves_out_frames:
@@ -323,8 +331,35 @@ class Content:
 
     @property
     def lacks_main_headings(self) -> bool:
-        """Whether the kept page lacks a heading of the new page's main text, furniture left out."""
-        return not find_main_headings(self._new_blocks) <= self._standing
+        """Whether the kept page lacks a heading of the new page's main text, however short, furniture left out."""
+        return any(
+            is_main_heading(block) and not block.traits & _NAME and block.hash not in self._standing
+            for block in self._new_blocks
+        )
+
+    @property
+    def lacks_short_line(self) -> bool:
+        """Whether the pages are made from one form, and the kept one lacks a short line of the new one, without a label too.
+
+        Beside the main text lines with numbers are not compared, which may count readers; those of the main text are, if
+        both pages have few words.
+        """
+        return self.same_form and any(
+            self._is_missing(fact.line)
+            and (self._have_few_words if fact.line.traits & _MAIN else not fact.line.traits & _NUMBER)
+            for fact in find_facts(unpack_blocks(self.new.blocks))
+        )
+
+    @property
+    def lacks_heading_below_name(self) -> bool:
+        """Whether the pages are made from one form, and the kept one lacks a heading of the new one above its main text.
+
+        The heading stands below the one that names the page.
+        """
+        below = (blocks_below(self.new.blocks, _NAMING, _NAMED) or ()) if self.same_form else ()
+        lines = takewhile(lambda block: not block.traits & _MAIN, below)
+        not_own = self._site_of_new.furniture | self._standing
+        return any(is_heading(block) and not block.traits & _NAME and block.hash not in not_own for block in lines)
 
     @property
     def lacks_line_beside_main(self) -> bool:

@@ -47,6 +47,11 @@ def is_main_heading(block: PackedBlock) -> bool:
     return block.traits & _MAIN_HEADING == _MAIN_HEADING
 
 
+def is_heading(block: PackedBlock) -> bool:
+    """Return whether a block is a heading of the main text, or one beside it that is no link."""
+    return is_main_heading(block) or block.traits & _LINKED_HEADING == _HEADING
+
+
 def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBlock]) -> bool:
     """Return whether a main text is less than half of what a page alone says, or is mainly not its own.
 
@@ -93,5 +98,7 @@ def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
         keeps_facts = page.features < FEW_FEATURES
         own = [block for block in own if not block.traits & _MAIN or (keeps_facts and is_fact(block))]
     kept = {block.hash for block in own}
-    telling = [block for block in telling if block.hash in kept or is_main_heading(block)]
-    return msgspec.structs.replace(page, links=b"", blocks=repack_blocks(telling))
+    # Short headings are compared with those of a part.
+    headings = {block.hash for block in blocks if is_heading(block)} - site.furniture
+    needed = [block for block in blocks if block.hash in kept or block.hash in headings]
+    return msgspec.structs.replace(page, links=b"", blocks=repack_blocks(needed))

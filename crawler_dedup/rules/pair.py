@@ -236,12 +236,16 @@ class Pair:
         are_texts = self.new.kind is PageKind.TEXT and self.kept.kind is PageKind.TEXT
         if not are_texts or self.limits.max_distance == 0 or not self.naming.same_named:
             return False
+        if self.same_host and not self.naming.other_parts_agree:
+            return False
         least = self.limits.min_resemblance ** (2 if self.naming.is_telling else 1)
         return (
             self.resemblance >= least
             and self.coverage >= max(_NEARLY_ALL, self.limits.min_coverage)
             and not numbers.lacks(self.new.numbers, self.kept.numbers)
             and not self.content.lacks_main_headings
+            and not self.content.lacks_short_line
+            and not self.content.lacks_heading_below_name
             and not self.content.lacks_line_beside_main
             and not self.content.is_kept_list_of_texts
         )

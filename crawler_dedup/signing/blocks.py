@@ -32,6 +32,7 @@ _MAX_UNITS = 255
 _PUNCTUATION = b" \t!\"$'(),-./:;?@[\\]_`{|}"  # but for C++ and C#, and operators
 # Dashes and quotation marks of typography in UTF-8, which one rendering of a text has for those of ASCII, and another not.
 _TYPOGRAPHIC = re.compile(b"\xe2\x80[\x90-\x95\x98-\x9f]")
+_EN_DASH = "–"  # also a minus, and what stands between two years
 # All bytes but those with which a decimal digit of some script begins in UTF-8.
 _BEGINS_NO_DIGIT = bytes(set(range(256)) - set(b"0123456789\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0\n"))
 # A set of characters comes first, so that what is none of them is passed over quickly; a minus ends no word.
@@ -149,7 +150,7 @@ def pack_blocks(
             if traits != _ENTRY | _HEADING:
                 main_texts.append(plain)
             traits |= _MAIN
-        numbers = _NUMBERS.findall(plain) if digits else []
+        numbers = _numbers_in(plain) if digits else []
         if numbers:
             traits |= _NUMBER
         begins_alike = plain[:1] in beginnings or not plain[:1].isalnum()  # false for most blocks
@@ -196,7 +197,11 @@ def _without_punctuation(content: bytes) -> bytes:
 
 
 def _hash(text: str) -> int:
-    return _hash_of(_without_punctuation(text.replace("\n", "").encode("utf-8", "replace")), _NUMBERS.findall(text))
+    return _hash_of(_without_punctuation(text.replace("\n", "").encode("utf-8", "replace")), _numbers_in(text))
+
+
+def _numbers_in(plain: str) -> list[str]:
+    return _NUMBERS.findall(plain.replace(_EN_DASH, "-"))
 
 
 def _hash_of(letters: bytes, numbers: Sequence[str]) -> int:

@@ -11,8 +11,9 @@ from crawler_dedup.signing.features import Features
 from crawler_dedup.signing.sketch import set_digest, sketch
 from crawler_dedup.signing.text import Text, hash_words
 
-# With what stands between their digits: one date or version differs from another in a part of it.
-_NUMBERS = re.compile(r"\d+(?:[.,:/-]\d+)*")
+# With what stands between their digits, and with letters behind them: one date or version differs from another in a part of
+# it, and room 12a is not 12b.
+_NUMBERS = re.compile(r"\d[\da-z]*(?:[.,:/-]\d[\da-z]*)*")
 
 
 def with_signature(page: SignedPage, signature: Signature, features: Features) -> SignedPage:
@@ -39,4 +40,4 @@ def with_shown(page: SignedPage, features: Features, numbers: bytes) -> SignedPa
 
 def sketch_numbers(text: Text) -> bytes:
     """Sketch the set of the numbers in *text*, of which a date or a version is a single one."""
-    return sketch(hash_words(_NUMBERS.findall(text.plain)))
+    return sketch(hash_words(_NUMBERS.findall(text.plain.replace("–", "-"))))

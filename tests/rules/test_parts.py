@@ -32,6 +32,23 @@ def thread(*texts: str, name: str = NAME, below: str = "") -> str:
     )
 
 
+def timetable(days: str, minutes: int) -> str:
+    """The times of some days, of which those of other days are a part."""
+    name, times = "Timetable of line 5", [f"{time // 60:02}:{time % 60:02}" for time in range(360, 1200, minutes)]
+    rows = "".join(
+        f"<tr><td>{stop} Square</td>{''.join(f'<td>{time}</td>' for time in times)}</tr>" for stop in words("stops", 8)
+    )
+    text = "<p>Buses stop where somebody waits, and tickets are sold by the driver.</p>"
+    return page(f"{name} | {SITE}", f"<h1>{name}</h1>{days}{text}<table>{rows}</table>", MENU)
+
+
+def answer(name: str, text: str) -> str:
+    """A letter to a list, below which the first letter is quoted."""
+    subject, quoted = "Re: patch for the pump", " ".join(words("quoted", 40))
+    body = f"<h1>{subject}</h1><p>From: {name}</p><p>{text}</p><p>&gt; {quoted}</p>"
+    return page(subject, body, MENU)
+
+
 def are_far_apart(crawl: Crawl, *pages: str) -> bool:
     first, second = (crawl.deduplicator.sign("http://h/x", each.encode()) for each in pages)
     assert first.kind is second.kind is PageKind.TEXT
@@ -83,8 +100,24 @@ def test_a_long_text_is_a_part_of_one_with_comments(crawl: Crawl, known: bool) -
             thread(*(f'<h2><a href="/t/{text[:9]}">The story of {text[:12]}</a></h2><p>{text}</p>' for text in POSTS)),
         ),
         (thread(*POSTS[:2]), thread(*POSTS, *(" ".join(words(f"more {number}", 25)) for number in range(5)))),
+        (timetable("<h2>Sundays</h2>", 60), timetable("<h2>Weekdays</h2>", 30)),
+        (timetable("<p>Sundays</p>", 60), timetable("<p>Weekdays</p>", 30)),
+        (
+            answer("Bert Moss", "I agree with the patch."),
+            answer("Anna Reed", f"I do not agree with the patch. {' '.join(POSTS[1:3])}"),
+        ),
     ],
-    ids=["other title", "a number", "a heading", "a line beside the text", "a list of texts", "a small part"],
+    ids=[
+        "other title",
+        "a number",
+        "a heading",
+        "a line beside the text",
+        "a list of texts",
+        "a small part",
+        "a short heading",
+        "a short line",
+        "another writer",
+    ],
 )
 @knowing
 def test_it_is_no_part_if_something_of_it_is_missing(crawl: Crawl, known: bool, new: str, kept: str) -> None:
@@ -92,6 +125,17 @@ def test_it_is_no_part_if_something_of_it_is_missing(crawl: Crawl, known: bool, 
         crawl.get_known()
     assert crawl.check("/kept", kept).verdict is Verdict.NEW
     assert crawl.check("/new", new).verdict is Verdict.NEW
+
+
+def test_on_one_host_a_part_of_a_page_with_another_title_is_none(crawl: Crawl) -> None:
+    """What both pages name may be a section that each department has."""
+    name = "Frequently asked questions"
+
+    def questions(department: str, *texts: str) -> str:
+        return page(f"{name} | {department}", f"<h1>{name}</h1>{''.join(f'<p>{text}</p>' for text in texts)}", MENU)
+
+    assert crawl.check("/physics", questions("Physics", *POSTS)).verdict is Verdict.NEW
+    assert crawl.check("/history", questions("History", *POSTS[:2])).verdict is Verdict.NEW
 
 
 def test_under_the_name_of_a_site_a_part_must_be_most_of_the_whole(crawl: Crawl) -> None:

@@ -651,7 +651,7 @@ EVERY_BLOCK = b"".join(
 @pytest.mark.parametrize(
     ("fields", "hashes", "has_links"),
     [
-        ({}, [1, 2, 3, 8], False),
+        ({}, [1, 2, 3, 81, 8], False),
         (MANY, [1, 2, 3, 91, 81, 82, 7, 8], True),
         ({"kind": PageKind.THIN}, [1, 2, 3, 91, 81, 82, 7, 8], True),
     ],

@@ -329,6 +329,23 @@ def test_a_long_text_that_names_itself_may_have_edited_lines(crawl: Crawl, known
     assert is_duplicate(crawl.check("/2", edited), "http://h/1", "alike")
 
 
+@knowing
+@pytest.mark.parametrize(("kept", "new"), [("12a", "12b"), ("7s2p", "7s4p")])
+def test_letters_behind_a_number_belong_to_it(crawl: Crawl, known: bool, kept: str, new: str) -> None:
+    if known:
+        crawl.get_known()
+    assert crawl.check("/1", film(f"stage {kept}")).verdict is Verdict.NEW
+    assert crawl.check("/2", film(f"stage {new}")).verdict is Verdict.NEW
+
+
+@knowing
+def test_a_dash_between_two_years_is_any_dash(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    assert crawl.check("/1", film("days of 2019-2023")).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/2", film("days of 2019–2023")), "http://h/1", "alike")
+
+
 def lamp(name: str) -> str:
     return page(f"Product | {SITE}", f"<h1>{name}</h1><article>{paragraphs(words('lamp', 120))}</article>", MENU)
 

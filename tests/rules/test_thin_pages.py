@@ -412,6 +412,23 @@ def test_on_another_host_a_list_is_kept_where_its_main_text_differs_or_says_too_
     assert mirror.check("/green", other).verdict is Verdict.NEW
 
 
+def test_on_another_host_a_line_between_the_heading_and_a_list_is_no_frame(crawl: Crawl, mirror: Crawl) -> None:
+    """Hotels of one chain have an address each, above a list of all of them."""
+    for host, line in ((crawl, "14 Mill Lane, Leeds"), (mirror, "7 Abbey Row, Bath")):
+        hotel = framed("Green", LONG_LIST).replace("</h1>", f"</h1><p>{line}</p>")
+        assert host.kind(hotel) is PageKind.THIN
+        assert host.check("/contact", hotel).verdict is Verdict.NEW
+
+
+@knowing
+def test_a_dash_may_be_a_minus(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    for path, temperature in (("/1", "5"), ("/2", "–5"), ("/3", "15")):
+        assert crawl.check(path, notice(extra=f"<p>Tonight {temperature} °C</p>")).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/4", notice(extra="<p>Tonight -5 °C</p>")), "http://h/2")
+
+
 def test_a_known_list_with_a_quite_other_text_is_kept(crawl: Crawl) -> None:
     crawl.get_known()
     crawl.check("/tag/green", listing("Green", STORIES))
