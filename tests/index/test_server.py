@@ -503,6 +503,43 @@ def test_a_connection_that_is_lost_after_the_answer_fails_no_offer(
         run.release()
 
 
+def test_what_a_stopped_server_comes_to_later_is_not_filed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from crawler_dedup.index.redis import client
+    from crawler_dedup.index.redis.scripts import COMMIT
+
+    evaluate, commits = ServerConnection.evaluate, list[str]()
+
+    def stop(connection: ServerConnection, script: str, *arguments: object) -> object:
+        if script is COMMIT:
+            commits.append(script)
+            if len(commits) == 2:
+                server.signal(signal.SIGSTOP)
+        return evaluate(connection, script, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(client, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(ServerConnection.__init__, "__defaults__", (0.5,))
+    monkeypatch.setattr(ServerConnection, "evaluate", stop)
+    with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
+        assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        failed = store.offer([page(2, 2**64 - 1)], NEAR).exception()
+        server.signal(signal.SIGCONT)
+        assert isinstance(failed, IndexUnusable)
+        wait_for(lambda: store.offer([page(3, 5)], NEAR).exception() is None)
+        assert len(store) == 1
+        assert store.offer([page(4, 2**64 - 1)], NEAR).result()[0].verdict is Verdict.NEW
+
+
+def test_the_clock_of_a_server_may_be_set(address: ServerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    from crawler_dedup.index.redis import client
+
+    with closing(open_backend(address)) as store:
+        with monkeypatch.context() as patched:
+            patched.setattr(client, "read_time", lambda _: 0.0)
+            assert isinstance(store.offer([page(1, 5)], NEAR).exception(), IndexUnusable)
+        assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+
+
 # Maintenance
 
 

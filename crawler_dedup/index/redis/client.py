@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
@@ -12,11 +13,12 @@ from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.cells import VERSION_BYTES, Cell, CellCache, Versions
-from crawler_dedup.index.redis.connection import ConnectionLost, ServerConnection
+from crawler_dedup.index.redis.connection import ANSWER_SECONDS, ConnectionLost, ServerConnection, read_time
 from crawler_dedup.index.redis.keys import Keys, meta_key
 from crawler_dedup.index.runs import RunEntry, decode_run
 
 _WRITER_SECONDS = 3600
+_SLOWEST = 100_000  # bytes that reach a server in a second at least
 _READ_KEYS = 1000  # that are asked for at once
 Command = Sequence["bytes | str | int"]
 
@@ -86,6 +88,7 @@ class Client:
         self._removed = b"0"
         self._writer = os.urandom(8)
         self._written = 0
+        self._ahead = 0.0
 
     def prepare(self) -> None:
         """Make sure that there is a connection, and forget what was read before it was made.
@@ -96,6 +99,8 @@ class Client:
             IndexUnusable: it was emptied for another configuration.
         """
         self._connection.ensure()
+        if self._opened != self._connection.opened:
+            self._learn_time()
         while self._opened != self._connection.opened:
             self._cache.clear()
             self._epoch = read_epoch(self._connection, self._header)
@@ -157,14 +162,26 @@ class Client:
         self._written += 1
         arguments = self._arguments(changes)
         keys = [self.keys.meta, *changes.cells]
+        # A script that the server runs later, because it was stopped, changes nothing: its transaction has failed by then.
+        patience = ANSWER_SECONDS + sum(len(word) for word in arguments if isinstance(word, bytes)) / _SLOWEST
         while True:
             try:
-                known = [self._epoch, self.keys.prefix, self.runs.version, self._removed]
+                until = int(1000 * (monotonic() + self._ahead + patience))
+                known: list[bytes | str | int] = [
+                    self._epoch,
+                    self.keys.prefix,
+                    self.runs.version,
+                    self._removed,
+                    until,
+                ]
                 answer = self._connection.evaluate(scripts.COMMIT, keys, [*known, *arguments])
             except ConnectionLost:
                 return [] if self._was_written() else None
             if answer[0] == b"gone":
                 self.forget()
+                return None
+            if answer[0] == b"late":
+                self._learn_time()
                 return None
             if answer[0] == b"done":
                 return self._note_done(changes, answer)
@@ -205,6 +222,10 @@ class Client:
             arguments += (5, b"SET", writer, self._written, b"EX", _WRITER_SECONDS)
             arguments += (4, b"HINCRBY", self.keys.meta, b"writes", 1)
         return arguments
+
+    def _learn_time(self) -> None:
+        """Learn by how much the clock of the server is ahead of ours. It may be set at any time."""
+        self._ahead = read_time(self._connection) - monotonic()
 
     def _was_written(self) -> bool:
         """Return whether the last change was made, although its answer is lost. Raises :class:`ConnectionLost`."""

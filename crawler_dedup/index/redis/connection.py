@@ -20,7 +20,8 @@ from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.location import ServerAddress
 
 _OLDEST = (6, 2)
-_CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 5.0
+"""Seconds for which an answer is waited for."""
 
 
 class ConnectionLost(IndexUnusable):
@@ -37,7 +38,7 @@ class ServerConnection:
         opened: how many times the connection was made. What was read before the last time may be outdated.
     """
 
-    def __init__(self, address: ServerAddress, seconds: float = _CONNECT_SECONDS) -> None:
+    def __init__(self, address: ServerAddress, seconds: float = ANSWER_SECONDS) -> None:
         self.address = address
         self.opened = 0
         self._process = os.getpid()
@@ -152,6 +153,12 @@ def require_server(connection: ServerConnection) -> list[str]:
             " keeps it."
         ]
     )
+
+
+def read_time(connection: ServerConnection) -> float:
+    """Return the time of the server, in seconds since 1970."""
+    seconds, microseconds = connection.call(b"TIME")
+    return int(seconds) + int(microseconds) / 1e6
 
 
 def _is_persistent(connection: ServerConnection) -> bool:

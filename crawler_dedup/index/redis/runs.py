@@ -17,7 +17,7 @@ from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.client import read_epoch
-from crawler_dedup.index.redis.connection import ServerConnection
+from crawler_dedup.index.redis.connection import ServerConnection, read_time
 from crawler_dedup.index.redis.keys import Keys
 from crawler_dedup.index.runs import RUN_NAME_BYTES, Run
 
@@ -95,9 +95,3 @@ class ServerRun(Run):
         """Learn the epoch of the index."""
         self._epoch = read_epoch(self._connection, self._header)
         self._keys = Keys(self._connection.address.index, self._epoch)
-
-
-def read_time(connection: ServerConnection) -> float:
-    """Return the time of the server, in seconds since 1970."""
-    seconds, microseconds = connection.call(b"TIME")
-    return int(seconds) + int(microseconds) / 1e6

@@ -39,9 +39,10 @@ end
 COMMIT = (
     """
 -- Changes the index if what was read is still so. KEYS: and the cells that were read. ARGV: epoch, prefix of all keys,
--- version of the runs, number of removals, number of counts that were read; of each cell where its end begins, and the
--- end; of each count the field and the value; then commands, each behind the number of its arguments.
--- Returns {'gone'}; {'stale', runs or 0, removed cells or 0 or 'all', number of removals, numbers and contents of cells};
+-- version of the runs, number of removals, time of the server in milliseconds after which the client waits for no answer,
+-- number of counts that were read; of each cell where its end begins, and the end; of each count the field and the value;
+-- then commands, each behind the number of its arguments. Returns {'gone'}; {'late'};
+-- {'stale', runs or 0, removed cells or 0 or 'all', number of removals, numbers and contents of cells};
 -- or {'done', number of removals, version of the runs, numbers of the new records}.
 local prefix = ARGV[2]
 """
@@ -49,7 +50,9 @@ local prefix = ARGV[2]
     + """
 local meta = redis.call('HMGET', KEYS[1], 'epoch', 'runs', 'removed')
 if meta[1] ~= ARGV[1] then return {'gone'} end
-local at, stale = 6, {}
+local time = redis.call('TIME')
+if time[1] * 1000 + time[2] / 1000 > tonumber(ARGV[5]) then return {'late'} end
+local at, stale = 7, {}
 for cell = 2, #KEYS do
   local offset, known = ARGV[at], ARGV[at + 1]
   at = at + 2
@@ -64,7 +67,7 @@ for cell = 2, #KEYS do
   end
 end
 local outdated = false
-for _ = 1, tonumber(ARGV[5]) do
+for _ = 1, tonumber(ARGV[6]) do
   outdated = outdated or (redis.call('HGET', prefix .. 'k', ARGV[at]) or '0') ~= ARGV[at + 1]
   at = at + 2
 end

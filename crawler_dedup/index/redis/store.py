@@ -23,10 +23,10 @@ from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.redis.connection import ServerConnection, require_server
+from crawler_dedup.index.redis.connection import ServerConnection, read_time, require_server
 from crawler_dedup.index.redis.keys import Keys, make_epoch, meta_key
 from crawler_dedup.index.redis.pages import PagesOnServer
-from crawler_dedup.index.redis.runs import ServerRun, read_time
+from crawler_dedup.index.redis.runs import ServerRun
 from crawler_dedup.index.redis.verification import find_problems, rebuild
 from crawler_dedup.index.redis.writer import Writer
 from crawler_dedup.system.callbacks import Advance, ignore_progress
