@@ -11,7 +11,8 @@ from functools import lru_cache
 from crawler_dedup.signing.features import simplify_han, size_in_letters
 
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
-_NOT_LETTER = re.compile(r"[\W_](?<![+#&*<=>^~%])")  # C, C++ and C# are three things, "f=" and "f>" two
+# C, C++ and C# are three things, "f=", "f>", "f-=", "f/=" and "f!=" five.
+_NOT_LETTER = re.compile(r"[\W_](?<![+#&*<=>^~%])(?<![-/!](?=[=>]))")
 _ORNAMENTS = re.compile(r"[&*<=>^~%]+\s+(.*?)(?:\s[&*<=>^~%]+)?", re.DOTALL)
 MAX_TITLE_CHARS = 200
 """Characters of a title that are looked at."""
