@@ -58,7 +58,7 @@ class Backend(ABC):
     @property
     @abstractmethod
     def stored_bytes(self) -> int:
-        """How many bytes the index takes where it is. Takes microseconds."""
+        """How many bytes the index takes where it is. In a directory that takes microseconds, on a server a round trip."""
 
     @abstractmethod
     def measure(self) -> FileFigures | None:

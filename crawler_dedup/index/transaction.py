@@ -58,8 +58,8 @@ class Transaction(KeptPages, Protocol):
     def find_dead_runs(self) -> dict[int, RunEntry]:
         """Find the runs that are over and did not finish, or left something behind.
 
-        A run that ends at this moment seems dead too, unless this transaction may write. Its entry changes before it is seen
-        to be over: that of a dead run is the same in the next transaction.
+        A run that ends at this moment seems dead too, unless this transaction may write. The entry of such a run
+        differs in the next transaction, that of a dead run does not.
         """
 
     def run_states(self) -> RunStates:

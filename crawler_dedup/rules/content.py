@@ -269,7 +269,7 @@ class Content:
         if below is None or any(block.traits & _MAIN for block in below):
             return False
         texts = (block for block in below if not block.traits & (_ENTRY | _HEADING))
-        return size_of(filter(self._is_missing, texts)) >= _TELLING_TEXT
+        return size_of(filter(self._is_own_and_missing, texts)) >= _TELLING_TEXT
 
     @property
     def lacks_text_above_main(self) -> bool:
@@ -279,7 +279,7 @@ class Content:
         """
         above = takewhile(lambda block: not block.traits & _MAIN, unpack_blocks(self.new.blocks))
         texts = (block for block in above if not block.traits & _ENTRY)
-        return size_of(filter(self._is_missing, texts)) > _CAPTION
+        return size_of(filter(self._is_own_and_missing, texts)) > _CAPTION
 
     @property
     def lacks_text_below_main(self) -> bool:
@@ -288,7 +288,7 @@ class Content:
             return False
         below = takewhile(lambda block: not block.traits & _MAIN, reversed(unpack_blocks(self.new.blocks)))
         texts = (block for block in below if block.size >= _TELLING_TEXT and not block.traits & _ENTRY)
-        return size_of(filter(self._is_missing, texts)) > _TEXT
+        return size_of(filter(self._is_own_and_missing, texts)) > _TEXT
 
     @cached_property
     def same_form(self) -> bool:
@@ -308,7 +308,7 @@ class Content:
         if not self.same_form or self.new.features >= SHORT_TEXT:
             return False
         return any(
-            self._is_missing(fact.line) and self._is_compared(fact)
+            self._is_own_and_missing(fact.line) and self._is_compared(fact)
             for fact in find_facts(unpack_blocks(self.new.blocks))
         )
 
@@ -317,9 +317,9 @@ class Content:
         by themselves: a line may count readers."""
         if fact.line.traits & _MAIN:
             return self._have_few_words and not fact.line.traits & _NUMBER
-        return fact.has_label and not self._is_missing(fact.before)
+        return fact.has_label and not self._is_own_and_missing(fact.before)
 
-    def _is_missing(self, block: PackedBlock) -> bool:
+    def _is_own_and_missing(self, block: PackedBlock) -> bool:
         """Tell whether the new page alone says what is in *block*, and the kept page does not."""
         return block.hash in self.new_own and block.hash not in self._standing
 
@@ -345,7 +345,7 @@ class Content:
         both pages have few words.
         """
         return self.same_form and any(
-            self._is_missing(fact.line)
+            self._is_own_and_missing(fact.line)
             and (self._have_few_words if fact.line.traits & _MAIN else not fact.line.traits & _NUMBER)
             for fact in find_facts(unpack_blocks(self.new.blocks))
         )

@@ -81,6 +81,6 @@ class Naming:
         return bool(self.new_named) and self.new_named == self._kept_named
 
     @property
-    def is_telling(self) -> bool:
+    def names_page(self) -> bool:
         """Whether what the new page names itself is hardly the name of its site."""
-        return self._are_sites_known or titles.is_telling(self.new_named)
+        return self._are_sites_known or titles.has_page_name(self.new_named)

@@ -238,7 +238,7 @@ class Pair:
             return False
         if self.same_host and not self.naming.other_parts_agree:
             return False
-        least = self.limits.min_resemblance ** (2 if self.naming.is_telling else 1)
+        least = self.limits.min_resemblance ** (2 if self.naming.names_page else 1)
         return (
             self.resemblance >= least
             and self.coverage >= max(_NEARLY_ALL, self.limits.min_coverage)

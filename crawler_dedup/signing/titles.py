@@ -61,11 +61,11 @@ def titles_agree(new: AbstractSet[str], kept: AbstractSet[str], *, own_parts: bo
     if _is_cut_of(only_new, only_kept) or _is_cut_of(only_kept, only_new):
         return True
     if not own_parts:
-        return is_telling(new & kept)
+        return has_page_name(new & kept)
     return False
 
 
-def is_telling(parts: Iterable[str]) -> bool:
+def has_page_name(parts: Iterable[str]) -> bool:
     """Tell whether one of the *parts* of a title is hardly the name of a site."""
     return any(size_in_letters(part) >= _TELLING for part in parts)
 

@@ -271,14 +271,14 @@ class Client:
         """Note what has changed; return whether that is anything of what *changes* has read."""
         _, runs, removed, self._removed, stale = answer
         names = list(changes.cells)
-        concerns = bool(stale) or runs != 0 or removed == 0
+        is_stale = bool(stale) or runs != 0 or removed == 0
         if removed == b"all":
             self._cache.clear()
-            concerns = True
+            is_stale = True
         elif removed != 0:
             for key in removed:
                 self._cache.drop(key)
-                concerns = concerns or key in changes.cells
+                is_stale = is_stale or key in changes.cells
         if runs != 0:
             self._note_runs(runs)
         for at in range(0, len(stale), 3):
@@ -288,7 +288,7 @@ class Client:
                 self._cache.put(key, Cell(cell.content[:offset] + now, cell.end_bytes))
             else:
                 self._cache.drop(key)
-        return concerns
+        return is_stale
 
     def load_runs(self) -> None:
         """Read the runs as they are now."""

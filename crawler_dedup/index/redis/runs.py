@@ -78,7 +78,7 @@ class ServerRun(Run):
                 self._beat()
 
     def _beat(self) -> bytes:
-        """Show that the run lives, and bury those that do not. Return ``lives``, ``dead`` or ``gone``."""
+        """Show that the run lives, and declare dead those that do not. Return ``lives``, ``dead`` or ``gone``."""
         server = self._connection.info("server").get("run_id", "")
         answer = self._beat_once(server)
         if answer == b"gone":  # it was emptied

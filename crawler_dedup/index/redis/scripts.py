@@ -141,9 +141,9 @@ return read
 )
 
 BEAT = """
--- Shows that a run lives, and buries those that have not shown it for long. ARGV: epoch, prefix, run, seconds that the sign
--- of life lasts, which server this is. A server that was away, or was loading, has seen no signs: it must have been there
--- for as long as they last.
+-- Shows that a run lives, and declares dead those that have not shown it for long. ARGV: epoch, prefix, run, seconds that
+-- the sign of life lasts, which server this is. A server that was away, or was loading, has seen no signs: it must have been
+-- there for as long as they last.
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 'gone' end
 local prefix, now = ARGV[2], tonumber(redis.call('TIME')[1])
 local own = 'lives'
@@ -156,13 +156,13 @@ local server = redis.call('HMGET', KEYS[1], 'server', 'since')
 if server[1] ~= ARGV[5] then
   redis.call('HSET', KEYS[1], 'server', ARGV[5], 'since', now)
 elseif now - tonumber(server[2]) >= tonumber(ARGV[4]) then
-  local buried = 0
+  local died = 0
   for _, run in ipairs(redis.call('HKEYS', prefix .. 'u')) do
     if redis.call('EXISTS', prefix .. 'l' .. run) == 0 then
-      buried = buried + redis.call('SADD', prefix .. 'd', run)
+      died = died + redis.call('SADD', prefix .. 'd', run)
     end
   end
-  if buried > 0 then redis.call('HINCRBY', KEYS[1], 'runs', 1) end
+  if died > 0 then redis.call('HINCRBY', KEYS[1], 'runs', 1) end
 end
 return own
 """

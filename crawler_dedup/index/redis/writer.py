@@ -133,7 +133,7 @@ class Writer:
                 raise
             except Exception:
                 if self._client.commit(pages.what_was_read()) is not None:
-                    raise  # it is not that cells were read of which one was changed meanwhile
+                    raise  # the error does not come from cells of which one was changed between two reads
                 continue
             if self._client.commit(pages.collect()) is not None:
                 return results
