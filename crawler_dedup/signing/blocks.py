@@ -37,6 +37,16 @@ _EN_DASH = "–"  # also a minus, and what stands between two years
 _BEGINS_NO_DIGIT = bytes(set(range(256)) - set(b"0123456789\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0\n"))
 # A set of characters comes first, so that what is none of them is passed over quickly; a minus ends no word.
 _NUMBERS = re.compile(r"[-\d](?:(?<=\d)\d*|(?<!\w-)\d+)(?:[.,:/-]\d+)*")
+# Lines that only say that an advertisement follows, which is another one on each visit.
+_ADVERTISING = frozenset(
+    word.encode()
+    for word in (
+        "ad ads adchoices advertisement advertisements advertising advertorial sponsored sponsoredcontent sponsoredpost"
+        " promoted promotedcontent paidcontent paidpost anzeige anzeigen werbung advertentie annonce reklame reklama"
+        " publicité publicidad publicidade pubblicità patrocinado sponsorisé gesponsert реклама إعلان διαφήμιση โฆษณา"
+        " 广告 推广 赞助 広告 スポンサー 광고"
+    ).split()
+)
 _FILE, _ADDRESS = 0xFFFF0000, 1  # of the number of a picture: the bits of the file's name, and the bit of an address
 _BEGINS_DATA = ("{", "[", '"')  # JSON without white space, in which addresses may stand
 _MAX_PARTS = 32
@@ -121,6 +131,7 @@ def pack_blocks(
     Two blocks are the same if their texts are after normalising (NFKC, case and Traditional characters folded) but for white
     space and punctuation outside of numbers: that of ASCII, also in full width, and the dashes and quotation marks of
     typography. A text that stands several times on the page is as many blocks, unless it is a link, hidden or the title.
+    A line that only says that an advertisement follows is none.
 
     Args:
         main: those of the main text.
@@ -140,7 +151,8 @@ def pack_blocks(
     main_texts: list[str] = []
     first_main = next((place for place, block in enumerate(blocks) if id(block) in of_main), len(blocks))
     lines = _lines(blocks, max_chars, fold_han=fold_han)
-    for place, (block, (plain, letters, digits)) in enumerate(zip(blocks, lines, strict=False)):
+    rows = enumerate(zip(blocks, lines, strict=False))
+    for place, (block, (plain, letters, digits)) in (row for row in rows if row[1][1][1] not in _ADVERTISING):
         traits = _ENTRY if 2 * block.linked >= block.size else 0
         is_main = id(block) in of_main
         if block.level:

@@ -101,3 +101,13 @@ def test_facts_survive_in_the_index(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path) as second:
         assert Crawl(second).check("/2", form("Hull")).verdict is Verdict.NEW
         assert Crawl(second).check("/3", form("Leith") + "<!-- -->").verdict is Verdict.DUPLICATE
+
+
+@knowing
+def test_an_advertisement_in_the_text_is_nothing_that_was_filled_in(crawl: Crawl, known: bool) -> None:
+    if known:
+        crawl.get_known()
+    text = paragraphs(words("rigger", 80))
+    advertised = "<p>Sponsored</p><p>The best travel deals from 99 a night, compare them and book instantly</p>"
+    assert crawl.check("/1", form("Leith", text=text)).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/1?visit=2", form("Leith", text=text + advertised)), "http://h/1", "alike")

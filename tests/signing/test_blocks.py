@@ -282,6 +282,12 @@ def test_a_block_is_known_by_its_letters_and_numbers(text: str) -> None:
     assert bool(block.traits & Trait.NUMBER) == bool(numbers)
 
 
+@pytest.mark.parametrize("label", ["Advertisement", "– Sponsored –", "ANZEIGE", "Publicité", "廣告", "広告"])
+def test_a_line_that_only_announces_an_advertisement_is_no_block(label: str) -> None:
+    assert hashes(f"<p>Above</p><p>{label}</p><p>Below</p>") == hashes("<p>Above</p><p>Below</p>")
+    assert hashes(f"<p>{label} rules</p>") != []
+
+
 def test_the_digits_of_every_script_are_numbers() -> None:
     digits = [character for character in map(chr, range(sys.maxunicode + 1)) if character.isdecimal()]
     for digit in digits:
