@@ -158,13 +158,13 @@ class _Resident:
 
     def pass_by(self, batch: ExistingBatch) -> Flags:
         """Tell of each page of *batch* whether it finds a row, and note which."""
-        found = np.zeros(len(batch.texts), dtype=bool)
-        found[batch.name_places[self._names.match(batch.names, self.repeated)]] = True
-        found |= self._titles.match(batch.titles, self.repeated)
-        found[batch.entries.places[self._keys.match(batch.entries.keys, self._flags)]] = True
+        is_candidate = np.zeros(len(batch.texts), dtype=bool)
+        is_candidate[batch.name_places[self._names.match(batch.names, self.repeated)]] = True
+        is_candidate |= self._titles.match(batch.titles, self.repeated)
+        is_candidate[batch.entries.places[self._keys.match(batch.entries.keys, self._flags)]] = True
         if self._near is not None:
-            found[batch.texts] |= self._near.pass_by(batch.signatures[batch.texts])
-        return found
+            is_candidate[batch.texts] |= self._near.pass_by(batch.signatures[batch.texts])
+        return is_candidate
 
 
 class _SortedNumbers:
@@ -188,8 +188,8 @@ def _pass_by(resident: _Resident, batches: Iterable[ExistingBatch], advance: Adv
     """Return which of the existing pages find one of the collection, and the signatures of the texts among them."""
     flags, texts = [np.zeros(0, dtype=bool)], [np.zeros(0, dtype=np.uint64)]
     for batch in batches:
-        found = resident.pass_by(batch)
-        flags.append(found)
-        texts.append(batch.signatures[found & batch.texts])
-        advance(len(found))
+        is_candidate = resident.pass_by(batch)
+        flags.append(is_candidate)
+        texts.append(batch.signatures[is_candidate & batch.texts])
+        advance(len(is_candidate))
     return np.concatenate(flags), np.concatenate(texts)

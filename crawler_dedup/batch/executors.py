@@ -95,9 +95,9 @@ def spread_by_table(tables: Sequence[Table], batches: Batches) -> Iterator[pa.Re
 
 def flag_partition(tables: Sequence[Table], max_distance: int, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Yield the signatures of a partition that are near another one, as :func:`spread_by_table` has spread them."""
-    found = pa.Table.from_batches(batches, pa.schema([("part", pa.int64()), ("permuted", pa.int64())]))
-    numbers = np.asarray(found["part"].to_numpy()) >> _PREFIX_BITS
-    permuted = np.asarray(found["permuted"].to_numpy(), dtype=np.int64).view(np.uint64)
+    entries = pa.Table.from_batches(batches, pa.schema([("part", pa.int64()), ("permuted", pa.int64())]))
+    numbers = np.asarray(entries["part"].to_numpy()) >> _PREFIX_BITS
+    permuted = np.asarray(entries["permuted"].to_numpy(), dtype=np.int64).view(np.uint64)
     for number in np.unique(numbers).tolist():
         table = tables[number]
         values = np.sort(permuted[numbers == number])

@@ -163,14 +163,14 @@ def _candidates(signed: DataFrame, matcher: RememberingMatcher, profiles: Frozen
     :func:`~crawler_dedup.batch.candidates.find_candidates`."""
     scheme, kind = matcher.scheme, F.col("kind")
     is_signed = signed.where(kind != UNSIGNED)
-    found = _sharing(is_signed, F.col("name")).union(_sharing(is_signed.where("title != 0"), F.col("title")))
+    candidates = _sharing(is_signed, F.col("name")).union(_sharing(is_signed.where("title != 0"), F.col("title")))
     if isinstance(scheme, SimHash):
         texts = is_signed.where(kind == TEXT)
         near = _near(texts.select("signature"), scheme.max_distance)
-        found = found.union(texts.join(near, "signature", "left_semi").select("row"))
+        candidates = candidates.union(texts.join(near, "signature", "left_semi").select("row"))
     by_key = is_signed if looks_up_by_keys(scheme) else is_signed.where(kind == THIN)
     keys = by_key.select("row", "page").mapInArrow(partial(list_keys, matcher, profiles), "row long, number long")
-    return found.union(_sharing(keys, F.col("number"))).distinct()
+    return candidates.union(_sharing(keys, F.col("number"))).distinct()
 
 
 def _sharing(rows: DataFrame, number: Column) -> DataFrame:

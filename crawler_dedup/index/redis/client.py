@@ -315,5 +315,5 @@ def read_epoch(connection: ServerConnection, header: Header) -> bytes:
         raise IndexGone(f"The index in {address} was removed.")
     if decode_header(stored) != header:
         raise IndexUnusable(f"The index in {address} was emptied for another configuration meanwhile.")
-    found: bytes = epoch
-    return found
+    current: bytes = epoch
+    return current
