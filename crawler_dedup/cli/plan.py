@@ -55,7 +55,8 @@ def plan(pages: float, distance: int, candidates: float, bits: int, json: bool) 
 
     The first row is the design of permuted tables with the least tables in which no probe compares more signatures than
     --candidates, of all that recursive splits of the bits make (Manku, Jain and Das Sarma 2007, section 3.1.2). The
-    others are the designs of the paper, of which a crawl uses the one with 4 tables. The figures are computed for
+    others are the designs of the paper, of which a crawl uses the one with 4 tables, or another one with the option
+    `tables` of simhash. The figures are computed for
     signatures that are evenly distributed.
 
     Exit status 2: no tables have so few candidates.
