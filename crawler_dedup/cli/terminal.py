@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _UNLIMITED_WIDTH = 100_000
+_PATH_OF_SERVER = re.compile(r"\b((?:rediss?|unix):)/(?=[^/\s]*@)")
 
 INTERRUPTED = 130
 """Exit status of a command that was ended by Ctrl-C, as shells have it."""
@@ -79,7 +81,7 @@ def print_commands(console: Console, commands: Mapping[str, Sequence[str]]) -> N
 
 def print_error(error: object) -> None:
     """Print *error* on stderr."""
-    lines = text_without_credentials(f"Error: {error}").split("\n")
+    lines = _without_credentials(f"Error: {error}").split("\n")
     click.echo("\n".join(map(printable, lines)), err=True)
 
 
@@ -116,6 +118,9 @@ def errors_as_messages() -> Iterator[None]:
     except BrokenPipeError:
         discard_output()
         raise click.exceptions.Exit(0) from None
+    except click.ClickException as error:
+        vars(error)["message"] = _without_credentials(error.message)  # click prints it with the usage
+        raise
     except (DedupError, OSError, MemoryError) as error:
         print_error(_message_of(error))
         discard_output()
@@ -131,6 +136,11 @@ def _message_of(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return str(error)
+
+
+def _without_credentials(message: str) -> str:
+    """Return *message* without user names and passwords of addresses, also of those that became paths (``redis:/``)."""
+    return text_without_credentials(_PATH_OF_SERVER.sub(r"\1//", message))
 
 
 def discard_output() -> None:

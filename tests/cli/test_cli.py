@@ -235,3 +235,12 @@ def test_a_file_keeps_the_address_that_is_given(tmp_path: Path) -> None:
     assert (loaded.url, loaded.body, loaded.encoding) == ("http://a.org/", b"page", None)
     with pytest.raises(DedupError, match="cannot be read"):
         load_page(str(tmp_path), "http://a.org/", 100)
+
+
+@pytest.mark.parametrize("command", ["index import", "index verify", "evaluate", "trace", "demo"])
+def test_no_error_shows_the_password_of_a_server_that_stands_in_the_place_of_a_file(command: str) -> None:
+    result = CliRunner().invoke(app, [*command.split(), "redis://reader:secret@127.0.0.1:1/0"])
+    assert result.exit_code == 2
+    assert "redis://127.0.0.1:1/0" in result.output or "server" in result.output
+    assert "secret" not in result.output
+    assert "reader" not in result.output
