@@ -1,41 +1,24 @@
-"""The pages of an index, wherever it stands: what is asked of it, and what happens to its pages in one transaction.
-
-A backend (:mod:`crawler_dedup.index.lmdb`) says how transactions are made, and what one reads and writes.
-"""
+"""The pages of an index, wherever it stands: what is asked of it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
-from functools import partial
-from itertools import islice
-from typing import TypeVar
-
-import msgspec
 
 from crawler_dedup.decision import Decision
-from crawler_dedup.errors import IndexMissing, IndexUnusable
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.figures import FileFigures
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.keptpages import Filing
-from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite, site_key
+from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import Run, RunEntry, wall_clock
-from crawler_dedup.index.transaction import Transaction
-from crawler_dedup.index.verdicts import Matcher, OfferTerms, Verdicts
+from crawler_dedup.index.runs import Run
+from crawler_dedup.index.verdicts import Matcher, OfferTerms
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 KIND = "pages"
-
-_T = TypeVar("_T")
-_SLICE = 500
-_SITES_SLICE = 256  # of which each may take 400 KB
-_MAX_OPEN_CLAIMS = 10_000
-_END_TIMEOUT = 5.0
 
 
 class Backend(ABC):
@@ -47,8 +30,6 @@ class Backend(ABC):
 
     def __init__(self, header: Header) -> None:
         self.header = header
-        self._open_claims: set[int] = set()
-        self._has_lost_count = False
 
     @property
     @abstractmethod
@@ -81,36 +62,10 @@ class Backend(ABC):
         """Build everything else anew from the records. Records that cannot be read are removed."""
 
     @abstractmethod
-    def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True) -> Future[_T]:
-        """Run *job* in the next transaction that writes; its future is done once that is stored.
-
-        One that is not *urgent* waits a moment for others with which it is written.
-        """
-
-    @abstractmethod
-    def _write(self, job: Callable[[Transaction], _T], timeout: float | None = None) -> _T:
-        """Run *job* in the next transaction that writes and wait until that is stored.
-
-        Raises:
-            IndexUnusable: the transaction did not begin within *timeout* seconds (``None``: 30); *job* is not run then.
-        """
-
-    @abstractmethod
-    def _read(self) -> AbstractContextManager[Transaction]:
-        """Begin a transaction that reads, and sees what is stored now."""
-
-    def _now(self) -> int:
-        """Return the time by the clock of the index, in seconds since 1970."""
-        return wall_clock()
-
     def read_header(self) -> Header:
         """Read what the index is, as of now. Raises :class:`IndexUnusable` where it was emptied meanwhile."""
-        with self._read() as txn:
-            header = txn.header()
-        if header is None:
-            raise IndexMissing(f"There is no index in {self.name}.")
-        return header
 
+    @abstractmethod
     def end_run(self, terms: OfferTerms, *, finished: bool) -> None:
         """End the run of *terms*: what it settled is stored, but for what came later than its ``stored_until``.
 
@@ -121,19 +76,7 @@ class Backend(ABC):
             IndexUnusable: the index is locked; after a few seconds.
         """
 
-        now = self._now()
-
-        def job(txn: Transaction) -> None:
-            txn.end_run(
-                terms.run,
-                now,
-                has_finished=finished,
-                is_tidy=not self._open_claims and not self._has_lost_count,
-                stored_until=terms.stored_until(),
-            )
-
-        self._write(job, _END_TIMEOUT)
-
+    @abstractmethod
     def offer(
         self,
         pages: Sequence[SignedPage],
@@ -150,28 +93,13 @@ class Backend(ABC):
             aliases: page key → another key by which that page is known from then on.
         """
 
-        def job(txn: Transaction) -> list[Decision]:
-            if txn.header() != self.header:
-                raise IndexUnusable(f"The index in {self.name} was emptied for another configuration meanwhile.")
-            txn.read_ahead(pages, matcher)
-            now = _touch_run(txn, terms)
-            verdicts = Verdicts(txn, matcher, terms, now=now, runs=txn.run_states())
-            return [verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in pages]
-
-        future = self._submit(job)
-        if terms.makes_claims:
-            future.add_done_callback(self._note_claims)
-        return future
-
+    @abstractmethod
     def look(
         self, page: SignedPage, matcher: Matcher, terms: OfferTerms = OfferTerms(), *, alias: str = ""
     ) -> Decision:
         """Return the decision that an offer of *page* would get now, as far as it is committed; change nothing."""
-        dead = self._find_dead()
-        with self._read() as txn:
-            runs = txn.run_states_in_reading(dead)
-            return Verdicts(txn, matcher, terms, now=terms.clock(), runs=runs).look(page, alias)
 
+    @abstractmethod
     def end_claim(
         self, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool, urgent: bool = False
     ) -> Future[bool]:
@@ -186,196 +114,66 @@ class Backend(ABC):
         Args:
             settled: whether the page was handled, so that the claim is settled; if not, it is released.
         """
-        job = partial(self._end_claim, decision=decision, matcher=matcher, terms=terms, settled=settled)
-        return self._submit(job, urgent=urgent)
 
+    @abstractmethod
     def forget(self, select: Callable[[Record], bool], filing: Filing, advance: Advance = ignore_progress) -> int:
         """Forget every page whose record *select* picks; returns how many.
 
         In transactions of a few hundred pages, so that a crawl can go on. *advance* is called with numbers of records
         that were looked at.
         """
-        forgotten = 0
-        for numbers in self._selected(select, advance):
-            forgotten += self._write(partial(_forget, numbers=numbers, select=select, filing=filing))
-        return forgotten
 
-    def _selected(self, select: Callable[[Record], bool], advance: Advance) -> Iterator[list[int]]:
-        """Yield the numbers of the records that *select* picks, some hundred at a time."""
-        picked: list[int] = []
-        with self._read() as txn:
-            for number, record in txn.items():
-                advance(1)
-                if record is not None and select(record):
-                    picked.append(number)
-                if len(picked) == _SLICE:
-                    yield picked
-                    picked = []
-        yield picked
-
+    @abstractmethod
     def tidy(self, filing: Filing, max_age: int, advance: Advance = ignore_progress) -> int:
         """Forget what stands for nothing any more: pages not visited for *max_age* seconds (0: whatever their age), and
         those that runs that have died may have lost. Returns how many."""
-        dead = self._write(lambda txn: txn.find_dead_runs())
-        left = {number: run for number, run in dead.items() if not run.is_tidy}
-        if not left and not max_age:
-            return 0
-        oldest = self._now() - max_age if max_age else 0
 
-        def is_gone(record: Record) -> bool:
-            return record.seen < oldest or (record.run in left and left[record.run].may_have_lost(record))
-
-        def job(txn: Transaction) -> None:
-            for number, run in left.items():
-                txn.end_run(number, run.last, has_finished=run.has_finished, is_tidy=True)
-
-        forgotten = self.forget(is_gone, filing, advance)
-        self._write(job)
-        return forgotten
-
+    @abstractmethod
     def records(self, size: int, *, handled_only: bool = False) -> Iterator[list[Record]]:
         """Yield all records that can be read, in lists of up to *size*. One state of the index, while it goes on.
 
         Args:
             handled_only: only those of pages that were handled.
         """
-        is_wanted = self._make_handled_test() if handled_only else lambda _: True
-        with self._read() as txn:
-            readable = (record for _, record in txn.items() if record is not None)
-            wanted = filter(is_wanted, readable)
-            while batch := list(islice(wanted, size)):
-                yield batch
 
+    @abstractmethod
     def sharing(
         self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
     ) -> list[Record]:
         """Return the records of handled pages, of every scope, under the signatures that *choose* picks of those in the
         buckets *probes*, which come in blocks."""
-        is_handled = self._make_handled_test()
-        with self._read() as txn:
-            return [record for record in txn.sharing(probes, choose) if is_handled(record)]
 
-    def _make_handled_test(self) -> Callable[[Record], bool]:
-        """Make a test of whether the page of a record was handled, and not by a run that died and may have lost it."""
-        dead = self._find_dead()
-
-        def is_handled(record: Record) -> bool:
-            return bool(record.settled) and not (record.run in dead and dead[record.run].may_have_lost(record))
-
-        return is_handled
-
-    def _find_dead(self) -> dict[int, RunEntry]:
-        """Find the runs that have died, or ended and left something behind, without writing."""
-        with self._read() as txn:
-            dead = txn.find_dead_runs()
-        with self._read() as txn:
-            return {number: run for number, run in dead.items() if txn.find_run(number) == run}
-
+    @abstractmethod
     def latest_snapshot(self, scope: str, url: str) -> Snapshot:
         """Return what the rules know now of the site of an address."""
-        with self._read() as txn:
-            return txn.snapshot(site_key(scope, url))
 
+    @abstractmethod
     def find_snapshot(self, scope: str, url: str, number: int, moment: float) -> Snapshot | None:
         """Return what the rules knew of the site of an address at a *moment*, by the number of the snapshot; ``None``: it is
         not kept any more."""
-        with self._read() as txn:
-            return txn.find_snapshot(site_key(scope, url), number, moment)
 
+    @abstractmethod
     def sites(self) -> Generator[StoredSite, None, None]:
         """Yield what is stored of each site. One state of the index, while it goes on."""
-        with self._read() as txn:
-            yield from txn.sites()
 
+    @abstractmethod
     def merge_sites(self, sites: Iterable[StoredSite]) -> None:
         """Let each of *sites* take the place of what is known of it, if more of its pages were counted.
 
         In transactions of a few hundred sites, so that a crawl can go on.
         """
-        waiting = iter(sites)
-        while batch := list(islice(waiting, _SITES_SLICE)):
-            self._write(partial(_merge_sites, sites=batch))
 
+    @abstractmethod
     def measure_sites(self) -> SiteFigures:
         """Count the sites and what is stored of them."""
-        with self._read() as txn:
-            return txn.measure_sites()
 
+    @abstractmethod
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         """File *records* as they are, but for pages that are recorded already; returns how many are new.
 
         They are not compared with each other or with what is kept.
         """
-        return self._write(partial(_merge, records=records, filing=filing))
 
+    @abstractmethod
     def __len__(self) -> int:
-        with self._read() as txn:
-            return txn.count()
-
-    def _note_claims(self, decided: Future[list[Decision]]) -> None:
-        """Remember which claims this run has made. Called in the writing thread.
-
-        A claim stays open for ever where another middleware takes the page away. Of too many of them it is enough to know
-        that there were some: the next run looks for them.
-        """
-        if not decided.cancelled() and decided.exception() is None:
-            self._open_claims.update(decision.claim for decision in decided.result() if decision.claim)
-        if len(self._open_claims) > _MAX_OPEN_CLAIMS:
-            self._has_lost_count = True
-            self._open_claims.clear()
-
-    def _end_claim(
-        self, txn: Transaction, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool
-    ) -> bool:
-        self._open_claims.discard(decision.claim)
-        own = txn.find(decision.scope, decision.key)
-        if own is None:
-            return False
-        number, record = own
-        if decision.claim and (record.run, record.claim) != (terms.run, decision.claim):
-            return False
-        if not settled:
-            txn.remove(number, record, matcher)
-        elif decision.claim and not record.settled:
-            _settle(txn, number, record, matcher, _touch_run(txn, terms))
-        return True
-
-
-def _touch_run(txn: Transaction, terms: OfferTerms) -> int:
-    """Note that the run lives, and return the time of the transaction."""
-    now = terms.clock()
-    if not terms.run:
-        return now
-    return txn.touch_run(terms.run, terms.grace, now, stored_until=terms.stored_until())
-
-
-def _settle(txn: Transaction, number: int, record: Record, matcher: Matcher, now: int) -> None:
-    page = record.page
-    kept = matcher.trim(page, txn.snapshot(site_key(page.scope, page.url)))
-    txn.teach(page, matcher, now)
-    txn.replace(number, msgspec.structs.replace(record, settled=now, page=kept))
-
-
-def _forget(txn: Transaction, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing) -> int:
-    forgotten = 0
-    for number in numbers:
-        record = txn.get(number)
-        if record is not None and select(record):
-            txn.remove(number, record, filing)
-            forgotten += 1
-    return forgotten
-
-
-def _merge_sites(txn: Transaction, sites: Iterable[StoredSite]) -> None:
-    now = wall_clock()
-    for site in sites:
-        txn.merge_site(site, now)
-
-
-def _merge(txn: Transaction, records: Sequence[Record], filing: Filing) -> int:
-    new = 0
-    for record in records:
-        if txn.find(record.page.scope, record.page.key) is None:
-            txn.add(record, filing)
-            new += 1
-    return new
+        """Return how many pages are recorded."""

@@ -14,7 +14,7 @@ import pytest
 from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, Match, Verdict
 from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.index import backend
+from crawler_dedup.index import transactional
 from tests.support.crawling import Answer, Crawl, Running, Site, article, html, run_script, start_script
 from tests.support.indexing import beside, first_line
 from tests.support.versions import REACTORS, SCRAPY
@@ -35,13 +35,13 @@ def verdict_later(index: Path, seed: object, **config: Any) -> str:
 def test_of_claims_that_never_end_a_limited_number_is_remembered_and_all_are_forgotten_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backend, "_MAX_OPEN_CLAIMS", 5)
+    monkeypatch.setattr(transactional, "_MAX_OPEN_CLAIMS", 5)
     config = Config(tokenizer="bigrams")
     with Deduplicator.open(tmp_path, config) as deduplicator:
         pages = [deduplicator.sign(f"http://h/{number}", article(number).encode()) for number in range(20)]
         for page in pages:
             (decision,) = deduplicator.submit([page], claim=True).result()
-            assert len(deduplicator._opened.store._open_claims) <= 5
+            assert len(deduplicator._opened.store._open_claims) <= 5  # type: ignore[attr-defined]
         assert deduplicator.settle(decision)
     with Deduplicator.open(tmp_path, config) as deduplicator:
         assert deduplicator.tidy() == 19

@@ -236,10 +236,10 @@ def test_what_was_read_of_one_scope_is_not_kept_for_the_next(address: ServerAddr
         pages = [page(number, 5, f"scope {number}") for number in range(200)]
         store.offer(pages, NEAR).result()
         probes = [list(NEAR.probes(pages[0]))]
-        with store._read() as reading:
+        with store._read() as reading:  # type: ignore[attr-defined]
             found = sum(1 for _ in reading.sharing(probes, lambda blocks: NEAR.near(pages[0], next(iter(blocks)))))
             assert found == len(pages)
-            assert len(reading._changes.cells) < 20  # type: ignore[attr-defined]
+            assert len(reading._changes.cells) < 20
 
 
 def test_a_cache_keeps_to_its_size_and_forgets_what_was_not_used_for_longest() -> None:

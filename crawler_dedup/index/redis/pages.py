@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 
 import msgspec
 import numpy as np
 
-from crawler_dedup.errors import IndexGone
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.chunks import limit_payloads
 from crawler_dedup.index.header import Header
@@ -18,9 +17,10 @@ from crawler_dedup.index.places import NUMBER_BYTES, numbers_in, place_entry, pl
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import MAX_ALIASES, Record, hash_scope, name_page, shorten_key
 from crawler_dedup.index.redis.cells import PAYLOAD_BYTES, VERSION_BYTES, Cell
+from crawler_dedup.index.redis.changedbucket import ChangedBucket
 from crawler_dedup.index.redis.client import Changes, Client
+from crawler_dedup.index.redis.runentries import RunsInTransaction
 from crawler_dedup.index.redis.sites import SitesInTransaction
-from crawler_dedup.index.runs import RUN_NAME_BYTES, RunEntry, RunStates, encode_run
 from crawler_dedup.index.transaction import Probing
 from crawler_dedup.signedpage import SignedPage
 
@@ -32,42 +32,7 @@ _MOST_SCOPES = 1_000  # in one command: a script cannot hand on 8,000 words
 _SHARED = 4_000  # payloads of a bucket that are looked at
 
 
-class _Bucket:
-    """A bucket that the transaction changes.
-
-    Attributes:
-        content: as the transaction has left it.
-        added: payloads that are appended.
-        taken: payloads that are removed.
-    """
-
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-        self.added: list[bytes] = []
-        self.taken: list[bytes] = []
-
-    def add(self, payload: bytes) -> None:
-        """Append a payload."""
-        self.content += payload
-        self.added.append(payload)
-
-    def take(self, payload: bytes) -> None:
-        """Remove a payload: the last one takes its place. Where it does not stand, do nothing."""
-        at = self.content.find(payload)
-        while at % PAYLOAD_BYTES > 0 <= at:
-            at = self.content.find(payload, at + 1)
-        if at < 0:
-            return
-        last, rest = self.content[-PAYLOAD_BYTES:], self.content[at + PAYLOAD_BYTES : -PAYLOAD_BYTES]
-        is_last = at + PAYLOAD_BYTES == len(self.content)
-        self.content = self.content[:at] + (b"" if is_last else last + rest)
-        if payload in self.added:
-            self.added.remove(payload)
-        else:
-            self.taken.append(payload)
-
-
-class PagesOnServer:
+class PagesOnServer(RunsInTransaction):
     """One transaction (:class:`~crawler_dedup.index.transaction.Transaction`). Its changes are collected, not made.
 
     Args:
@@ -77,13 +42,11 @@ class PagesOnServer:
     """
 
     def __init__(self, client: Client, header: Header, frozen: FrozenProfiles | None = None) -> None:
-        self.client = client
-        self._keys = client.keys
+        super().__init__(client, Changes())
         self._header = header
         self._frozen = frozen
-        self._changes = Changes()
         self._sites = SitesInTransaction(client, self._changes)
-        self._buckets: dict[bytes, _Bucket] = {}
+        self._buckets: dict[bytes, ChangedBucket] = {}
         self._records: dict[int, Record | None] = {}  # that are changed
         self._scopes: set[int] = set()
         self._next_number = count(_FIRST_NEW).__next__
@@ -251,51 +214,6 @@ class PagesOnServer:
                 yield from (record for _, record in self._standing(scope, signature))
             self._changes.cells.clear()  # there may be any number of scopes
 
-    # Runs
-
-    def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
-        if number in self.client.runs.dead:
-            raise IndexGone("This run was silent for too long, so that it counts as dead: open the index anew.")
-        run = self.find_run(number)
-        touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
-        if touched != run:
-            self._put_run(number, touched, is_new=run is None)
-        return touched.last
-
-    def end_run(
-        self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
-    ) -> None:
-        ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
-        name = number.to_bytes(RUN_NAME_BYTES, "big")
-        if ended.has_finished and ended.is_tidy:
-            self._changes.commands += [(b"HDEL", self._keys.runs, name), (b"SREM", self._keys.dead, name)]
-        else:
-            self._put_run(number, ended, is_new=False)
-            self._changes.commands.append((b"SADD", self._keys.dead, name))
-        self._changes.commands.append((b"HINCRBY", self._keys.meta, b"runs", 1))
-
-    def _put_run(self, number: int, entry: RunEntry, *, is_new: bool) -> None:
-        name = number.to_bytes(RUN_NAME_BYTES, "big")
-        is_written = number in self._changes.entries
-        self._changes.entries[number] = entry
-        self._changes.commands.append((b"HSET", self._keys.runs, name, encode_run(entry)))
-        if is_new and not is_written:
-            self._changes.commands.append((b"HINCRBY", self._keys.meta, b"runs", 1))
-
-    def find_run(self, number: int) -> RunEntry | None:
-        return self._changes.entries.get(number) or self.client.runs.entries.get(number)
-
-    def find_dead_runs(self) -> dict[int, RunEntry]:
-        runs = self.client.runs
-        return {number: run for number, run in runs.entries.items() if number in runs.dead}
-
-    def run_states(self) -> RunStates:
-        dead = self.client.runs.dead
-        return RunStates(self.find_run, lambda number: number not in dead)
-
-    def run_states_in_reading(self, dead: Container[int]) -> RunStates:  # noqa: ARG002  (those that are known are read at once)
-        return self.run_states()
-
     # Sites
 
     def find_snapshot(self, key: bytes, number: int, moment: float) -> Snapshot | None:
@@ -340,9 +258,7 @@ class PagesOnServer:
                 commands.append((b"SET", key, content) if content else (b"DEL", key))
                 changes.decoded[key] = record
         for key, bucket in self._buckets.items():
-            commands += [(b"take", key, payload) for payload in bucket.taken]
-            named = new if key.startswith(self._keys.numbers) else {}
-            commands += [_append(key, payload, named) for payload in bucket.added]
+            commands += bucket.commands(key, new if key.startswith(self._keys.numbers) else {})
         scopes = [scope.to_bytes(4, "big") for scope in sorted(self._scopes)]
         for start in range(0, len(scopes), _MOST_SCOPES):
             commands.append((b"SADD", self._keys.scopes, *scopes[start : start + _MOST_SCOPES]))
@@ -388,10 +304,10 @@ class PagesOnServer:
         for key in keys:
             self._change(self._keys.bucket(scope, key)).add(payload)
 
-    def _change(self, key: bytes) -> _Bucket:
+    def _change(self, key: bytes) -> ChangedBucket:
         bucket = self._buckets.get(key)
         if bucket is None:
-            bucket = self._buckets[key] = _Bucket(self._read([key])[0])
+            bucket = self._buckets[key] = ChangedBucket(self._read([key])[0])
         return bucket
 
     def _read(self, keys: list[bytes]) -> list[bytes]:
@@ -422,14 +338,6 @@ def _decode_sound(content: bytes) -> Record | None:
         return decode_record(content)
     except msgspec.DecodeError:
         return None
-
-
-def _append(key: bytes, payload: bytes, new: dict[int, int]) -> tuple[bytes | int, ...]:
-    """Return the command that appends *payload*, in which one of the *new* records stands by its place among them."""
-    number = int.from_bytes(payload[:NUMBER_BYTES], "little")
-    if number in new:
-        return b"place", key, new[number], payload[NUMBER_BYTES:]
-    return b"APPEND", key, payload
 
 
 def _name_of(record: Record) -> bytes:

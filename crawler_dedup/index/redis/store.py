@@ -14,7 +14,7 @@ import msgspec
 
 from crawler_dedup.config import INDEX_CACHE
 from crawler_dedup.errors import IndexMissing, IndexUnusable
-from crawler_dedup.index.backend import KIND, Backend
+from crawler_dedup.index.backend import KIND
 from crawler_dedup.index.figures import FileFigures
 from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
 from crawler_dedup.index.keptpages import Filing
@@ -29,6 +29,7 @@ from crawler_dedup.index.redis.pages import PagesOnServer
 from crawler_dedup.index.redis.runs import ServerRun
 from crawler_dedup.index.redis.verification import find_problems, rebuild
 from crawler_dedup.index.redis.writer import Writer
+from crawler_dedup.index.transactional import TransactionalBackend
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -43,7 +44,7 @@ _REMOVED = 500
 _MERGED = 250
 
 
-class ServerStore(Backend):
+class ServerStore(TransactionalBackend):
     """The pages of one index on a server. Use :meth:`open`, :meth:`attach` or :meth:`open_to_read`."""
 
     _open: dict[ServerAddress, int] = {}  # noqa: RUF012  (how often each is open in this process)
@@ -166,7 +167,7 @@ class ServerStore(Backend):
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         # In parts: the server does nothing else while it files one.
         parts = (records[at : at + _MERGED] for at in range(0, len(records), _MERGED))
-        return sum(Backend.merge(self, part, filing) for part in parts)
+        return sum(TransactionalBackend.merge(self, part, filing) for part in parts)
 
     def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
         with self._read() as pages:

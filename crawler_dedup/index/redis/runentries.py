@@ -1,0 +1,66 @@
+"""The runs of an index, within one transaction of an index on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from crawler_dedup.errors import IndexGone
+from crawler_dedup.index.redis.client import Changes, Client
+from crawler_dedup.index.runs import RUN_NAME_BYTES, RunEntry, RunStates, encode_run
+
+
+class RunsInTransaction:
+    """The part of a transaction that is about runs (:class:`~crawler_dedup.index.transaction.Transaction`).
+
+    Args:
+        client: with which it reads.
+        changes: what it is to change.
+    """
+
+    def __init__(self, client: Client, changes: Changes) -> None:
+        self.client = client
+        self._keys = client.keys
+        self._changes = changes
+
+    def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
+        if number in self.client.runs.dead:
+            raise IndexGone("This run was silent for too long, so that it counts as dead: open the index anew.")
+        run = self.find_run(number)
+        touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
+        if touched != run:
+            self._put_run(number, touched, is_new=run is None)
+        return touched.last
+
+    def end_run(
+        self, number: int, last: int, *, has_finished: bool, is_tidy: bool, stored_until: int | None = None
+    ) -> None:
+        ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
+        name = number.to_bytes(RUN_NAME_BYTES, "big")
+        if ended.has_finished and ended.is_tidy:
+            self._changes.commands += [(b"HDEL", self._keys.runs, name), (b"SREM", self._keys.dead, name)]
+        else:
+            self._put_run(number, ended, is_new=False)
+            self._changes.commands.append((b"SADD", self._keys.dead, name))
+        self._changes.commands.append((b"HINCRBY", self._keys.meta, b"runs", 1))
+
+    def _put_run(self, number: int, entry: RunEntry, *, is_new: bool) -> None:
+        name = number.to_bytes(RUN_NAME_BYTES, "big")
+        is_written = number in self._changes.entries
+        self._changes.entries[number] = entry
+        self._changes.commands.append((b"HSET", self._keys.runs, name, encode_run(entry)))
+        if is_new and not is_written:
+            self._changes.commands.append((b"HINCRBY", self._keys.meta, b"runs", 1))
+
+    def find_run(self, number: int) -> RunEntry | None:
+        return self._changes.entries.get(number) or self.client.runs.entries.get(number)
+
+    def find_dead_runs(self) -> dict[int, RunEntry]:
+        runs = self.client.runs
+        return {number: run for number, run in runs.entries.items() if number in runs.dead}
+
+    def run_states(self) -> RunStates:
+        dead = self.client.runs.dead
+        return RunStates(self.find_run, lambda number: number not in dead)
+
+    def run_states_in_reading(self, dead: Container[int]) -> RunStates:  # noqa: ARG002  (those that are known are read at once)
+        return self.run_states()
