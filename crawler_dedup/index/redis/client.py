@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from struct import pack
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis import scripts
-from crawler_dedup.index.redis.cells import VERSION_BYTES, Cell, CellCache, Versions
+from crawler_dedup.index.redis.cells import CellCache, Row, Versions
 from crawler_dedup.index.redis.connection import ANSWER_SECONDS, ConnectionLost, ServerConnection, read_time
 from crawler_dedup.index.redis.keys import Keys, meta_key
 from crawler_dedup.index.runs import RunEntry, decode_run
@@ -20,6 +21,7 @@ from crawler_dedup.index.runs import RunEntry, decode_run
 _WRITER_SECONDS = 3600
 _SLOWEST = 100_000  # bytes that reach a server in a second at least
 _READ_KEYS = 1000  # that are asked for at once
+_KNOWN_SCOPES = 10_000
 Command = Sequence["bytes | str | int"]
 
 
@@ -43,22 +45,28 @@ class Changes:
     """What a transaction has read, and what it changes.
 
     Attributes:
-        cells: the cells that it has read.
+        buckets: the content of the buckets that it has read.
+        rows: the rows that it has read.
         counts: the number of records of sites that it has read.
         new: the contents of new records, in the order of their numbers.
         commands: what else is done, each a command of the server or of :data:`crawler_dedup.index.redis.scripts.COMMIT`.
         entries: of runs, as they are written.
         decoded: what stands in cells that are written.
         new_decoded: what stands in new records, as in *new*.
+        scopes: hashes of scopes that are entered.
+        count: by how many the number of records grows.
     """
 
-    cells: dict[bytes, Cell] = field(default_factory=dict)
+    buckets: dict[bytes, bytes] = field(default_factory=dict)
+    rows: dict[bytes, Row] = field(default_factory=dict)
     counts: dict[bytes, int] = field(default_factory=dict)
     new: list[bytes] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     entries: dict[int, RunEntry] = field(default_factory=dict)
     decoded: dict[bytes, object] = field(default_factory=dict)
     new_decoded: list[object] = field(default_factory=list)
+    scopes: set[int] = field(default_factory=set)
+    count: int = 0
 
 
 class Client:
@@ -86,6 +94,7 @@ class Client:
         self._cache = CellCache(cache_bytes)
         self._opened = 0
         self._removed = b"0"
+        self._scopes: set[int] = set()
         self._writer = os.urandom(8)
         self._written = 0
         self._ahead = 0.0
@@ -103,6 +112,7 @@ class Client:
             self._learn_time()
         while self._opened != self._connection.opened:
             self._cache.clear()
+            self._scopes.clear()
             self._epoch = read_epoch(self._connection, self._header)
             self.keys = Keys(self._connection.address.index, self._epoch)
             read = self._connection.evaluate(scripts.RUNS, [self.keys.meta], [self._epoch, self.keys.prefix])
@@ -111,35 +121,46 @@ class Client:
                 self._removed = read[3]
                 self._opened = self._connection.opened
 
-    def read(self, changes: Changes, keys: Iterable[bytes], end_bytes: int) -> list[Cell]:
-        """Return cells, as *changes* has read them before, as they are known, or as they are now."""
-        known = changes.cells
-        missing = []
+    def read_buckets(self, changes: Changes, keys: Sequence[bytes]) -> list[bytes]:
+        """Return the contents of buckets, as *changes* has read them before, as they are known, or as they are now."""
+        known, missing = changes.buckets, list[bytes]()
         for key in keys:
             if key not in known:
-                cell = self._cache.get(key)
-                if cell is None:
+                content = self._cache.get(key)
+                if content is None:
                     missing.append(key)
                 else:
-                    known[key] = cell
-        for start in range(0, len(missing), _READ_KEYS):
-            some = missing[start : start + _READ_KEYS]
-            for key, content in zip(some, self._connection.call(b"MGET", *some), strict=True):
-                cell = known[key] = Cell(content or b"", end_bytes)
-                self._cache.put(key, cell)
+                    known[key] = cast("bytes", content)
+        for key, content in self._fetch(missing):
+            known[key] = content
+            self._cache.put(key, content)
         return [known[key] for key in keys]
 
-    def read_ahead(self, wanted: Mapping[bytes, int]) -> None:
-        """Read cells that are not known, so that a transaction need not read each of them by itself.
+    def read_row(self, changes: Changes, key: bytes) -> Row:
+        """Return a row, likewise."""
+        row = changes.rows.get(key) or cast("Row | None", self._cache.get(key))
+        if row is None:
+            row = Row(self.call(b"GET", key) or b"")
+            self._cache.put(key, row)
+        changes.rows[key] = row
+        return row
 
-        Args:
-            wanted: name of a cell → length of its end.
-        """
-        missing = [key for key in wanted if self._cache.get(key) is None]
-        for start in range(0, len(missing) if len(missing) > 1 else 0, _READ_KEYS):
-            some = missing[start : start + _READ_KEYS]
-            for key, content in zip(some, self._connection.call(b"MGET", *some), strict=True):
-                self._cache.put(key, Cell(content or b"", wanted[key]))
+    def read_ahead(self, buckets: Iterable[bytes], rows: Iterable[bytes]) -> None:
+        """Read buckets and rows that are not known, so that a transaction need not read each of them by itself."""
+        missing, missing_rows = self._cache.find_missing(buckets), set(self._cache.find_missing(rows))
+        if len(missing) + len(missing_rows) > 1:
+            for key, content in self._fetch([*missing, *missing_rows]):
+                self._cache.put(key, Row(content) if key in missing_rows else content)
+
+    def _fetch(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        for start in range(0, len(keys), _READ_KEYS):
+            some = keys[start : start + _READ_KEYS]
+            contents = self._connection.call(b"MGET", *some)
+            yield from ((key, content or b"") for key, content in zip(some, contents, strict=True))
+
+    def find_new_scopes(self, scopes: set[int]) -> set[int]:
+        """Return those of *scopes* that may not be entered yet."""
+        return scopes - self._scopes
 
     def read_count(self, changes: Changes, key: bytes) -> int:
         """Return the number of records of a site, as *changes* has read it before, or as it is now."""
@@ -161,7 +182,7 @@ class Client:
         """
         self._written += 1
         arguments = self._arguments(changes)
-        keys = [self.keys.meta, *changes.cells]
+        keys = [self.keys.meta, *changes.buckets, *changes.rows]
         # A script that the server runs later, because it was stopped, changes nothing: its transaction has failed by then.
         patience = ANSWER_SECONDS + sum(len(word) for word in arguments if isinstance(word, bytes)) / _SLOWEST
         while True:
@@ -207,20 +228,21 @@ class Client:
         self._connection.drop()
 
     def _arguments(self, changes: Changes) -> list[bytes | str | int]:
-        arguments: list[bytes | str | int] = [len(changes.counts)]
-        for cell in changes.cells.values():
-            arguments += (cell.offset, cell.end)
+        """Return what :data:`crawler_dedup.index.redis.scripts.COMMIT` is told of *changes*."""
+        arguments: list[bytes | str | int] = [
+            pack(f"<{len(changes.buckets)}I", *map(len, changes.buckets.values())),
+            b"".join([row.check for row in changes.rows.values()]),
+            len(changes.counts),
+        ]
         for key, count in changes.counts.items():
             arguments += (key, count)
+        if changes.new or changes.commands:
+            arguments += (self.keys.writer(self._writer), self._written, _WRITER_SECONDS, changes.count)
         for content in changes.new:
             arguments += (2, b"new", content)
         for command in changes.commands:
             arguments.append(len(command))
             arguments += command
-        if changes.new or changes.commands:
-            writer = self.keys.writer(self._writer)
-            arguments += (5, b"SET", writer, self._written, b"EX", _WRITER_SECONDS)
-            arguments += (4, b"HINCRBY", self.keys.meta, b"writes", 1)
         return arguments
 
     def _learn_time(self) -> None:
@@ -238,9 +260,10 @@ class Client:
         self._removed = removed
         numbers = [int.from_bytes(number, "little") for number in encoded]
         for number, content, decoded in zip(numbers, changes.new, changes.new_decoded, strict=True):
-            self._cache.put(self.keys.record(number), Cell(content, VERSION_BYTES, decoded))
+            self._cache.put(self.keys.record(number), Row(content, decoded))
         for command in changes.commands:
             self._apply(command, encoded, changes.decoded)
+        self._scopes = changes.scopes | (self._scopes if len(self._scopes) < _KNOWN_SCOPES else set())
         self.runs.entries.update(changes.entries)
         if version != self.runs.version:
             try:
@@ -251,41 +274,43 @@ class Client:
 
     def _apply(self, command: Command, encoded: Sequence[bytes], decoded: Mapping[bytes, object]) -> None:
         """Do to a known cell what *command* has done to the stored one."""
-        name, key = command[0], command[1]
-        cell = self._cache.get(key) if isinstance(key, bytes) else None
-        if cell is None or not isinstance(key, bytes):
+        name, key = command[0], cast("bytes", command[1])
+        known = self._cache.get(key)
+        if known is None:
             return
-        if name == b"APPEND":
-            added = command[2]
+        if isinstance(known, Row):
+            if name == b"SET":
+                self._cache.put(key, Row(cast("bytes", command[2]), decoded.get(key)))
+            else:
+                self._cache.drop(key)
+        elif name == b"APPEND":
+            self._cache.put(key, known + cast("bytes", command[2]))
         elif name == b"place":
-            added = encoded[int(command[2]) - 1] + command[3]  # type: ignore[operator]
-        elif name == b"SET":
-            self._cache.put(key, Cell(command[2], cell.end_bytes, decoded.get(key)))  # type: ignore[arg-type]
-            return
+            self._cache.put(key, known + encoded[int(command[2]) - 1] + cast("bytes", command[3]))
         else:
             self._cache.drop(key)
-            return
-        self._cache.put(key, Cell(cell.content + added, cell.end_bytes))  # type: ignore[operator]
 
     def _note_stale(self, changes: Changes, answer: list[Any]) -> bool:
         """Note what has changed; return whether that is anything of what *changes* has read."""
         _, runs, removed, self._removed, stale = answer
-        names = list(changes.cells)
+        names = [*changes.buckets, *changes.rows]
         is_stale = bool(stale) or runs != 0 or removed == 0
         if removed == b"all":
             self._cache.clear()
+            self._scopes.clear()
             is_stale = True
         elif removed != 0:
             for key in removed:
                 self._cache.drop(key)
-                is_stale = is_stale or key in changes.cells
+                is_stale = is_stale or key in changes.buckets
         if runs != 0:
             self._note_runs(runs)
         for at in range(0, len(stale), 3):
             key, offset, now = names[stale[at]], int(stale[at + 1]), stale[at + 2]
-            cell = changes.cells[key]
-            if removed == 0 or offset == 0:
-                self._cache.put(key, Cell(cell.content[:offset] + now, cell.end_bytes))
+            if key in changes.rows:
+                self._cache.put(key, Row(now))
+            elif removed == 0 or offset == 0:
+                self._cache.put(key, changes.buckets[key][:offset] + now)
             else:
                 self._cache.drop(key)
         return is_stale

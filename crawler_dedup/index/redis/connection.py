@@ -10,6 +10,7 @@ from hashlib import sha1
 from typing import Any
 
 import redis
+from hiredis import pack_command
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as ServerGone
 from redis.exceptions import NoScriptError, RedisError, ResponseError
@@ -69,7 +70,7 @@ class ServerConnection:
         try:
             with self._using:
                 connection = self._connection or self._connect()
-                connection.send_packed_command(connection.pack_command(*words), check_health=False)
+                connection.send_packed_command([pack_command(words)], check_health=False)
                 return connection.read_response()
         except (ServerGone, ServerSilent, OSError) as error:
             self.drop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import string
+from collections.abc import Iterable
 
 _TABLE_SHIFT = 40
 _REST = (1 << _TABLE_SHIFT) - 1
@@ -59,10 +60,21 @@ class Keys:
 
     def bucket(self, scope: int, key: int) -> bytes:
         """Return the name of a bucket of signatures."""
-        table, rest = key >> _TABLE_SHIFT, key & _REST
-        if rest >> 16 or table >> 8:
-            return self.buckets + scope.to_bytes(4, "big") + key.to_bytes(8, "big")
-        return self.buckets + (scope << 24 | table << 16 | rest).to_bytes(7, "big")
+        return self.bucket_names(scope, [key])[0]
+
+    def bucket_names(self, scope: int, keys: Iterable[int]) -> list[bytes]:
+        """Return the names of buckets of signatures."""
+        starts, names = dict[int, bytes](), list[bytes]()
+        for key in keys:
+            high = key >> 16
+            start = starts.get(high)
+            if start is None:
+                table = high >> _TABLE_SHIFT - 16
+                is_wide = high & _REST >> 16 or table >> 8
+                high_bytes = high.to_bytes(6, "big") if is_wide else table.to_bytes(1, "big")
+                start = starts[high] = self.buckets + scope.to_bytes(4, "big") + high_bytes
+            names.append(start + (key & 0xFFFF).to_bytes(2, "big"))
+        return names
 
     def bucket_of(self, name: bytes) -> tuple[int, int] | None:
         """Return scope and key of a bucket of signatures; ``None`` for a name that is none."""

@@ -16,7 +16,7 @@ from crawler_dedup.index.packing import pack, unpack, unpack_head
 from crawler_dedup.index.places import NUMBER_BYTES, numbers_in, place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import MAX_ALIASES, Record, hash_scope, name_page, shorten_key
-from crawler_dedup.index.redis.cells import PAYLOAD_BYTES, VERSION_BYTES, Cell
+from crawler_dedup.index.redis.cells import PAYLOAD_BYTES, VERSION_BYTES, Row
 from crawler_dedup.index.redis.changedbucket import ChangedBucket
 from crawler_dedup.index.redis.client import Changes, Client
 from crawler_dedup.index.redis.runentries import RunsInTransaction
@@ -48,9 +48,7 @@ class PagesOnServer(RunsInTransaction):
         self._sites = SitesInTransaction(client, self._changes)
         self._buckets: dict[bytes, ChangedBucket] = {}
         self._records: dict[int, Record | None] = {}  # that are changed
-        self._scopes: set[int] = set()
         self._next_number = count(_FIRST_NEW).__next__
-        self._count = 0
 
     # Pages
 
@@ -67,13 +65,13 @@ class PagesOnServer(RunsInTransaction):
     def get(self, number: int) -> Record | None:
         if number in self._records:
             return self._records[number]
-        return self._decode(self.client.read(self._changes, [self._keys.record(number)], VERSION_BYTES)[0])
+        return self._decode(self.client.read_row(self._changes, self._keys.record(number)))
 
     def read_buckets(self, scope: str, probes: Iterable[int], limit: int | None) -> Numbers:
         return self._read_signatures(hash_scope(scope), probes, limit)
 
     def _read_signatures(self, scope: int, probes: Iterable[int], limit: int | None) -> Numbers:
-        contents = self._read([self._keys.bucket(scope, key) for key in probes])
+        contents = self._read(self._keys.bucket_names(scope, probes))
         if limit is not None:
             end = PAYLOAD_BYTES * limit_payloads(limit)
             contents = [content[:end] for content in contents]
@@ -97,7 +95,7 @@ class PagesOnServer(RunsInTransaction):
     def file(self, number: int, record: Record, filing: Filing) -> None:
         """Store *record*, to which nothing leads yet, under *number*, and file it under its signature."""
         page = record.page
-        self._count += 1
+        self._changes.count += 1
         self._put(place_of_name(name_page(page.scope, page.key)), number)
         self._sites.add_record(page)
         record = self._stand(number, self._with_free_aliases(number, record), filing)
@@ -123,7 +121,7 @@ class PagesOnServer(RunsInTransaction):
         if stands:
             self._put(place, number)
         if not is_filed:
-            self._scopes.add(scope)
+            self._changes.scopes.add(scope)
             self._file(scope, filing.keys(record.page), signature)
         if title := filing.title_key(record.page):
             place = place_of_signature(scope, title)
@@ -137,7 +135,7 @@ class PagesOnServer(RunsInTransaction):
     def remove(self, number: int, record: Record, filing: Filing) -> None:
         page, scope = record.page, hash_scope(record.page.scope)
         self._records[number] = None
-        self._count -= 1
+        self._changes.count -= 1
         for name in (_name_of(record), *record.aliases):
             self._take(place_of_name(name), number)
         self._sites.remove_record(page)
@@ -176,19 +174,19 @@ class PagesOnServer(RunsInTransaction):
         return self._header
 
     def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
-        keys, wanted = self._keys, dict[bytes, int]()
+        keys, buckets, rows = self._keys, list[bytes](), list[bytes]()
         for page in pages:
             if page.unsigned:
                 continue
             scope = hash_scope(page.scope)
-            names = [place_of_name(name_page(page.scope, page.key)), place_of_signature(scope, page.signature)]
+            places = [place_of_name(name_page(page.scope, page.key)), place_of_signature(scope, page.signature)]
             if title := lookup.title_key(page):
-                names.append(place_of_signature(scope, title))
-            buckets = [keys.number_bucket(place_entry(place, 0)[0]) for place in names]
-            buckets += [keys.bucket(scope, key) for key in lookup.probes(page)]
-            wanted |= dict.fromkeys(buckets, PAYLOAD_BYTES)
-            wanted[keys.site(site_key(page.scope, page.url))] = VERSION_BYTES
-        self.client.read_ahead(wanted)
+                places.append(place_of_signature(scope, title))
+            buckets += [keys.number_bucket(place_entry(place, 0)[0]) for place in places]
+            buckets += keys.bucket_names(scope, lookup.probes(page))
+            if site := site_key(page.scope, page.url):
+                rows.append(keys.site(site))
+        self.client.read_ahead(dict.fromkeys(buckets), dict.fromkeys(rows))
 
     def count(self) -> int:
         return int(self.client.call(b"HGET", self._keys.meta, b"count") or 0)
@@ -212,7 +210,7 @@ class PagesOnServer(RunsInTransaction):
         for scope in sorted(int.from_bytes(scope, "big") for scope in scopes):
             for signature in choose(self._read_signatures(scope, block, _SHARED) for block in probes):
                 yield from (record for _, record in self._standing(scope, signature))
-            self._changes.cells.clear()  # there may be any number of scopes
+            self._changes.buckets.clear()  # there may be any number of scopes
 
     # Sites
 
@@ -240,7 +238,7 @@ class PagesOnServer(RunsInTransaction):
 
     def what_was_read(self) -> Changes:
         """Return what was read, without what is to be changed."""
-        return Changes(self._changes.cells, self._changes.counts)
+        return Changes(self._changes.buckets, self._changes.rows, self._changes.counts)
 
     def collect(self) -> Changes:
         """Return what was read, and what is to be changed."""
@@ -259,11 +257,9 @@ class PagesOnServer(RunsInTransaction):
                 changes.decoded[key] = record
         for key, bucket in self._buckets.items():
             commands += bucket.commands(key, new if key.startswith(self._keys.numbers) else {})
-        scopes = [scope.to_bytes(4, "big") for scope in sorted(self._scopes)]
+        scopes = [scope.to_bytes(4, "big") for scope in sorted(self.client.find_new_scopes(changes.scopes))]
         for start in range(0, len(scopes), _MOST_SCOPES):
             commands.append((b"SADD", self._keys.scopes, *scopes[start : start + _MOST_SCOPES]))
-        if self._count:
-            commands.append((b"HINCRBY", self._keys.meta, b"count", self._count))
         self._sites.collect()
         return changes
 
@@ -312,20 +308,20 @@ class PagesOnServer(RunsInTransaction):
 
     def _read(self, keys: list[bytes]) -> list[bytes]:
         """Return the contents of buckets."""
-        cells = self.client.read(self._changes, keys, PAYLOAD_BYTES)
+        contents = self.client.read_buckets(self._changes, keys)
         if not self._buckets:
-            return [cell.content for cell in cells]
+            return contents
         changed = self._buckets
-        return [changed[key].content if key in changed else cell.content for key, cell in zip(keys, cells, strict=True)]
+        return [changed[key].content if key in changed else known for key, known in zip(keys, contents, strict=True)]
 
     @staticmethod
-    def _decode(cell: Cell) -> Record | None:
-        if not cell.content:
+    def _decode(row: Row) -> Record | None:
+        if not row.content:
             return None
-        if cell.decoded is None:
-            cell.decoded = decode_record(cell.content)
-        assert isinstance(cell.decoded, Record)
-        return cell.decoded
+        if row.decoded is None:
+            row.decoded = decode_record(row.content)
+        assert isinstance(row.decoded, Record)
+        return row.decoded
 
 
 def decode_record(content: bytes) -> Record:

@@ -38,36 +38,50 @@ end
 
 COMMIT = (
     """
--- Changes the index if what was read is still so. KEYS: and the cells that were read. ARGV: epoch, prefix of all keys,
--- version of the runs, number of removals, time of the server in milliseconds after which the client waits for no answer,
--- number of counts that were read; of each cell where its end begins, and the end; of each count the field and the value;
--- then commands, each behind the number of its arguments. Returns {'gone'}; {'late'};
--- {'stale', runs or 0, removed cells or 0 or 'all', number of removals, numbers and contents of cells};
+-- Changes the index if what was read is still so. KEYS: and the buckets and the rows that were read. ARGV: epoch, prefix of
+-- all keys, version of the runs, number of removals, time of the server in milliseconds after which the client waits for no
+-- answer, the length of each bucket (4 bytes), of each row where its version begins (4 bytes) and the version (6 bytes),
+-- number of counts that were read; of each count the field and the value. If anything is to be changed: the key that says
+-- what this client has changed last, the number that it gets, seconds for which it stays, by how many the number of records
+-- grows; then commands, each behind the number of its arguments. Returns {'gone'}; {'late'};
+-- {'stale', runs or 0, removed buckets or 0 or 'all', number of removals, numbers and contents of cells};
 -- or {'done', number of removals, version of the runs, numbers of the new records}.
 local prefix = ARGV[2]
 """
     + _RUNS
     + """
-local meta = redis.call('HMGET', KEYS[1], 'epoch', 'runs', 'removed')
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'runs', 'removed', 'last', 'count', 'writes')
 if meta[1] ~= ARGV[1] then return {'gone'} end
 local time = redis.call('TIME')
 if time[1] * 1000 + time[2] / 1000 > tonumber(ARGV[5]) then return {'late'} end
-local at, stale = 7, {}
-for cell = 2, #KEYS do
-  local offset, known = ARGV[at], ARGV[at + 1]
-  at = at + 2
-  local now = redis.call('GETRANGE', KEYS[cell], offset, -1)
-  if now ~= known then
-    if offset ~= '0' and string.sub(now, 1, #known) ~= known then
-      offset, now = '0', redis.call('GET', KEYS[cell]) or ''
+local stale, buckets = {}, #ARGV[6] / 4
+local function note(cell, offset, content)
+  stale[#stale + 1] = cell - 2
+  stale[#stale + 1] = offset
+  stale[#stale + 1] = content
+end
+for first = 1, buckets, 1000 do
+  local some = math.min(1000, buckets - first + 1)
+  local lengths = {struct.unpack('<' .. string.rep('I4', some), ARGV[6], 4 * first - 3)}
+  for i = 1, some do
+    local key = KEYS[first + i]
+    local now, known = redis.call('STRLEN', key), lengths[i]
+    if now ~= known then
+      if now < known then known = 0 end
+      note(first + i, known, redis.call('GETRANGE', key, known, -1))
     end
-    stale[#stale + 1] = cell - 2
-    stale[#stale + 1] = offset
-    stale[#stale + 1] = now
   end
 end
+for row = 1, #ARGV[7] / 10 do
+  local cell = 1 + buckets + row
+  local offset = struct.unpack('<I4', ARGV[7], 10 * row - 9)
+  local now = redis.call('GETRANGE', KEYS[cell], offset, -1)
+  if now == '' then now = '\0\0\0\0\0\0' end
+  if now ~= string.sub(ARGV[7], 10 * row - 5, 10 * row) then note(cell, 0, redis.call('GET', KEYS[cell]) or '') end
+end
+local at = 9
 local outdated = false
-for _ = 1, tonumber(ARGV[6]) do
+for _ = 1, tonumber(ARGV[8]) do
   outdated = outdated or (redis.call('HGET', prefix .. 'k', ARGV[at]) or '0') ~= ARGV[at + 1]
   at = at + 2
 end
@@ -81,20 +95,19 @@ if #stale > 0 or outdated or meta[2] ~= ARGV[3] or meta[3] ~= ARGV[4] then
   end
   return {'stale', meta[2] ~= ARGV[3] and runs() or 0, removed, meta[3], stale}
 end
-local numbers, removals = {}, 0
+if at > #ARGV then return {'done', meta[3], meta[2], {}} end
+redis.call('SET', ARGV[at], ARGV[at + 1], 'EX', ARGV[at + 2])
+local numbers, removals, last, count = {}, 0, tonumber(meta[4]), meta[5] + ARGV[at + 3]
+at = at + 4
 local function encoded(number)
-  local bytes = {}
-  for i = 1, 5 do
-    bytes[i] = string.char(number % 256)
-    number = math.floor(number / 256)
-  end
-  return table.concat(bytes)
+  return struct.pack('<I4B', number % 4294967296, math.floor(number / 4294967296))
 end
 while at <= #ARGV do
   local length = tonumber(ARGV[at])
   local command = ARGV[at + 1]
   if command == 'new' then
-    local number = encoded(redis.call('HINCRBY', KEYS[1], 'last', 1))
+    last = last + 1
+    local number = encoded(last)
     numbers[#numbers + 1] = number
     redis.call('SET', prefix .. 'r' .. number, ARGV[at + 2])
   elseif command == 'place' then
@@ -118,6 +131,8 @@ while at <= #ARGV do
   end
   at = at + length + 1
 end
+local function decimal(number) return string.format('%.0f', number) end
+redis.call('HSET', KEYS[1], 'last', decimal(last), 'count', decimal(count), 'writes', decimal(meta[6] + 1))
 if removals > 0 then
   redis.call('LTRIM', prefix .. 'x', -10000, -1)
   meta[3] = redis.call('HINCRBY', KEYS[1], 'removed', removals)

@@ -18,7 +18,7 @@ from crawler_dedup.index.profiles import (
     StoredSite,
     site_key,
 )
-from crawler_dedup.index.redis.cells import VERSION_BYTES, Cell
+from crawler_dedup.index.redis.cells import VERSION_BYTES, Row
 from crawler_dedup.signedpage import Count, SignedPage
 
 if TYPE_CHECKING:
@@ -194,11 +194,11 @@ class SitesInTransaction:
             return self._heads[key]
         if key in self._gone:
             return _NO_HEAD
-        cell = self._read(self._keys.site(key))
-        if cell.decoded is None:
-            content = cell.content[:-VERSION_BYTES]
-            cell.decoded = decode_struct(_decode_head, content) if content else _NO_HEAD
-        return cast("SiteHead", cell.decoded)
+        row = self._read(self._keys.site(key))
+        if row.decoded is None:
+            content = row.content[:-VERSION_BYTES]
+            row.decoded = decode_struct(_decode_head, content) if content else _NO_HEAD
+        return cast("SiteHead", row.decoded)
 
     def _sound_head(self, key: bytes) -> SiteHead:
         try:
@@ -211,10 +211,10 @@ class SitesInTransaction:
             return Snapshot(number, self._snapshots[key, number])
         if (key, number) in self._dropped:
             return None
-        cell = self._read(self._keys.snapshot(key, number))
-        if cell.decoded is None and cell.content:
-            cell.decoded = Snapshot(number, cell.content[:-VERSION_BYTES])
-        return cast("Snapshot | None", cell.decoded)
+        row = self._read(self._keys.snapshot(key, number))
+        if row.decoded is None and row.content:
+            row.decoded = Snapshot(number, row.content[:-VERSION_BYTES])
+        return cast("Snapshot | None", row.decoded)
 
     def _learning(self, key: bytes, reader: CountsReader) -> Counts:
         """Return the counts of a site, to be changed. They are taken from their cell, and put back when they are stored."""
@@ -224,15 +224,15 @@ class SitesInTransaction:
             if merged is not None or key in self._gone:
                 counts = reader.read_counts(merged.content if merged else b"")
             else:
-                cell = self._read(self._keys.site_counts(key))
-                counts = cast("Counts | None", cell.decoded) or reader.read_counts(_stored(cell).content)
-                cell.decoded = None
+                row = self._read(self._keys.site_counts(key))
+                counts = cast("Counts | None", row.decoded) or reader.read_counts(_stored(row).content)
+                row.decoded = None
             self._counts[key] = counts
         return counts
 
     def _stored_counts(self, key: bytes) -> _StoredCounts | None:
-        cell = self._read(self._keys.site_counts(key))
-        return _stored(cell) if cell.content else None
+        row = self._read(self._keys.site_counts(key))
+        return _stored(row) if row.content else None
 
     def _taught(self, key: bytes) -> int:
         if key in self._counts:
@@ -242,8 +242,8 @@ class SitesInTransaction:
         stored = None if key in self._gone else self._stored_counts(key)
         return stored.taught if stored else 0
 
-    def _read(self, name: bytes) -> Cell:
-        return self._client.read(self._changes, [name], VERSION_BYTES)[0]
+    def _read(self, name: bytes) -> Row:
+        return self._client.read_row(self._changes, name)
 
     def items(self) -> Iterator[tuple[bytes, int]]:
         """Yield key and number of records of each site."""
@@ -256,9 +256,9 @@ class SitesInTransaction:
 
     def _forget_read(self) -> None:
         """Forget what was read, where a transaction reads all sites, one after the other."""
-        self._changes.cells.clear()
+        self._changes.rows.clear()
 
 
-def _stored(cell: Cell) -> _StoredCounts:
-    content = cell.content[:-VERSION_BYTES]
+def _stored(row: Row) -> _StoredCounts:
+    content = row.content[:-VERSION_BYTES]
     return decode_struct(_decode_counts, content) if content else _StoredCounts(0, b"")

@@ -16,7 +16,6 @@ from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.places import numbers_in, place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import Record, hash_scope, name_page
-from crawler_dedup.index.redis.cells import PAYLOAD_BYTES
 from crawler_dedup.index.redis.client import Changes, Client
 from crawler_dedup.index.redis.pages import PagesOnServer, decode_record
 from crawler_dedup.index.tally import Tally, tally
@@ -143,7 +142,7 @@ def _under_titles(client: Client, readable: dict[int, Record], filing: Filing) -
 
 def _numbers_at(client: Client, place: int) -> list[int]:
     key, first = place_entry(place, 0)
-    return numbers_in(client.read(Changes(), [client.keys.number_bucket(key)], PAYLOAD_BYTES)[0].content, first)
+    return numbers_in(client.read_buckets(Changes(), [client.keys.number_bucket(key)])[0], first)
 
 
 def _standing(client: Client, numbers: list[int], scope: int, signature: int) -> Iterator[int]:
