@@ -1,7 +1,7 @@
 """The tables of words and characters in ``crawler_dedup/data``: ``python -m benchmarks.tables [FOLDER]`` writes them.
 
 They are made from packages that the filter itself does not need: OpenCC, stopwordsiso and pypinyin (extra ``test``).
-Signatures depend on them: with another table ``BEHAVIOUR`` of ``crawler_dedup.signing.signer`` has to rise.
+Signatures depend on them: with another table ``BEHAVIOUR`` of ``crawler_dedup.signing.behaviour`` has to rise.
 """
 
 from __future__ import annotations

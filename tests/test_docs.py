@@ -18,7 +18,7 @@ from crawler_dedup import Config
 from crawler_dedup.index import export, header
 from crawler_dedup.journal import entry
 from crawler_dedup.rules import table
-from crawler_dedup.signing import schemes, signer
+from crawler_dedup.signing import behaviour, schemes
 from crawler_dedup.signing.signer import Signer
 
 if sys.version_info >= (3, 11):
@@ -197,7 +197,7 @@ def test_the_header_names_all_that_signatures_depend_on() -> None:
 @pytest.mark.parametrize(
     ("page", "sentence"),
     [
-        ("docs/index.md", f"This is behaviour {signer.BEHAVIOUR}"),
+        ("docs/index.md", f"This is behaviour {behaviour.BEHAVIOUR}"),
         ("docs/index.md", f"This is format {header.FORMAT}"),
         ("docs/export.md", f"Version {export.FORMAT}."),
         ("docs/journal.md", f"| `version` | of this table: {entry.VERSION} |"),

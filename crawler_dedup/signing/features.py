@@ -18,37 +18,33 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.signing.characters import (
+    HAN,
+    HAN_RANGES,
+    LETTER,
+    MARKS_RANGES,
+    UNSPACED_RANGES,
+    WIDE_PUNCTUATION_RANGES,
+    WIDE_RANGES,
+)
 from crawler_dedup.signing.segmentation import CutHan, character_bigrams
 from crawler_dedup.signing.tables import simplified_forms, stop_words
 
-_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003347f"
-# Kana, Thai, Lao, Tibetan, Myanmar, Khmer: written without spaces between words.
-_UNSPACED = "\u3041-\u30ff\u31f0-\u31ff\u0e01-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
-# Vowel signs and points that \w leaves out (Hebrew, Arabic, the Indic scripts): a word must not break at them.
-_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
-_LETTERS = rf"[^\W{_HAN}{_UNSPACED}]+"
-_WORD = rf"{_LETTERS}(?:[{_MARKS}]+(?:{_LETTERS})?)*"
+_WORD = rf"{LETTER}+(?:[{MARKS_RANGES}]+(?:{LETTER}+)?)*"
 _WORDS = re.compile(_WORD)
-_LETTER_BEYOND_LATIN_1 = re.compile(rf"[^\W\x00-\xff{_HAN}{_UNSPACED}]")
-_MARK = re.compile(f"[{_MARKS}]")
+_LETTER_BEYOND_LATIN_1 = re.compile(rf"[^\W\x00-\xff{HAN_RANGES}{UNSPACED_RANGES}]")
+_MARK = re.compile(f"[{MARKS_RANGES}]")
 _LATIN_1_WORDS = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(256))
 # [x][x]* for [x]+: where a pattern begins with a set of characters, re passes over all others quickly.
-_HAN_RUNS = re.compile(f"[{_HAN}][{_HAN}]{{0,4999}}")  # in slices: jieba takes memory for each character of a run
-_UNSPACED_RUNS = re.compile(f"[{_UNSPACED}][{_UNSPACED}]*")
-_OTHER_THAN_WORDS = re.compile(f"[{_HAN}{_UNSPACED}]")
-HAN = re.compile(f"[{_HAN}]")
-"""One Chinese character."""
-_UNITS = re.compile(f"{_WORD}|[{_HAN}{_UNSPACED}]")
-# Full-width punctuation is no part of any token, and the only thing in most Chinese texts that is not in NFKC: without
-# it normalising takes a tenth of the time.
-_WIDE_PUNCTUATION = re.compile("[\u2026\u3000\uff01-\uff0f\uff1a-\uff20\uff3b-\uff3e\uff40\uff5b-\uff64]+")
-
-_WIDE_CHARACTERS = (
-    "\u0e01-\u0fff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003347f"
-)
-WIDE = re.compile(f"[{_WIDE_CHARACTERS}]")
-"""One character of a script that says more with each than the Latin alphabet: Han, kana, Hangul, Thai."""
-_WIDE_RUNS = re.compile(f"[{_WIDE_CHARACTERS}][{_WIDE_CHARACTERS}]*")
+_HAN_RUNS = re.compile(
+    f"[{HAN_RANGES}][{HAN_RANGES}]{{0,4999}}"
+)  # in slices: jieba takes memory for each character of a run
+_UNSPACED_RUNS = re.compile(f"[{UNSPACED_RANGES}][{UNSPACED_RANGES}]*")
+_OTHER_THAN_WORDS = re.compile(f"[{HAN_RANGES}{UNSPACED_RANGES}]")
+_UNITS = re.compile(f"{_WORD}|[{HAN_RANGES}{UNSPACED_RANGES}]")
+# Without it normalising takes a tenth of the time.
+_WIDE_PUNCTUATION = re.compile(f"[{WIDE_PUNCTUATION_RANGES}]+")
+_WIDE_RUNS = re.compile(f"[{WIDE_RANGES}][{WIDE_RANGES}]*")
 
 _MAX_MARKS = 30
 """Combining marks in a row that are kept, as in the Stream-Safe Text Format (Unicode Standard Annex 15, §13)."""

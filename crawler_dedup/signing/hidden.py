@@ -52,10 +52,11 @@ def concealment(element: HtmlElement, around: Concealment) -> Concealment:
         return around
     if "hidden" in names:
         return NOT_DISPLAYED
-    return _styled(element.get("style", ""), around) if "style" in names else around
+    return conceal_by_style(element.get("style", ""), around) if "style" in names else around
 
 
-def _styled(style: str, around: Concealment) -> Concealment:
+def conceal_by_style(style: str, around: Concealment) -> Concealment:
+    """Return how an element with this *style* conceals what stands in it, given how the element *around* it conceals."""
     if not _LOOKED_AT.search(style):
         return around
     declared: dict[str, tuple[bool, str]] = {}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lxml.html import HtmlElement
 
 from crawler_dedup.signing.features import size_in_letters
-from crawler_dedup.signing.hidden import SHOWN, Concealment, concealment, roots_and_states
+from crawler_dedup.signing.hidden import SHOWN, Concealment, conceal_by_style, concealment, roots_and_states
+from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.parsing import BeyondLimits
 
 # Elements that stand inside a line of text. Everything else, unknown elements too, begins and ends a block.
@@ -75,6 +76,30 @@ class Outline(NamedTuple):
     parents: list[int]
 
 
+def _for_core() -> dict[str, Any]:
+    return {
+        "kinds": {
+            "inline": _INLINE,
+            "skipped": _SKIPPED,
+            "drawing": [_DRAWING],
+            "swallowing": _SWALLOWING,
+            "lists": _LISTS,
+            "items": _ITEMS,
+            "paragraphs": _PARAGRAPHS,
+            "written": _WRITTEN,
+        },
+        "headings": _HEADINGS,
+        "block": Block,
+        "outline": Outline,
+        "too_deep": BeyondLimits,
+        "roots_and_states": roots_and_states,
+        "conceals": conceal_by_style,
+        "least_swallowed": _LEAST_SWALLOWED,
+        "most_passes": _MOST_PASSES,
+    }
+
+
+@replaceable(_for_core, raises=BeyondLimits)
 def read_outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
     """Read the blocks of *tree*, less navigation, asides, footers, fields of forms, scripts and comments.
 

@@ -20,6 +20,7 @@ from crawler_dedup.errors import ConfigError, IndexDamaged
 from crawler_dedup.signedpage import PageKind, SignedPage, identify_page
 from crawler_dedup.signing import parsing
 from crawler_dedup.signing.anchors import MAX_CHARS
+from crawler_dedup.signing.behaviour import BEHAVIOUR
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
 from crawler_dedup.signing.features import size_in_letters
@@ -44,9 +45,6 @@ from crawler_dedup.signing.summary import sketch_numbers, with_shown, with_signa
 from crawler_dedup.signing.tables import stop_words
 from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import split_title
-
-BEHAVIOUR = 6
-"""Version of everything between bytes and signature. It rises whenever the golden values change."""
 
 _QUICK_BYTES = 64 << 10
 _QUICK_BYTES_JIEBA = 16 << 10  # it cuts a few hundred thousand characters a second

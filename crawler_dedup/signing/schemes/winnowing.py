@@ -20,7 +20,8 @@ import numpy as np
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import Numbers, mix_bits, sort_distinct
-from crawler_dedup.signing.features import WIDE, find_unit_positions, split_units
+from crawler_dedup.signing.characters import WIDE
+from crawler_dedup.signing.features import find_unit_positions, split_units
 from crawler_dedup.signing.schemes.passages import PassageScheme, PieceIndex, Pieces, Positions
 from crawler_dedup.signing.schemes.scheme import Agreement, Shares, option, share_members
 from crawler_dedup.signing.text import Text

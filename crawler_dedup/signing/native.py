@@ -1,0 +1,128 @@
+"""The native core: parts of signing in C, which take the place of those in Python.
+
+It is a distribution of its own, ``crawler-dedup-native``. Where it is not installed, has another behaviour, or was built for
+another lxml, and for each page on which it fails, everything is done in Python, with the same result.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
+from importlib import import_module
+from types import ModuleType
+from typing import Any, ParamSpec, TypeVar, cast
+
+from crawler_dedup.signing.behaviour import BEHAVIOUR
+from crawler_dedup.signing.characters import describe_page
+
+_NAME = "crawler_dedup_native"
+_VARIABLE = "CRAWLER_DEDUP_NATIVE"  # 0: the core is off
+_LOGGER = logging.getLogger(__name__)
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class _State:
+    """Whether the core is used, and how many times it has failed."""
+
+    is_on = True
+    failures = 0
+
+
+class _Refused(Exception):
+    """The core does not fit."""
+
+
+@cache
+def load_core() -> ModuleType | None:
+    """Load the core; ``None`` if it is not installed, switched off, or does not fit, which is logged."""
+    if os.environ.get(_VARIABLE) == "0":
+        return None
+    try:
+        return _import_core()
+    except ModuleNotFoundError as error:
+        if error.name != _NAME:
+            _LOGGER.warning("The native core is not used: %s.", error)
+    except (_Refused, ImportError, AttributeError, ValueError) as reason:  # the last: for a class of another size
+        _LOGGER.warning(
+            "The native core is not used: %s. Pages are signed in Python, which gives the same signatures and takes longer.",
+            reason,
+        )
+    return None
+
+
+def _import_core() -> ModuleType:
+    package = import_module(_NAME)
+    if package.BEHAVIOUR != BEHAVIOUR:
+        raise _Refused(f"it has behaviour {package.BEHAVIOUR}, and this version of crawler-dedup {BEHAVIOUR}")
+    core = import_module(f"{_NAME}.core")
+    core.read_characters_with(describe_page)
+    return core
+
+
+def describe_core() -> str:
+    """Return what signs pages: ``Python``, or the version of the core."""
+    core = load_core() if _State.is_on else None
+    return "Python" if core is None else f"native core {core.VERSION}"
+
+
+@contextmanager
+def switched_off() -> Iterator[None]:
+    """Do everything in Python within the context, in all threads."""
+    before, _State.is_on = _State.is_on, False
+    try:
+        yield
+    finally:
+        _State.is_on = before
+
+
+def replaceable(
+    terms: Callable[[], dict[str, Any]] = dict, *, raises: type[Exception] | tuple[type[Exception], ...] = ()
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Let the core do what a function does, if there is one.
+
+    Args:
+        terms: returns what the core is told once to make its own function, besides the arguments of each call.
+        raises: the exceptions that the function raises itself; after another one Python takes over.
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        @cache
+        def replacement() -> Callable[_P, _R] | None:
+            core = load_core()
+            return None if core is None else cast("Callable[_P, _R]", getattr(core, function.__name__)(**terms()))
+
+        @wraps(function)
+        def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            if not _State.is_on:
+                return function(*args, **kwargs)
+            try:
+                native = replacement()
+                if native is not None:
+                    return native(*args, **kwargs)
+            except raises:
+                raise
+            except Exception as error:  # whatever it is, Python can do it
+                _note_failure(function.__name__, error)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def _note_failure(name: str, error: Exception) -> None:
+    """Log the first failure. That a tree has what is read in Python only is none."""
+    if type(error).__name__ == "Unsupported":
+        return
+    _State.failures += 1
+    if _State.failures == 1:
+        _LOGGER.warning("The native core has failed in %s; Python does it instead: %r", name, error, exc_info=error)
+
+
+def count_failures() -> int:
+    """Return how many times the core has failed in this process."""
+    return _State.failures

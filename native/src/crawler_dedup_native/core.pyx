@@ -1,0 +1,64 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Parts of crawler_dedup.signing, in C. Each does what the function of its name does there, which explains it."""
+
+cimport lxml.includes.etreepublic as etree
+from cpython.object cimport PyObject
+from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, strcmp, strlen
+from lxml.includes cimport tree
+
+from os import urandom
+
+from lxml.etree import LIBXML_VERSION as LIBXML_OF_LXML
+from lxml.etree import LXML_VERSION
+
+from crawler_dedup_native import VERSION
+cdef extern from "Python.h":
+    str PyUnicode_DecodeUTF8(const char* content, Py_ssize_t size, const char* errors)
+
+    cdef struct _Type "_typeobject":
+        object (*tp_new)(type, tuple, PyObject*)
+
+    _Type PyTuple_Type
+
+cdef extern from *:
+    """
+    #ifdef _MSC_VER
+    #include <string.h>
+    #define strncasecmp _strnicmp
+    #else
+    #include <strings.h>
+    #endif
+    """
+    int strncasecmp(const char* first, const char* second, size_t size) nogil
+
+
+
+def check_versions():
+    """Raise :class:`ImportError` unless nodes and elements are laid out as when the core was built."""
+    built_lxml = tuple(map(int, etree.LXML_VERSION_STRING.decode().split(".")[:2]))
+    built_libxml = (tree.LIBXML_VERSION // 10000, tree.LIBXML_VERSION // 100 % 100)
+    if built_lxml != LXML_VERSION[:2] or built_libxml != LIBXML_OF_LXML[:2]:
+        raise ImportError(
+            f"crawler-dedup-native {VERSION} was built for lxml {join(built_lxml)} with libxml2 {join(built_libxml)}, and"
+            f" lxml {join(LXML_VERSION[:2])} with libxml2 {join(LIBXML_OF_LXML[:2])} is installed"
+        )
+
+
+def join(numbers):
+    """Return a version."""
+    return ".".join(map(str, numbers))
+
+
+check_versions()
+etree.import_lxml__etree()
+
+cdef uint64_t SEED = int.from_bytes(urandom(8), "little")
+
+include "buffers.pxi"
+include "characters.pxi"
+include "spaces.pxi"
+include "tree.pxi"
+include "outline.pxi"
+include "reader.pxi"

@@ -1,0 +1,116 @@
+# Tree → blocks: the same as crawler_dedup/signing/outline.py, which explains it.
+
+cdef enum Kind:
+    INLINE = 1
+    SKIPPED = 2
+    DRAWING = 4
+    SWALLOWING = 8
+    LIST = 16
+    ITEM = 32
+    PARAGRAPH = 64
+    WRITTEN = 128
+    ANCHOR = 256
+    BREAK = 512
+    FIRST_HEADING = 1024
+    CONTENT = 2048  # an article, a main part or a footer
+    LEVEL = 4096    # the lowest of three bits: the level of a heading
+
+cdef enum:
+    SHOWN = 0
+    NOT_DISPLAYED = 2
+
+cdef enum Ending:
+    NOTHING
+    BLOCK_ENDS
+    LINK_ENDS
+
+
+cdef struct Open:
+    # An element whose children are read.
+    tree.xmlNode* element
+    tree.xmlNode* child   # the next one
+    int number       # of the element around that begins and ends a block
+    int levels       # that may be inside
+    int state        # how it conceals
+    Ending ending
+
+
+cdef struct Around:
+    int group
+    int list
+    int level
+    int place
+
+
+
+cdef class ReadOutline:
+    """Reads the outlines of trees, as ``crawler_dedup.signing.outline.read_outline`` does.
+
+    Args:
+        kinds: the tags of each kind, by its name.
+        headings: the level of each heading, by its tag.
+        block: what makes a block of a tuple.
+        outline: what makes an outline of blocks and parents.
+        too_deep: what is raised where elements are nested too deep.
+        roots_and_states: yields the roots of a tree.
+        conceals: tells how an element with a style conceals what stands in it.
+        least_swallowed: how much an element says at least that may have swallowed the page.
+        most_passes: how many times a page is read.
+    """
+
+    cdef dict kinds
+    cdef type block, too_deep
+    cdef object outline, roots_and_states, conceals
+    cdef int least_swallowed, most_passes
+
+    def __init__(
+        self, *, kinds, headings, block, outline, too_deep, roots_and_states, conceals, least_swallowed, most_passes
+    ):
+        self.block, self.outline, self.too_deep = block, outline, too_deep
+        self.roots_and_states, self.conceals = roots_and_states, conceals
+        self.least_swallowed, self.most_passes = least_swallowed, most_passes
+        self.kinds = {}
+        for name, tags in {**OTHER_KINDS, **kinds}.items():
+            for tag in tags:
+                self.kinds[tag.encode()] = self.kinds.get(tag.encode(), 0) | KINDS[name]
+        for tag, level in headings.items():
+            self.kinds[tag.encode()] = self.kinds.get(tag.encode(), 0) | LEVEL * level
+
+    def __call__(self, tree, int max_depth=250):
+        cdef _Reader reader
+        cdef etree._Element element
+        cdef list swallowed = []
+        for _ in range(self.most_passes):
+            reader = _Reader(self, {<size_t> node_of(element) for element in swallowed})
+            for root, around in self.roots_and_states(tree):
+                reader.read_root(root, around, max_depth)
+            least = max(self.least_swallowed, unlinked_size(reader))
+            more = [element for element in reader.skipped if unlinked_size(self.read_alone(element, max_depth)) > least]
+            if not more:
+                break
+            swallowed += more
+        return self.outline(reader.blocks, reader.parents)
+
+    cdef _Reader read_alone(self, etree._Element element, int max_depth):
+        cdef _Reader reader = _Reader(self, set())
+        reader.read_root(element, SHOWN, max_depth)
+        return reader
+
+
+read_outline = ReadOutline
+
+KINDS = {
+    "inline": INLINE, "skipped": SKIPPED, "drawing": DRAWING, "swallowing": SWALLOWING, "lists": LIST, "items": ITEM,
+    "paragraphs": PARAGRAPH, "written": WRITTEN, "anchor": ANCHOR, "break": BREAK, "first heading": FIRST_HEADING,
+    "content": CONTENT,
+}
+OTHER_KINDS = {"anchor": ["a"], "break": ["br"], "first heading": ["h1"], "content": ["article", "footer", "main"]}
+
+
+cdef Py_ssize_t unlinked_size(_Reader reader) except -1:
+    cdef Py_ssize_t size = 0
+    for block in reader.blocks:
+        size += <Py_ssize_t> block[1] - <Py_ssize_t> block[2]
+    return size
+
+

@@ -1,0 +1,372 @@
+# One pass over a tree.
+
+cdef class _Reader:
+    cdef ReadOutline terms
+    cdef dict tags               # numbers, by name
+    cdef Map known_names         # the same, by the address of the name
+    cdef Numbers kinds_of        # by number of the tag
+    cdef set swallowed           # addresses of elements
+    cdef readonly list blocks, skipped, parents
+    cdef Around* around          # by number of the element
+    cdef int around_room, elements
+    cdef Map places
+    cdef Open* opened
+    cdef int depth, opened_room
+    cdef Bytes parts             # what was taken in since the last block
+    cdef Bytes text              # of the last block
+    cdef Bytes shown_parts       # those that are not hidden
+    cdef Numbers hidden          # where in the parts hidden ones begin and end, but for those that end at last
+    cdef Py_ssize_t link_begins, hidden_begins, linked
+    cdef bint leads_away
+    cdef int state
+    cdef etree._Document document
+
+    def __cinit__(self, ReadOutline terms, set swallowed):
+        self.terms, self.swallowed = terms, swallowed
+        self.tags, self.blocks, self.skipped, self.parents = {}, [], [], []
+        self.link_begins = -1
+        self.state = SHOWN
+        self.add_element(0, 0, 0, 0, 0)
+
+    def __dealloc__(self):
+        free(self.known_names.entries)
+        free(self.kinds_of.start)
+        free(self.around)
+        free(self.places.entries)
+        free(self.opened)
+        free(self.parts.start)
+        free(self.text.start)
+        free(self.shown_parts.start)
+        free(self.hidden.start)
+
+    cdef int add_element(self, int parent, int group, int around, int level, int place) except -1:
+        cdef int number = self.elements
+        cdef void* moved
+        if number == self.around_room:
+            moved = realloc(self.around, (2 * number + 64) * sizeof(Around))
+            if moved == NULL:
+                raise MemoryError
+            self.around, self.around_room = <Around*> moved, 2 * number + 64
+        self.around[number].group, self.around[number].list = group, around
+        self.around[number].level, self.around[number].place = level, place
+        self.parents.append(parent)
+        self.elements += 1
+        return number
+
+    cdef int tag_of(self, const tree.xmlNode* node) except -1:
+        """Return the number of the name of an element."""
+        cdef Entry* entry
+        if not is_plain_name(node.ns):
+            raise Unsupported("namespaces")
+        entry = find(&self.known_names, <uint64_t> <size_t> node.name)
+        if not entry.number:
+            name = <bytes> <const char*> node.name
+            number = self.tags.get(name)
+            if number is None:
+                number = self.tags[name] = len(self.tags) + 1
+                append_number(&self.kinds_of, self.terms.kinds.get(name, 0))
+            entry.number = number
+        return entry.number
+
+    cdef int kind_of(self, const tree.xmlNode* node) except -1:
+        return self.kinds_of.start[self.tag_of(node) - 1]
+
+    cdef int read_root(self, etree._Element root, int around, int levels) except -1:
+        cdef tree.xmlNode* node = node_of(root)
+        self.document = root._doc
+        self.turn(self.concealment(node, around))
+        self.open(node, 0, levels, NOTHING)
+        while self.depth:
+            self.read_next()
+        self.end_block(0)
+        self.turn(SHOWN)
+        return 0
+
+    cdef int open(self, tree.xmlNode* node, int number, int levels, Ending ending) except -1:
+        """Begin to take in what stands in an element."""
+        cdef void* moved
+        cdef Open* top
+        if levels < 1:
+            raise self.terms.too_deep("nested too deep")
+        if self.depth == self.opened_room:
+            moved = realloc(self.opened, (2 * self.depth + 64) * sizeof(Open))
+            if moved == NULL:
+                raise MemoryError
+            self.opened, self.opened_room = <Open*> moved, 2 * self.depth + 64
+        top = &self.opened[self.depth]
+        self.depth += 1
+        top.element, top.child = node, this_or_next_element(node.children)
+        top.number, top.levels, top.state, top.ending = number, levels, self.state, ending
+        return self.take_text(node.children)
+
+    cdef int take_text(self, tree.xmlNode* node) except -1:
+        """Take in the texts from *node* on, unless they are white space before a block."""
+        cdef size_t before = self.parts.size
+        append_texts(&self.parts, node)
+        if not before and is_space(self.parts.start, self.parts.start + self.parts.size):
+            self.parts.size = 0
+        return 0
+
+    cdef int read_next(self) except -1:
+        """Begin to take in the next child of the innermost open element, or end that."""
+        cdef Open* top = &self.opened[self.depth - 1]
+        cdef tree.xmlNode* child = top.child
+        if child != NULL:
+            top.child = this_or_next_element(child.next)
+            if child.type == tree.XML_ELEMENT_NODE and self.read_element(child, top.number, top.levels):
+                return 0  # its own children come first
+            return self.leave(child)
+        self.depth -= 1
+        if top.ending == BLOCK_ENDS:
+            if self.parts.size:
+                self.end_block(top.number)
+        elif top.ending == LINK_ENDS:
+            self.end_link()
+            self.link_begins = -1
+        if not self.depth:
+            return 0
+        return self.leave(top.element)
+
+    cdef int leave(self, const tree.xmlNode* child) except -1:
+        """Go on behind *child*, in the innermost open element."""
+        if self.state != self.opened[self.depth - 1].state:
+            self.turn(self.opened[self.depth - 1].state)
+        return self.take_text(child.next)
+
+    cdef bint read_element(self, tree.xmlNode* child, int number, int levels) except -1:
+        """Take in *child*, or tell that it was opened."""
+        cdef int tag = self.tag_of(child)
+        cdef int kind = self.kinds_of.start[tag - 1]
+        if kind & INLINE:
+            return self.read_inline(child, kind, number, levels)
+        if kind & DRAWING:
+            self.read_drawing(child, kind, tag, number)
+        elif kind & SKIPPED and not (self.swallowed and <size_t> child in self.swallowed):
+            append(&self.parts, b" ", 1)
+            if kind & SWALLOWING and self.holds_page(child):
+                self.skipped.append(etree.elementFactory(self.document, child))
+        else:
+            return self.read_block(child, kind, tag, number, levels)
+        return False
+
+    cdef bint read_block(self, tree.xmlNode* element, int kind, int tag, int parent, int levels) except -1:
+        cdef int number
+        if self.parts.size:
+            self.end_block(parent)
+        self.turn(self.concealment(element, self.state))
+        number = self.enter(element, kind, tag, parent)
+        if levels < 2 or this_or_next_element(element.children) != NULL:
+            self.open(element, number, levels - 1, BLOCK_ENDS)
+            return True
+        self.take_text(element.children)
+        if self.parts.size:
+            self.end_block(number)
+        return False
+
+    cdef bint read_inline(self, tree.xmlNode* element, int kind, int number, int levels) except -1:
+        cdef tree.xmlAttr* target = NULL
+        self.turn(self.concealment(element, self.state))
+        if kind & ANCHOR and self.link_begins < 0:
+            target = find_attribute(element, b"href")
+        if target != NULL:
+            self.link_begins = self.parts.size
+            self.leads_away = self.leads_away or not begins_with_hash(element, target)
+            self.open(element, number, levels - 1, LINK_ENDS)
+            return True
+        if kind & BREAK:
+            append(&self.parts, b" ", 1)
+        elif this_or_next_element(element.children) != NULL:
+            self.open(element, number, levels - 1, NOTHING)
+            return True
+        else:
+            append_texts(&self.parts, element.children)
+        return False
+
+    cdef int read_drawing(self, tree.xmlNode* drawing, int kind, int tag, int parent) except -1:
+        """Take in all that stands written in a drawing as one block."""
+        cdef Bytes* words = &self.shown_parts
+        cdef tree.xmlNode* node = drawing
+        words.size = 0
+        while node != NULL:
+            if node.type == tree.XML_ELEMENT_NODE and self.kind_of(node) & WRITTEN:
+                append_word(words, node.children)
+                append_word(words, node.next)
+            node = next_within(node, drawing)
+        if is_space(words.start, words.start + words.size):
+            append(&self.parts, b" ", 1)
+            return 0
+        written = <bytes> words.start[: words.size]  # what ends a block overwrites it
+        if self.parts.size:
+            self.end_block(parent)
+        self.turn(self.concealment(drawing, self.state))
+        append(&self.parts, <const char*> written, len(written))
+        return self.end_block(self.enter(drawing, kind, tag, parent))
+
+    cdef int enter(self, const tree.xmlNode* element, int kind, int tag, int parent) except -1:
+        cdef int number = self.elements
+        cdef int list_around = self.around[parent].list
+        cdef int level = kind // LEVEL if kind >= LEVEL else self.around[parent].level
+        cdef Entry* place = find(&self.places, <uint64_t> (self.around[parent].place + 1) << 32 | <uint64_t> tag)
+        if not place.number:
+            place.number = self.places.size
+        if kind & LIST:
+            list_around = number
+        elif list_around and kind & ITEM and self.is_text_of_its_own(element):
+            list_around = 0
+        return self.add_element(
+            parent, list_around or (parent if kind & PARAGRAPH else number), list_around, level, place.number
+        )
+
+    cdef bint is_text_of_its_own(self, const tree.xmlNode* item) except -1:
+        """Whether a part of a list holds several blocks."""
+        cdef tree.xmlNode* child = item.children
+        cdef const tree.xmlNode* inside = NULL
+        cdef int kind
+        while child != NULL:
+            if child.type == tree.XML_ELEMENT_NODE and not self.kind_of(child) & (INLINE | SKIPPED | DRAWING):
+                if inside != NULL:
+                    return True
+                inside = child
+            child = child.next
+        if inside == NULL or self.kind_of(inside) & PARAGRAPH:
+            return False
+        child = this_or_next_element(inside.children)
+        return child != NULL and this_or_next_element(child.next) != NULL
+
+    cdef bint holds_page(self, tree.xmlNode* element) except -1:
+        """Whether *element* has the parts of a whole page."""
+        cdef tree.xmlNode* node = element
+        cdef int parts = 0
+        while node != NULL:
+            if node.type == tree.XML_ELEMENT_NODE:
+                parts |= self.kind_of(node) & (FIRST_HEADING | CONTENT)
+                if parts == FIRST_HEADING | CONTENT:
+                    return True
+            node = next_within(node, element)
+        return False
+
+    cdef int concealment(self, tree.xmlNode* element, int around) except -1:
+        """Return how *element* conceals what stands in it, given how the element *around* it conceals."""
+        cdef tree.xmlAttr* style
+        cdef const char* value
+        if element.properties == NULL or around == NOT_DISPLAYED:
+            return around
+        if find_attribute(element, b"hidden") != NULL:
+            return NOT_DISPLAYED
+        style = find_attribute(element, b"style")
+        if style == NULL:
+            return around
+        value = plain_value(style)
+        if value != NULL and not may_conceal(value):
+            return around
+        return self.terms.conceals(etree.attributeValue(element, style), around)
+
+    cdef int turn(self, int state) except -1:
+        """What is taken in from here on is shown, or not."""
+        if state == self.state:
+            return 0
+        if self.state == SHOWN:
+            self.hidden_begins = self.parts.size
+        elif state == SHOWN:
+            self.end_hidden()
+        self.state = state
+        return 0
+
+    cdef int end_hidden(self) except -1:
+        append_number(&self.hidden, self.hidden_begins)
+        return append_number(&self.hidden, self.parts.size)
+
+    cdef int end_link(self) except -1:
+        self.linked += collapse(
+            self.parts.start + self.link_begins, self.parts.start + self.parts.size, NULL
+        ).letters
+        return 0
+
+    cdef int end_block(self, int number) except -1:
+        """What was taken in since the last block is one, in the element *number*."""
+        cdef Extent extent
+        cdef Py_ssize_t linked
+        cdef int place = self.around[number].place
+        if self.link_begins >= 0:  # the link goes on in the next block
+            self.end_link()
+            self.link_begins = 0
+        self.text.size = 0
+        reserve(&self.text, self.parts.size)
+        extent = collapse(self.parts.start, self.parts.start + self.parts.size, self.text.start)
+        text = PyUnicode_DecodeUTF8(<const char*> self.text.start, extent.size, NULL)
+        shown = self.read_shown() if self.hidden.size or self.state != SHOWN else text
+        self.parts.size = 0
+        linked, self.linked = self.linked, 0
+        if linked and not self.leads_away:
+            place = 0
+        if self.link_begins < 0:
+            self.leads_away = False
+        if extent.size:
+            self.blocks.append(
+                make_tuple(
+                    self.terms.block,
+                    text,
+                    extent.letters,
+                    min(linked, extent.letters),
+                    self.around[number].group,
+                    shown,
+                    self.around[number].level,
+                    place,
+                )
+            )
+        return 0
+
+    cdef str read_shown(self):
+        """Return what was taken in since the last block and is not hidden."""
+        cdef Extent extent
+        cdef Bytes* shown = &self.shown_parts
+        cdef Py_ssize_t begin = 0
+        cdef int at
+        if self.state != SHOWN:
+            self.end_hidden()
+            self.hidden_begins = 0  # it goes on in the next block
+        shown.size = 0
+        for at in range(0, self.hidden.size, 2):
+            append(shown, self.parts.start + begin, self.hidden.start[at] - begin)
+            begin = self.hidden.start[at + 1]
+        append(shown, self.parts.start + begin, self.parts.size - begin)
+        self.hidden.size = 0
+        reserve(&self.text, shown.size)
+        extent = collapse(shown.start, shown.start + shown.size, self.text.start)
+        return PyUnicode_DecodeUTF8(<const char*> self.text.start, extent.size, NULL)
+
+
+cdef object make_tuple(
+    type block, text, Py_ssize_t size, Py_ssize_t linked, int group, shown, int level, int place
+):
+    return PyTuple_Type.tp_new(block, ((text, size, linked, group, shown, level, place),), NULL)
+
+
+cdef int append_word(Bytes* words, tree.xmlNode* node) except -1:
+    """Append the texts that begin with *node*, if they are any, behind a space."""
+    cdef size_t before = words.size
+    if before:
+        append(words, b" ", 1)
+    append_texts(words, node)
+    if before and words.size == before + 1:
+        words.size = before
+    return 0
+
+
+cdef bint begins_with_hash(tree.xmlNode* element, tree.xmlAttr* attribute) except -1:
+    cdef const char* value = plain_value(attribute)
+    return value[0] == c"#" if value != NULL else etree.attributeValue(element, attribute)[:1] == "#"
+
+
+cdef bint may_conceal(const char* style) noexcept nogil:
+    """Whether *style* has a name of a property that conceals, in letters of any case and maybe of Unicode."""
+    cdef const unsigned char* at = <const unsigned char*> style
+    while at[0]:
+        if at[0] >= 0x80:
+            return True
+        if at[0] | 0x20 == c"d" and strncasecmp(<const char*> at, b"display", 7) == 0:
+            return True
+        if at[0] | 0x20 == c"v" and strncasecmp(<const char*> at, b"visibility", 10) == 0:
+            return True
+        at += 1
+    return False

@@ -1,0 +1,80 @@
+"""A page signed with the native core is the same as one that is signed in Python, in every field."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from crawler_dedup import Config
+from crawler_dedup.signing.schemes import NAMES
+from crawler_dedup.signing.signer import Signer
+from tests.support.data import DATA
+from tests.support.examples import examples
+from tests.support.hostile_pages import PAGES, HostilePage
+from tests.support.native import assert_equal, saved_pages
+from tests.support.soup import addresses, encodings, pages
+
+needs_pages = pytest.mark.skipif(
+    not (DATA / "sites").is_dir(), reason="no saved sites: set CRAWLER_DEDUP_DATA to their folder"
+)
+SIGNER = Signer(Config(tokenizer="bigrams"))
+TEXTUAL = Signer(Config(tokenizer="rjieba", store_text=True, min_features=5))
+
+
+def assert_signed_alike(
+    signer: Signer, body: bytes, url: str = "http://example.com/a", encoding: str | None = None
+) -> None:
+    assert_equal(lambda: signer.sign(url, body, encoding=encoding, key=None, scope=None))
+
+
+@needs_pages
+def test_of_all_saved_pages() -> None:
+    for _, body in saved_pages():
+        assert_signed_alike(TEXTUAL, body)
+
+
+def damaged(body: bytes, chance: random.Random) -> Iterator[bytes]:
+    """Yield *body* with wrong bytes, with tags cut, and with parts left out, doubled and cut off."""
+    wrong = bytearray(body)
+    for _ in range(20):
+        wrong[chance.randrange(len(wrong))] = chance.randrange(256)
+    yield bytes(wrong)
+    tags = body.split(b"<")
+    yield b"<".join(tag[: chance.randrange(len(tag) + 1)] if chance.random() < 0.05 else tag for tag in tags)
+    yield b"<".join(tag for tag in tags for _ in range(chance.choice([0, 1, 1, 1, 1, 1, 1, 2])))
+    yield body[: chance.randrange(len(body))]
+
+
+@needs_pages
+@pytest.mark.parametrize("part", [0, pytest.param(None, marks=pytest.mark.slow)])
+def test_of_damaged_pages(part: int | None) -> None:
+    chance = random.Random(7)
+    for number, (_, body) in enumerate(saved_pages()):
+        if body and (part is None or number % 10 == part):
+            for version in damaged(body, chance):
+                assert_signed_alike(SIGNER, version)
+
+
+@pytest.mark.parametrize("scheme", NAMES)
+@needs_pages
+def test_with_each_scheme(scheme: str) -> None:
+    signer = Signer(Config(tokenizer="bigrams", scheme=scheme))
+    for number, (_, body) in enumerate(saved_pages()):
+        if number % 40 == 0:
+            assert_signed_alike(signer, body)
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=lambda page: page.name)
+def test_of_hostile_pages(page: HostilePage) -> None:
+    body = page.make()
+    if len(body) < 4 << 20:
+        assert_signed_alike(SIGNER, body, page.url, page.encoding)
+
+
+@settings(max_examples=examples(600), suppress_health_check=list(HealthCheck))
+@given(pages, addresses, encodings)
+def test_of_any_bytes(body: bytes, url: str, encoding: str | None) -> None:
+    assert_signed_alike(SIGNER, body, url, encoding)

@@ -1,0 +1,89 @@
+"""Whether the native core is used, with modules that stand in for it, in processes of their own: it is loaded once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.indexing import run
+
+NOT_USED = "The native core is not used: "
+IN_PYTHON = ". Pages are signed in Python, which gives the same signatures and takes longer.\n"
+OUTLINE = """
+    from crawler_dedup.signing import native, outline, parsing
+    print(native.describe_core())
+    for _ in range(2):
+        print(outline.read_outline(parsing.parse(b"<p>text")).blocks[0].text)
+    print(native.count_failures())
+"""
+
+
+def module(name: str, content: str) -> str:
+    return f"""
+    import sys, types
+    made = sys.modules[{name!r}] = types.ModuleType({name!r})
+    made.__path__ = []
+    exec({content!r}, made.__dict__)
+"""
+
+
+def core(content: str) -> str:
+    """A package with the right behaviour, and a core with *content*."""
+    return module("crawler_dedup_native", "from crawler_dedup.signing.behaviour import BEHAVIOUR") + module(
+        "crawler_dedup_native.core", f"VERSION = '1'\ndef read_characters_with(describe): pass\n{content}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "errors"),
+    [
+        ("    import sys; sys.modules['crawler_dedup_native'] = None\n", ""),
+        (
+            module("crawler_dedup_native", "BEHAVIOUR = 5"),
+            f"{NOT_USED}it has behaviour 5, and this version of crawler-dedup 6{IN_PYTHON}",
+        ),
+        (
+            module("crawler_dedup_native", "from crawler_dedup.signing.behaviour import BEHAVIOUR"),
+            f"{NOT_USED}No module named 'crawler_dedup_native.core'.\n",
+        ),
+    ],
+)
+def test_a_core_that_does_not_fit_is_refused_once(before: str, errors: str) -> None:
+    assert run(before + OUTLINE) == (0, "Python\ntext\ntext\n0\n", errors)
+
+
+def test_a_core_that_fits_is_used() -> None:
+    content = """
+class Block: text = "of the core"
+class Outline: blocks = [Block]
+def read_outline(**terms): return lambda tree: Outline
+"""
+    assert run(core(content) + OUTLINE) == (0, "native core 1\nof the core\nof the core\n0\n", "")
+
+
+def test_a_core_can_be_switched_off() -> None:
+    off = "    import os; os.environ['CRAWLER_DEDUP_NATIVE'] = '0'\n"
+    assert run(off + core("") + OUTLINE) == (0, "Python\ntext\ntext\n0\n", "")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "def read_outline(**terms): return lambda tree: 1 / 0",
+        "def read_outline(): pass",
+        "",
+    ],
+)
+def test_where_a_core_fails_python_takes_over_and_the_first_failure_is_logged(content: str) -> None:
+    status, output, errors = run(core(content) + OUTLINE)
+    assert (status, output) == (0, "native core 1\ntext\ntext\n2\n")
+    assert errors.count("The native core has failed in read_outline; Python does it instead: ") == 1
+
+
+def test_what_the_core_cannot_read_is_no_failure() -> None:
+    content = """
+class Unsupported(Exception): pass
+def read_outline(**terms):
+    def read(tree): raise Unsupported
+    return read
+"""
+    assert run(core(content) + OUTLINE) == (0, "native core 1\ntext\ntext\n0\n", "")

@@ -1,0 +1,40 @@
+"""The native core beside Python, for tests that compare them."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from crawler_dedup.signing import native
+from tests.support.data import DATA
+
+
+def assert_equal(compute: Callable[[], Any]) -> Any:
+    """*compute* gives the same with the core as without, or raises the same; return it. The core does not fail meanwhile."""
+    failures = native.count_failures()
+    with_core = _outcome(compute)
+    with native.switched_off():
+        without = _outcome(compute)
+    assert with_core == without
+    assert native.count_failures() == failures
+    return without
+
+
+def _outcome(compute: Callable[[], Any]) -> Any:
+    try:
+        return compute()
+    except Exception as error:
+        return type(error), str(error)
+
+
+def saved_pages() -> Iterator[tuple[str, bytes]]:
+    """All pages of the saved sites, with a name for each."""
+    for file in sorted((DATA / "sites").rglob("*")):
+        if file.is_file() and file.name.removesuffix(".gz").endswith((".html", ".htm", ".xhtml")):
+            yield file.relative_to(DATA).as_posix(), _read(file)
+
+
+def _read(file: Path) -> bytes:
+    return gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
