@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
@@ -17,6 +17,8 @@ SERVER_SCHEMES = ("redis", "rediss", "unix")
 _NAME = re.compile(r"[\w.-]{1,64}")
 _DATABASE = re.compile(r"(/\d*)?/?")
 _INDEX = "index"
+_SHARDS = "shards"
+_MAX_SHARDS = 64  # each takes connections and threads of every crawl
 _ONLY_INDEX = "0"
 
 
@@ -27,10 +29,28 @@ class ServerAddress:
     Attributes:
         url: of the server and the number of its database, perhaps with a user name and a password. It stands in no message.
         index: name of the index; several may stand in one database.
+        shards: of how many parts it consists; ``None``: of as many as it has, and a new one of one.
+        shard: which of them is meant.
     """
 
     url: str = field(repr=False)
     index: str = _ONLY_INDEX
+    shards: int | None = None
+    shard: int = 0
+
+    @property
+    def tag(self) -> bytes:
+        """The hash tag of all keys of the shard, without braces: in a cluster they stand in one slot."""
+        return f"index:{self.index}{f':{self.shard}' if self.shard else ''}".encode()
+
+    def all_shards(self, shards: int) -> list[ServerAddress]:
+        """Return the addresses of the shards of an index that has *shards* of them."""
+        return [replace(self, shards=shards, shard=shard) for shard in range(shards)]
+
+    @property
+    def whole(self) -> ServerAddress:
+        """The address of the whole index, however many shards were asked for."""
+        return replace(self, shards=None, shard=0)
 
     @property
     def password(self) -> str:
@@ -67,13 +87,19 @@ def find_location(text: str | os.PathLike[str]) -> Location:
     parts = urlsplit(address)
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     name = options.pop(_INDEX, _ONLY_INDEX)
-    if not _has_place(parts) or parts.fragment or not _NAME.fullmatch(name) or not options.keys() <= {"db"}:
+    shards = options.pop(_SHARDS, "")
+    is_named = _NAME.fullmatch(name) and (not shards or _is_number_of_shards(shards))
+    if not _has_place(parts) or parts.fragment or not is_named or not options.keys() <= {"db"}:
         raise ConfigError(
             "The address of the index is wrong. Right are redis://[[user]:password@]host[:port][/database], rediss:// (with"
             " TLS), and unix://[[user]:password@]/path/of/socket[?db=database]; behind ? or & also index=NAME, of letters,"
-            " digits and _ . -"
+            f" digits and _ . -, and shards=N, 1 to {_MAX_SHARDS}"
         )
-    return ServerAddress(_join(scheme, parts.netloc, parts.path, options), name)
+    return ServerAddress(_join(scheme, parts.netloc, parts.path, options), name, int(shards) if shards else None)
+
+
+def _is_number_of_shards(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= _MAX_SHARDS
 
 
 def _has_place(parts: SplitResult) -> bool:

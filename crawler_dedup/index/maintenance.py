@@ -33,7 +33,7 @@ from crawler_dedup.system.extras import require_extra
 from crawler_dedup.urls import identifier_without_credentials, without_credentials
 
 if TYPE_CHECKING:
-    from crawler_dedup.index.redis.store import ServerStore
+    from crawler_dedup.index.redis.opening import ServerIndex
 
 AnyIndex = Backend | PermutedIndex
 """An index of pages on any backend, or one of bare signatures."""
@@ -75,7 +75,7 @@ class Contents:
 def open_index(location: Location) -> AnyIndex:
     """Open the index at *location*, whatever it is. Raises :class:`IndexUnusable` where there is none."""
     if isinstance(location, ServerAddress):
-        return _server_store().attach(location)
+        return _server().attach(location)
     require_index(location)
     environment = Environment.open(location, map_size=KEEP_MAP_SIZE)
     try:
@@ -110,7 +110,7 @@ def make_pages(
         IndexUnusable: it cannot be opened.
     """
     if isinstance(location, ServerAddress):
-        return _server_store().open(location, spec, libraries, fresh=fresh, cache_bytes=cache_bytes, frozen=frozen)
+        return _server().open(location, spec, libraries, fresh=fresh, cache_bytes=cache_bytes, frozen=frozen)
     return Store.open(location, spec, libraries, map_size=map_size, fresh=fresh, frozen=frozen)
 
 
@@ -126,26 +126,26 @@ def open_pages(location: Location, spec: Mapping[str, str] | None = None) -> Bac
         IndexUnusable: it cannot be opened.
     """
     if isinstance(location, ServerAddress):
-        return _server_store().open_to_read(location, spec)
+        return _server().open_to_read(location, spec)
     return Store.open_to_read(location, spec)
 
 
 def open_to_write(location: Location) -> Backend:
     """Open the index of pages at *location*, whatever its configuration. Raises as :func:`open_pages`."""
-    return _server_store().attach(location) if isinstance(location, ServerAddress) else Store.attach(location)
+    return _server().attach(location) if isinstance(location, ServerAddress) else Store.attach(location)
 
 
-def _server_store() -> type[ServerStore]:
+def _server() -> type[ServerIndex]:
     require_extra("redis", "An index on a server")
-    from crawler_dedup.index.redis.store import ServerStore  # noqa: PLC0415  (needs an extra)
+    from crawler_dedup.index.redis.opening import ServerIndex  # noqa: PLC0415  (needs an extra)
 
-    return ServerStore
+    return ServerIndex
 
 
 def has_index(location: Location) -> bool:
     """Return whether there is an index at *location*."""
     if isinstance(location, ServerAddress):
-        return _server_store().is_at(location)
+        return _server().is_at(location)
     return (location / DATA_FILE).is_file()
 
 

@@ -31,7 +31,8 @@ from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _T = TypeVar("_T")
 _SLICE = 500
-_SITES_SLICE = 256  # of which each may take 400 KB
+SITES_SLICE = 256
+"""Sites that are merged in one transaction: each may take 400 KB."""
 _MAX_OPEN_CLAIMS = 10_000
 _END_TIMEOUT = 5.0
 
@@ -205,7 +206,7 @@ class TransactionalBackend(Backend):
 
     def merge_sites(self, sites: Iterable[StoredSite]) -> None:
         waiting = iter(sites)
-        while batch := list(islice(waiting, _SITES_SLICE)):
+        while batch := list(islice(waiting, SITES_SLICE)):
             self._write(partial(_merge_sites, sites=batch))
 
     def measure_sites(self) -> SiteFigures:

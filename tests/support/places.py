@@ -8,7 +8,7 @@ from pathlib import Path
 from crawler_dedup.index.location import Location, find_location
 from tests.support.servers import Server
 
-BACKENDS = ("directory", "server")
+BACKENDS = ("directory", "server", "shards")
 
 
 @dataclass(frozen=True)
@@ -18,14 +18,16 @@ class Places:
     Attributes:
         folder: of the test.
         server: ``None``: indexes stand in directories.
+        shards: of how many parts an index on the server consists.
     """
 
     folder: Path
     server: Server | None = None
+    shards: int = 1
 
     def __call__(self, name: str = "index") -> Location:
         return self.folder / name if self.server is None else find_location(self.word(name))
 
     def word(self, name: str = "index") -> str:
         """The place as a setting, an argument of a command, or an argument of a program has it."""
-        return str(self.folder / name) if self.server is None else self.server.url(name)
+        return str(self.folder / name) if self.server is None else self.server.url(name, shards=self.shards)

@@ -103,14 +103,14 @@ class Server:
         self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def url(self, name: str = "0", password: str = "") -> str:
-        """The address of an index on it."""
+    def url(self, name: str = "0", password: str = "", shards: int = 1) -> str:
+        """The address of an index on it; of more than one of *shards*, they are named."""
         user = f":{password}@" if password else ""
-        return f"unix://{user}{self.socket}?index={name}"
+        return f"unix://{user}{self.socket}?index={name}{f'&shards={shards}' if shards > 1 else ''}"
 
-    def address(self, name: str = "0") -> ServerAddress:
+    def address(self, name: str = "0", shards: int = 1) -> ServerAddress:
         """The same, as what opens the index takes it."""
-        address = find_location(self.url(name))
+        address = find_location(self.url(name, shards=shards))
         assert isinstance(address, ServerAddress)
         return address
 

@@ -14,7 +14,13 @@ from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.cells import CellCache, Row, Versions
-from crawler_dedup.index.redis.connection import ANSWER_SECONDS, ConnectionLost, ServerConnection, read_time
+from crawler_dedup.index.redis.connection import (
+    ANSWER_SECONDS,
+    ConnectionLost,
+    ConnectionMoved,
+    ServerConnection,
+    read_time,
+)
 from crawler_dedup.index.redis.keys import Keys, meta_key
 from crawler_dedup.index.runs import RunEntry, decode_run
 
@@ -85,7 +91,7 @@ class Client:
     """
 
     def __init__(self, address: ServerAddress, header: Header, cache_bytes: int) -> None:
-        self.keys = Keys(address.index, b"")
+        self.keys = Keys(address, b"")
         self.versions = Versions()
         self.runs = KnownRuns()
         self._header = header
@@ -114,7 +120,7 @@ class Client:
             self._cache.clear()
             self._scopes.clear()
             self._epoch = read_epoch(self._connection, self._header)
-            self.keys = Keys(self._connection.address.index, self._epoch)
+            self.keys = Keys(self._connection.address, self._epoch)
             read = self._connection.evaluate(scripts.RUNS, [self.keys.meta], [self._epoch, self.keys.prefix])
             if read[0] != b"gone":
                 self._note_runs(read)
@@ -196,6 +202,8 @@ class Client:
                     until,
                 ]
                 answer = self._connection.evaluate(scripts.COMMIT, keys, [*known, *arguments])
+            except ConnectionMoved:
+                return None
             except ConnectionLost:
                 return [] if self._was_written() else None
             if answer[0] == b"gone":
@@ -328,17 +336,17 @@ class Client:
 
 
 def read_epoch(connection: ServerConnection, header: Header) -> bytes:
-    """Return the epoch of an index.
+    """Return the epoch of the shard of an index.
 
     Raises:
         IndexGone: there is no index any more.
         IndexUnusable: it was emptied, and is another one than *header* says.
     """
     address = connection.address
-    epoch, stored = connection.call(b"HMGET", meta_key(address.index), b"epoch", b"header")
+    epoch, stored, shards = connection.call(b"HMGET", meta_key(address), b"epoch", b"header", b"shards")
     if epoch is None or stored is None:
         raise IndexGone(f"The index in {address} was removed.")
-    if decode_header(stored) != header:
+    if decode_header(stored) != header or int(shards or 1) != address.shards:
         raise IndexUnusable(f"The index in {address} was emptied for another configuration meanwhile.")
     current: bytes = epoch
     return current

@@ -1,4 +1,8 @@
-"""A connection to a server: commands, scripts, and what goes wrong as a clear error."""
+"""A connection to a server: commands, scripts, and what goes wrong as a clear error.
+
+All keys of a connection have one hash tag. In a cluster it is made to the node that serves that, and made anew where another
+one does.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,23 @@ from typing import Any
 import redis
 from hiredis import pack_command
 from redis.backoff import NoBackoff
+from redis.exceptions import (
+    AskError,
+    ClusterDownError,
+    MasterDownError,
+    MovedError,
+    NoScriptError,
+    RedisError,
+    ResponseError,
+    TryAgainError,
+)
 from redis.exceptions import ConnectionError as ServerGone
-from redis.exceptions import NoScriptError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as ServerSilent
 from redis.retry import Retry
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.index.redis.nodes import Node, find_slot, read_nodes
 
 _OLDEST = (6, 2)
 ANSWER_SECONDS = 5.0
@@ -29,8 +43,15 @@ class ConnectionLost(IndexUnusable):
     """The server is gone, or does not answer: whether it has run the last command is not known."""
 
 
+class ConnectionMoved(ConnectionLost):
+    """Another node of the cluster serves the index now: the last command was not run."""
+
+
 class ServerConnection:
     """One connection to a server. It is made with the first command, and anew after it was lost. Thread-safe.
+
+    In a cluster, an index whose slot is being moved from node to node key by key cannot be used until that is done: a script
+    would see some of its keys only.
 
     Args:
         seconds: how long an answer is waited for.
@@ -56,13 +77,23 @@ class ServerConnection:
         except (ValueError, RedisError) as error:
             raise self._explain(error) from None
         self._connection: Any = None
+        self._is_cluster = True  # as long as no server has denied it
+        self._primary: Node | None = None
+        self._others: tuple[Node, ...] = ()
         self._digests: dict[str, bytes] = {}
+
+    def __enter__(self) -> ServerConnection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.drop()
 
     def call(self, *words: bytes | str | int) -> Any:
         """Run a command and return its answer.
 
         Raises:
-            ConnectionLost: the server is gone, or does not answer.
+            ConnectionLost: the server is gone, does not answer, or belongs to a cluster that does not serve the index now.
+            ConnectionMoved: another node serves the index. The next command goes there.
             IndexUnusable: it refuses the command.
         """
         if os.getpid() != self._process:
@@ -70,13 +101,19 @@ class ServerConnection:
         try:
             with self._using:
                 connection = self._connection or self._connect()
-                connection.send_packed_command([pack_command(words)], check_health=False)
-                return connection.read_response()
+                return self._ask(connection, *words)
         except (ServerGone, ServerSilent, OSError) as error:
             self.drop()
             raise ConnectionLost(self._describe(error)) from None
         except NoScriptError:
             raise
+        except MovedError as error:
+            self._primary = (error.host or self._here()[0], error.port)
+            self.drop()
+            raise ConnectionMoved(self._describe(error)) from None
+        except (AskError, TryAgainError, ClusterDownError, MasterDownError) as error:
+            self.drop()
+            raise ConnectionLost(self._describe(error)) from None
         except ResponseError as error:
             raise self._explain(error) from None
         except RedisError as error:
@@ -110,11 +147,59 @@ class ServerConnection:
         self._connection = None
 
     def _connect(self) -> Any:
-        connection = self._pool.make_connection()
+        """Connect to the first node that can be reached, and from there to that which serves the index."""
+        reason: Exception = ServerGone()
+        for node in dict.fromkeys((self._primary, None, *self._others)):
+            try:
+                self._connection = self._connect_to_primary(node)
+            except (ServerGone, ServerSilent, OSError) as error:  # noqa: PERF203
+                reason = error
+            else:
+                self.opened += 1
+                return self._connection
+        raise reason
+
+    def _connect_to_primary(self, node: Node | None) -> Any:
+        connection = self._open(node)
+        if not self._is_cluster:
+            return connection
+        try:
+            own_id, slots = [self._ask(connection, b"CLUSTER", word) for word in (b"MYID", b"SLOTS")]
+        except ResponseError:  # no cluster, or the user may not ask: then the first command tells which node it is
+            self._is_cluster = self._primary is not None
+            return connection
+        except BaseException:
+            connection.disconnect()
+            raise
+        here = _node_of(connection)
+        nodes = read_nodes(slots, find_slot(self.address.tag), here, own_id)
+        self._primary, self._others = nodes.primary, nodes.others
+        if nodes.is_here or nodes.primary in (here, None):
+            return connection
+        connection.disconnect()
+        return self._open(nodes.primary)
+
+    def _open(self, node: Node | None) -> Any:
+        """Connect to *node*; ``None``: to the address."""
+        if node is None:
+            connection = self._pool.make_connection()
+        elif "path" in self._pool.connection_kwargs:
+            raise IndexUnusable(
+                f"The index in {self.address} stands in a cluster, which is not reached through a socket."
+            )
+        else:
+            options = {**self._pool.connection_kwargs, "host": node[0], "port": node[1]}
+            connection = self._pool.connection_class(**options)
         connection.connect()
-        self._connection = connection
-        self.opened += 1
         return connection
+
+    @staticmethod
+    def _ask(connection: Any, *words: bytes | str | int) -> Any:
+        connection.send_packed_command([pack_command(words)], check_health=False)
+        return connection.read_response()
+
+    def _here(self) -> Node:
+        return ("", 0) if self._connection is None else _node_of(self._connection)
 
     def _explain(self, error: Exception) -> IndexUnusable:
         return IndexUnusable(self._describe(error))
@@ -126,6 +211,10 @@ class ServerConnection:
         if self.address.user:
             text = re.sub(rf"\b{re.escape(self.address.user)}(?!\w)", "***", text)
         return f"The index in {self.address} cannot be used: {text or type(error).__name__}."
+
+
+def _node_of(connection: Any) -> Node:
+    return getattr(connection, "host", ""), getattr(connection, "port", 0)
 
 
 def require_server(connection: ServerConnection) -> list[str]:

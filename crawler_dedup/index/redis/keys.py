@@ -1,10 +1,12 @@
-"""The names of what an index keeps on a server. All have one hash tag."""
+"""The names of what a shard of an index keeps on a server. All have one hash tag."""
 
 from __future__ import annotations
 
 import secrets
 import string
 from collections.abc import Iterable
+
+from crawler_dedup.index.location import ServerAddress
 
 _TABLE_SHIFT = 40
 _REST = (1 << _TABLE_SHIFT) - 1
@@ -17,9 +19,9 @@ def make_epoch() -> bytes:
     return "".join(secrets.choice(_LETTERS) for _ in range(_EPOCH_LETTERS)).encode()
 
 
-def meta_key(index: str) -> bytes:
-    """Return the name of the hash that says what an index is."""
-    return b"{index:%s}" % index.encode()
+def meta_key(address: ServerAddress) -> bytes:
+    """Return the name of the hash that says what the shard of an index is."""
+    return b"{%s}" % address.tag
 
 
 class Keys:
@@ -34,8 +36,8 @@ class Keys:
         scopes: the set of the hashes of scopes.
     """
 
-    def __init__(self, index: str, epoch: bytes) -> None:
-        self.meta = meta_key(index)
+    def __init__(self, address: ServerAddress, epoch: bytes) -> None:
+        self.meta = meta_key(address)
         self.prefix = prefix = self.meta + epoch
         self.counts = prefix + b"k"
         self.runs = prefix + b"u"

@@ -33,14 +33,15 @@ class ServerRun(Run):
     Args:
         connection: which this run alone uses from now on.
         header: what the index is.
+        number: of the run; 0: a new one.
 
     Raises:
         IndexUnusable: the server cannot be reached.
     """
 
-    def __init__(self, connection: ServerConnection, header: Header) -> None:
+    def __init__(self, connection: ServerConnection, header: Header, number: int = 0) -> None:
         super().__init__(read_time(connection))
-        self.number = secrets.randbits(32) or 1
+        self.number = number or secrets.randbits(32) or 1
         self._name = self.number.to_bytes(RUN_NAME_BYTES, "big")
         self._connection = connection
         self._header = header
@@ -94,4 +95,4 @@ class ServerRun(Run):
     def _follow(self) -> None:
         """Learn the epoch of the index."""
         self._epoch = read_epoch(self._connection, self._header)
-        self._keys = Keys(self._connection.address.index, self._epoch)
+        self._keys = Keys(self._connection.address, self._epoch)

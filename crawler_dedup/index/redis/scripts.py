@@ -1,31 +1,34 @@
 """The scripts that a server runs, each at once: nothing happens between what one reads and what it writes.
 
-All keys of an index have one hash tag, so that they stand in one slot of a cluster. ``KEYS[1]`` is the hash that says what
-the index is. Keys of records that a script makes cannot be declared: it gives them their numbers.
+All keys of a shard have one hash tag, so that they stand in one slot of a cluster. ``KEYS[1]`` is the hash that says what
+the shard is. Keys of records that a script makes cannot be declared: it gives them their numbers. A node that hands the slot
+over key by key refuses what asks for a key that it does not have, also where that is not declared. So a script that changes
+several keys asks for one that nobody has before it changes any.
 """
 
 from __future__ import annotations
 
 BEGIN = """
--- Makes an index where there is none. ARGV: epoch, header. Returns epoch and header of the index that there is then.
+-- Makes a shard where there is none. ARGV: epoch, header, number of shards. Returns what there is then of these three.
 if redis.call('HEXISTS', KEYS[1], 'epoch') == 0 then
-  redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'header', ARGV[2], 'runs', '0', 'removed', '0', 'writes', '0',
-    'last', '0', 'count', '0')
+  redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'header', ARGV[2], 'shards', ARGV[3], 'runs', '0', 'removed', '0',
+    'writes', '0', 'last', '0', 'count', '0')
 end
-return redis.call('HMGET', KEYS[1], 'epoch', 'header')
+return redis.call('HMGET', KEYS[1], 'epoch', 'header', 'shards')
 """
 
 EMPTY = """
--- Empties an index, or makes it. ARGV: epoch of the new one, its header. What is left of the old one cannot be reached.
+-- Empties a shard, or makes it. ARGV: epoch of the new one, its header, number of shards. What is left of the old one cannot
+-- be reached.
 redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'header', ARGV[2], 'runs', '0', 'removed', '0', 'writes', '0',
-  'last', '0', 'count', '0')
-return redis.call('HMGET', KEYS[1], 'epoch', 'header')
+redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'header', ARGV[2], 'shards', ARGV[3], 'runs', '0', 'removed', '0',
+  'writes', '0', 'last', '0', 'count', '0')
+return redis.call('HMGET', KEYS[1], 'epoch', 'header', 'shards')
 """
 
 REMOVE = """
--- Removes keys, unless the index was emptied meanwhile. KEYS: and those to remove. ARGV: epoch.
-if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 'gone' end
+-- Removes keys, unless the shard was emptied meanwhile. KEYS: and those to remove. ARGV: epoch; '': there is no shard.
+if (redis.call('HGET', KEYS[1], 'epoch') or '') ~= ARGV[1] then return 'gone' end
 redis.call('UNLINK', unpack(KEYS, 2))
 return 'removed'
 """
@@ -96,6 +99,7 @@ if #stale > 0 or outdated or meta[2] ~= ARGV[3] or meta[3] ~= ARGV[4] then
   return {'stale', meta[2] ~= ARGV[3] and runs() or 0, removed, meta[3], stale}
 end
 if at > #ARGV then return {'done', meta[3], meta[2], {}} end
+redis.call('EXISTS', prefix)
 redis.call('SET', ARGV[at], ARGV[at + 1], 'EX', ARGV[at + 2])
 local numbers, removals, last, count = {}, 0, tonumber(meta[4]), meta[5] + ARGV[at + 3]
 at = at + 4

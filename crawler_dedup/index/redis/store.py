@@ -1,30 +1,25 @@
-"""The pages of an index on a Valkey or Redis server."""
+"""The pages of a shard of an index on a Valkey or Redis server."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from typing import TypeVar
 
-import msgspec
-
-from crawler_dedup.config import INDEX_CACHE
-from crawler_dedup.errors import IndexMissing, IndexUnusable
-from crawler_dedup.index.backend import KIND
+from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.figures import FileFigures
-from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
+from crawler_dedup.index.header import Header
 from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.redis.connection import ServerConnection, read_time, require_server
-from crawler_dedup.index.redis.keys import Keys, make_epoch, meta_key
+from crawler_dedup.index.redis.connection import ServerConnection, read_time
+from crawler_dedup.index.redis.keys import meta_key
 from crawler_dedup.index.redis.pages import PagesOnServer
 from crawler_dedup.index.redis.runs import ServerRun
 from crawler_dedup.index.redis.verification import find_problems, rebuild
@@ -40,14 +35,21 @@ _READING_BYTES = 16 << 20
 _WRITE_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
 _QUICK_SECONDS = 0.2  # the event loop waits for it
-_REMOVED = 500
 _MERGED = 250
 
 
 class ServerStore(TransactionalBackend):
-    """The pages of one index on a server. Use :meth:`open`, :meth:`attach` or :meth:`open_to_read`."""
+    """The pages of one shard of an index on a server (:mod:`crawler_dedup.index.redis.opening`).
 
-    _open: dict[ServerAddress, int] = {}  # noqa: RUF012  (how often each is open in this process)
+    Args:
+        address: of the shard.
+        header: what the index is.
+        cache_bytes: how many bytes of it this process keeps at most.
+        frozen: what decisions know of sites, in the place of what the index knows; nothing is learned then.
+        readonly: whether nothing in it is changed.
+    """
+
+    _open: dict[ServerAddress, int] = {}  # noqa: RUF012  (how many shards of each index are open in this process)
     _counting = threading.Lock()
 
     def __init__(
@@ -66,79 +68,12 @@ class ServerStore(TransactionalBackend):
         self._is_closed = False
         self._writer = None if readonly else Writer(Client(address, header, cache_bytes), self._begin)
         with self._counting:
-            self._open[address] = self._open.get(address, 0) + 1
+            self._open[address.whole] = self._open.get(address.whole, 0) + 1
 
     @classmethod
-    def open(
-        cls,
-        address: ServerAddress,
-        spec: Mapping[str, str],
-        libraries: Mapping[str, str],
-        *,
-        fresh: bool,
-        cache_bytes: int = INDEX_CACHE,
-        frozen: FrozenProfiles | None = None,
-    ) -> ServerStore:
-        """Open or create the index at *address*.
-
-        Args:
-            spec: what signatures depend on; must equal the header's.
-            libraries: versions that are noted; others are only warned about.
-            fresh: empty it first, unless this process has it open already.
-            cache_bytes: how many bytes of the index this process keeps at most.
-            frozen: what decisions know of sites, in the place of what the index knows; nothing is learned then.
-
-        Raises:
-            IndexMismatch: the header has another *spec*.
-            IndexUnusable: it cannot be opened.
-        """
-        connection = ServerConnection(address)
-        try:
-            for warning in require_server(connection):
-                logger.warning("%s", warning)
-            ours = Header(FORMAT, dict(spec), dict(libraries), KIND)
-            script = scripts.EMPTY if fresh and not cls._open.get(address) else scripts.BEGIN
-            stored = connection.evaluate(script, [meta_key(address.index)], [make_epoch(), msgspec.json.encode(ours)])
-            epoch, header = bytes(stored[0]), decode_header(stored[1])
-            if script is scripts.EMPTY:
-                _remove_others(connection, address.index, epoch)
-        finally:
-            connection.drop()
-        check_header(str(address), header, ours)
-        return cls(address, header, cache_bytes=cache_bytes, frozen=frozen)
-
-    @classmethod
-    def attach(cls, address: ServerAddress) -> ServerStore:
-        """Open an existing index, whatever its configuration. Raises as :meth:`open_to_read`."""
-        header = _read_header(address)
-        check_header(str(address), header, Header(FORMAT, header.spec, header.libraries, KIND))
-        return cls(address, header)
-
-    @classmethod
-    def open_to_read(cls, address: ServerAddress, spec: Mapping[str, str] | None = None) -> ServerStore:
-        """Open an existing index to read it; nothing in it is changed.
-
-        Args:
-            spec: what signatures depend on; must equal the header's. ``None``: it may be anything.
-
-        Raises:
-            IndexMissing: there is no index.
-            IndexMismatch: the header has another *spec*, format or kind.
-            IndexUnusable: it cannot be opened.
-        """
-        header = _read_header(address)
-        ours = Header(FORMAT, header.spec if spec is None else dict(spec), header.libraries, KIND)
-        check_header(str(address), header, ours)
-        return cls(address, header, readonly=True)
-
-    @staticmethod
-    def is_at(address: ServerAddress) -> bool:
-        """Return whether there is an index at *address*. Raises :class:`IndexUnusable` where the server is away."""
-        connection = ServerConnection(address)
-        try:
-            return bool(connection.call(b"HEXISTS", meta_key(address.index), b"header"))
-        finally:
-            connection.drop()
+    def is_open(cls, address: ServerAddress) -> bool:
+        """Return whether this process has the index at *address* open."""
+        return bool(cls._open.get(address.whole))
 
     @property
     def name(self) -> str:
@@ -156,13 +91,13 @@ class ServerStore(TransactionalBackend):
             return
         self._is_closed = True
         with self._counting:
-            self._open[self.address] = self._open.get(self.address, 1) - 1
+            self._open[self.address.whole] = self._open.get(self.address.whole, 1) - 1
         if self._writer is not None:
             self._writer.close(_CLOSE_SECONDS)
         self._quick.drop()
 
-    def begin_run(self) -> ServerRun:
-        return ServerRun(ServerConnection(self.address), self.header)
+    def begin_run(self, number: int = 0) -> ServerRun:
+        return ServerRun(ServerConnection(self.address), self.header, number)
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         # In parts: the server does nothing else while it files one.
@@ -211,7 +146,7 @@ class ServerStore(TransactionalBackend):
         return PagesOnServer(client, self.header, self._frozen)
 
     def __len__(self) -> int:
-        return int(self._quick.call(b"HGET", meta_key(self.address.index), b"count") or 0)
+        return int(self._quick.call(b"HGET", meta_key(self.address), b"count") or 0)
 
 
 def _forget_open() -> None:
@@ -222,26 +157,3 @@ def _forget_open() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_open)
-
-
-def _read_header(address: ServerAddress) -> Header:
-    connection = ServerConnection(address)
-    try:
-        header = connection.call(b"HGET", meta_key(address.index), b"header")
-    finally:
-        connection.drop()
-    if header is None:
-        raise IndexMissing(f"There is no index in {address}.")
-    return decode_header(header)
-
-
-def _remove_others(connection: ServerConnection, index: str, epoch: bytes) -> None:
-    """Remove what was stored in the lives of an index before *epoch*."""
-    keys, cursor = Keys(index, epoch), b"0"
-    while True:
-        cursor, names = connection.call(b"SCAN", cursor, b"MATCH", keys.meta + b"?*", b"COUNT", _REMOVED)
-        others = [name for name in names if not name.startswith(keys.prefix)]
-        if others and connection.evaluate(scripts.REMOVE, [keys.meta, *others], [epoch]) == b"gone":
-            return  # it was emptied once more: the others may be those of the index that there is now
-        if cursor == b"0":
-            return

@@ -13,11 +13,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.redis.client import Client
-from crawler_dedup.index.redis.connection import ConnectionLost
+from crawler_dedup.index.redis.connection import ConnectionLost, ConnectionMoved
 from crawler_dedup.index.redis.pages import PagesOnServer
 
 _T = TypeVar("_T")
@@ -28,6 +29,8 @@ _PATIENCE = 0.1
 _MOST_JOBS = 64
 """Jobs of one transaction: one that takes long is outdated more often when it ends."""
 _MOST_ATTEMPTS = 200
+_MOST_MOVES = 5
+"""Times that a transaction follows its shard from one node of a cluster to another."""
 _RETRY_SECONDS = 0.5
 """Seconds for which jobs are refused after the server was found to be away."""
 
@@ -104,7 +107,7 @@ class Writer:
     def _commit(self, jobs: _Waiting) -> None:
         """Make the transaction of *jobs* and tell the futures. Where a job fails, run them one by one."""
         try:
-            results = self._attempt([job for job, _ in jobs])
+            results = self._attempt_anywhere([job for job, _ in jobs])
         except ConnectionLost as error:
             if time.monotonic() >= self._away_until:
                 self._away_until, self._why_away = time.monotonic() + _RETRY_SECONDS, error
@@ -119,6 +122,13 @@ class Writer:
         else:
             for (_, future), result in zip(jobs, results, strict=True):
                 future.set_result(result)
+
+    def _attempt_anywhere(self, jobs: list[_Job]) -> list[Any]:
+        """As :meth:`_attempt`; follow the shard where another node of a cluster serves it."""
+        for _ in range(_MOST_MOVES):
+            with suppress(ConnectionMoved):
+                return self._attempt(jobs)
+        return self._attempt(jobs)
 
     def _attempt(self, jobs: list[_Job]) -> list[Any]:
         """Run *jobs* until nothing that they have read has changed meanwhile."""

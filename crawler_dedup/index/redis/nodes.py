@@ -1,0 +1,49 @@
+"""The nodes of a cluster: which one serves the keys with a hash tag."""
+
+from __future__ import annotations
+
+from binascii import crc_hqx
+from dataclasses import dataclass
+from typing import Any
+
+_SLOTS = 16_384
+Node = tuple[str, int]
+"""Host and port."""
+
+
+def find_slot(tag: bytes) -> int:
+    """Return the slot of the keys with the hash tag *tag*."""
+    return crc_hqx(tag, 0) % _SLOTS
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The nodes of a cluster, as one of them knows them.
+
+    Attributes:
+        primary: the node that serves the slot that was asked for; ``None``: there is none.
+        others: all others, any of which may serve it later.
+        is_here: whether *primary* is the node that was asked.
+    """
+
+    primary: Node | None
+    others: tuple[Node, ...]
+    is_here: bool
+
+
+def read_nodes(answer: list[Any], slot: int, here: Node, own_id: bytes) -> Nodes:
+    """Read the answer to ``CLUSTER SLOTS``.
+
+    Args:
+        here: the node that has answered. It may not know its own host.
+        own_id: its name in the cluster.
+    """
+    primary, others, is_here = None, dict[Node, None](), False
+    for first, last, *nodes in answer:
+        for at, (host, port, *more) in enumerate(nodes):
+            name = (host or b"").decode()
+            node = (here[0] if name in ("", "?") else name, int(port))
+            others[node] = None
+            if at == 0 and first <= slot <= last:
+                primary, is_here = node, more[:1] == [own_id]
+    return Nodes(primary, tuple(node for node in others if node != primary), is_here)

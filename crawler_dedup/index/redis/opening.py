@@ -1,0 +1,156 @@
+"""Opening an index on a server: all of its shards, as one backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from crawler_dedup.config import INDEX_CACHE
+from crawler_dedup.errors import IndexMismatch, IndexMissing
+from crawler_dedup.index.backend import KIND, Backend
+from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
+from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.redis import scripts
+from crawler_dedup.index.redis.connection import ServerConnection, require_server
+from crawler_dedup.index.redis.keys import Keys, make_epoch, meta_key
+from crawler_dedup.index.redis.shardedstore import ShardedStore
+from crawler_dedup.index.redis.store import ServerStore
+from crawler_dedup.system.logs import logger_without_credentials
+
+logger = logger_without_credentials("crawler_dedup.index")
+
+_REMOVED = 500
+
+
+class ServerIndex:
+    """Opens indexes on servers, each with all of its shards."""
+
+    @staticmethod
+    def open(
+        address: ServerAddress,
+        spec: Mapping[str, str],
+        libraries: Mapping[str, str],
+        *,
+        fresh: bool,
+        cache_bytes: int = INDEX_CACHE,
+        frozen: FrozenProfiles | None = None,
+    ) -> Backend:
+        """Open or create the index at *address*.
+
+        Args:
+            spec: what signatures depend on; must equal the header's.
+            libraries: versions that are noted; others are only warned about.
+            fresh: empty it first, unless this process has it open already.
+            cache_bytes: how many bytes of the index this process keeps at most.
+            frozen: what decisions know of sites, in the place of what the index knows; nothing is learned then.
+
+        Raises:
+            IndexMismatch: the header has another *spec*, or the index has another number of shards than *address* says.
+            IndexUnusable: it cannot be opened.
+        """
+        ours = Header(FORMAT, dict(spec), dict(libraries), KIND)
+        if fresh and not ServerStore.is_open(address):
+            _empty(address, ours)
+        first, shards = _begin(address, ours, address.shards or 1)
+        if shards != (address.shards or shards):
+            raise IndexMismatch(str(address), {"shards": (shards, address.shards)})
+        check_header(str(address), first, ours)
+        places = address.all_shards(shards)
+        for place in places[1:]:
+            header, stored = _begin(place, first, shards)
+            if (header, stored) != (first, shards):
+                check_header(str(address), header, ours)
+                raise IndexMismatch(str(address), {f"shards, as shard {place.shard} says": (stored, shards)})
+        stores = [ServerStore(place, first, cache_bytes=cache_bytes // shards, frozen=frozen) for place in places]
+        return _combine(address, stores)
+
+    @staticmethod
+    def attach(address: ServerAddress) -> Backend:
+        """Open an existing index, whatever its configuration. Raises as :meth:`open_to_read`."""
+        header, shards = _read_header(address)
+        check_header(str(address), header, Header(FORMAT, header.spec, header.libraries, KIND))
+        return _combine(address, [ServerStore(place, header) for place in address.all_shards(shards)])
+
+    @staticmethod
+    def open_to_read(address: ServerAddress, spec: Mapping[str, str] | None = None) -> Backend:
+        """Open an existing index to read it; nothing in it is changed.
+
+        Args:
+            spec: what signatures depend on; must equal the header's. ``None``: it may be anything.
+
+        Raises:
+            IndexMissing: there is no index.
+            IndexMismatch: the header has another *spec*, format or kind, or the index another number of shards.
+            IndexUnusable: it cannot be opened.
+        """
+        header, shards = _read_header(address)
+        ours = Header(FORMAT, header.spec if spec is None else dict(spec), header.libraries, KIND)
+        check_header(str(address), header, ours)
+        return _combine(address, [ServerStore(place, header, readonly=True) for place in address.all_shards(shards)])
+
+    @staticmethod
+    def is_at(address: ServerAddress) -> bool:
+        """Return whether there is an index at *address*. Raises :class:`IndexUnusable` where the server is away."""
+        with ServerConnection(address.whole) as connection:
+            return bool(connection.call(b"HEXISTS", meta_key(address.whole), b"header"))
+
+
+def _combine(address: ServerAddress, stores: list[ServerStore]) -> Backend:
+    return stores[0] if len(stores) == 1 else ShardedStore(address, stores)
+
+
+def _begin(address: ServerAddress, header: Header, shards: int) -> tuple[Header, int]:
+    """Make a shard, where there is none; return header and number of shards that there are then."""
+    with ServerConnection(address) as connection:
+        for warning in require_server(connection):
+            if not address.shard:
+                logger.warning("%s", warning)
+        _, stored, number = _run(connection, scripts.BEGIN, header, shards)
+        return decode_header(stored), int(number or 1)
+
+
+def _empty(address: ServerAddress, header: Header) -> None:
+    """Empty all shards that there are, and make those that there shall be; the first one, which tells their number, last."""
+    with ServerConnection(address.whole) as connection:
+        stored = int(connection.call(b"HGET", meta_key(address.whole), b"shards") or 1)
+    shards = address.shards or stored
+    for place in reversed(address.all_shards(max(shards, stored))):
+        with ServerConnection(place) as connection:
+            if place.shard < shards:
+                require_server(connection)
+                epoch, _, _ = _run(connection, scripts.EMPTY, header, shards)
+            else:
+                connection.call(b"DEL", meta_key(place))
+                epoch = b""
+            _remove_others(connection, epoch)
+
+
+def _run(connection: ServerConnection, script: str, header: Header, shards: int) -> tuple[bytes, bytes, bytes]:
+    arguments: list[bytes | str | int] = [make_epoch(), msgspec.json.encode(header), shards]
+    epoch, stored, number = connection.evaluate(script, [meta_key(connection.address)], arguments)
+    return epoch, stored, number
+
+
+def _read_header(address: ServerAddress) -> tuple[Header, int]:
+    with ServerConnection(address.whole) as connection:
+        header, shards = connection.call(b"HMGET", meta_key(address.whole), b"header", b"shards")
+    if header is None:
+        raise IndexMissing(f"There is no index in {address}.")
+    stored = int(shards or 1)
+    if address.shards not in (None, stored):
+        raise IndexMismatch(str(address), {"shards": (stored, address.shards)})
+    return decode_header(header), stored
+
+
+def _remove_others(connection: ServerConnection, epoch: bytes) -> None:
+    """Remove what was stored in the lives of a shard before *epoch*; ``b""``: there is none any more."""
+    keys, cursor = Keys(connection.address, epoch), b"0"
+    while True:
+        cursor, names = connection.call(b"SCAN", cursor, b"MATCH", keys.meta + b"?*", b"COUNT", _REMOVED)
+        others = [name for name in names if not epoch or not name.startswith(keys.prefix)]
+        if others and connection.evaluate(scripts.REMOVE, [keys.meta, *others], [epoch]) == b"gone":
+            return  # it was emptied once more: the others may be those of the index that there is now
+        if cursor == b"0":
+            return

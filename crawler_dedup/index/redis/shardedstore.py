@@ -1,0 +1,190 @@
+"""An index on a server that consists of several shards: each has some of the scopes, and is an index by itself.
+
+In a cluster, the shards stand on several nodes. Where one of them cannot be reached, the others are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from itertools import chain, islice
+
+from crawler_dedup.decision import Decision
+from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.figures import FileFigures
+from crawler_dedup.index.header import Header
+from crawler_dedup.index.keptpages import Filing
+from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite
+from crawler_dedup.index.records import Record, hash_scope
+from crawler_dedup.index.redis.parts import combine
+from crawler_dedup.index.redis.runs import ServerRun
+from crawler_dedup.index.redis.store import ServerStore
+from crawler_dedup.index.runs import Run
+from crawler_dedup.index.transactional import SITES_SLICE
+from crawler_dedup.index.verdicts import Matcher, OfferTerms
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.system.callbacks import Advance, ignore_progress
+
+
+class ShardedStore(Backend):
+    """The pages of an index of several shards.
+
+    Args:
+        address: of the whole index.
+        shards: in their order: a scope belongs to that with its hash modulo their number.
+    """
+
+    def __init__(self, address: ServerAddress, shards: Sequence[ServerStore]) -> None:
+        super().__init__(shards[0].header)
+        self.address = address
+        self._shards = shards
+
+    def _shard_of(self, scope: str) -> ServerStore:
+        return self._shards[hash_scope(scope) % len(self._shards)]
+
+    @property
+    def name(self) -> str:
+        return str(self.address)
+
+    @property
+    def stored_bytes(self) -> int:
+        return sum(shard.stored_bytes for shard in self._shards)
+
+    def measure(self) -> FileFigures | None:
+        return None
+
+    def close(self) -> None:
+        for shard in self._shards:
+            shard.close()
+
+    def begin_run(self) -> Run:
+        return _ShardedRun(self._shards)
+
+    def verify(self, filing: Filing, advance: Advance = ignore_progress) -> list[str]:
+        return [
+            f"Shard {number}: {problem}"
+            for number, shard in enumerate(self._shards)
+            for problem in shard.verify(filing, advance)
+        ]
+
+    def repair(self, filing: Filing, advance: Advance = ignore_progress) -> None:
+        for shard in self._shards:
+            shard.repair(filing, advance)
+
+    def read_header(self) -> Header:
+        return self._shards[0].read_header()
+
+    def end_run(self, terms: OfferTerms, *, finished: bool) -> None:
+        error: IndexUnusable | None = None
+        for shard in self._shards:
+            try:
+                shard.end_run(terms, finished=finished)
+            except IndexUnusable as caught:  # noqa: PERF203  (the run ends on the others)
+                error = caught
+        if error is not None:
+            raise error
+
+    def offer(
+        self,
+        pages: Sequence[SignedPage],
+        matcher: Matcher,
+        terms: OfferTerms = OfferTerms(),
+        *,
+        aliases: Mapping[str, str] | None = None,
+    ) -> Future[list[Decision]]:
+        places: dict[ServerStore, list[int]] = {}
+        for at, page in enumerate(pages):
+            places.setdefault(self._shard_of(page.scope), []).append(at)
+        if len(places) == 1:
+            return next(iter(places)).offer(pages, matcher, terms, aliases=aliases)
+        offers = [
+            (part, shard.offer([pages[at] for at in part], matcher, terms, aliases=aliases))
+            for shard, part in places.items()
+        ]
+        return combine(offers, lambda decision: self.end_claim(decision, matcher, terms, settled=False))
+
+    def look(
+        self, page: SignedPage, matcher: Matcher, terms: OfferTerms = OfferTerms(), *, alias: str = ""
+    ) -> Decision:
+        return self._shard_of(page.scope).look(page, matcher, terms, alias=alias)
+
+    def end_claim(
+        self, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool, urgent: bool = False
+    ) -> Future[bool]:
+        shard = self._shard_of(decision.scope)
+        return shard.end_claim(decision, matcher, terms, settled=settled, urgent=urgent)
+
+    def forget(self, select: Callable[[Record], bool], filing: Filing, advance: Advance = ignore_progress) -> int:
+        return sum(shard.forget(select, filing, advance) for shard in self._shards)
+
+    def tidy(self, filing: Filing, max_age: int, advance: Advance = ignore_progress) -> int:
+        return sum(shard.tidy(filing, max_age, advance) for shard in self._shards)
+
+    def records(self, size: int, *, handled_only: bool = False) -> Iterator[list[Record]]:
+        return chain.from_iterable(shard.records(size, handled_only=handled_only) for shard in self._shards)
+
+    def sharing(
+        self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]
+    ) -> list[Record]:
+        return [record for shard in self._shards for record in shard.sharing(probes, choose)]
+
+    def latest_snapshot(self, scope: str, url: str) -> Snapshot:
+        return self._shard_of(scope).latest_snapshot(scope, url)
+
+    def find_snapshot(self, scope: str, url: str, number: int, moment: float) -> Snapshot | None:
+        return self._shard_of(scope).find_snapshot(scope, url, number, moment)
+
+    def sites(self) -> Generator[StoredSite, None, None]:
+        for shard in self._shards:
+            yield from shard.sites()
+
+    def merge_sites(self, sites: Iterable[StoredSite]) -> None:
+        # The key of a site does not tell its scope. Only the shard of that has pages of the site, and takes it.
+        waiting = iter(sites)
+        while batch := list(islice(waiting, SITES_SLICE)):
+            for shard in self._shards:
+                shard.merge_sites(batch)
+
+    def measure_sites(self) -> SiteFigures:
+        return SiteFigures(*map(sum, zip(*(shard.measure_sites() for shard in self._shards), strict=True)))
+
+    def merge(self, records: Sequence[Record], filing: Filing) -> int:
+        parts: dict[ServerStore, list[Record]] = {}
+        for record in records:
+            parts.setdefault(self._shard_of(record.page.scope), []).append(record)
+        return sum(shard.merge(part, filing) for shard, part in parts.items())
+
+    def __len__(self) -> int:
+        return sum(map(len, self._shards))
+
+
+class _ShardedRun(Run):
+    """A run of all shards, which is dead where it is dead in one of them."""
+
+    def __init__(self, shards: Sequence[ServerStore]) -> None:
+        self._runs: list[ServerRun] = []
+        try:
+            for shard in shards:
+                self._runs.append(shard.begin_run(self._runs[0].number if self._runs else 0))
+        except BaseException:
+            self.release()
+            raise
+        self.number = self._runs[0].number
+
+    def time_of(self, moment: float) -> int:
+        return self._runs[0].time_of(moment)
+
+    @property
+    def is_held(self) -> bool:
+        return all(run.is_held for run in self._runs)
+
+    @property
+    def is_visible(self) -> bool:
+        return all(run.is_visible for run in self._runs)
+
+    def release(self) -> None:
+        for run in self._runs:
+            run.release()

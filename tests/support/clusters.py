@@ -1,0 +1,133 @@
+"""Clusters for indexes: real ones, of several servers on ports of the loopback interface."""
+
+from __future__ import annotations
+
+import random
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from crawler_dedup.index.location import ServerAddress, find_location
+from tests.support.servers import Server, serving
+
+_SLOTS = 16_384
+_BUS = 10_000  # the port of the bus is so far from that of the node
+_SECONDS = 30.0
+
+
+class Cluster:
+    """Primaries, which share the slots, and replicas of them.
+
+    Attributes:
+        nodes: the primaries, then the replicas in the same order.
+        ports: of the nodes.
+    """
+
+    def __init__(self, nodes: list[Server], ports: list[int], primaries: int) -> None:
+        self.nodes = nodes
+        self.ports = ports
+        for port in ports[1:]:
+            nodes[0].run("CLUSTER", "MEET", "127.0.0.1", str(port))
+        for number in range(primaries):
+            slots = range(number * _SLOTS // primaries, (number + 1) * _SLOTS // primaries)
+            nodes[number].run("CLUSTER", "ADDSLOTS", *map(str, slots))
+        self._wait(lambda: all(self._knows_all(node) for node in nodes))
+        for number, replica in enumerate(nodes[primaries:]):
+            replica.run("CLUSTER", "REPLICATE", self.name(nodes[number]))
+        self._wait(lambda: all(self._is_online(node) for node in nodes[primaries:]))
+        self.wait_until_ok()
+
+    @staticmethod
+    def _wait(condition: object) -> None:
+        end = time.monotonic() + _SECONDS
+        while not condition():  # type: ignore[operator]
+            assert time.monotonic() < end, "the cluster does not come together"
+            time.sleep(0.05)
+
+    def _knows_all(self, node: Server) -> bool:
+        return _facts(node)["cluster_known_nodes"] == str(len(self.nodes))
+
+    @staticmethod
+    def _is_online(node: Server) -> bool:
+        return node.info("replication").get("master_link_status") == "up"
+
+    @staticmethod
+    def name(node: Server) -> str:
+        """What a node is called in the cluster."""
+        name = node.run("CLUSTER", "MYID")
+        return name.decode() if isinstance(name, bytes) else str(name)
+
+    def wait_until_ok(self, without: tuple[Server, ...] = ()) -> None:
+        """Wait until all slots are served, as all nodes but some see it."""
+        living = [node for node in self.nodes if node not in without]
+        self._wait(lambda: all(_facts(node)["cluster_state"] == "ok" for node in living))
+
+    def owner(self, tag: bytes) -> int:
+        """The number of the node that serves the keys with a hash tag."""
+        from redis.crc import key_slot
+
+        slot = key_slot(tag)
+        for node in self.nodes:
+            with suppress(OSError):
+                for line in _lines(node.run("CLUSTER", "NODES")):
+                    words = line.split()
+                    ranges = [tuple(map(int, word.split("-"))) for word in words[8:] if word[0] != "["]
+                    if "myself" in words[2] and any(part[0] <= slot <= part[-1] for part in ranges):
+                        return self.nodes.index(node)
+        raise AssertionError("nobody serves it")
+
+    def url(self, name: str = "0", shards: int | None = None, node: int = 0) -> str:
+        """The address of an index on it."""
+        return f"redis://127.0.0.1:{self.ports[node]}/0?index={name}{f'&shards={shards}' if shards else ''}"
+
+    def address(self, name: str = "0", shards: int | None = None, node: int = 0) -> ServerAddress:
+        """The same, as what opens the index takes it."""
+        address = find_location(self.url(name, shards, node))
+        assert isinstance(address, ServerAddress)
+        return address
+
+
+def _facts(node: Server) -> dict[str, str]:
+    return dict(line.split(":", 1) for line in _lines(node.run("CLUSTER", "INFO")) if ":" in line)
+
+
+def _lines(answer: object) -> list[str]:
+    return (answer.decode() if isinstance(answer, bytes) else str(answer)).splitlines()
+
+
+def find_ports(count: int) -> list[int]:
+    """Ports of which nobody uses any, nor that of the bus."""
+    ports: list[int] = []
+    while len(ports) < count:
+        port = random.randint(10_000, 30_000)
+        with suppress(OSError), socket.socket() as one, socket.socket() as other:
+            one.bind(("127.0.0.1", port))
+            other.bind(("127.0.0.1", port + _BUS))
+            ports += [port] * (port not in ports)
+    return ports
+
+
+@contextmanager
+def clustering(directory: Path, primaries: int = 3, replicas: int = 0, *options: str) -> Iterator[Cluster]:
+    """A cluster, which ends with the block.
+
+    Args:
+        replicas: how many of the primaries have one.
+    """
+    ports = find_ports(primaries + replicas)
+    with ExitStack() as stack:
+        nodes = [
+            stack.enter_context(
+                serving(
+                    directory / str(port),
+                    *("--port", str(port), "--bind", "127.0.0.1"),
+                    *("--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"),
+                    *("--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no"),
+                    *(options or ("--save", "3600", "1")),
+                )
+            )
+            for port in ports
+        ]
+        yield Cluster(nodes, ports, primaries)
