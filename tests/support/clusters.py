@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -77,6 +77,37 @@ class Cluster:
                     if "myself" in words[2] and any(part[0] <= slot <= part[-1] for part in ranges):
                         return self.nodes.index(node)
         raise AssertionError("nobody serves it")
+
+    @contextmanager
+    def moving(self, tag: bytes, target: int) -> Iterator[Callable[[int], None]]:
+        """Move the slot of a hash tag to another node; gives what moves some of its keys. The slot is there at the end."""
+        from redis.crc import key_slot
+
+        slot, source = str(key_slot(tag)), self.nodes[self.owner(tag)]
+        names = [self.name(node) for node in self.nodes]
+        self.nodes[target].run("CLUSTER", "SETSLOT", slot, "IMPORTING", self.name(source))
+        source.run("CLUSTER", "SETSLOT", slot, "MIGRATING", names[target])
+
+        def move_keys(count: int) -> None:
+            while count > 0 and (keys := source.run("CLUSTER", "GETKEYSINSLOT", slot, str(min(count, 100)))):
+                assert isinstance(keys, list)
+                port = str(self.ports[target])
+                source.run("MIGRATE", "127.0.0.1", port, "", "0", "5000", "KEYS", *keys)
+                count -= len(keys)
+
+        yield move_keys
+        for node in (self.nodes[target], source, *self.nodes):
+            node.run("CLUSTER", "SETSLOT", slot, "NODE", names[target])
+
+    def move(self, tag: bytes, target: int) -> None:
+        """Move the slot of a hash tag to another node."""
+        with self.moving(tag, target) as move_keys:
+            move_keys(1_000_000)
+
+    def promote(self, number: int) -> None:
+        """Let a replica take the place of its primary, and wait until it has."""
+        self.nodes[number].run("CLUSTER", "FAILOVER")
+        self._wait(lambda: self.nodes[number].info("replication")["role"] == "master")
 
     def url(self, name: str = "0", shards: int | None = None, node: int = 0) -> str:
         """The address of an index on it."""

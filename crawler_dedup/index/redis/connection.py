@@ -32,7 +32,7 @@ from redis.retry import Retry
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.location import ServerAddress
-from crawler_dedup.index.redis.nodes import Node, find_slot, read_nodes
+from crawler_dedup.index.redis.nodes import Node, find_slot, known_nodes, read_nodes
 
 _OLDEST = (6, 2)
 ANSWER_SECONDS = 5.0
@@ -79,7 +79,6 @@ class ServerConnection:
         self._connection: Any = None
         self._is_cluster = True  # as long as no server has denied it
         self._primary: Node | None = None
-        self._others: tuple[Node, ...] = ()
         self._digests: dict[str, bytes] = {}
 
     def __enter__(self) -> ServerConnection:
@@ -149,7 +148,7 @@ class ServerConnection:
     def _connect(self) -> Any:
         """Connect to the first node that can be reached, and from there to that which serves the index."""
         reason: Exception = ServerGone()
-        for node in dict.fromkeys((self._primary, None, *self._others)):
+        for node in dict.fromkeys((self._primary, None, *known_nodes.get(self.address.url, ()))):
             try:
                 self._connection = self._connect_to_primary(node)
             except (ServerGone, ServerSilent, OSError) as error:  # noqa: PERF203
@@ -173,7 +172,7 @@ class ServerConnection:
             raise
         here = _node_of(connection)
         nodes = read_nodes(slots, find_slot(self.address.tag), here, own_id)
-        self._primary, self._others = nodes.primary, nodes.others
+        self._primary, known_nodes[self.address.url] = nodes.primary, nodes.all
         if nodes.is_here or nodes.primary in (here, None):
             return connection
         connection.disconnect()

@@ -10,6 +10,9 @@ _SLOTS = 16_384
 Node = tuple[str, int]
 """Host and port."""
 
+known_nodes: dict[str, tuple[Node, ...]] = {}
+"""The nodes of a cluster, by the address that names one of them: any leads to the others when that one is away."""
+
 
 def find_slot(tag: bytes) -> int:
     """Return the slot of the keys with the hash tag *tag*."""
@@ -22,12 +25,12 @@ class Nodes:
 
     Attributes:
         primary: the node that serves the slot that was asked for; ``None``: there is none.
-        others: all others, any of which may serve it later.
+        all: all nodes.
         is_here: whether *primary* is the node that was asked.
     """
 
     primary: Node | None
-    others: tuple[Node, ...]
+    all: tuple[Node, ...]
     is_here: bool
 
 
@@ -38,12 +41,12 @@ def read_nodes(answer: list[Any], slot: int, here: Node, own_id: bytes) -> Nodes
         here: the node that has answered. It may not know its own host.
         own_id: its name in the cluster.
     """
-    primary, others, is_here = None, dict[Node, None](), False
+    primary, found, is_here = None, dict[Node, None](), False
     for first, last, *nodes in answer:
         for at, (host, port, *more) in enumerate(nodes):
             name = (host or b"").decode()
             node = (here[0] if name in ("", "?") else name, int(port))
-            others[node] = None
+            found[node] = None
             if at == 0 and first <= slot <= last:
                 primary, is_here = node, more[:1] == [own_id]
-    return Nodes(primary, tuple(node for node in others if node != primary), is_here)
+    return Nodes(primary, tuple(found), is_here)

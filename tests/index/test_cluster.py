@@ -1,0 +1,224 @@
+"""An index in a cluster: nodes are killed, slots move, replicas are promoted, while clients offer pages."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
+from crawler_dedup.index import maintenance
+from crawler_dedup.index.records import hash_scope
+from crawler_dedup.system.extras import has_extra
+from tests.support.clusters import Cluster, clustering
+from tests.support.crawling import article
+from tests.support.indexing import ByDistance, first_line, open_backend, page, program, uniform
+
+if not has_extra("redis"):
+    pytest.skip("needs the extra redis", allow_module_level=True)
+
+from crawler_dedup.index.redis.client import Changes, Client
+
+NEAR = ByDistance()
+SHARDS = 8
+_ALWAYS = ("--appendonly", "yes", "--appendfsync", "always", "--save", "")
+
+_OFFERS = """
+    import random, sys, time
+    from contextlib import closing
+    from crawler_dedup import IndexUnusable
+    from crawler_dedup.index.location import find_location
+    from tests.support.indexing import ByDistance, open_backend, page, uniform
+
+    address, name, count, settled = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), set()
+    order = list(range(count))
+    random.Random(name).shuffle(order)
+    signatures, near, unchecked = uniform(1, count), ByDistance(), 0
+    with closing(open_backend(find_location(address))) as store:
+        print("open", flush=True)
+        while order:
+            number = order.pop()
+            offered = page(name * count + number, signatures[number], f"scope {number % 40}")
+            try:
+                store.offer([offered], near).result()
+            except IndexUnusable:
+                unchecked += 1
+                order.insert(0, number)
+                time.sleep(0.02)
+    print(unchecked, flush=True)
+"""
+
+
+@contextmanager
+def offering(url: str, processes: int, count: int) -> Iterator[Callable[[], list[int]]]:
+    """Processes that offer the same contents in other orders; gives what waits for them and tells how often each failed."""
+    with ExitStack() as stack:
+        started = [program(_OFFERS, url, number, count) for number in range(processes)]
+        for process in started:
+            stack.callback(process.communicate)
+            stack.callback(process.kill)
+            first_line(process)
+        yield lambda: [int(first_line(process)) for process in started]
+
+
+def check_each_once(cluster: Cluster, count: int, node: int = 0) -> None:
+    with closing(maintenance.open_pages(cluster.address(node=node))) as pages:
+        assert pages.verify(NEAR) == []
+        kept = [(record.page.scope, record.page.signature) for block in pages.records(1000) for record in block]
+        assert len(set(kept)) == count
+        assert len(kept) == count
+
+
+def test_clients_of_a_cluster_keep_each_content_once(tmp_path: Path) -> None:
+    with clustering(tmp_path) as cluster:
+        open_backend(cluster.address(shards=SHARDS)).close()
+        with offering(cluster.url(node=1), 2, 1500) as wait:
+            assert wait() == [0, 0]
+        assert all(node.run("DBSIZE") for node in cluster.nodes)
+        check_each_once(cluster, 1500, node=2)
+
+
+def test_while_a_node_is_away_pages_of_other_nodes_are_checked(tmp_path: Path) -> None:
+    with (
+        clustering(tmp_path, 3, 0, *_ALWAYS) as cluster,
+        closing(open_backend(cluster.address(shards=SHARDS))) as store,
+    ):
+        owners = [cluster.owner(shard.tag) for shard in cluster.address().all_shards(SHARDS)]
+        assert set(owners) == {0, 1, 2}
+        pages = [page(number, one, f"scope {number}") for number, one in enumerate(uniform(1, 40))]
+        of_killed = [one for one in pages if owners[hash_scope(one.scope) % SHARDS] == 0]
+        others = [one for one in pages if one not in of_killed]
+        cluster.nodes[0].kill()
+        for one in others:
+            assert store.offer([one], NEAR).result()[0].verdict is Verdict.NEW
+        for one in of_killed:
+            assert isinstance(store.offer([one], NEAR).exception(), IndexUnusable)
+        with pytest.raises(IndexUnusable):
+            open_backend(cluster.address(node=1))
+        cluster.nodes[0].start()
+        cluster.wait_until_ok()
+        time.sleep(0.6)  # for half a second after it was found to be away, no server is asked
+        for one in of_killed:
+            assert store.offer([one], NEAR).result()[0].verdict is Verdict.NEW
+        assert store.verify(NEAR) == []
+        assert len(store) == 40
+
+
+def test_nodes_that_are_killed_one_after_the_other_lose_nothing_that_they_wrote_at_once(tmp_path: Path) -> None:
+    with clustering(tmp_path, 3, 0, *_ALWAYS) as cluster:
+        open_backend(cluster.address(shards=SHARDS)).close()
+        with offering(cluster.url(), 2, 3000) as wait:
+            for node in (1, 0, 2):
+                time.sleep(0.3)
+                cluster.nodes[node].kill()
+                time.sleep(0.2)
+                cluster.nodes[node].start()
+                cluster.wait_until_ok()
+            assert sum(wait()) > 0
+        check_each_once(cluster, 3000)
+
+
+def test_a_slot_that_is_moved_key_by_key_is_used_again_at_its_new_node(tmp_path: Path) -> None:
+    with clustering(tmp_path) as cluster:
+        with closing(open_backend(cluster.address(shards=SHARDS))) as store:
+            store.offer([page(-1 - number, 5, f"scope {number}") for number in range(40)], NEAR).result()
+        moved = [shard.tag for shard in cluster.address().all_shards(SHARDS)][:3]
+        with offering(cluster.url(), 2, 3000) as wait:
+            for tag in moved:
+                time.sleep(0.2)
+                cluster.move(tag, (cluster.owner(tag) + 1) % 3)
+            wait()
+        with closing(maintenance.open_pages(cluster.address())) as pages:
+            assert pages.verify(NEAR) == []
+            assert len(pages) == 3000 + 40
+
+
+def test_while_a_slot_is_moved_key_by_key_its_pages_fail_and_change_nothing(tmp_path: Path) -> None:
+    with clustering(tmp_path) as cluster, closing(open_backend(cluster.address())) as store:
+        tag = cluster.address().tag
+        store.offer([page(number, one) for number, one in enumerate(uniform(1, 30))], NEAR).result()
+        before = cluster.nodes[cluster.owner(tag)].run("DBSIZE")
+        target = (cluster.owner(tag) + 1) % 3
+        with cluster.moving(tag, target) as move_keys:
+            assert isinstance(store.offer([page(100, 1)], NEAR).exception(), IndexUnusable)
+            assert sum(node.run("DBSIZE") for node in cluster.nodes) == before  # type: ignore[misc]
+            move_keys(10)
+            for number, one in enumerate(uniform(1, 30)):
+                assert isinstance(store.offer([page(200 + number, one)], NEAR).exception(), IndexUnusable)
+            with pytest.raises(IndexUnusable):
+                store.verify(NEAR)
+            move_keys(1000)
+        time.sleep(0.6)
+        for number, one in enumerate(uniform(1, 30)):
+            assert store.offer([page(300 + number, one)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+        assert store.verify(NEAR) == []
+        assert len(store) == 30
+
+
+def test_while_a_slot_is_moved_key_by_key_a_script_that_makes_a_key_changes_no_other(tmp_path: Path) -> None:
+    with clustering(tmp_path) as cluster, closing(open_backend(cluster.address())) as store:
+        address = cluster.address().all_shards(1)[0]
+        owner = cluster.owner(address.tag)
+        client = Client(address, store.header, 1 << 20)
+        client.prepare()
+        old, new = client.keys.snapshot(b"site", 1), client.keys.snapshot(b"site", 2)
+        assert client.commit(Changes(commands=[(b"SET", old, b"before")])) == []
+        with cluster.moving(address.tag, (owner + 1) % 3):
+            with pytest.raises(IndexUnusable):
+                client.commit(Changes(commands=[(b"SET", old, b"after"), (b"SET", new, b"after")]))
+            assert client.call(b"GET", old) == b"before"
+        client.close()
+
+
+def test_after_a_replica_was_promoted_clients_go_on_with_it(tmp_path: Path) -> None:
+    with clustering(tmp_path, 3, 3) as cluster:
+        open_backend(cluster.address(shards=SHARDS)).close()
+        with offering(cluster.url(), 2, 4000) as wait:
+            time.sleep(0.3)
+            cluster.nodes[0].kill()
+            cluster.wait_until_ok((cluster.nodes[0],))
+            wait()
+        with closing(maintenance.open_pages(cluster.address(node=1))) as pages:
+            assert pages.verify(NEAR) == []
+            kept = {record.page.signature for block in pages.records(1000) for record in block}
+            assert len(kept) == 4000
+
+
+def test_crawls_go_on_when_a_primary_is_demoted(tmp_path: Path) -> None:
+    config = Config(tokenizer="bigrams")
+    with clustering(tmp_path, 3, 3) as cluster, Deduplicator.open(cluster.url(), config) as run:
+        stop, unchecked, passed = threading.Event(), list[int](), list[int]()
+
+        def crawl() -> None:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                try:
+                    decision = run.check(f"http://a.example/{number}", article(number).encode())
+                    assert decision.verdict is Verdict.NEW
+                    passed.append(number)
+                except IndexUnusable:
+                    unchecked.append(number)
+                    time.sleep(0.05)
+
+        thread = threading.Thread(target=crawl)
+        thread.start()
+        owner = cluster.owner(cluster.address().tag)
+        for replica in (owner + 3, owner):
+            time.sleep(0.5)
+            before = len(passed)
+            cluster.promote(replica)
+            end = time.monotonic() + 20
+            while len(passed) < before + 20:
+                assert time.monotonic() < end
+                time.sleep(0.05)
+        stop.set()
+        thread.join()
+        for number in passed:
+            again = run.check(f"http://a.example/{-number}", article(number).encode())
+            assert again.verdict is Verdict.DUPLICATE
+        assert len(unchecked) < len(passed)
