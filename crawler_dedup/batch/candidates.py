@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from crawler_dedup.batch.existing import ExistingBatch, ExistingPages
-from crawler_dedup.batch.keyentries import ENTRY_BYTES, KeyEntries, is_repeated
+from crawler_dedup.batch.keyentries import ENTRY_BYTES, KeyEntries
+from crawler_dedup.batch.membership import is_repeated
 from crawler_dedup.batch.memory import format_memory
-from crawler_dedup.batch.neighbours import Flags, Places, find_followers, find_neighbours
+from crawler_dedup.batch.neighbours import Flags, Places, find_neighbours
 from crawler_dedup.batch.rows import Rows
 from crawler_dedup.batch.streaming import ResidentSignatures, estimate_bytes
 from crawler_dedup.deduplicator import RuleMatcher
@@ -81,26 +82,6 @@ def find_candidates(
         repeated |= resident.repeated
         flags |= resident.flags
     return Candidates(flags & (rows.texts | rows.thins), repeated, *past)
-
-
-def find_certain(rows: Rows, chosen: Places, candidates: Candidates, scheme: Scheme) -> Flags:
-    """Tell of each of the rows *chosen*, in the order in which they are decided, whether it is new for certain.
-
-    Such a row is a text whose name no other page has, and no text before it has its title, or is near enough to be compared
-    with it.
-    """
-    are_texts = rows.texts[chosen]
-    if not isinstance(scheme, SimHash):
-        return np.zeros(len(chosen), dtype=bool)
-    before = candidates.existing_texts
-    signatures = np.concatenate([before, rows.signatures[chosen[are_texts]]])
-    flags = np.zeros(len(chosen), dtype=bool)
-    flags[are_texts] = ~find_followers(signatures, scheme.max_distance)[len(before) :]
-    titles, firsts = np.unique(rows.titles[chosen], return_index=True)
-    are_first = rows.titles[chosen] == 0
-    are_first[firsts[titles != 0]] = True
-    certain: Flags = flags & are_first & ~candidates.repeated[chosen]
-    return certain
 
 
 def _collect_keys(

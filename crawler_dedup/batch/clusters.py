@@ -98,7 +98,7 @@ class Clusters:
         places, kept = take(self._places), take(self._representatives)
         is_known = kept != _NO_PLACE
         distances = take(self._distances)
-        records = np.array(self._pages.records)
+        records = self._pages.records
         columns = {
             "duplicate": pa.array([self._pages.read_id(place) for place in places.tolist()], pa.string()),
             "representative": pa.array(
@@ -126,7 +126,7 @@ class Clusters:
         return self._file.read(self._address_ends[number + 1] - start).decode()
 
     def _inputs_of(self, places: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Array:
-        rows = np.array(self._pages.rows)[places]
+        rows = self._pages.rows[places]
         shards = np.searchsorted(self._rows.starts, rows, side="right") - 1
         paths = pa.array([shard.source.path for shard in self._rows.shards], pa.string())
         return paths.take(pa.array(shards))

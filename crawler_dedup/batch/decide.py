@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, NamedTuple
 
 import msgspec
+import numpy as np
 
+from crawler_dedup.batch.certain import Certain
 from crawler_dedup.batch.memory import format_memory
-from crawler_dedup.batch.neighbours import Flags, Places
-from crawler_dedup.batch.rows import StoredPage
+from crawler_dedup.batch.neighbours import Places
+from crawler_dedup.batch.rows import StoredPages
 from crawler_dedup.batch.shard import decode_page
+from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Match, Verdict
 from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import DedupError
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.memorypages import MemoryPages
 from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
 from crawler_dedup.index.records import Record
@@ -59,38 +64,52 @@ class PickedPages:
         picked: the rows with their pages, ascending.
     """
 
-    def __init__(self, file: IO[bytes], picked: Iterable[StoredPage]) -> None:
-        self._file = file
-        self.rows = array("q")
-        self.records = array("q")
-        self.signatures, self.titles = array("Q"), array("Q")
-        self._starts = array("Q", [0])  # of the identifier, behind which the content stands
-        self._id_lengths = array("I")
-        for stored in picked:
-            identifier = stored.id.encode()
-            self.rows.append(stored.row)
-            self.records.append(stored.record)
-            self.signatures.append(stored.signature)
-            self.titles.append(stored.title)
-            self._id_lengths.append(len(identifier))
-            self._starts.append(self._starts[-1] + file.write(identifier) + file.write(stored.content))
+    def __init__(self, file: IO[bytes], picked: Iterable[StoredPages]) -> None:
+        parts = [_Written.of(stored, file) for stored in picked]
+        file.flush()
+        self._descriptor = file.fileno()
+        self.rows, self.records, self.signatures, self.titles, lengths = map(
+            np.concatenate, zip(_Written.of(_NOTHING, file), *parts, strict=True)
+        )
+        self._starts = np.concatenate([[0], np.cumsum(lengths)])  # of each identifier, and the content behind it
 
     def read(self, place: int) -> SignedPage:
         """Return the page of the row at *place* in :attr:`rows`."""
-        start = self._starts[place] + self._id_lengths[place]
-        self._file.seek(start)
-        return decode_page(self._file.read(self._starts[place + 1] - start))
+        return decode_page(self._read(2 * place + 1))
 
     def read_id(self, place: int) -> str:
-        """Return the identifier of the row at *place*."""
-        self._file.seek(self._starts[place])
-        return self._file.read(self._id_lengths[place]).decode()
+        """Return the identifier of the row at *place* in :attr:`rows`."""
+        return self._read(2 * place).decode()
 
     def read_scope(self, place: int) -> str:
-        """Return the scope of the row at *place*."""
-        start = self._starts[place] + self._id_lengths[place]
-        self._file.seek(start)
-        return _decode_scope(self._file.read(self._starts[place + 1] - start)).scope
+        """Return the scope of the page of the row at *place* in :attr:`rows`."""
+        return _decode_scope(self._read(2 * place + 1)).scope
+
+    def _read(self, part: int) -> bytes:
+        start, end = self._starts[part : part + 2].tolist()
+        return os.pread(self._descriptor, end - start, start)
+
+
+class _Written(NamedTuple):
+    """Some pages that were written into a file: identifier and content of each behind the other, with these lengths."""
+
+    rows: Places
+    records: Places
+    signatures: Numbers
+    titles: Numbers
+    lengths: Places
+
+    @classmethod
+    def of(cls, stored: StoredPages, file: IO[bytes]) -> _Written:
+        """Write pages at the end of *file*."""
+        parts = [part for page in zip(stored.ids, stored.contents, strict=True) for part in page]
+        file.write(b"".join(parts))
+        lengths = np.fromiter(map(len, parts), np.int64, len(parts))
+        return cls(stored.rows, stored.records, stored.signatures, stored.titles, lengths)
+
+
+_NO_ROWS, _NO_NUMBERS = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
+_NOTHING = StoredPages(_NO_ROWS, _NO_ROWS, (), _NO_NUMBERS, _NO_NUMBERS, ())
 
 
 class RememberingMatcher(RuleMatcher):
@@ -102,6 +121,11 @@ class RememberingMatcher(RuleMatcher):
     def scheme(self) -> Scheme:
         """The scheme of the signatures."""
         return self._scheme
+
+    @property
+    def limits(self) -> Config:
+        """The settings with the thresholds of the rules."""
+        return self._config
 
     def keys_of_text(self, signature: int) -> Sequence[int]:
         """Return the buckets under which a text with this number as its signature is filed."""
@@ -139,7 +163,7 @@ class PlacedDecision:
 def decide_pages(
     pages: PickedPages,
     order: Places,
-    certain: Flags,
+    certain: Certain,
     existing: Iterable[Record],
     matcher: RememberingMatcher,
     profiles: FrozenProfiles,
@@ -150,8 +174,7 @@ def decide_pages(
 
     Args:
         order: places of the pages.
-        certain: whether each of them is new whatever else there is
-            (:func:`~crawler_dedup.batch.candidates.find_certain`). Decisions about these are not yielded.
+        certain: what is certain of them. Decisions about those that are new for certain are not yielded.
         existing: pages that are kept already.
         profiles: what is known of their sites.
         file: an empty file, open to write and read.
@@ -167,11 +190,13 @@ def decide_pages(
         kept_pages.add(record, matcher)
         place_of.append(_NO_PLACE)
         _require_memory(kept_pages, memory)
-    for place, is_certain in zip(order.tolist(), certain.tolist(), strict=True):
+    needed = np.flatnonzero(~certain.new | certain.compared)
+    places = order[needed]
+    columns = places, certain.new[needed], pages.signatures[places], pages.titles[places]
+    for place, is_certain, signature, title in zip(*(column.tolist() for column in columns), strict=True):
         if is_certain:
-            signature = pages.signatures[place]
             keys = matcher.keys_of_text(signature)
-            kept_pages.announce(place, pages.read_scope(place), signature, keys, pages.titles[place])
+            kept_pages.announce(place, pages.read_scope(place), signature, keys, title)
             place_of.append(place)
             _require_memory(kept_pages, memory)
             continue

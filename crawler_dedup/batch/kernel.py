@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numba
@@ -10,10 +11,19 @@ import numpy as np
 from crawler_dedup.hamming import Numbers
 
 _LONG = 1_024  # numbers that agree in their leading bits
+_ROOM = _LONG * _LONG // 2  # pairs that are listed at a time: those of one run at least
 _TRIES = 64  # of a long run of n numbers so many times n pairs are compared
 _ONES, _TWOS, _FOURS = (np.uint64(mask) for mask in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
 _SUM = np.uint64(0x0101010101010101)
 _SHIFT_1, _SHIFT_2, _SHIFT_4, _SHIFT_56 = (np.uint64(shift) for shift in (1, 2, 4, 56))
+
+
+def _compile(function: Any) -> Any:
+    """Compile a function with numba, once for all processes where there is a folder that can be written to."""
+    try:
+        return numba.njit(cache=True)(function)
+    except RuntimeError:  # no such folder
+        return numba.njit(function)
 
 
 def _count_bits(number: Any) -> Any:
@@ -56,7 +66,7 @@ def _flag(values: Any, rest_bits: Any, max_distance: Any, flags: Any, unfinished
         start = end
 
 
-_compiled = numba.njit(_flag)
+_compiled = _compile(_flag)
 
 
 def flag_runs(values: Numbers, rest_bits: int, max_distance: int, flags: Any) -> Any:
@@ -64,6 +74,44 @@ def flag_runs(values: Numbers, rest_bits: int, max_distance: int, flags: Any) ->
     unfinished = np.zeros(len(values), dtype=bool)
     _compiled(values, np.uint64(rest_bits), np.uint64(max_distance), flags, unfinished)
     return unfinished
+
+
+def _list(
+    values: Any, rest_bits: Any, max_distance: Any, start: Any, firsts: Any, seconds: Any, crowded: Any
+) -> tuple[Any, Any]:
+    """List near numbers from *start* on, as far as there is room; return how many pairs there are, and where to go on."""
+    listed, count = 0, len(values)
+    while start < count:
+        prefix = values[start] >> rest_bits
+        end = start + 1
+        while end < count and values[end] >> rest_bits == prefix:
+            end += 1
+        if end - start > _LONG:
+            crowded[start:end] = True
+        elif listed + (end - start) * (end - start - 1) // 2 > len(firsts):
+            break
+        else:
+            for first in range(start, end - 1):
+                for second in range(first + 1, end):
+                    if _count(values[first] ^ values[second]) <= max_distance:
+                        firsts[listed] = first
+                        seconds[listed] = second
+                        listed += 1
+        start = end
+    return listed, start
+
+
+_compiled_list = _compile(_list)
+
+
+def list_runs(values: Numbers, rest_bits: int, max_distance: int, crowded: Any) -> Iterator[Any]:
+    """List near numbers as :data:`crawler_dedup.batch.nearpairs.ListRuns` says."""
+    firsts, seconds = (np.empty(_ROOM, dtype=np.int64) for _ in range(2))
+    limits = np.uint64(rest_bits), np.uint64(max_distance)
+    start = 0
+    while start < len(values):
+        listed, start = _compiled_list(values, *limits, start, firsts, seconds, crowded)
+        yield firsts[:listed].copy(), seconds[:listed].copy()
 
 
 def _cross(
@@ -98,7 +146,7 @@ def _cross(
             place += 1
 
 
-_compiled_cross = numba.njit(_cross)
+_compiled_cross = _compile(_cross)
 
 
 def cross_runs(

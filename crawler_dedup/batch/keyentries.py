@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from crawler_dedup.batch.neighbours import Flags, Places
+from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.index.records import hash_scope
 
@@ -45,13 +45,3 @@ class KeyEntries:
     def places(self) -> Places:
         """The place of the page of each key."""
         return np.array(self._places, dtype=np.int64)
-
-
-def is_repeated(numbers: Numbers) -> Flags:
-    """Tell of each of *numbers* whether it is there twice."""
-    order = np.argsort(numbers)
-    ascending = numbers[order]
-    equal = ascending[1:] == ascending[:-1]
-    flags = np.zeros(len(numbers), dtype=bool)
-    flags[order[1:][equal]] = flags[order[:-1][equal]] = True
-    return flags

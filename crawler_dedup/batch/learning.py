@@ -100,7 +100,11 @@ def _learn(
     rows: Rows, wanted: Flags, totals: Mapping[int, int], directory: Path, advance: Advance
 ) -> Iterator[StoredSite]:
     """Yield what is known of each site. Pages of very many sites are first put into files of *directory*, by site."""
-    pages = ((int(rows.sites[stored.row]), stored.content) for stored in rows.read_contents(wanted))
+    pages = (
+        page
+        for stored in rows.read_contents(wanted)
+        for page in zip(rows.sites[stored.rows].tolist(), stored.contents, strict=True)
+    )
     parts = min(_MOST_FILES, -(-len(totals) // _LIVE_SITES))
     if parts <= 1:
         yield from _learn_sites(pages, totals, advance)

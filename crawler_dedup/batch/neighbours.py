@@ -16,7 +16,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from crawler_dedup.hamming import BITS, Numbers
+from crawler_dedup.batch.membership import is_among
+from crawler_dedup.hamming import BITS, Numbers, sort_distinct
 
 Flags = NDArray[np.bool_]
 Places = NDArray[np.int64]
@@ -35,7 +36,7 @@ FEW = 200_000
 _MORE_BLOCKS = 4  # than agree for certain
 _SORTING, _COMPARING = 25, 0.6  # nanoseconds of a number, and of a pair
 _WORKING_BYTES = 18  # of a number, while one table is searched
-_PIECE = 1 << 20  # signatures that are permuted at a time
+_PIECE = 1 << 16  # signatures that are permuted at a time: what is made of them stays in the cache of the processor
 _TRIES = 64  # of a long run of n numbers so many times n pairs are compared
 
 
@@ -50,6 +51,16 @@ class Table:
 
     ranges: tuple[tuple[int, int], ...]
     leading: int
+
+    @property
+    def mask(self) -> int:
+        """The bits of a signature that lead."""
+        bits, left = 0, self.leading
+        for low, width in self.ranges:
+            if left > 0:
+                bits |= (1 << width) - 1 << low
+            left -= width
+        return bits
 
     def permute(self, signatures: Numbers) -> Numbers:
         """Return *signatures* with their bits in the order of the table."""
@@ -113,36 +124,68 @@ def find_neighbours(
         memory: bytes that a table may take. If they are too few for all signatures, it is searched part by part.
         flag_runs: ``None``: the fastest that is installed.
     """
-    order = np.argsort(signatures)
-    ascending = signatures[order]
-    is_first = np.ones(len(ascending), dtype=bool)
-    np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
-    distinct = ascending[is_first]
-    del ascending
-    flags = np.diff(np.append(np.flatnonzero(is_first), len(signatures))) > 1
+    distinct = sort_distinct(signatures)
+    near = [_repeated(signatures, distinct)]
     if max_distance and len(distinct) > 1:
         flag_runs = flag_runs or fastest_search(len(distinct))
+        parts = max(1, -(-_WORKING_BYTES * len(distinct) // memory))
+        buffer = _Buffer(-(-len(distinct) // parts))
         for table in tables_for(max_distance, len(distinct)):
-            for near in _near_in(table, distinct, max_distance, memory, flag_runs):
-                flags[np.searchsorted(distinct, np.sort(near))] = True
-    near_some = np.empty(len(signatures), dtype=bool)
-    near_some[order] = flags[np.cumsum(is_first) - 1]
-    return near_some
+            near += _near_in(table, distinct, max_distance, parts, flag_runs, buffer)
+            near = [sort_distinct(np.concatenate(near))]
+    return is_among(signatures, near[0])
+
+
+def _repeated(signatures: Numbers, distinct: Numbers) -> Numbers:
+    """Return those of *signatures*, of which there are so many *distinct* ones, that are there twice."""
+    if len(distinct) == len(signatures):
+        return distinct[:0]
+    ascending = np.sort(signatures)
+    return sort_distinct(ascending[1:][ascending[1:] == ascending[:-1]])
+
+
+class _Buffer:
+    """Memory for numbers, used again and again: the system takes longer to hand out memory than sorting takes.
+
+    Args:
+        size: how many numbers there will be, roughly.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._numbers = np.empty(size, dtype=np.uint64)
+        self._count = 0
+
+    def clear(self) -> None:
+        """Remove all numbers."""
+        self._count = 0
+
+    def add(self, numbers: Numbers) -> None:
+        """Add *numbers*."""
+        end = self._count + len(numbers)
+        if end > len(self._numbers):
+            larger = np.empty(end * 5 // 4, dtype=np.uint64)
+            larger[: self._count] = self.numbers
+            self._numbers = larger
+        self._numbers[self._count : end] = numbers
+        self._count = end
+
+    @property
+    def numbers(self) -> Numbers:
+        """All numbers, until others are added."""
+        return self._numbers[: self._count]
 
 
 def _near_in(
-    table: Table, signatures: Numbers, max_distance: int, memory: int, flag_runs: FlagRuns
+    table: Table, signatures: Numbers, max_distance: int, parts: int, flag_runs: FlagRuns, buffer: _Buffer
 ) -> Iterator[Numbers]:
-    """Yield those of *signatures* that have a near one with the same leading bits."""
-    parts = max(1, -(-_WORKING_BYTES * len(signatures) // memory))
+    """Yield those of *signatures* that have a near one with the same leading bits, in so many *parts*."""
     limits = [((1 << table.leading) * part // parts << BITS - table.leading) for part in range(parts + 1)]
     for low, high in pairwise(limits):
-        pieces = []
+        buffer.clear()
         for first in range(0, len(signatures), _PIECE):
             permuted = table.permute(signatures[first : first + _PIECE])
-            pieces.append(permuted if parts == 1 else permuted[(permuted >= low) & (permuted <= high - 1)])
-        values = np.concatenate(pieces)
-        del pieces
+            buffer.add(permuted if parts == 1 else permuted[(permuted >= low) & (permuted <= high - 1)])
+        values = buffer.numbers
         values.sort()
         yield table.restore(values[flag_near(values, table.leading, max_distance, flag_runs)])
 
@@ -174,27 +217,7 @@ def fastest_search(count: int) -> FlagRuns:
     return flag_runs
 
 
-def find_followers(signatures: Numbers, max_distance: int) -> Flags:
-    """Tell of each of *signatures* whether an earlier one equals it or is within *max_distance*.
-
-    Of a signature that agrees with very many others in the leading bits of a table it is said without a look.
-    """
-    distinct, firsts = np.unique(signatures, return_index=True)
-    flags = np.ones(len(signatures), dtype=bool)
-    flags[firsts] = False
-    if max_distance and len(distinct) > 1:
-        for table in tables_for(max_distance, len(distinct)):
-            permuted = table.permute(distinct)
-            order = np.argsort(permuted)
-            values, places = permuted[order], firsts[order]
-            runs = _Runs(values, BITS - table.leading)
-            for near, other in runs.compare_short(values, max_distance):
-                flags[np.maximum(places[near], places[other])] = True
-            flags[places[np.repeat(runs.are_long, runs.lengths)]] = True
-    return flags
-
-
-class _Runs:
+class Runs:
     """Where runs of sorted numbers end that agree in all but their last *rest_bits*, and how long they are."""
 
     def __init__(self, values: Numbers, rest_bits: int) -> None:
@@ -217,7 +240,7 @@ class _Runs:
 
 def flag_runs_in_numpy(values: Numbers, rest_bits: int, max_distance: int, flags: Flags) -> Flags:
     """Flag near numbers as :data:`FlagRuns` says, without numba."""
-    runs = _Runs(values, rest_bits)
+    runs = Runs(values, rest_bits)
     for near, other in runs.compare_short(values, max_distance):
         flags[near] = flags[other] = True
     unfinished = np.zeros(len(values), dtype=bool)

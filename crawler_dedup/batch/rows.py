@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawler_dedup.batch.collection import Receipt, Shard
@@ -22,24 +23,24 @@ ORDERS = ("time", "size", "chars")
 """Columns by which rows can be ordered."""
 
 
-class StoredPage(NamedTuple):
-    """A page as it stands in a shard.
+class StoredPages(NamedTuple):
+    """Some pages as they stand in a shard.
 
     Attributes:
-        row: its number in the collection.
-        record: the number of its record in the input.
-        id: its identifier.
-        signature: the number of its signature.
-        title: the key of the title under which it is filed; 0: none.
-        content: the signed page, to be decoded.
+        rows: their numbers in the collection, ascending.
+        records: the numbers of their records in the input.
+        ids: their identifiers, in UTF-8.
+        signatures: the numbers of their signatures.
+        titles: the keys of the titles under which they are filed; 0: none.
+        contents: the signed pages, to be decoded.
     """
 
-    row: int
-    record: int
-    id: str
-    signature: int
-    title: int
-    content: bytes
+    rows: Places
+    records: Places
+    ids: Sequence[bytes]
+    signatures: Numbers
+    titles: Numbers
+    contents: Sequence[bytes]
 
 
 @dataclass(frozen=True)
@@ -78,26 +79,26 @@ class Rows:
             return np.arange(len(rows))
         return np.argsort(self.order_keys[rows], kind="stable")
 
-    def read_contents(self, wanted: Flags) -> Iterator[StoredPage]:
-        """Yield the *wanted* rows, ascending. Raises :class:`DedupError` where a shard is damaged."""
+    def read_contents(self, wanted: Flags) -> Iterator[StoredPages]:
+        """Yield the *wanted* rows, ascending, some at a time. Raises :class:`DedupError` where a shard is damaged."""
         for shard, first, end in zip(self.shards, self.starts.tolist(), self.starts[1:].tolist(), strict=False):
             if not wanted[first:end].any():
                 continue
             start = first
-            for batch in read_columns(shard.data, ("record", "id", "signature", "title", "page")):
+            for batch in read_columns(shard.data, ("record", "id", "page")):
                 places = np.flatnonzero(wanted[start : start + len(batch)])
                 if len(places):
                     picked = batch.take(places)
-                    columns = (
-                        picked.column(name).to_pylist() for name in ("record", "id", "signature", "title", "page")
-                    )
-                    yield from map(StoredPage, (places + start).tolist(), *columns)
+                    ids = picked.column("id").cast(pa.binary()).to_pylist()
+                    records = picked.column("record").to_numpy()
+                    rows, contents = places + start, picked.column("page").to_pylist()
+                    yield StoredPages(rows, records, ids, self.signatures[rows], self.titles[rows], contents)
                 start += len(batch)
 
     def read_pages(self, wanted: Flags) -> Iterator[tuple[int, SignedPage]]:
         """Yield the *wanted* rows with their pages, ascending. Raises :class:`DedupError` where a shard is damaged."""
         for stored in self.read_contents(wanted):
-            yield stored.row, decode_page(stored.content)
+            yield from zip(stored.rows.tolist(), map(decode_page, stored.contents), strict=True)
 
 
 def read_rows(shards: Sequence[Shard], receipts: Sequence[Receipt], order: str = "") -> Rows:

@@ -6,18 +6,20 @@ The decisions are those of :func:`crawler_dedup.batch.find.find_duplicates` abou
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812  (as everybody imports it)
 from pyspark.sql.window import Window
 
-from crawler_dedup.batch.candidates import Candidates, find_certain, looks_up_by_keys
+from crawler_dedup.batch.candidates import Candidates, looks_up_by_keys
+from crawler_dedup.batch.certain import find_certain, measure_pages
 from crawler_dedup.batch.decide import PickedPages, PlacedDecision, RememberingMatcher, decide_pages
 from crawler_dedup.batch.executors import (
     SIGNED_COLUMNS,
@@ -28,17 +30,18 @@ from crawler_dedup.batch.executors import (
     list_keys,
     spread_by_table,
 )
-from crawler_dedup.batch.keyentries import is_repeated
 from crawler_dedup.batch.learning import COPIES, LEARNED_PAGES
+from crawler_dedup.batch.membership import is_repeated
 from crawler_dedup.batch.neighbours import tables_for
 from crawler_dedup.batch.readers.records import Columns
-from crawler_dedup.batch.rows import ORDERS, Rows, StoredPage
+from crawler_dedup.batch.rows import ORDERS, Rows, StoredPages
 from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
 from crawler_dedup.errors import DedupError
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite
+from crawler_dedup.rules.bounds import Measures
 from crawler_dedup.rules.sites import MIN_PAGES
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import resolve_tokenizer
@@ -49,6 +52,7 @@ MEMORY = 4 << 30
 
 _SPEC = "crawler_dedup"  # metadata of the column with the signed pages: what they depend on
 _ALL_BITS = (1 << 64) - 1
+_READ_ROWS = 1_000
 _DECISIONS = pa.schema(
     [
         ("row", pa.int64()),
@@ -198,12 +202,14 @@ def _decide(
     """Decide about the *wanted* rows, which ascend, in their order."""
     rows = _WantedRows(order)
     with TemporaryFile() as picked, TemporaryFile() as kept:
-        pages = PickedPages(picked, rows.read(wanted))
+        measures: list[Measures] = []
+        pages = PickedPages(picked, measure_pages(rows.read(wanted), measures))
         chosen = rows.make_rows()
         places = chosen.sort(np.arange(len(chosen)))
         every = np.ones(len(chosen), dtype=bool)
         candidates = Candidates(every, is_repeated(chosen.names), every[:0], chosen.signatures[:0])
-        certain = find_certain(chosen, places, candidates, matcher.scheme)
+        measured, limits = Measures.join(measures), matcher.limits
+        certain = find_certain(chosen, np.arange(len(chosen)), places, candidates, matcher.scheme, measured, limits)
         decided = decide_pages(pages, places, certain, (), matcher, profiles, kept, memory)
         values = [_values_of(decision, pages) for decision in decided]
     columns = zip(*values, strict=True) if values else [()] * len(_DECISIONS)
@@ -220,17 +226,26 @@ class _WantedRows:
         self._kinds: list[str] = []
         self._keys = array("q")
 
-    def read(self, wanted: DataFrame) -> Iterator[StoredPage]:
-        """Yield the rows of a DataFrame."""
-        for row in wanted.toLocalIterator(prefetchPartitions=True):
+    def read(self, wanted: DataFrame) -> Iterator[StoredPages]:
+        """Yield the rows of a DataFrame, some at a time."""
+        read = wanted.toLocalIterator(prefetchPartitions=True)
+        while some := [*islice(read, _READ_ROWS)]:
+            yield self._collect(some)
+
+    def _collect(self, read: Sequence[Row]) -> StoredPages:
+        for row in read:
             for name, numbers in self._numbers.items():
                 numbers.append(row[name] & _ALL_BITS)
             self._kinds.append(row.kind)
             if self._order:
                 key = row[self._order.removeprefix("-")]
                 self._keys.append(-key if self._order.startswith("-") else key)
-            signature, title = row.signature & _ALL_BITS, row.title & _ALL_BITS
-            yield StoredPage(row.row, row.row, row.id, signature, title, bytes(row.page))
+        places = np.array([row.row for row in read], dtype=np.int64)
+        signatures_, titles = (
+            np.array(self._numbers[name][-len(read) :], dtype=np.uint64) for name in ("signature", "title")
+        )
+        ids, contents = [row.id.encode() for row in read], [bytes(row.page) for row in read]
+        return StoredPages(places, places, ids, signatures_, titles, contents)
 
     def make_rows(self) -> Rows:
         """Return the rows that were read."""

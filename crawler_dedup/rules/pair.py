@@ -17,14 +17,17 @@ from crawler_dedup.signing.links import unpack_links
 from crawler_dedup.signing.schemes import Agreement, Scheme
 from crawler_dedup.urls import site_of
 
+MORE_TEXT = 1.25
+"""A text that is so many times as long as another one says more, though in the same words."""
+NEARLY_ALL = 0.95
+"""Of a part: at .9 a page with one more comment was a part of one with three others."""
+
 _MOST_WORDS = 0.85
 _NOTHING = 20  # letters: a page that says less of its own says nothing
 _LITTLE = 100  # letters
 _SHORT = 300  # letters: of so little all must be the same, in the same order
 _MANY_MORE, _MORE_LINKS = 1.5, 10  # on one host nearly all copies have the same links
-_MORE = 1.25  # times the text
 _MANY_FEATURES = 100  # below, labelled pages with the same words under two titles or headings were two pages
-_NEARLY_ALL = 0.95  # of a part: at .9 a page with one more comment was a part of one with three others
 
 
 @dataclass(frozen=True)
@@ -172,7 +175,7 @@ class Pair:
         # Of a site that is not known, what stands beside the main text may be its frame.
         if not self.new_site.is_known or not self.new.blocks:
             return True
-        least = _NEARLY_ALL if self.are_told_by_lines else _MOST_WORDS if content.main_text_is_minor else 0
+        least = NEARLY_ALL if self.are_told_by_lines else _MOST_WORDS if content.main_text_is_minor else 0
         return content.coverage >= least
 
     @property
@@ -224,7 +227,7 @@ class Pair:
     @property
     def is_longer(self) -> bool:
         """Whether the new page's main text is so much longer that it says more, though in the same words."""
-        return self.new.chars > _MORE * self.kept.chars > 0
+        return self.new.chars > MORE_TEXT * self.kept.chars > 0
 
     @cached_property
     def is_part(self) -> bool:
@@ -241,7 +244,7 @@ class Pair:
         least = self.limits.min_resemblance ** (2 if self.naming.names_page else 1)
         return (
             self.resemblance >= least
-            and self.coverage >= max(_NEARLY_ALL, self.limits.min_coverage)
+            and self.coverage >= max(NEARLY_ALL, self.limits.min_coverage)
             and not numbers.lacks(self.new.numbers, self.kept.numbers)
             and not self.content.lacks_main_headings
             and not self.content.lacks_short_line

@@ -18,13 +18,14 @@ pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip ins
 from crawler_dedup import Config, DedupError, Deduplicator, Export, IndexMismatch, Verdict
 from crawler_dedup.batch import learning
 from crawler_dedup.batch.candidates import find_candidates
+from crawler_dedup.batch.certain import Certain, nothing_certain
 from crawler_dedup.batch.clusters import CLUSTERS
 from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.decide import FURTHER_KEY_BYTES, KEPT_BYTES, PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.find import PROFILES
 from crawler_dedup.batch.keyentries import ENTRY_BYTES
 from crawler_dedup.batch.learning import LEARNED_PAGES
-from crawler_dedup.batch.neighbours import Flags, Places
+from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.output import KEPT
 from crawler_dedup.batch.readers.records import Columns
 from crawler_dedup.batch.rows import read_rows
@@ -285,8 +286,8 @@ def test_too_little_memory_is_refused_before_the_work(tmp_path: Path) -> None:
         find(tmp_path / "signed", tmp_path / "decisions", memory=100 << 20)
 
 
-def undecided(count: int) -> tuple[Places, Flags]:
-    return np.arange(count), np.zeros(count, dtype=bool)
+def undecided(count: int) -> tuple[Places, Certain]:
+    return np.arange(count), nothing_certain(count)
 
 
 def test_too_little_memory_for_what_is_kept_is_said(tmp_path: Path) -> None:

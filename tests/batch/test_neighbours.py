@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 pytest.importorskip("numba", reason="the extra batch is not installed: pip install '.[batch]'")
 
 from crawler_dedup.batch.kernel import flag_runs
-from crawler_dedup.batch.neighbours import FlagRuns, find_followers, find_neighbours, flag_runs_in_numpy, tables_for
+from crawler_dedup.batch.neighbours import FlagRuns, find_neighbours, flag_runs_in_numpy, tables_for
 from crawler_dedup.hamming import BITS
 from tests.support.indexing import SPREADS, array
 
@@ -56,28 +56,6 @@ def test_what_was_not_compared_in_a_long_run_is_said(flag_runs: FlagRuns) -> Non
     unfinished = flag_runs(values, 60, 3, flags)
     assert unfinished.tolist() == [True] * len(sparse) + [False] * len(dense)
     assert flags[len(sparse) :].all()
-
-
-@given(
-    spread=st.sampled_from(sorted(SPREADS)),
-    seed=st.integers(0, 1 << 32),
-    size=st.integers(0, 300),
-    max_distance=st.integers(0, 7),
-)
-def test_signatures_that_are_near_an_earlier_one_are_followers(
-    spread: str, seed: int, size: int, max_distance: int
-) -> None:
-    signatures = array(SPREADS[spread](seed, size))
-    near = [
-        bool((np.bitwise_count(signatures[:place] ^ signature) <= max_distance).any())
-        for place, signature in enumerate(signatures)
-    ]
-    assert find_followers(signatures, max_distance).tolist() == near
-
-
-def test_of_very_many_signatures_that_agree_all_are_followers() -> None:
-    signatures = np.random.default_rng(1).integers(0, 1 << 20, 3_000, dtype=np.uint64)
-    assert find_followers(signatures, 3).all()
 
 
 @pytest.mark.parametrize("max_distance", range(1, 8))
