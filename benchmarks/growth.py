@@ -33,8 +33,9 @@ from crawler_dedup import Config, ConfigError
 from crawler_dedup.errors import ExtraMissing
 from crawler_dedup.signing import parsing, titles
 from crawler_dedup.signing.anchors import MAX_CHARS, Anchors
+from crawler_dedup.signing.characters import simplify_han
 from crawler_dedup.signing.embedded import find_embedded_content
-from crawler_dedup.signing.features import simplify_han, weigh_tokens
+from crawler_dedup.signing.features import weigh_tokens
 from crawler_dedup.signing.hidden import hidden_elements, without_hidden
 from crawler_dedup.signing.maintext import find_main_blocks
 from crawler_dedup.signing.outline import read_outline

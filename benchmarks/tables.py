@@ -17,7 +17,8 @@ import stopwordsiso
 from pypinyin import Style, pinyin
 from pypinyin.phrases_dict import phrases_dict
 
-from crawler_dedup.signing.features import normalise, simplify_han
+from crawler_dedup.signing.characters import simplify_han
+from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.tables import READ_CODES
 from crawler_dedup.system.compression import compress
 

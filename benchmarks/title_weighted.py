@@ -14,7 +14,7 @@ from unicodedata import normalize
 
 from lxml.html import HtmlElement
 
-from crawler_dedup.signing.features import simplify_han
+from crawler_dedup.signing.characters import simplify_han
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import find_title
 

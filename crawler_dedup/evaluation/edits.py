@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signing.characters import HAN
-from crawler_dedup.signing.features import normalise, replace_units, simplify_han, split_units
+from crawler_dedup.signing.characters import HAN, simplify_han
+from crawler_dedup.signing.features import normalise, replace_units, split_units
 from crawler_dedup.signing.tables import READ_CODES, read_readings
 from crawler_dedup.signing.text import Text
 

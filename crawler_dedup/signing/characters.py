@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from enum import IntFlag
+from functools import cache
 
 import numpy as np
+
+from crawler_dedup.signing.tables import simplified_forms
 
 HAN_RANGES = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003347f"
 UNSPACED_RANGES = "\u3041-\u30ff\u31f0-\u31ff\u0e01-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
@@ -26,6 +30,14 @@ WIDE = re.compile(f"[{WIDE_RANGES}]")
 """One character that says more than a letter of the Latin alphabet."""
 
 _PAGE = 256
+_BMP = 0x10000
+LAST_MARK = 0x1F000
+"""What stands above (emoji, ideographs, tags, private use) does not combine."""
+_JAMO = (range(0x1100, 0x1200), range(0xA960, 0xA980), range(0xD7B0, 0xD800))
+_FINAL_SIGMA = "Σ"  # becomes another letter in lower case at the end of a word
+
+
+_WIDE_PUNCTUATION = re.compile(f"[{WIDE_PUNCTUATION_RANGES}]")
 
 
 class Trait(IntFlag):
@@ -62,3 +74,62 @@ def describe_page(page: int) -> bytes:
     for trait, pattern in _PATTERNS.items():
         traits[[match.start() for match in re.finditer(pattern, characters)]] |= np.uint16(trait)
     return traits.tobytes()
+
+
+def simplify_han(text: str) -> str:
+    """Fold every Traditional Chinese character of *text* to its simplified form, so that both writings are one text.
+
+    Character by character, by the table of OpenCC; also a few characters that OpenCC folds in some words only (瞭 is 了
+    in 瞭解). That they are folded here in all words does not matter: both writings of a text go through the same table.
+    """
+    if text.isascii() or not HAN.search(text):
+        return text
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    table = simplified_forms()
+    last = len(table) - 1
+    folded = table[np.minimum(codes, last)]
+    # What stands above the table stays; so does a text without anything to fold.
+    changed = (folded != codes) & (codes < last)
+    if not changed.any():
+        return text
+    return np.where(changed, folded, codes).astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+
+def describe_folding(page: int, *, fold_han: bool) -> list[str | None]:
+    """Return what normalising makes of 256 characters in a row, the first of which is 256 × *page*, beside any others.
+
+    ``""`` of full-width punctuation, which becomes a space together with what follows of it; ``None`` of what may become
+    something else.
+    """
+    return [_fold(chr(code), fold_han=fold_han) for code in range(page * _PAGE, (page + 1) * _PAGE)]
+
+
+def _fold(character: str, *, fold_han: bool) -> str | None:
+    if _WIDE_PUNCTUATION.match(character):
+        return ""
+    composed = unicodedata.normalize("NFKC", character)
+    if unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) or any(map(_may_compose, composed)):
+        return None
+    lower = composed.lower()
+    return simplify_han(lower) if fold_han else lower
+
+
+def _may_compose(character: str) -> bool:
+    """Whether *character* becomes another one, or changes its place or that of its neighbours, beside some others."""
+    code = ord(character)
+    return (
+        character == _FINAL_SIGMA
+        or bool(unicodedata.combining(character))
+        or character in _composing()
+        or _BMP <= code < LAST_MARK  # Brahmic scripts have characters that compose, and others combine later
+        or any(code in jamo for jamo in _JAMO)
+    )
+
+
+@cache
+def _composing() -> frozenset[str]:
+    """The characters that become one with a character before them, of the first 65,536."""
+    decompositions = (unicodedata.decomposition(chr(code)).split() for code in range(_BMP))
+    return frozenset(
+        chr(int(parts[1], 16)) for parts in decompositions if len(parts) == 2 and not parts[0].startswith("<")
+    )

@@ -9,26 +9,30 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signing.characters import (
-    HAN,
     HAN_RANGES,
+    LAST_MARK,
     LETTER,
     MARKS_RANGES,
     UNSPACED_RANGES,
     WIDE_PUNCTUATION_RANGES,
     WIDE_RANGES,
+    describe_folding,
+    simplify_han,
 )
+from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.segmentation import CutHan, character_bigrams
-from crawler_dedup.signing.tables import simplified_forms, stop_words
+from crawler_dedup.signing.tables import stop_words
 
 _WORD = rf"{LETTER}+(?:[{MARKS_RANGES}]+(?:{LETTER}+)?)*"
 _WORDS = re.compile(_WORD)
@@ -36,9 +40,8 @@ _LETTER_BEYOND_LATIN_1 = re.compile(rf"[^\W\x00-\xff{HAN_RANGES}{UNSPACED_RANGES
 _MARK = re.compile(f"[{MARKS_RANGES}]")
 _LATIN_1_WORDS = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(256))
 # [x][x]* for [x]+: where a pattern begins with a set of characters, re passes over all others quickly.
-_HAN_RUNS = re.compile(
-    f"[{HAN_RANGES}][{HAN_RANGES}]{{0,4999}}"
-)  # in slices: jieba takes memory for each character of a run
+# In slices: jieba takes memory for each character of a run.
+_HAN_RUNS = re.compile(f"[{HAN_RANGES}][{HAN_RANGES}]{{0,4999}}")
 _UNSPACED_RUNS = re.compile(f"[{UNSPACED_RANGES}][{UNSPACED_RANGES}]*")
 _OTHER_THAN_WORDS = re.compile(f"[{HAN_RANGES}{UNSPACED_RANGES}]")
 _UNITS = re.compile(f"{_WORD}|[{HAN_RANGES}{UNSPACED_RANGES}]")
@@ -51,9 +54,7 @@ _MAX_MARKS = 30
 _PIECE = 1 << 14
 """Characters that are normalised at a time."""
 _BMP = 0x10000
-_LAST_MARK = 0x1F000
-"""What stands above (emoji, ideographs, tags, private use) does not combine."""
-_RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(_LAST_MARK - 1)}]")
+_RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(LAST_MARK - 1)}]")
 
 WEIGHT_UNIT = 64
 """Weights are whole multiples of 1/64: sums of whole numbers are exact in any order, so a signature is the same on
@@ -107,6 +108,11 @@ def _too_many_marks(end: int) -> re.Pattern[str]:
     return re.compile(f"[{marks}](?<=[{marks}]{{{_MAX_MARKS + 1}}})[{marks}]*")
 
 
+def _for_normalise() -> dict[str, Any]:
+    return {"describe": describe_folding, "compose": _normalise_composing, "longest_line": _PIECE // 2}
+
+
+@replaceable(_for_normalise)
 def normalise(text: str, *, fold_han: bool = True) -> str:
     """Fold compatibility forms of *text* (NFKC), then case, then Traditional characters to simplified ones.
 
@@ -127,9 +133,16 @@ def normalise(text: str, *, fold_han: bool = True) -> str:
     return _fold_case(_composed(kept, _longest(len(kept))), fold_han=fold_han)
 
 
+def _normalise_composing(lines: str, *, fold_han: bool) -> tuple[str, int]:
+    """Normalise *lines* of which none is long; return also by how many characters composing has made them longer."""
+    kept = _without_excess(lines)
+    composed = _composed(kept, _longest(len(kept)))
+    return _fold_case(composed, fold_han=fold_han), len(composed) - len(kept)
+
+
 def _without_excess(text: str) -> str:
     """*text* without full-width punctuation and without combining marks of which there are too many in a row."""
-    end = _LAST_MARK if _RARE_SCRIPTS.search(text) else _BMP
+    end = LAST_MARK if _RARE_SCRIPTS.search(text) else _BMP
     return _too_many_marks(end).sub("", _WIDE_PUNCTUATION.sub(" ", text))
 
 
@@ -162,34 +175,24 @@ def _composed(text: str, limit: int) -> str:
     return "".join(pieces)[:limit]
 
 
-def simplify_han(text: str) -> str:
-    """Fold every Traditional Chinese character of *text* to its simplified form, so that both writings are one text.
-
-    Character by character, by the table of OpenCC; also a few characters that OpenCC folds in some words only (瞭 is 了
-    in 瞭解). That they are folded here in all words does not matter: both writings of a text go through the same table.
-    """
-    if text.isascii() or not HAN.search(text):
-        return text
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    table = simplified_forms()
-    last = len(table) - 1
-    folded = table[np.minimum(codes, last)]
-    # What stands above the table stays; so does a text without anything to fold.
-    changed = (folded != codes) & (codes < last)
-    if not changed.any():
-        return text
-    return np.where(changed, folded, codes).astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-
-
 def tokenise(plain: str, cut_han: CutHan) -> list[str]:
     """Cut a normalised text into tokens: words, dictionary words of Chinese, character bigrams of other scripts without
     spaces. They come out sorted by kind of script.
     """
+    return tokens_with(plain, cut_han_runs(plain, cut_han))
+
+
+def cut_han_runs(plain: str, cut_han: CutHan) -> list[str]:
+    """Cut the runs of Chinese characters of a normalised text into tokens."""
+    return [*cut_han(_HAN_RUNS.findall(plain))] if _OTHER_THAN_WORDS.search(plain) else []
+
+
+def tokens_with(plain: str, han_tokens: list[str]) -> list[str]:
+    """Cut a normalised text, of which the tokens of Chinese are given, into tokens."""
     words = _find_words(plain)
     if not _OTHER_THAN_WORDS.search(plain):
         return words
-    pairs = (pair for run in _UNSPACED_RUNS.findall(plain) for pair in character_bigrams(run))
-    return [*words, *cut_han(_HAN_RUNS.findall(plain)), *pairs]
+    return [*words, *han_tokens, *(pair for run in _UNSPACED_RUNS.findall(plain) for pair in character_bigrams(run))]
 
 
 def _find_words(plain: str) -> list[str]:
@@ -215,7 +218,32 @@ def replace_units(plain: str, change: Callable[[int, str], str]) -> str:
     return _UNITS.sub(lambda unit: change(next(numbers), unit[0]), plain)
 
 
-def weigh_tokens(tokens: Iterable[str]) -> Features:
+def _for_weights() -> dict[str, Any]:
+    return {
+        "stop_words": stop_words(),
+        "features": _read_features,
+        "unit": WEIGHT_UNIT,
+        "stop_word_unit": STOP_WORD_UNIT,
+    }
+
+
+def _read_features(hashes: bytearray, weights: bytearray, telling: bytearray, counts: bytearray) -> Features:
+    return Features(
+        np.frombuffer(hashes, dtype=np.uint64),
+        np.frombuffer(weights, dtype=np.float64),
+        np.frombuffer(telling, dtype=np.bool_),
+        np.frombuffer(counts, dtype=np.float64),
+    )
+
+
+@replaceable(_for_weights)
+def weigh_text(plain: str, han_tokens: list[str]) -> Features:
+    """Weigh the tokens of a normalised text, of which those of Chinese are given, as :func:`weigh_tokens` does."""
+    return weigh_tokens(tokens_with(plain, han_tokens))
+
+
+@replaceable(_for_weights)
+def weigh_tokens(tokens: Collection[str]) -> Features:
     """Weigh *tokens* by the 3/4th power of their count, stop words half.
 
     The power damps words that a page repeats. Stop words, which all texts of a language share, move alike texts closer

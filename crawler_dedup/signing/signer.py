@@ -217,7 +217,7 @@ class Signer:
             links=links.packed,
         )
         if self._is_enough(content.main, main_text):
-            page = msgspec.structs.replace(page, numbers=sketch_numbers(main_text))
+            page = msgspec.structs.replace(page, numbers=sketch_numbers(main_text.plain))
             return self._sign_main_text(self._with_blocks(page, content), content, main_text)
         return self._sign_thin(page, content)
 
@@ -245,7 +245,7 @@ class Signer:
         if shown == content.text:
             return page
         shown_text = self.text_of(shown)
-        return with_shown(page, shown_text.features, sketch_numbers(shown_text))
+        return with_shown(page, shown_text.features, sketch_numbers(shown_text.plain))
 
     def _sign_thin(self, page: SignedPage, content: _Content) -> SignedPage:
         """Sign a page with little main text by its blocks, or not at all."""

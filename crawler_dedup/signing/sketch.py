@@ -12,6 +12,8 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from crawler_dedup.signing.native import replaceable
+
 BINS = 64
 WHOLE = 64
 """Sets of up to so many features are kept whole."""
@@ -19,6 +21,7 @@ _CODES = 255  # 1 … 255; 0 marks an empty bin
 _BYTES = 3
 
 
+@replaceable()
 def sketch(hashes: NDArray[np.uint64]) -> bytes:
     """Sketch a set of 64-bit hashes: three bytes each up to :data:`WHOLE` of them, else 64 bytes, a bin each."""
     # The high bits say bin and order, the low ones what is kept of the smallest: they must not depend on each other.

@@ -8,8 +8,9 @@ import msgspec
 
 from crawler_dedup.signedpage import PageKind, Shown, Signature, SignedPage
 from crawler_dedup.signing.features import Features
+from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.sketch import set_digest, sketch
-from crawler_dedup.signing.text import Text, hash_words
+from crawler_dedup.signing.text import hash_words
 
 # With what stands between their digits, and with letters behind them: one date or version differs from another in a part of
 # it, and room 12a is not 12b.
@@ -38,6 +39,7 @@ def with_shown(page: SignedPage, features: Features, numbers: bytes) -> SignedPa
     return page if shown == page.shown else msgspec.structs.replace(page, partly_hidden=shown)
 
 
-def sketch_numbers(text: Text) -> bytes:
-    """Sketch the set of the numbers in *text*, of which a date or a version is a single one."""
-    return sketch(hash_words(_NUMBERS.findall(text.plain.replace("–", "-"))))
+@replaceable()
+def sketch_numbers(plain: str) -> bytes:
+    """Sketch the set of the numbers in a normalised text, of which a date or a version is a single one."""
+    return sketch(hash_words(_NUMBERS.findall(plain.replace("–", "-"))))

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.hamming import mix_bits, sort_distinct
-from crawler_dedup.signing.features import Features, normalise, split_units, tokenise, weigh_tokens
+from crawler_dedup.signing.features import (
+    Features,
+    cut_han_runs,
+    normalise,
+    split_units,
+    tokens_with,
+    weigh_text,
+)
 from crawler_dedup.signing.segmentation import CutHan
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing
@@ -40,14 +47,19 @@ class Text:
         return normalise(self.raw, fold_han=self.fold_han)
 
     @cached_property
+    def han_tokens(self) -> list[str]:
+        """Dictionary words of Chinese, or pairs of its characters."""
+        return cut_han_runs(self.plain, self.cut_han)
+
+    @cached_property
     def tokens(self) -> list[str]:
         """Words, dictionary words of Chinese, character bigrams of other scripts without spaces; not in order."""
-        return tokenise(self.plain, self.cut_han)
+        return tokens_with(self.plain, self.han_tokens)
 
     @cached_property
     def features(self) -> Features:
         """The tokens as a weighted set."""
-        return weigh_tokens(self.tokens)
+        return weigh_text(self.plain, self.han_tokens)
 
     @cached_property
     def units(self) -> list[str]:

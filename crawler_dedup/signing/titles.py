@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
-from crawler_dedup.signing.features import simplify_han, size_in_letters
+from crawler_dedup.signing.characters import simplify_han
+from crawler_dedup.signing.features import size_in_letters
 
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
 # C, C++ and C# are three things, "f=", "f>", "f-=", "f/=" and "f!=" five.

@@ -66,8 +66,8 @@ documents = st.lists(elements, max_size=6).map("".join)
 
 
 def assert_same(tree: html.HtmlElement, max_depth: int = 250) -> None:
-    assert_equal(lambda: read_outline(tree, max_depth))
-    assert_equal(lambda: find_title(tree))
+    assert_equal(read_outline, tree, max_depth)
+    assert_equal(find_title, tree)
 
 
 @settings(max_examples=examples(2000), suppress_health_check=list(HealthCheck))

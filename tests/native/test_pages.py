@@ -27,7 +27,7 @@ TEXTUAL = Signer(Config(tokenizer="rjieba", store_text=True, min_features=5))
 def assert_signed_alike(
     signer: Signer, body: bytes, url: str = "http://example.com/a", encoding: str | None = None
 ) -> None:
-    assert_equal(lambda: signer.sign(url, body, encoding=encoding, key=None, scope=None))
+    assert_equal(signer.sign, url, body, encoding=encoding, key=None, scope=None)
 
 
 @needs_pages

@@ -11,7 +11,8 @@ from crawler_dedup import Config, Decision, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.hamming import distance
 from crawler_dedup.index.lmdb.store import Store
 from crawler_dedup.signedpage import PageKind
-from crawler_dedup.signing.features import normalise, simplify_han
+from crawler_dedup.signing.characters import simplify_han
+from crawler_dedup.signing.features import normalise
 from crawler_dedup.signing.schemes import SimHash
 from crawler_dedup.signing.segmentation import CutHan, han_cutter
 from crawler_dedup.signing.signer import Signer

@@ -11,20 +11,19 @@ from crawler_dedup.signing import native
 from tests.support.data import DATA
 
 
-def assert_equal(compute: Callable[[], Any]) -> Any:
-    """*compute* gives the same with the core as without, or raises the same; return it. The core does not fail meanwhile."""
+def assert_equal(compute: Callable[..., object], *args: Any, **kwargs: Any) -> None:
+    """*compute* gives the same with the core as without, or raises the same. The core does not fail meanwhile."""
     failures = native.count_failures()
-    with_core = _outcome(compute)
+    with_core = _outcome(compute, args, kwargs)
     with native.switched_off():
-        without = _outcome(compute)
+        without = _outcome(compute, args, kwargs)
     assert with_core == without
     assert native.count_failures() == failures
-    return without
 
 
-def _outcome(compute: Callable[[], Any]) -> Any:
+def _outcome(compute: Callable[..., object], args: Any, kwargs: Any) -> object:
     try:
-        return compute()
+        return compute(*args, **kwargs)
     except Exception as error:
         return type(error), str(error)
 

@@ -19,6 +19,7 @@ from crawler_dedup.errors import ConfigError
 from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.signedpage import Signature
 from crawler_dedup.signing.features import STOP_WORD_UNIT, WEIGHT_UNIT, Features
+from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.schemes.featured import FeatureScheme
 from crawler_dedup.signing.schemes.scheme import Agreement, option
 from crawler_dedup.signing.text import Text
@@ -97,6 +98,7 @@ class SimHash(FeatureScheme):
         return Agreement(distance=hamming.distance(new.number, kept.number))
 
 
+@replaceable()
 def simhash(features: Features) -> int:
     """Return 64 bits: bit *i* is set when the features that have it outweigh those that have not."""
     for_bit = np.zeros(BITS)

@@ -3,6 +3,12 @@
 cdef enum:
     SPACE = 1        # separates words, as str.split() takes it
     WIDE = 2         # says more than a letter of the Latin alphabet
+    LETTER = 4       # of a script with spaces between words, or a digit
+    MARK = 8         # goes on with a word
+    HAN = 16
+    UNSPACED = 32    # of another script without spaces
+    DIGIT = 64
+    WORD = 128       # a letter or digit of any script
 
 cdef enum:
     PAGES = 0x110000 >> 8

@@ -3,9 +3,10 @@
 
 cimport lxml.includes.etreepublic as etree
 from cpython.object cimport PyObject
-from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.math cimport rint, sqrt
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, strcmp, strlen
+from libc.string cimport memcmp, memcpy, memset, strcmp, strlen
 from lxml.includes cimport tree
 
 from os import urandom
@@ -17,10 +18,21 @@ from crawler_dedup_native import VERSION
 cdef extern from "Python.h":
     str PyUnicode_DecodeUTF8(const char* content, Py_ssize_t size, const char* errors)
 
+    str PyUnicode_FromKindAndData(int kind, const void* characters, Py_ssize_t size)
+    int PyUnicode_KIND(object text)
+    const void* PyUnicode_DATA(object text)
+
     cdef struct _Type "_typeobject":
         object (*tp_new)(type, tuple, PyObject*)
 
     _Type PyTuple_Type
+
+cdef extern from *:
+    """
+    #define XXH_INLINE_ALL
+    #include "xxhash/xxhash.h"
+    """
+    uint64_t XXH3_64bits(const void* content, size_t size) nogil
 
 cdef extern from *:
     """
@@ -58,7 +70,12 @@ cdef uint64_t SEED = int.from_bytes(urandom(8), "little")
 
 include "buffers.pxi"
 include "characters.pxi"
+include "text.pxi"
 include "spaces.pxi"
 include "tree.pxi"
 include "outline.pxi"
 include "reader.pxi"
+include "normalise.pxi"
+include "wordcounts.pxi"
+include "features.pxi"
+include "sketch.pxi"

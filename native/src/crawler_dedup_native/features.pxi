@@ -1,0 +1,168 @@
+# Words → weighted features → signature and sketch: the same as crawler_dedup.signing.features, .schemes.simhash and .sketch.
+
+cdef struct Feature:
+    uint64_t hash
+    double weight
+    double count
+    unsigned char telling
+
+
+cdef enum:
+    DIGIT_BITS = 11
+    DIGITS = 1 << DIGIT_BITS
+    FEW = 32
+
+
+cdef int sort_features(Feature* features, Feature* other, size_t size) noexcept nogil:
+    """Sort by hash, in linear time. The result is in *features*."""
+    cdef size_t counts[DIGITS]
+    cdef size_t at, digit, sum, count
+    cdef int shift = 0
+    cdef Feature moved
+    cdef Feature* first = features
+    if size <= FEW:
+        for count in range(1, size):
+            moved = features[count]
+            at = count
+            while at > 0 and features[at - 1].hash > moved.hash:
+                features[at] = features[at - 1]
+                at -= 1
+            features[at] = moved
+        return 0
+    while shift < 64:
+        memset(counts, 0, sizeof(counts))
+        for at in range(size):
+            counts[features[at].hash >> shift & (DIGITS - 1)] += 1
+        sum = 0
+        for digit in range(DIGITS):
+            count = counts[digit]
+            counts[digit] = sum
+            sum += count
+        for at in range(size):
+            digit = features[at].hash >> shift & (DIGITS - 1)
+            other[counts[digit]] = features[at]
+            counts[digit] += 1
+        features, other = other, features
+        shift += DIGIT_BITS
+    if features != first:
+        memcpy(first, features, size * sizeof(Feature))
+    return 0
+
+
+cdef class _Weigher:
+    """Weighs words.
+
+    Args:
+        stop_words: returns them.
+        features: makes features of the bytes of hashes, weights, marks of telling ones and counts.
+    """
+
+    cdef object stop_words, features
+    cdef Words stopped
+    cdef double unit, stop_word_unit
+
+    def __init__(self, *, stop_words, features, unit, stop_word_unit):
+        self.features = features
+        self.unit, self.stop_word_unit = unit, stop_word_unit
+        count_in_list(&self.stopped, stop_words)
+
+    def __dealloc__(self):
+        free_words(&self.stopped)
+
+    cdef object weigh(self, const Words* words):
+        cdef size_t size = words.size
+        cdef size_t at
+        cdef Feature* rows = <Feature*> malloc(2 * size * sizeof(Feature) + 1)
+        cdef Feature* row
+        if rows == NULL:
+            raise MemoryError
+        try:
+            for at in range(size):
+                row = &rows[at]
+                row.hash = words.start[at].hash
+                row.count = words.start[at].count
+                row.telling = not is_known(&self.stopped, words, &words.start[at])
+                row.weight = rint(
+                    sqrt(row.count * sqrt(row.count)) * (self.unit if row.telling else self.stop_word_unit)
+                )
+            sort_features(rows, rows + size, size)
+            return self.as_arrays(rows, size)
+        finally:
+            free(rows)
+
+    cdef object as_arrays(self, const Feature* rows, size_t size):
+        cdef bytearray hashes = bytearray(8 * size), weights = bytearray(8 * size)
+        cdef bytearray telling = bytearray(size), counts = bytearray(8 * size)
+        cdef uint64_t* hash_ = <uint64_t*> <char*> hashes
+        cdef double* weight = <double*> <char*> weights
+        cdef char* is_telling = telling
+        cdef double* count = <double*> <char*> counts
+        cdef size_t at
+        for at in range(size):
+            hash_[at], weight[at], count[at] = rows[at].hash, rows[at].weight, rows[at].count
+            is_telling[at] = rows[at].telling
+        return self.features(hashes, weights, telling, counts)
+
+
+cdef class WeighTokens(_Weigher):
+    """Weighs tokens."""
+
+    def __call__(self, tokens):
+        cdef Words words
+        memset(&words, 0, sizeof(Words))
+        try:
+            count_in_list(&words, tokens)
+            return self.weigh(&words)
+        finally:
+            free_words(&words)
+
+
+cdef class WeighText(_Weigher):
+    """Weighs the tokens of a normalised text, of which those of Chinese are given."""
+
+    def __call__(self, str plain, list han_tokens):
+        cdef Text text = read(plain)
+        cdef Words words
+        memset(&words, 0, sizeof(Words))
+        try:
+            count_in_text(&words, &text)
+            count_in_list(&words, han_tokens)
+            return self.weigh(&words)
+        finally:
+            free_words(&words)
+
+
+weigh_tokens = WeighTokens
+weigh_text = WeighText
+
+
+def simhash():
+    """Return what computes signatures as ``crawler_dedup.signing.schemes.simhash.simhash`` does."""
+    return compute_simhash
+
+
+def compute_simhash(features):
+    cdef const uint64_t[::1] hashes = features.hashes
+    cdef const double[::1] weights = features.weights
+    cdef double sums[8][256]  # of the weights, by the value of each byte of the hash
+    cdef double total = 0, for_bit
+    cdef uint64_t hash_, signature = 0
+    cdef Py_ssize_t at
+    cdef int byte, bit, value
+    memset(sums, 0, sizeof(sums))
+    if weights.shape[0] != hashes.shape[0]:
+        raise ValueError("There is a weight for each hash.")
+    for at in range(hashes.shape[0]):
+        hash_ = hashes[at]
+        total += weights[at]
+        for byte in range(8):
+            sums[byte][hash_ >> 8 * byte & 0xFF] += weights[at]
+    for byte in range(8):
+        for bit in range(7, -1, -1):
+            for_bit = 0
+            for value in range(1 << bit):
+                for_bit += sums[byte][value + (1 << bit)]
+                sums[byte][value] += sums[byte][value + (1 << bit)]
+            if 2 * for_bit > total:
+                signature |= <uint64_t> 1 << (8 * byte + bit)
+    return signature
