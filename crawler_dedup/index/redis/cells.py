@@ -10,6 +10,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterable
 from itertools import count
+from typing import cast
 
 VERSION_BYTES = 6
 """Bytes at the end of a row that are its version."""
@@ -81,15 +82,35 @@ class CellCache:
         self.drop(key)
         self._cells[key] = cell
         self._left -= _measure(cell)
-        while self._left < 0:
-            _, oldest = self._cells.popitem(last=False)
-            self._left += _measure(oldest)
+        self._keep_to_size()
+
+    def append(self, key: bytes, payload: bytes) -> None:
+        """Append *payload* to a bucket, if it is here."""
+        content = self._cells.get(key)
+        if content is not None:
+            self._cells[key] = cast("bytes", content) + payload
+            self._left -= len(payload)
+            self._keep_to_size()
+
+    def replace(self, key: bytes, content: bytes, decoded: object) -> None:
+        """Replace what stands in a row, if it is here."""
+        row = self._cells.get(key)
+        if row is not None:
+            self._left += _measure(row)
+            self._cells[key] = replaced = Row(content, decoded)
+            self._left -= _measure(replaced)
+            self._keep_to_size()
 
     def drop(self, key: bytes) -> None:
         """Forget a cell."""
         cell = self._cells.pop(key, None)
         if cell is not None:
             self._left += _measure(cell)
+
+    def _keep_to_size(self) -> None:
+        while self._left < 0:
+            _, oldest = self._cells.popitem(last=False)
+            self._left += _measure(oldest)
 
     def clear(self) -> None:
         """Forget all cells."""

@@ -283,18 +283,12 @@ class Client:
     def _apply(self, command: Command, encoded: Sequence[bytes], decoded: Mapping[bytes, object]) -> None:
         """Do to a known cell what *command* has done to the stored one."""
         name, key = command[0], cast("bytes", command[1])
-        known = self._cache.get(key)
-        if known is None:
-            return
-        if isinstance(known, Row):
-            if name == b"SET":
-                self._cache.put(key, Row(cast("bytes", command[2]), decoded.get(key)))
-            else:
-                self._cache.drop(key)
-        elif name == b"APPEND":
-            self._cache.put(key, known + cast("bytes", command[2]))
+        if name == b"APPEND":
+            self._cache.append(key, cast("bytes", command[2]))
         elif name == b"place":
-            self._cache.put(key, known + encoded[int(command[2]) - 1] + cast("bytes", command[3]))
+            self._cache.append(key, encoded[int(command[2]) - 1] + cast("bytes", command[3]))
+        elif name == b"SET":
+            self._cache.replace(key, cast("bytes", command[2]), decoded.get(key))
         else:
             self._cache.drop(key)
 
