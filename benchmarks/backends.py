@@ -2,6 +2,7 @@
 
 The same made-up pages are offered and settled in an index in a directory and in one on a server, in turn. Counted is
 processor time, of this process and of the server, which writes its log every second. Both must give the same answers.
+Indexes of millions of pages: ``python -m benchmarks.large_backends``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -23,17 +25,20 @@ from rich.console import Console
 from rich.table import Table
 
 from crawler_dedup import Config, Decision, SignedPage
+from crawler_dedup.config import INDEX_CACHE
 from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.index.backend import Backend
-from crawler_dedup.index.location import Location
+from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.maintenance import make_pages
+from crawler_dedup.index.redis.connection import ServerConnection
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.signer import Signer
-from tests.support.servers import Server, serving
+from tests.support.servers import serving
 
 _WORDS = [f"word{number}" for number in range(5_000)]
 _HOSTS = 200
 _COPIES = 0.1
+_WAYS = (("1 at a time", 1, False), ("1 at a time, settled with the next", 1, True), ("16 at a time", 16, False))
 
 
 class Cost(NamedTuple):
@@ -64,10 +69,10 @@ def make_pages_to_offer(signer: Signer, count: int, seed: int) -> list[SignedPag
 class Crawl:
     """An open index, in which pages are offered and settled as in a crawl."""
 
-    def __init__(self, location: Location, signer: Signer, server: Server | None) -> None:
-        self._server = server
+    def __init__(self, location: Location, signer: Signer, cache_bytes: int = INDEX_CACHE) -> None:
+        self._server = ServerConnection(location) if isinstance(location, ServerAddress) else None
         self._matcher = RuleMatcher(signer)
-        self.pages: Backend = make_pages(location, signer.spec, signer.libraries)
+        self.pages: Backend = make_pages(location, signer.spec, signer.libraries, cache_bytes=cache_bytes)
         self._run = self.pages.begin_run()
         self._terms = OfferTerms(self._run.number, 60, clock=self._run.now)
         self._claiming = replace(self._terms, next_claim=itertools.count(1).__next__)
@@ -78,21 +83,32 @@ class Crawl:
         self._run.release()
         self.pages.close()
 
-    def measure(self, offered: Sequence[SignedPage], at_once: int) -> tuple[Cost, list[Decision]]:
-        """Offer and settle pages, so many at a time; return what one cost, and the decisions."""
+    def measure(
+        self, offered: Sequence[SignedPage], at_once: int, *, settled_later: bool = False
+    ) -> tuple[Cost, list[Decision]]:
+        """Offer and settle pages, so many at a time; return what one cost, and the decisions.
+
+        Args:
+            settled_later: a page is settled with the next one that is offered, as in a crawl. If not, before that.
+        """
         decisions: list[Decision] = []
         client, server, passed = time.process_time(), self._server_time(), time.perf_counter()
+        ends: list[Future[bool]] = []
         for at in range(0, len(offered), at_once):
             offers = [self.pages.offer([page], self._matcher, self._claiming) for page in offered[at : at + at_once]]
             made = [offer.result()[0] for offer in offers]
+            for end in ends:
+                end.result()
             ends = [
-                self.pages.end_claim(decision, self._matcher, self._terms, settled=True, urgent=True)
+                self.pages.end_claim(decision, self._matcher, self._terms, settled=True, urgent=not settled_later)
                 for decision in made
                 if decision.claim
             ]
-            for end in ends:
+            for end in () if settled_later else ends:
                 end.result()
             decisions += made
+        for end in ends:
+            end.result()
         spent = (time.process_time() - client, self._server_time() - server, time.perf_counter() - passed)
         return Cost(*(seconds / len(offered) * 1e6 for seconds in spent)), decisions
 
@@ -100,25 +116,25 @@ class Crawl:
         if self._server is None:
             return 0.0
         info = self._server.info("cpu")
-        return float(str(info["used_cpu_user"])) + float(str(info["used_cpu_sys"]))
+        return float(info["used_cpu_user"]) + float(info["used_cpu_sys"])
 
 
 def _compare(distance: int, pages: int, rounds: int, table: Table, folder: Path) -> None:
     signer = Signer(Config(max_distance=distance, tokenizer="bigrams"))
     with serving(folder / "server", "--appendonly", "yes", "--appendfsync", "everysec") as server:
-        crawls = {"directory": Crawl(folder / "index", signer, None), "server": Crawl(server.address(), signer, server)}
+        crawls = {"directory": Crawl(folder / "index", signer), "server": Crawl(server.address(), signer)}
         with closing(crawls["directory"]), closing(crawls["server"]):
             filled = make_pages_to_offer(signer, pages, 0)
             answers = [crawl.measure(filled, 64)[1] for crawl in crawls.values()]
-            for at_once in (1, 16):
+            for way, (title, at_once, settled_later) in enumerate(_WAYS):
                 costs: dict[str, list[Cost]] = {name: [] for name in crawls}
                 for turn in range(rounds):
-                    offered = make_pages_to_offer(signer, 1_000, 100 * at_once + turn + 1)
+                    offered = make_pages_to_offer(signer, 1_000, 100 * way + turn + 1)
                     for number, (name, crawl) in enumerate(crawls.items()):
-                        cost, decisions = crawl.measure(offered, at_once)
+                        cost, decisions = crawl.measure(offered, at_once, settled_later=settled_later)
                         costs[name].append(cost)
                         answers[number] += decisions
-                _add_rows(table, f"k = {distance}, {at_once} at a time", costs)
+                _add_rows(table, f"k = {distance}, {title}", costs)
             alike = [[(one.verdict, one.duplicate_of) for one in some] for some in answers]
             assert alike[0] == alike[1], "the backends answer differently"
             sizes = {name: crawl.pages.stored_bytes / len(crawl.pages) for name, crawl in crawls.items()}

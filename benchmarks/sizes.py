@@ -45,6 +45,11 @@ def sign(source: Source) -> SignedPage:
     return Signer(_CONFIG).sign(url, saved(source.file), None, encoding=None, key=None, scope="")[0]
 
 
+def words_of(pages: Iterable[SignedPage]) -> list[str]:
+    """Return the words of titles and addresses, as often as they stand there."""
+    return [word for page in pages for word in _WORD.findall(f"{page.title} {urlsplit(page.url).path}")]
+
+
 def disguise(pages: Sequence[SignedPage], host: int, words: Sequence[str]) -> Iterator[SignedPage]:
     """Yield *pages* as those of another host: with other hashes, and other words in titles and addresses."""
     chance = random.Random(host)
@@ -130,7 +135,7 @@ def main() -> None:
     with workers() as pool:
         saved_pages = [source for source in sources(given.folder) if not source.is_gold]
         signed = list(pool.map(sign, saved_pages, chunksize=20))
-    words = [word for page in signed for word in _WORD.findall(f"{page.title} {urlsplit(page.url).path}")]
+    words = words_of(signed)
     sites = [list(pages) for _, pages in groupby(signed, lambda page: urlsplit(page.url).netloc)]
     sites = [pages for pages in sites if len(pages) >= given.pages]
     with tempfile.TemporaryDirectory() as folder:
