@@ -15,6 +15,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.system.callbacks import Advance
 from crawler_dedup.system.files import open_replacement
+from crawler_dedup.system.processes import CallAll, call_here
 
 FORMAT = 2
 """Version of the layout of a signed collection."""
@@ -178,25 +179,25 @@ class Collection:
         )
         return Shard(source, data, bad, receipt)
 
-    def require_whole(self, advance: Advance) -> list[Receipt]:
+    def require_whole(self, advance: Advance, call_all: CallAll = call_here) -> list[Receipt]:
         """Return the receipts of all shards.
 
         Args:
             advance: called with numbers of shards that were looked at.
+            call_all: calls what looks at a shard.
 
         Raises:
             DedupError: a shard is missing or damaged; the message names all of them.
         """
         receipts, missing, damaged = [], [], []
-        for shard in self.shards:
-            receipt = shard.read_receipt()
+        shards = self.shards
+        for shard, (receipt, is_whole) in zip(shards, call_all(_look_at, shards, advance), strict=True):
             if receipt is None:
                 missing.append(shard.source.path)
-            elif not shard.is_whole(receipt):
+            elif not is_whole:
                 damaged.append(str(shard.data))
             else:
                 receipts.append(receipt)
-            advance(1)
         problems = [f"not signed yet: {path}" for path in missing] + [f"damaged: {path}" for path in damaged]
         if problems:
             lines = "\n  ".join(problems)
@@ -204,6 +205,12 @@ class Collection:
                 f"{self.directory} is not whole. `crawler-dedup batch sign` signs what is missing.\n  {lines}"
             )
         return receipts
+
+
+def _look_at(shard: Shard) -> tuple[Receipt | None, bool]:
+    """Return the receipt of a shard, and whether the shard is whole."""
+    receipt = shard.read_receipt()
+    return receipt, receipt is not None and shard.is_whole(receipt)
 
 
 def _way_of(header: CollectionHeader) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 from crawler_dedup.batch.candidates import Candidates, find_candidates
 from crawler_dedup.batch.certain import find_certain, measure_pages
 from crawler_dedup.batch.clusters import CLUSTERS, LEFT_OUT_BYTES, Clusters
-from crawler_dedup.batch.collection import Collection, add_counts
+from crawler_dedup.batch.collection import Collection, Receipt, add_counts
 from crawler_dedup.batch.decide import PickedPages, RememberingMatcher, decide_pages
 from crawler_dedup.batch.existing import ExistingPages, open_existing
 from crawler_dedup.batch.learning import export_header, learn_profiles
@@ -100,7 +100,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class _Decided:
+class Decided:
     """What was decided: of each row the code of its verdict and how many pages it stands for, and all rules."""
 
     codes: np.ndarray[tuple[int], np.dtype[np.uint8]]
@@ -108,7 +108,7 @@ class _Decided:
     rules: Counter[str]
 
 
-class _Clock:
+class Clock:
     """Measures how long each step takes."""
 
     def __init__(self) -> None:
@@ -145,7 +145,7 @@ def find_duplicates(
     Raises:
         DedupError: a shard is missing or damaged, or memory does not suffice.
     """
-    clock = _Clock()
+    clock = Clock()
     collection = Collection.open(directory)
     with clock.step("checking"):
         receipts = collection.require_whole(start("checking", len(collection.shards)))
@@ -175,7 +175,32 @@ def find_duplicates(
     with clock.step("deciding"):
         decided = _decide(rows, existing, candidates, matcher, frozen, output, free + _JOIN_BYTES * count, start)
     with clock.step("writing"):
-        write_kept(output / KEPT, rows, decided.codes, decided.duplicates)
+        write_kept(output / KEPT, rows.shards, rows.starts, decided.codes, decided.duplicates)
+    return write_report(
+        output,
+        collection,
+        receipts,
+        decided,
+        candidates=int(candidates.rows.sum()),
+        known_sites=len(frozen),
+        seconds=clock.seconds,
+        max_distance=signer.config.max_distance,
+    )
+
+
+def write_report(
+    output: Path,
+    collection: Collection,
+    receipts: Sequence[Receipt],
+    decided: Decided,
+    *,
+    candidates: int,
+    known_sites: int,
+    seconds: dict[str, float],
+    max_distance: int,
+) -> Report:
+    """Write the report, behind everything else, and return it. The arguments are as in :class:`Report`."""
+    count = len(decided.codes)
     verdicts = np.bincount(decided.codes, minlength=len(VERDICTS)).tolist()
     counts = {str(verdict): number for verdict, number in zip(VERDICTS, verdicts, strict=True)}
     sources = zip(collection.header.sources, receipts, strict=True)
@@ -191,11 +216,11 @@ def find_duplicates(
         unsigned=add_counts([receipt.unsigned for receipt in receipts]),
         passed_over=add_counts([receipt.passed_over for receipt in receipts]),
         bad=add_counts([receipt.bad for receipt in receipts]),
-        candidates=int(candidates.rows.sum()),
-        known_sites=len(frozen),
-        seconds=clock.seconds,
+        candidates=candidates,
+        known_sites=known_sites,
+        seconds=seconds,
         spec=collection.header.spec,
-        max_distance=signer.config.max_distance,
+        max_distance=max_distance,
     )
     with open_replacement(output / REPORT) as file:
         file.write(msgspec.json.format(msgspec.json.encode(report)))
@@ -222,7 +247,7 @@ def _decide(
     output: Path,
     memory: int,
     start: Start,
-) -> _Decided:
+) -> Decided:
     """Decide about all pages, and write those for which a kept one stands. What is no candidate is new, if it is signed."""
     unchecked, new = VERDICTS.index(Verdict.UNCHECKED), VERDICTS.index(Verdict.NEW)
     codes = np.where(rows.texts | rows.thins, new, unchecked).astype(np.uint8)
@@ -251,4 +276,4 @@ def _decide(
             clusters.add(decided)
             advance(1)
         clusters.write(output / CLUSTERS)
-    return _Decided(codes, duplicates, rules)
+    return Decided(codes, duplicates, rules)

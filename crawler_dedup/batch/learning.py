@@ -46,10 +46,10 @@ def learn_profiles(rows: Rows, path: Path, header: Header, known: Iterable[Store
     """
     wanted, totals = _choose_pages(rows)
     learned = _learn(rows, wanted, totals, path.parent, advance)
-    write_export(path, header, [], _known_and_learned(known, learned))
+    write_export(path, header, [], merge_sites(known, learned))
 
 
-def _known_and_learned(known: Iterable[StoredSite], learned: Iterable[StoredSite]) -> Iterator[StoredSite]:
+def merge_sites(known: Iterable[StoredSite], learned: Iterable[StoredSite]) -> Iterator[StoredSite]:
     """Yield the sites of which something is known, and the learned ones that are not among them."""
     keys = set()
     for site in known:

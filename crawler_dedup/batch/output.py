@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from crawler_dedup.batch.collection import Shard
 from crawler_dedup.batch.neighbours import Places
-from crawler_dedup.batch.rows import Rows
 from crawler_dedup.batch.shard import read_columns
 from crawler_dedup.decision import Verdict
 from crawler_dedup.system.files import open_replacement
@@ -47,17 +47,19 @@ def open_table(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
         yield writer
 
 
-def write_kept(path: Path, rows: Rows, codes: Codes, duplicates: Places) -> None:
+def write_kept(path: Path, shards: Sequence[Shard], starts: Places, codes: Codes, duplicates: Places) -> None:
     """Write the pages that are kept, in the order of the inputs.
 
     Args:
+        shards: all pages, in the order of the inputs.
+        starts: the first row of each shard.
         codes: the verdict of each row.
         duplicates: for how many pages each row stands.
     """
     names = np.array([str(verdict) for verdict in VERDICTS])
     passing = np.array([verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED) for verdict in VERDICTS])
     with open_table(path, KEPT_SCHEMA) as writer:
-        for shard, first in zip(rows.shards, rows.starts.tolist(), strict=False):
+        for shard, first in zip(shards, starts.tolist(), strict=False):
             start = first
             for table in _joined(read_columns(shard.data, ("id", "url", "reason", "record"))):
                 part = slice(start, start + len(table))

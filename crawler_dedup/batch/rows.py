@@ -110,9 +110,8 @@ def read_rows(shards: Sequence[Shard], receipts: Sequence[Receipt], order: str =
     Raises:
         DedupError: a shard is damaged, or there is no such column.
     """
+    require_order(order)
     column = order.removeprefix("-")
-    if column and column not in ORDERS:
-        raise DedupError(f"Pages cannot be ordered by {column!r}; they can by {', '.join(ORDERS)}, also with a minus.")
     starts = np.concatenate([[0], np.cumsum([receipt.pages for receipt in receipts])]).astype(np.int64)
     count = int(starts[-1])
     signatures, names, titles, sites = (np.empty(count, dtype=np.uint64) for _ in range(4))
@@ -137,3 +136,10 @@ def read_rows(shards: Sequence[Shard], receipts: Sequence[Receipt], order: str =
         if at != end:
             raise DedupError(f"{shard.data} is damaged: it has another number of pages than its receipt says.")
     return Rows(shards, starts, signatures, names, titles, sites, texts, thins, order_keys)
+
+
+def require_order(order: str) -> None:
+    """Raise :class:`DedupError` unless rows can be ordered by *order*, a column with or without a minus, or ``""``."""
+    if order and order.removeprefix("-") not in ORDERS:
+        column = order.removeprefix("-")
+        raise DedupError(f"Pages cannot be ordered by {column!r}; they can by {', '.join(ORDERS)}, also with a minus.")

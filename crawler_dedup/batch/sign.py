@@ -31,7 +31,7 @@ from crawler_dedup.signing.segmentation import resolve_tokenizer
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Start
 from crawler_dedup.system.files import open_replacement
-from crawler_dedup.system.processes import map_in_processes, raise_if_stopped
+from crawler_dedup.system.processes import CallAll, map_in_processes, raise_if_stopped
 from crawler_dedup.urls import registered_domain
 
 DOMAIN = "domain"
@@ -76,7 +76,7 @@ class _Job:
     scope: str
 
 
-def sign_collection(
+def sign_collection(  # noqa: PLR0913  (what a command asks for)
     inputs: Sequence[Path],
     directory: Path,
     config: Config,
@@ -86,6 +86,7 @@ def sign_collection(
     columns: Columns = DEFAULT_COLUMNS,
     scope: str = "global",
     jobs: int = 1,
+    call_all: CallAll | None = None,
 ) -> Signing:
     """Sign the pages of *inputs* into *directory*. What was signed before, and did not change, is not signed again.
 
@@ -95,6 +96,7 @@ def sign_collection(
         scope: pages are compared with those of the same scope; :data:`DOMAIN`: of the same registered domain,
             :data:`LANGUAGE`: in the same language.
         jobs: number of processes.
+        call_all: calls what signs an input; ``None``: processes of this machine do.
 
     Raises:
         DedupError: an input cannot be read, none has a page, or the directory holds what was signed in another way.
@@ -115,9 +117,12 @@ def sign_collection(
             damaged.append(shard.data)
         advance(1)
     job = _Job(signer.config, columns, scope)
-    for _ in map_in_processes(
-        partial(_sign_shard, job), waiting, min(jobs, len(waiting)), start("signing", len(waiting)), chunk_size=1
-    ):
+    sign_shard, advance = partial(_sign_shard, job), start("signing", len(waiting))
+    if call_all is None:
+        signed = map_in_processes(sign_shard, waiting, min(jobs, len(waiting)), advance, chunk_size=1)
+    else:
+        signed = call_all(sign_shard, waiting, advance)
+    for _ in signed:
         pass
     ignored = sum(not has_format(file) for folder in inputs if folder.is_dir() for file in _walk(folder))
     return _sum_up(shards, len(waiting), damaged, collection.dropped, ignored)

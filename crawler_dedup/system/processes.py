@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context, parent_process
 from multiprocessing.synchronize import Event
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from crawler_dedup.errors import DedupError
 from crawler_dedup.system.callbacks import Advance
@@ -58,6 +58,21 @@ def map_in_processes(
         stop.set()
         if executor is not None:
             executor.shutdown(cancel_futures=True)  # after an interrupt: what has begun ends, nothing else begins
+
+
+class CallAll(Protocol):
+    """Calls a function with each of some arguments, perhaps in other processes; yields the results in order."""
+
+    def __call__(
+        self, function: Callable[[_In], _Out], arguments: Sequence[_In], advance: Advance, /
+    ) -> Iterator[_Out]: ...
+
+
+def call_here(function: Callable[[_In], _Out], arguments: Sequence[_In], advance: Advance) -> Iterator[_Out]:
+    """Call *function* with each of *arguments* in this process; yield the results (:class:`CallAll`)."""
+    for argument in arguments:
+        yield function(argument)
+        advance(1)
 
 
 def raise_if_stopped() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +18,21 @@ pytest.importorskip("pandas", reason="the extra spark is not installed: pip inst
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java, which is not installed", allow_module_level=True)
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from crawler_dedup import Config, DedupError, IndexMismatch
 from crawler_dedup.batch import spark
 from crawler_dedup.batch.clusters import CLUSTERS
-from crawler_dedup.batch.find import PROFILES
+from crawler_dedup.batch.find import PROFILES, REPORT
 from crawler_dedup.batch.output import KEPT
+from crawler_dedup.batch.spark.files import find_on_spark
+from crawler_dedup.batch.spark.frames import FrameRows
+from crawler_dedup.batch.spark.search import learn_sites
+from crawler_dedup.batch.spark.session import call_on_executors
 from crawler_dedup.index.export import Export
-from tests.support.collections import CONFIG, Page, find, make_pages, sign, table, write_pages
+from tests.support.collections import CONFIG, Page, find, make_pages, sign, start, table, write_pages
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -86,9 +94,56 @@ def test_rows_are_decided_as_on_one_machine(tmp_path: Path, signed: DataFrame, o
 
 def test_the_same_is_learned_of_sites(tmp_path: Path, signed: DataFrame) -> None:
     local_answers(tmp_path, PAGES)
-    learned = sorted(spark.learn_sites(signed), key=lambda site: site.key)
+    learned = sorted(learn_sites(FrameRows(signed)), key=lambda site: site.key)
     assert len(learned) > 2
     assert learned == sorted(Export(tmp_path / "decisions" / PROFILES).sites(), key=lambda site: site.key)
+
+
+def read_report(folder: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads((folder / REPORT).read_bytes())
+    del report["seconds"]
+    return report
+
+
+def sign_inputs(session: SparkSession, folder: Path, pages: list[Page], config: Config = CONFIG) -> Path:
+    """Sign pages in two inputs, on one machine and on Spark; return the directory in which Spark has signed them."""
+    inputs = [write_pages(folder / "a.jsonl", pages[:90]), write_pages(folder / "b.jsonl", pages[90:])]
+    local = sign(inputs, folder / "local", config)
+    on_spark = sign(inputs, folder / "signed", config, call_all=partial(call_on_executors, session))
+    assert on_spark == local
+    shards = sorted((folder / "signed").glob("*.parquet"))
+    assert len(shards) == 2
+    for shard in shards:
+        assert shard.read_bytes() == (folder / "local" / shard.name).read_bytes()
+    return folder / "signed"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "order"),
+    [("simhash", "-size"), pytest.param("simhash", "", marks=pytest.mark.slow), ("minhash", "")],
+)
+def test_files_are_signed_and_decided_as_on_one_machine(
+    tmp_path: Path, session: SparkSession, scheme: str, order: str
+) -> None:
+    config = Config(tokenizer="bigrams", scheme=scheme)
+    signed = sign_inputs(session, tmp_path, PAGES, config)
+    find(signed, tmp_path / "local out", config, order=order)
+    find_on_spark(session, signed, tmp_path / "out", config, start, order=order, memory=1 << 30)
+    for name in (KEPT, CLUSTERS):
+        assert table(tmp_path / "out" / name) == table(tmp_path / "local out" / name)
+    assert read_report(tmp_path / "out") == read_report(tmp_path / "local out")
+    assert not [path for path in (tmp_path / "out").iterdir() if path.is_dir()]
+
+
+def test_damaged_shards_and_inputs_are_named(tmp_path: Path, session: SparkSession) -> None:
+    signed = sign_inputs(session, tmp_path, PAGES)
+    damaged = next(signed.glob("a*.parquet"))
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    with pytest.raises(DedupError, match=f"damaged: {damaged}"):
+        find_on_spark(session, signed, tmp_path / "out", CONFIG, start, memory=1 << 30)
+    pq.write_table(pa.table({"url": ["a"]}), tmp_path / "pages.parquet")
+    with pytest.raises(DedupError, match="no column 'html'"):
+        sign([tmp_path / "pages.parquet"], tmp_path / "other", call_all=partial(call_on_executors, session))
 
 
 def test_a_row_that_cannot_be_read_is_unsigned(session: SparkSession) -> None:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
 
+from crawler_dedup.system.extras import EXTRAS
 from tests.support.collections import Page, pack, table, write_lines, write_pages
 from tests.support.crawling import article
 from tests.support.noting import invoke
+from tests.support.packages import needs_program
 
 PAGES = [
     Page("http://h/1", article("x")),
@@ -75,4 +81,64 @@ def test_a_wrong_option_is_named_before_the_work(tmp_path: Path, option: str, va
     source = write_pages(tmp_path / "pages.jsonl", PAGES)
     result = invoke("batch", "run", source, "-o", tmp_path / "job", option, value, status=2)
     assert message in " ".join(result.output.split())
+    assert not (tmp_path / "job").exists()
+
+
+def run_on_spark(*arguments: object, master: str, status: int = 0, **environment: str) -> str:
+    """Call ``crawler-dedup batch`` with ``--spark`` in a process of its own; return all that it prints."""
+    program = [sys.executable, "-m", "crawler_dedup", "batch", *map(str, arguments), "--spark", master]
+    options = f"--conf spark.driver.host=127.0.0.1 --conf spark.executorEnv.PYTHONPATH={os.pathsep.join(sys.path)}"
+    environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell", **environment}
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@needs_program("java")
+@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
+def test_spark_writes_what_this_machine_writes(tmp_path: Path, master: str) -> None:
+    pytest.importorskip("pyspark", reason="the extra spark is not installed: pip install '.[spark]'")
+    source = write_pages(tmp_path / "pages.jsonl", PAGES)
+    local, on_spark = tmp_path / "local", tmp_path / "spark"
+    invoke("batch", "run", source, "-o", local, "-j", 1)
+    printed = run_on_spark("run", source, "-o", on_spark, master=master)
+    assert f"{on_spark / 'decisions'}: 3 pages, 2 kept, 1 left out." in printed
+    written = {
+        path.relative_to(local) for path in local.glob("*/*") if path.name not in ("report.json", "profiles.dedup")
+    }
+    assert len(written) > 5
+    for path in written:
+        if "receipt" not in path.name:
+            assert (on_spark / path).read_bytes() == (local / path).read_bytes(), path
+
+
+@pytest.mark.slow
+@needs_program("java")
+def test_executors_without_the_package_are_named(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="the extra spark is not installed: pip install '.[spark]'")
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    bare.chmod(0o755)
+    invoke("batch", "sign", write_pages(tmp_path / "pages.jsonl", PAGES), "-o", tmp_path / "signed", "-j", 1)
+    arguments = ("find", tmp_path / "signed", "-o", tmp_path / "out")
+    options = {
+        "PYSPARK_PYTHON": str(bare),
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYSPARK_SUBMIT_ARGS": "pyspark-shell",
+    }
+    printed = run_on_spark(*arguments, master="local[1]", status=2, **options)
+    assert "executors of Spark cannot load crawler-dedup" in printed
+
+
+def test_what_spark_needs_is_named_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = write_pages(tmp_path / "pages.jsonl", PAGES)
+    arguments = ("batch", "run", source, "-o", tmp_path / "job", "--spark", "local[1]")
+    with monkeypatch.context() as without_spark:
+        without_spark.setitem(EXTRAS, "spark", ("no_such_package",))
+        assert "pip install 'crawler-dedup[spark]'" in invoke(*arguments, status=2).output
+    pytest.importorskip("pyspark", reason="the extra spark is not installed: pip install '.[spark]'")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert "Spark needs Java 17" in invoke(*arguments, status=2).output
     assert not (tmp_path / "job").exists()

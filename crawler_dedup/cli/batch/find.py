@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crawler_dedup.cli.batch.options import Search, finding_options, output_option, require_batch
+from crawler_dedup.cli.batch.options import (
+    Search,
+    finding_options,
+    output_option,
+    require_batch,
+    spark_option,
+    spark_session,
+)
 from crawler_dedup.cli.batch.sign import print_counts
 from crawler_dedup.cli.options import settings_option
 from crawler_dedup.cli.progress import progress_bars
@@ -18,6 +25,8 @@ from crawler_dedup.config import Config
 from crawler_dedup.system.callbacks import Start
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from crawler_dedup.batch.find import Report
 
 
@@ -25,8 +34,9 @@ if TYPE_CHECKING:
 @click.argument("signed", metavar="SIGNED", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @output_option("DECISIONS", "Directory for kept.parquet, clusters.parquet and report.json.")
 @finding_options
+@spark_option
 @settings_option
-def find(signed: Path, output: Path, search: Search, settings: Sequence[str]) -> None:
+def find(signed: Path, output: Path, search: Search, spark: str, settings: Sequence[str]) -> None:
     """Find the near-duplicates among signed pages.
 
     SIGNED is a directory that `crawler-dedup batch sign` has written. First it is learned what the pages of each site have
@@ -39,13 +49,33 @@ def find(signed: Path, output: Path, search: Search, settings: Sequence[str]) ->
     """
     require_batch()
     config = search.settle(read_config(settings))
-    with progress_bars() as start:
-        report = find_in(signed, output, config, search, start)
+    with spark_session(spark) as session, progress_bars() as start:
+        report = find_in(signed, output, config, search, start, session)
     print_report(report, output)
 
 
-def find_in(signed: Path, output: Path, config: Config, search: Search, start: Start) -> Report:
-    """Find the near-duplicates in a collection as the options ask for."""
+def find_in(
+    signed: Path, output: Path, config: Config, search: Search, start: Start, session: SparkSession | None
+) -> Report:
+    """Find the near-duplicates in a collection as the options ask for.
+
+    Args:
+        session: of Spark, which does the work; ``None``: this process does.
+    """
+    if session is not None:
+        from crawler_dedup.batch.spark.files import find_on_spark  # noqa: PLC0415  (needs an extra)
+
+        return find_on_spark(
+            session,
+            signed,
+            output,
+            config,
+            start,
+            order=search.order,
+            profiles=search.profiles,
+            against=search.against,
+            memory=search.memory,
+        )
     from crawler_dedup.batch.find import find_duplicates  # noqa: PLC0415  (needs an extra)
 
     return find_duplicates(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
@@ -15,6 +16,8 @@ from crawler_dedup.config import Config
 from crawler_dedup.system.extras import require_extra
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from crawler_dedup.batch.readers.records import Columns
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -180,6 +183,27 @@ _FINDING: Sequence[_Option] = (
         help="Memory that the search may take.",
     ),
 )
+
+
+spark_option = click.option(
+    "--spark",
+    metavar="MASTER",
+    default="",
+    help="Let Spark do the work: local[*] or spark://HOST:PORT. All machines need the same files, and crawler-dedup.",
+)
+
+
+@contextmanager
+def spark_session(master: str) -> Iterator[SparkSession | None]:
+    """Open a session of Spark for the option ``--spark``; ``None``: it is not given."""
+    if not master:
+        yield None
+        return
+    require_extra("spark", "--spark")
+    from crawler_dedup.batch.spark.session import open_session  # noqa: PLC0415  (needs an extra)
+
+    with open_session(master) as session:
+        yield session
 
 
 def require_batch() -> None:

@@ -18,6 +18,8 @@ from crawler_dedup.cli.batch.options import (
     output_option,
     reading_options,
     require_batch,
+    spark_option,
+    spark_session,
 )
 from crawler_dedup.cli.batch.sign import print_signing, sign_inputs
 from crawler_dedup.cli.options import jobs_option, settings_option
@@ -32,6 +34,7 @@ from crawler_dedup.cli.project import read_config
 @finding_options
 @mark_option
 @jobs_option
+@spark_option
 @settings_option
 def run(
     inputs: Sequence[Path],
@@ -40,6 +43,7 @@ def run(
     search: Search,
     mark: str,
     jobs: int,
+    spark: str,
     settings: Sequence[str],
 ) -> None:
     """Sign, find and apply in one go.
@@ -58,9 +62,9 @@ def run(
 
     config = search.settle(read_config(settings))
     signed, decided, clean = (output / name for name in ("signed", "decisions", "clean"))
-    with progress_bars() as start:
-        signing = sign_inputs(inputs, signed, config, reading, jobs, start)
-        report = find_in(signed, decided, config, search, start)
+    with spark_session(spark) as session, progress_bars() as start:
+        signing = sign_inputs(inputs, signed, config, reading, jobs, start, session)
+        report = find_in(signed, decided, config, search, start, session)
         applied = apply_decisions(inputs, decided, clean, start, mark=mark, jobs=jobs)
     print_signing(signing, signed)
     print_report(report, decided)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from crawler_dedup.cli.batch.options import Reading, inputs_argument, output_option, reading_options, require_batch
+from crawler_dedup.cli.batch.options import (
+    Reading,
+    inputs_argument,
+    output_option,
+    reading_options,
+    require_batch,
+    spark_option,
+    spark_session,
+)
 from crawler_dedup.cli.options import jobs_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
@@ -17,6 +26,8 @@ from crawler_dedup.config import Config
 from crawler_dedup.system.callbacks import Start
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from crawler_dedup.batch.sign import Signing
 
 
@@ -25,8 +36,11 @@ if TYPE_CHECKING:
 @output_option("SIGNED", "Directory for the signed pages.")
 @reading_options
 @jobs_option
+@spark_option
 @settings_option
-def sign(inputs: Sequence[Path], output: Path, reading: Reading, jobs: int, settings: Sequence[str]) -> None:
+def sign(
+    inputs: Sequence[Path], output: Path, reading: Reading, jobs: int, spark: str, settings: Sequence[str]
+) -> None:
     """Sign the pages of files, each file once.
 
     Each INPUT is a WARC, JSON Lines or Parquet file, or a folder of such files. A file makes one shard of signed pages. When
@@ -41,15 +55,30 @@ def sign(inputs: Sequence[Path], output: Path, reading: Reading, jobs: int, sett
     """
     require_batch()
     config = read_config(settings)
-    with progress_bars() as start:
-        signing = sign_inputs(inputs, output, config, reading, jobs, start)
+    with spark_session(spark) as session, progress_bars() as start:
+        signing = sign_inputs(inputs, output, config, reading, jobs, start, session)
     print_signing(signing, output)
 
 
 def sign_inputs(
-    inputs: Sequence[Path], output: Path, config: Config, reading: Reading, jobs: int, start: Start
+    inputs: Sequence[Path],
+    output: Path,
+    config: Config,
+    reading: Reading,
+    jobs: int,
+    start: Start,
+    session: SparkSession | None,
 ) -> Signing:
-    """Sign files as the options ask for."""
+    """Sign files as the options ask for.
+
+    Args:
+        session: of Spark, which does the work; ``None``: processes of this machine do.
+    """
+    call_all = None
+    if session is not None:
+        from crawler_dedup.batch.spark.session import call_on_executors  # noqa: PLC0415  (needs an extra)
+
+        call_all = partial(call_on_executors, session)
     from crawler_dedup.batch.sign import sign_collection  # noqa: PLC0415  (needs an extra)
 
     return sign_collection(
@@ -61,6 +90,7 @@ def sign_inputs(
         columns=reading.columns,
         scope=reading.scope,
         jobs=jobs,
+        call_all=call_all,
     )
 
 

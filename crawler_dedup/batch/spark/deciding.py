@@ -1,0 +1,194 @@
+"""What an executor of Spark does with groups of rows: decide about them, by the code of the index."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from tempfile import TemporaryFile
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawler_dedup.batch.candidates import Candidates
+from crawler_dedup.batch.certain import find_certain, measure_pages
+from crawler_dedup.batch.decide import PickedPages, PlacedDecision, RememberingMatcher, decide_pages
+from crawler_dedup.batch.membership import is_repeated
+from crawler_dedup.batch.neighbours import Flags, Places
+from crawler_dedup.batch.rows import Rows, StoredPages
+from crawler_dedup.batch.shard import TEXT, THIN
+from crawler_dedup.batch.spark.exchange import Batches, unsigned_numbers
+from crawler_dedup.hamming import Numbers
+from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.records import Record, name_page
+from crawler_dedup.index.records import decode as decode_record
+from crawler_dedup.rules.bounds import Measures
+from crawler_dedup.signedpage import PageKind
+
+GROUPED = ("row", "record", "id", "kind", "signature", "name", "title", "page")
+"""The columns of rows that are decided, beside the one by which they are ordered."""
+DECIDED_COLUMNS = (
+    "row long, record long, id string, verdict string, kept_row long, kept_record long, representative string,"
+    " rule string, distance short, resemblance float, coverage float"
+)
+"""What is known of a decision: where the page and the one that stands for it are, and how they agree."""
+
+DECIDED = pa.schema(
+    [
+        ("row", pa.int64()),
+        ("record", pa.int64()),
+        ("id", pa.string()),
+        ("verdict", pa.string()),
+        ("kept_row", pa.int64()),
+        ("kept_record", pa.int64()),
+        ("representative", pa.string()),
+        ("rule", pa.string()),
+        ("distance", pa.int16()),
+        ("resemblance", pa.float32()),
+        ("coverage", pa.float32()),
+    ]
+)
+"""The same for Arrow."""
+
+_DECISIONS = 5_000  # that are given back at a time
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """How groups of rows are decided.
+
+    Attributes:
+        matcher: knows scheme and rules.
+        profiles: what is known of the sites.
+        order: in which order pages are decided (:data:`~crawler_dedup.batch.rows.ORDERS`); ``""``: by their rows.
+        memory: bytes that kept pages of a partition may take.
+    """
+
+    matcher: RememberingMatcher
+    profiles: FrozenProfiles
+    order: str
+    memory: int
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Yield decisions about the rows of a partition: whole groups, whose rows ascend.
+
+        Rows below 0 are kept already; their column ``page`` holds their records.
+        """
+        collected = _CollectedRows(self.order)
+        with TemporaryFile() as picked, TemporaryFile() as kept:
+            measures: list[Measures] = []
+            pages = PickedPages(picked, measure_pages(collected.read(batches), measures))
+            rows = collected.make_rows()
+            chosen = np.arange(len(rows))
+            places = rows.sort(chosen)
+            existing = [decode_record(content) for content in collected.existing]
+            candidates = _all_candidates(rows, existing, self.matcher)
+            scheme, limits = self.matcher.scheme, self.matcher.limits
+            certain = find_certain(rows, chosen, places, candidates, scheme, Measures.join(measures), limits)
+            del measures
+            decided = decide_pages(pages, places, certain, existing, self.matcher, self.profiles, kept, self.memory)
+            values = (_values_of(decision, pages) for decision in decided)
+            while some := list(islice(values, _DECISIONS)):
+                columns = zip(zip(*some, strict=True), DECIDED, strict=True)
+                arrays = [pa.array(column, field.type) for column, field in columns]
+                yield pa.RecordBatch.from_arrays(arrays, schema=DECIDED)
+
+
+def _all_candidates(rows: Rows, existing: Iterable[Record], matcher: RememberingMatcher) -> Candidates:
+    """Return all *rows* as candidates, among pages that are kept already."""
+    texts, titles, names = array("Q"), array("Q"), array("Q")
+    for record in existing:
+        page = record.page
+        if page.kind is PageKind.TEXT:
+            texts.append(page.signature)
+        titles.append(matcher.title_key(page))
+        names.extend(int.from_bytes(name[:8], "big") for name in (name_page(page.scope, page.key), *record.aliases))
+    repeated: Flags = is_repeated(rows.names) | np.isin(rows.names, np.array(names, dtype=np.uint64))
+    repeated |= np.isin(rows.titles, np.array(titles, dtype=np.uint64)) & (rows.titles != 0)
+    every = np.ones(len(rows), dtype=bool)
+    return Candidates(every, repeated, np.ones(len(titles), dtype=bool), np.array(texts, dtype=np.uint64))
+
+
+class _CollectedRows:
+    """Collects what is held in memory of the rows of a partition.
+
+    Attributes:
+        existing: the records of those that are kept already.
+    """
+
+    def __init__(self, order: str) -> None:
+        self._order = order
+        self._parts: list[_Numbers] = []
+        self.existing: list[bytes] = []
+
+    def read(self, batches: Batches) -> Iterator[StoredPages]:
+        """Yield the rows that are to be decided."""
+        for batch in batches:
+            is_new = pc.greater_equal(batch.column("row"), 0)
+            self.existing.extend(batch.filter(pc.invert(is_new)).column("page").to_pylist())
+            new = batch.filter(is_new)
+            numbers = self._read_numbers(new)
+            self._parts.append(numbers)
+            rows, records = (new.column(name).to_numpy() for name in ("row", "record"))
+            ids, contents = new.column("id").cast(pa.binary()).to_pylist(), new.column("page").to_pylist()
+            yield StoredPages(rows, records, ids, numbers.signatures, numbers.titles, contents)
+
+    def _read_numbers(self, new: pa.RecordBatch) -> _Numbers:
+        keys = np.empty(0, dtype=np.int64)
+        if self._order:
+            keys = new.column(self._order.removeprefix("-")).to_numpy()
+            keys = -keys if self._order.startswith("-") else keys
+        signatures, names, titles = (unsigned_numbers(new.column(name)) for name in ("signature", "name", "title"))
+        texts, thins = (pc.equal(new.column("kind"), kind).to_numpy(zero_copy_only=False) for kind in (TEXT, THIN))
+        return _Numbers(signatures, names, titles, texts, thins, keys)
+
+    def make_rows(self) -> Rows:
+        """Return the rows that were read."""
+        joined = _join(self._parts)
+        sites = np.zeros(len(joined.names), dtype=np.uint64)
+        return Rows(
+            (),
+            np.array([0, len(joined.names)]),
+            joined.signatures,
+            joined.names,
+            joined.titles,
+            sites,
+            joined.texts,
+            joined.thins,
+            joined.order_keys if self._order else None,
+        )
+
+
+class _Numbers(NamedTuple):
+    """Columns of :class:`~crawler_dedup.batch.rows.Rows`."""
+
+    signatures: Numbers
+    names: Numbers
+    titles: Numbers
+    texts: Flags
+    thins: Flags
+    order_keys: Places
+
+
+def _join(parts: Sequence[_Numbers]) -> _Numbers:
+    """Return the columns of all *parts*, one behind the other."""
+    numbers, flags = np.empty(0, dtype=np.uint64), np.empty(0, dtype=bool)
+    nothing = _Numbers(numbers, numbers, numbers, flags, flags, np.empty(0, dtype=np.int64))
+    columns: Any = [np.concatenate(column) for column in zip(nothing, *parts, strict=True)]
+    return _Numbers(*columns)
+
+
+def _values_of(decided: PlacedDecision, pages: PickedPages) -> tuple[Any, ...]:
+    """Return what stands in the columns of a decision."""
+    decision, place, kept = decided.decision, decided.place, decided.representative
+    common = int(pages.rows[place]), int(pages.records[place]), pages.read_id(place), str(decision.verdict)
+    match = decision.match if decided.is_left_out else None
+    if match is None:
+        return (*common, *[None] * (len(DECIDED) - len(common)))
+    measured = match.rule, match.distance, match.resemblance, match.coverage
+    if kept is None:  # a page that was kept before
+        return (*common, None, None, decision.duplicate_of or decision.url, *measured)
+    return (*common, int(pages.rows[kept]), int(pages.records[kept]), pages.read_id(kept), *measured)

@@ -1,0 +1,81 @@
+"""What executors of Spark do with batches of rows: sign them, learn sites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crawler_dedup.batch.learning import publish_site
+from crawler_dedup.batch.readers.records import Columns, PassedOver, read_fields
+from crawler_dedup.batch.shard import SCHEMA, UNSIGNED, SignedRow, columns_of, decode_page
+from crawler_dedup.batch.sign import cached_signer, sign_page
+from crawler_dedup.batch.spark.exchange import Batches
+from crawler_dedup.config import Config
+from crawler_dedup.rules.counts import SiteCounts
+
+SIGNED_COLUMNS = (
+    "id string, url string, kind string, reason string, signature long, name long, title long, site long,"
+    " time long, size long, chars long, page binary"
+)
+"""The columns of a shard but for the record, which a DataFrame does not have. Spark knows no unsigned numbers."""
+SITE_COLUMNS = "key binary, number long, counts binary, snapshot binary"
+
+_SIGNED = pa.schema(
+    [pa.field(field.name, pa.int64() if field.type == pa.uint64() else field.type) for field in SCHEMA][1:]
+)
+_SITE = pa.schema([("key", pa.binary()), ("number", pa.int64()), ("counts", pa.binary()), ("snapshot", pa.binary())])
+_ROWS = 500
+
+
+@dataclass(frozen=True)
+class Signing:
+    """How rows are signed."""
+
+    config: Config
+    columns: Columns
+    scope: str
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Yield the signed rows of each batch; one that cannot be read is unsigned, for that reason."""
+        signer = cached_signer(self.config)
+        for batch in batches:
+            for first in range(0, len(batch), _ROWS):
+                records = (read_fields(0, fields, self.columns) for fields in batch.slice(first, _ROWS).to_pylist())
+                rows = [
+                    _unreadable(record)
+                    if isinstance(record, PassedOver)
+                    else columns_of(SignedRow(0, record.time, sign_page(signer, record, self.scope)))[1:]
+                    for record in records
+                ]
+                yield _make_batch(rows)
+
+
+def _unreadable(record: PassedOver) -> tuple[Any, ...]:
+    return (record.name, "", UNSIGNED, record.reason, 0, 0, 0, 0, 0, 0, 0, b"")
+
+
+def _make_batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+    columns = []
+    for values, field, original in zip(zip(*rows, strict=True), _SIGNED, [*SCHEMA][1:], strict=True):
+        if original.type == pa.uint64():
+            columns.append(pa.array(np.array(values, dtype=np.uint64).view(np.int64)))
+        else:
+            columns.append(pa.array(values, field.type))
+    return pa.RecordBatch.from_arrays(columns, schema=_SIGNED)
+
+
+def learn_site(pages: pa.Table) -> pa.Table:
+    """Return what is known of one site from *pages* of it."""
+    counts = SiteCounts()
+    for content in pages.sort_by("row")["page"].to_pylist():
+        page = decode_page(content)
+        counts.add(page)
+    site = publish_site(counts, page)
+    return pa.table(
+        [[site.key], [site.number], [site.counts], [site.snapshots[0][1]]],
+        schema=_SITE,
+    )

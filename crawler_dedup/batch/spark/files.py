@@ -1,0 +1,238 @@
+"""Collections in files on Spark: the same files as on one machine, signed, searched and decided by executors.
+
+Inputs, collection and output have to stand under the same paths on all machines.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from crawler_dedup.batch.clusters import CLUSTERS, CLUSTERS_SCHEMA
+from crawler_dedup.batch.collection import Collection, Receipt, Shard
+from crawler_dedup.batch.decide import RememberingMatcher
+from crawler_dedup.batch.find import PROFILES, REPORT, Clock, Decided, Report, write_report
+from crawler_dedup.batch.learning import export_header, merge_sites
+from crawler_dedup.batch.output import KEPT, VERDICTS, open_table, write_kept
+from crawler_dedup.batch.rows import require_order
+from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED, read_columns
+from crawler_dedup.batch.spark.exchange import Batches, in_pieces
+from crawler_dedup.batch.spark.search import Search, learn_sites
+from crawler_dedup.batch.spark.session import call_on_executors
+from crawler_dedup.config import Config
+from crawler_dedup.decision import Verdict
+from crawler_dedup.errors import DedupError
+from crawler_dedup.index.export import write_export
+from crawler_dedup.index.maintenance import read_profiles
+from crawler_dedup.rules.counts import can_read
+from crawler_dedup.signing.signer import Signer, config_from_spec
+from crawler_dedup.system.callbacks import Start
+
+_TYPES = {"id": "string", "url": "string", "kind": "string", "reason": "string", "page": "binary"}
+"""Types of columns that are no numbers."""
+_ROWS, _PAGES = 100_000, 2_000  # that are read at a time, without and with the signed pages
+
+
+def find_on_spark(  # noqa: PLR0913  (what a command asks for)
+    session: SparkSession,
+    directory: Path,
+    output: Path,
+    config: Config,
+    start: Start,
+    *,
+    order: str = "",
+    profiles: Path | None = None,
+    against: Path | None = None,
+    memory: int,
+) -> Report:
+    """Find the near-duplicates of the collection in *directory* as :func:`crawler_dedup.batch.find.find_duplicates` does.
+
+    Args:
+        memory: bytes that a task may take for kept pages.
+
+    Raises:
+        DedupError: a shard is missing or damaged.
+    """
+    if against is not None:
+        raise DedupError("Pages that are kept already (--against) cannot be given to Spark.")
+    require_order(order)
+    clock = Clock()
+    collection = Collection.open(directory)
+    with clock.step("checking"):
+        advance = start("checking", len(collection.shards))
+        receipts = collection.require_whole(advance, partial(call_on_executors, session))
+    signer = Signer(config_from_spec(collection.header.spec, config))
+    output.mkdir(parents=True, exist_ok=True)
+    rows = ShardRows.of(session, collection.shards, receipts)
+    with clock.step("learning sites"):
+        if profiles is None:
+            profiles = output / PROFILES
+            header = export_header(collection.header.spec, collection.header.libraries)
+            write_export(profiles, header, [], merge_sites((), learn_sites(rows)))
+        frozen = read_profiles(profiles, collection.header.spec, can_read)
+    search = Search(rows, RememberingMatcher(signer), frozen)
+    with clock.step("finding neighbours"):
+        groups = search.find_groups()
+    codes = _initial_codes(rows)
+    (output / REPORT).unlink(missing_ok=True)  # `apply` asks for it: what is written from now on belongs together
+    with TemporaryDirectory(dir=output) as temporary:
+        decisions = Path(temporary) / "decisions"
+        with clock.step("deciding"):
+            search.decide(groups, order, memory).orderBy("row").write.parquet(decisions.absolute().as_uri())
+        with clock.step("writing"):
+            decided = _write_clusters(output / CLUSTERS, decisions, rows, codes)
+            write_kept(output / KEPT, rows.shards, rows.starts, decided.codes, decided.duplicates)
+    candidates = groups.rows[groups.rows >= 0]
+    are_signed = decided.codes[candidates] != VERDICTS.index(Verdict.UNCHECKED)
+    return write_report(
+        output,
+        collection,
+        receipts,
+        decided,
+        candidates=int(are_signed.sum()),
+        known_sites=len(frozen),
+        seconds=clock.seconds,
+        max_distance=signer.config.max_distance,
+    )
+
+
+@dataclass(frozen=True)
+class ShardRows:
+    """The rows of a signed collection (:class:`~crawler_dedup.batch.spark.search.SignedRows`), a task for each shard.
+
+    Attributes:
+        shards: in their order.
+        starts: the first row of each, and behind them the number of all rows.
+        frame: path and first row of each.
+    """
+
+    shards: Sequence[Shard]
+    starts: np.ndarray[tuple[int], np.dtype[np.int64]]
+    frame: DataFrame
+
+    @classmethod
+    def of(cls, session: SparkSession, shards: Sequence[Shard], receipts: Sequence[Receipt]) -> ShardRows:
+        """Return the rows of whole shards."""
+        starts = np.cumsum([0, *(receipt.pages for receipt in receipts)], dtype=np.int64)
+        places = [(str(shard.data.resolve()), first) for shard, first in zip(shards, starts.tolist(), strict=False)]
+        parallel = session.sparkContext.parallelize(places, max(1, len(places)))
+        return cls(shards, starts, session.createDataFrame(parallel, "path string, first long"))
+
+    def count(self) -> int:
+        return int(self.starts[-1])
+
+    def select(self, columns: Sequence[str], kinds: Sequence[str] = (TEXT, THIN, UNSIGNED)) -> DataFrame:
+        schema = ", ".join(f"{name} {_TYPES.get(name, 'long')}" for name in columns)
+        return self.map(_pass_on, schema, columns, kinds)
+
+    def map(
+        self,
+        function: Callable[[Batches], Iterator[pa.RecordBatch]],
+        schema: str,
+        columns: Sequence[str],
+        kinds: Sequence[str] = (TEXT, THIN, UNSIGNED),
+    ) -> DataFrame:
+        return self.frame.mapInArrow(_ReadShards(tuple(columns), tuple(kinds), function).__call__, schema)
+
+
+def _pass_on(batches: Batches) -> Iterator[pa.RecordBatch]:
+    yield from batches
+
+
+@dataclass(frozen=True)
+class _ReadShards:
+    """Reads columns of shards, and calls a function with them."""
+
+    columns: tuple[str, ...]
+    kinds: tuple[str, ...]
+    function: Callable[[Batches], Iterator[pa.RecordBatch]]
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        yield from self.function(self._read(batches))
+
+    def _read(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of all shards that *batches* name."""
+        for batch in batches:
+            for path, first in zip(batch.column("path").to_pylist(), batch.column("first").to_pylist(), strict=True):
+                shard = _read_shard(Path(path), first, self.columns, self.kinds)
+                yield from in_pieces(shard, _PAGES if "page" in self.columns else _ROWS)
+
+
+def _read_shard(path: Path, first: int, columns: Sequence[str], kinds: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield columns of the pages of some *kinds* in a shard whose first row is *first*."""
+    wanted = dict.fromkeys(("kind", *columns))
+    wanted.pop("row", None)
+    for batch in read_columns(path, tuple(wanted)):
+        values = {name: batch.column(name) for name in wanted}
+        values["row"] = pa.array(np.arange(first, first + len(batch)))
+        first += len(batch)
+        arrays = [values[name] for name in columns]
+        arrays = [array.view(pa.int64()) if array.type == pa.uint64() else array for array in arrays]
+        selected = pa.RecordBatch.from_arrays(arrays, names=list(columns))
+        yield selected.filter(pc.is_in(values["kind"], pa.array(kinds)))
+
+
+def _initial_codes(rows: ShardRows) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """Return the verdict of each row that is compared with no other one."""
+    codes = np.full(rows.count(), VERDICTS.index(Verdict.NEW), dtype=np.uint8)
+    at = 0
+    for shard in rows.shards:
+        for batch in read_columns(shard.data, ("kind",)):
+            unsigned = pc.equal(batch.column("kind"), UNSIGNED).to_numpy(zero_copy_only=False)
+            codes[at : at + len(batch)][unsigned] = VERDICTS.index(Verdict.UNCHECKED)
+            at += len(batch)
+    return codes
+
+
+def _write_clusters(
+    path: Path, decisions: Path, rows: ShardRows, codes: np.ndarray[tuple[int], np.dtype[np.uint8]]
+) -> Decided:
+    """Write the pages for which kept ones stand, and return what was decided.
+
+    Args:
+        decisions: the folder with the decisions that executors have written, by row.
+        codes: the verdict of each row that was compared with no other one.
+    """
+    duplicates = np.zeros(rows.count(), dtype=np.int64)
+    rules: Counter[str] = Counter()
+    verdicts = pa.array([str(verdict) for verdict in VERDICTS])
+    with open_table(path, CLUSTERS_SCHEMA) as writer:
+        for part in sorted(decisions.glob("*.parquet")):
+            for batch in pq.ParquetFile(part).iter_batches():
+                numbers = batch.column("row").to_numpy()
+                codes[numbers] = pc.index_in(batch.column("verdict"), verdicts).to_numpy()
+                kept = batch.column("kept_row").drop_null().to_numpy()
+                np.add.at(duplicates, kept, 1)
+                left_out = batch.filter(pc.is_valid(batch.column("representative")))
+                for count in pc.value_counts(left_out.column("rule")).to_pylist():
+                    rules[count["values"]] += count["counts"]
+                writer.write_table(_make_clusters(left_out, rows))
+    return Decided(codes, duplicates, rules)
+
+
+def _make_clusters(left_out: pa.RecordBatch, rows: ShardRows) -> pa.Table:
+    """Return the rows of the clusters about pages that are left out."""
+    paths = pa.array([shard.source.path for shard in rows.shards], pa.string())
+
+    def inputs_of(numbers: pa.Array) -> pa.Array:
+        places = np.searchsorted(rows.starts, pc.fill_null(numbers, 0).to_numpy(), side="right") - 1
+        return pc.if_else(pc.is_valid(numbers), paths.take(pa.array(places)), None)
+
+    columns = {
+        **{name: left_out.column(name) for name in left_out.schema.names},
+        "duplicate": left_out.column("id"),
+        "input": inputs_of(left_out.column("row")),
+        "representative_input": inputs_of(left_out.column("kept_row")),
+        "representative_record": left_out.column("kept_record"),
+    }
+    return pa.table([columns[name] for name in CLUSTERS_SCHEMA.names], schema=CLUSTERS_SCHEMA)
