@@ -9,13 +9,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntFlag
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signing.features import normalise, size_in_letters, split_units
+from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.titles import letters_of, split_title
 
 if TYPE_CHECKING:
@@ -117,8 +118,25 @@ class PageBlocks(NamedTuple):
     named: int
 
 
+def _for_core() -> dict[str, Any]:
+    return {
+        "punctuation": _PUNCTUATION,
+        "advertising": _ADVERTISING,
+        "normalise": normalise,
+        "heading": _read_heading,
+        "find_file": _find_file,
+        "describe": _describe_page,
+        "select": _pack,
+        "page_blocks": PageBlocks,
+        "most_blocks": MAX_BLOCKS,
+        "size_unit": _SIZE_UNIT,
+        "most_units": _MAX_UNITS,
+    }
+
+
+@replaceable(_for_core)
 def pack_blocks(
-    blocks: Sequence[Block],
+    blocks: list[Block],
     main: Collection[Block],
     title: str,
     embedded: Mapping[str, bool] | None = None,
@@ -139,7 +157,6 @@ def pack_blocks(
             whether it shows that.
         max_chars: characters that are read; of a page that has more, the blocks behind them are left out.
     """
-    parts = split_title(title)
     longest_name = 2 * len(title) + 2  # it may have its words twice
     plain_title = normalise(title)
     title_units = frozenset(split_units(plain_title))
@@ -156,7 +173,7 @@ def pack_blocks(
         traits = _ENTRY if 2 * block.linked >= block.size else 0
         is_main = id(block) in of_main
         if block.level:
-            headings.append(_Heading(block.level, letters_of(plain), bool(traits), is_main, place))
+            headings.append(_read_heading(block.level, plain, bool(traits), is_main, place))
             traits |= _HEADING
         if is_main:
             if traits != _ENTRY | _HEADING:
@@ -183,8 +200,19 @@ def pack_blocks(
         whole = _hash(source)
         if whole not in packed:
             packed.setdefault(_hash_source(source, whole), (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
-    named = _find_named(headings, main_texts, parts, letters_of(plain_title))
-    return PageBlocks(_pack(packed), _find_heading(headings, parts, first_main), named)
+    return PageBlocks(_pack(packed), *_describe_page(headings, main_texts, title, plain_title, first_main))
+
+
+def _read_heading(level: int, plain: str, is_link: bool, is_main: bool, place: int) -> _Heading:
+    return _Heading(level, letters_of(plain), is_link, is_main, place)
+
+
+def _describe_page(
+    headings: Sequence[_Heading], main: Sequence[str], title: str, plain_title: str, first_main: int
+) -> tuple[int, int]:
+    """Return the heading of a page, and what it names of its title, as :class:`PageBlocks` has them."""
+    parts = split_title(title)
+    return _find_heading(headings, parts, first_main), _find_named(headings, main, parts, letters_of(plain_title))
 
 
 def _lines(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterator[tuple[str, bytes, bytes]]:

@@ -101,17 +101,24 @@ def describe_folding(page: int, *, fold_han: bool) -> list[str | None]:
     ``""`` of full-width punctuation, which becomes a space together with what follows of it; ``None`` of what may become
     something else.
     """
-    return [_fold(chr(code), fold_han=fold_han) for code in range(page * _PAGE, (page + 1) * _PAGE)]
-
-
-def _fold(character: str, *, fold_han: bool) -> str | None:
-    if _WIDE_PUNCTUATION.match(character):
-        return ""
-    composed = unicodedata.normalize("NFKC", character)
-    if unicodedata.combining(unicodedata.normalize("NFKD", character)[0]) or any(map(_may_compose, composed)):
-        return None
+    characters = [chr(code).replace("\n", " ") for code in range(page * _PAGE, (page + 1) * _PAGE)]
+    lines = "\n".join(characters)  # with which nothing composes
+    composed = unicodedata.normalize("NFKC", lines)
     lower = composed.lower()
-    return simplify_han(lower) if fold_han else lower
+    folded = (simplify_han(lower) if fold_han else lower).split("\n")
+    described = [
+        "" if _WIDE_PUNCTUATION.match(character) else None if _changes(character, becomes) else result
+        for character, becomes, result in zip(characters, composed.split("\n"), folded, strict=True)
+    ]
+    if not page:
+        described[ord("\n")] = "\n"
+    return described
+
+
+def _changes(character: str, becomes: str) -> bool:
+    """Whether *character*, which becomes this in NFKC, may become something else beside others."""
+    first = unicodedata.normalize("NFKD", character)[0]
+    return bool(unicodedata.combining(first)) or any(map(_may_compose, becomes))
 
 
 def _may_compose(character: str) -> bool:
@@ -119,7 +126,6 @@ def _may_compose(character: str) -> bool:
     code = ord(character)
     return (
         character == _FINAL_SIGMA
-        or bool(unicodedata.combining(character))
         or character in _composing()
         or _BMP <= code < LAST_MARK  # Brahmic scripts have characters that compose, and others combine later
         or any(code in jamo for jamo in _JAMO)
@@ -128,8 +134,8 @@ def _may_compose(character: str) -> bool:
 
 @cache
 def _composing() -> frozenset[str]:
-    """The characters that become one with a character before them, of the first 65,536."""
-    decompositions = (unicodedata.decomposition(chr(code)).split() for code in range(_BMP))
-    return frozenset(
-        chr(int(parts[1], 16)) for parts in decompositions if len(parts) == 2 and not parts[0].startswith("<")
-    )
+    """Return the characters that combine, or become one with a character before them, of the first 65,536."""
+    characters = [*map(chr, range(_BMP))]
+    decompositions = [parts for parts in map(unicodedata.decomposition, characters) if parts and parts[0] != "<"]
+    second = (chr(int(parts[1], 16)) for parts in map(str.split, decompositions) if len(parts) == 2)
+    return frozenset([*filter(unicodedata.combining, characters), *second])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.signedpage import BLOCK_BYTES
+from crawler_dedup.signing import native
 from crawler_dedup.signing.blocks import (
     MAX_BLOCKS,
     PackedBlock,
@@ -330,7 +331,8 @@ def test_work_grows_with_the_page_and_no_faster() -> None:
             sys.settrace(before)
         return run
 
-    assert lines(100) < lines(1600) < 17 * lines(100)
+    with native.switched_off():  # of the core no lines can be counted
+        assert lines(100) < lines(1600) < 17 * lines(100)
 
 
 # What the page says of its title

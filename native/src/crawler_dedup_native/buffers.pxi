@@ -79,6 +79,16 @@ cdef int grow(Map* known) except -1:
     return 0
 
 
+cdef bint has(const Map* known, uint64_t key) noexcept nogil:
+    cdef size_t at
+    if not known.room:
+        return False
+    at = scatter(key) & (known.room - 1)
+    while known.entries[at].key and known.entries[at].key != key:
+        at = (at + 1) & (known.room - 1)
+    return known.entries[at].key != 0
+
+
 cdef Entry* find(Map* known, uint64_t key) except NULL:
     """Find the entry of *key*, which is not 0. A new one has the number 0."""
     cdef size_t at

@@ -3,6 +3,7 @@
 
 cimport lxml.includes.etreepublic as etree
 from cpython.object cimport PyObject
+from cpython.sequence cimport PySequence_GetItem
 from libc.math cimport rint, sqrt
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -33,6 +34,7 @@ cdef extern from *:
     #include "xxhash/xxhash.h"
     """
     uint64_t XXH3_64bits(const void* content, size_t size) nogil
+    uint64_t XXH3_64bits_withSeed(const void* content, size_t size, uint64_t seed) nogil
 
 cdef extern from *:
     """
@@ -79,3 +81,5 @@ include "normalise.pxi"
 include "wordcounts.pxi"
 include "features.pxi"
 include "sketch.pxi"
+include "lines.pxi"
+include "blocks.pxi"

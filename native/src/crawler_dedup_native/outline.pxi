@@ -110,7 +110,7 @@ OTHER_KINDS = {"anchor": ["a"], "break": ["br"], "first heading": ["h1"], "conte
 cdef Py_ssize_t unlinked_size(_Reader reader) except -1:
     cdef Py_ssize_t size = 0
     for block in reader.blocks:
-        size += <Py_ssize_t> block[1] - <Py_ssize_t> block[2]
+        size += <Py_ssize_t> PySequence_GetItem(block, 1) - <Py_ssize_t> PySequence_GetItem(block, 2)
     return size
 
 

@@ -1,0 +1,60 @@
+"""The native core packs blocks as Python does."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from crawler_dedup.signing.blocks import MAX_BLOCKS, PageBlocks, pack_blocks
+from crawler_dedup.signing.features import size_in_letters
+from crawler_dedup.signing.outline import Block
+from tests.support.examples import examples
+from tests.support.native import assert_equal
+
+PIECES = (
+    "harbour The the . -1.5 –3 3–4 a-5 5-3 5--3 1.12 1..2 7:30 ٣.٤ x² ½ C++ C# “quoted” ‘it’ — _ ads 广告 реклама 漢字"
+    " 茶馆 ภาษา か\u3099 é e\u0301 ＡＢＣ \ud800 … ？ 🙂 १२ \U0001d7d8 ★"
+).split(" ")
+lines = st.one_of(
+    st.lists(st.sampled_from(PIECES), max_size=6).map(" ".join),
+    st.lists(st.sampled_from(PIECES), max_size=6).map("".join),
+    st.text(st.characters(exclude_categories=(), exclude_characters="\n"), max_size=12),
+)
+shown = st.sampled_from(["", None, None, None])
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> Block:
+    text = draw(lines) or "x"
+    size = draw(st.sampled_from([size_in_letters(text), 0, 5000]))
+    hidden = draw(shown)
+    level = draw(st.sampled_from([0, 0, 0, 1, 2]))
+    linked = draw(st.sampled_from([0, 0, size, size // 2]))
+    return Block(text, size, linked, 0, text if hidden is None else hidden, level)
+
+
+def pack(page: list[Block], chosen: list[bool], title: str, max_chars: int, fold_han: bool) -> PageBlocks:
+    main = [block for block, is_main in zip(page, chosen, strict=False) if is_main]
+    embedded = {block.text: bool(block.level) for block in page[:4]} | {"/a/b.png?x=1": True, "a\nb 1.5": False}
+    return pack_blocks(page, main, title, embedded if len(chosen) % 2 else None, max_chars=max_chars, fold_han=fold_han)
+
+
+@settings(max_examples=examples(2000))
+@given(
+    st.lists(blocks(), max_size=25).flatmap(lambda page: st.permutations(page + page[:3])),
+    st.lists(st.booleans(), max_size=10),
+    st.one_of(lines, st.just("Harbour - the site | 漢字")),
+    st.sampled_from([0, 1, 20, 100_000]),
+    st.booleans(),
+)
+@example([Block("-", 1, 0, 0, "-")], [], "", 10, True)
+def test_of_any_blocks(page: list[Block], chosen: list[bool], title: str, max_chars: int, fold_han: bool) -> None:
+    assert_equal(pack, page, chosen, title, max_chars, fold_han)
+
+
+@pytest.mark.parametrize("count", [MAX_BLOCKS - 1, MAX_BLOCKS, MAX_BLOCKS + 1, 5 * MAX_BLOCKS])
+def test_of_many_blocks(count: int) -> None:
+    page = [Block(f"block {number}", number % 300, 0, 0, f"block {number}") for number in range(count)]
+    assert_equal(pack, page, [True, False] * 50, "block 7", 1_000_000, True)
+    assert_equal(pack, [page[0]] * count, [], "", 1_000_000, True)
