@@ -44,6 +44,12 @@ class Transaction(KeptPages, Protocol):
         The buckets come in blocks, and so does what *choose* gets.
         """
 
+    def require_copies(self) -> None:
+        """Let the answer wait until all copies of the index have the changes of this transaction.
+
+        It takes something back: were that lost later, a page could stand for others that is not stored.
+        """
+
     def touch_run(self, number: int, grace: int, now: int, *, stored_until: int | None) -> int:
         """Note that a run lives, and return the time that its records get. It never goes back, even if clocks do."""
 

@@ -30,6 +30,7 @@ from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 
 _T = TypeVar("_T")
+_Release = Callable[[Transaction], object]
 _SLICE = 500
 SITES_SLICE = 256
 """Sites that are merged in one transaction: each may take 400 KB."""
@@ -44,6 +45,7 @@ class TransactionalBackend(Backend):
         super().__init__(header)
         self._open_claims: set[int] = set()
         self._has_lost_count = False
+        self._doubtful: list[_Release] = []
 
     @abstractmethod
     def _submit(self, job: Callable[[Transaction], _T], *, urgent: bool = True) -> Future[_T]:
@@ -79,12 +81,17 @@ class TransactionalBackend(Backend):
         now = self._now()
 
         def job(txn: Transaction) -> None:
+            for release in self._doubtful:
+                release(txn)
+            stored_until = terms.stored_until()
+            if stored_until is not None:
+                txn.require_copies()
             txn.end_run(
                 terms.run,
                 now,
                 has_finished=finished,
                 is_tidy=not self._open_claims and not self._has_lost_count,
-                stored_until=terms.stored_until(),
+                stored_until=stored_until,
             )
 
         self._write(job, _END_TIMEOUT)
@@ -97,17 +104,20 @@ class TransactionalBackend(Backend):
         *,
         aliases: Mapping[str, str] | None = None,
     ) -> Future[list[Decision]]:
+        decided: list[Decision] = []
+
         def job(txn: Transaction) -> list[Decision]:
+            decided.clear()
             if txn.header() != self.header:
                 raise IndexUnusable(f"The index in {self.name} was emptied for another configuration meanwhile.")
             txn.read_ahead(pages, matcher)
             now = _touch_run(txn, terms)
             verdicts = Verdicts(txn, matcher, terms, now=now, runs=txn.run_states())
-            return [verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in pages]
+            decided.extend(verdicts.decide(page, (aliases or {}).get(page.key, "")) for page in pages)
+            return list(decided)
 
         future = self._submit(job)
-        if terms.makes_claims:
-            future.add_done_callback(self._note_claims)
+        future.add_done_callback(lambda offer: self._note_offer(offer, decided, matcher, terms))
         return future
 
     def look(
@@ -121,8 +131,10 @@ class TransactionalBackend(Backend):
     def end_claim(
         self, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool, urgent: bool = False
     ) -> Future[bool]:
-        job = partial(self._end_claim, decision=decision, matcher=matcher, terms=terms, settled=settled)
-        return self._submit(job, urgent=urgent)
+        job = partial(_end_claim, decision=decision, matcher=matcher, terms=terms, settled=settled)
+        future = self._submit(job, urgent=urgent)
+        future.add_done_callback(lambda end: self._note_end(end, decision.claim))
+        return future
 
     def forget(self, select: Callable[[Record], bool], filing: Filing, advance: Advance = ignore_progress) -> int:
         forgotten = 0
@@ -220,33 +232,66 @@ class TransactionalBackend(Backend):
         with self._read() as txn:
             return txn.count()
 
-    def _note_claims(self, decided: Future[list[Decision]]) -> None:
+    def _note_offer(
+        self, offer: Future[list[Decision]], decided: Sequence[Decision], matcher: Matcher, terms: OfferTerms
+    ) -> None:
         """Remember which claims this run has made. Called in the writing thread.
 
         A claim stays open for ever where another middleware takes the page away. Of too many of them it is enough to know
-        that there were some: the next run looks for them.
+        that there were some: the next run looks for them. Where it is not known whether an offer was stored, its pages pass
+        without a claim, and are released with the next offer that succeeds.
         """
-        if not decided.cancelled() and decided.exception() is None:
-            self._open_claims.update(decision.claim for decision in decided.result() if decision.claim)
+        if offer.cancelled():
+            return
+        if offer.exception() is not None:
+            doubtful = [decision for decision in decided if decision.claim]
+            self._doubtful += [
+                partial(_end_claim, decision=decision, matcher=matcher, terms=terms, settled=False)
+                for decision in doubtful[: _MAX_OPEN_CLAIMS - len(self._doubtful)]
+            ]
+            return
+        self._open_claims.update(decision.claim for decision in decided if decision.claim)
         if len(self._open_claims) > _MAX_OPEN_CLAIMS:
             self._has_lost_count = True
             self._open_claims.clear()
+        if self._doubtful:
+            self._release_doubtful()
 
-    def _end_claim(
-        self, txn: Transaction, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool
-    ) -> bool:
-        self._open_claims.discard(decision.claim)
-        own = txn.find(decision.scope, decision.key)
-        if own is None:
-            return False
-        number, record = own
-        if decision.claim and (record.run, record.claim) != (terms.run, decision.claim):
-            return False
-        if not settled:
-            txn.remove(number, record, matcher)
-        elif decision.claim and not record.settled:
-            _settle(txn, number, record, matcher, _touch_run(txn, terms))
-        return True
+    def _release_doubtful(self) -> None:
+        releases, self._doubtful = self._doubtful, []
+
+        def note(future: Future[None]) -> None:
+            if future.cancelled() or future.exception() is not None:
+                self._doubtful += releases
+
+        def job(txn: Transaction) -> None:
+            for release in releases:
+                release(txn)
+
+        try:
+            self._submit(job).add_done_callback(note)
+        except IndexUnusable:  # it is being closed
+            self._doubtful += releases
+
+    def _note_end(self, end: Future[bool], claim: int) -> None:
+        if not end.cancelled() and end.exception() is None:
+            self._open_claims.discard(claim)
+
+
+def _end_claim(txn: Transaction, decision: Decision, matcher: Matcher, terms: OfferTerms, *, settled: bool) -> bool:
+    own = txn.find(decision.scope, decision.key)
+    if not settled and (own is None or own[1].settled):
+        txn.require_copies()  # also where it was removed already, but perhaps not from all copies
+    if own is None:
+        return False
+    number, record = own
+    if decision.claim and (record.run, record.claim) != (terms.run, decision.claim):
+        return False
+    if not settled:
+        txn.remove(number, record, matcher)
+    elif decision.claim and not record.settled:
+        _settle(txn, number, record, matcher, _touch_run(txn, terms))
+    return True
 
 
 def _touch_run(txn: Transaction, terms: OfferTerms) -> int:
@@ -266,6 +311,7 @@ def _settle(txn: Transaction, number: int, record: Record, matcher: Matcher, now
 
 def _forget(txn: Transaction, numbers: Iterable[int], select: Callable[[Record], bool], filing: Filing) -> int:
     forgotten = 0
+    txn.require_copies()
     for number in numbers:
         record = txn.get(number)
         if record is not None and select(record):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,18 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
+from crawler_dedup import Config, Deduplicator, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.index import maintenance
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.records import hash_scope
+from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.system.extras import has_extra
 from tests.support.clusters import Cluster, clustering
 from tests.support.crawling import article
-from tests.support.indexing import ByDistance, first_line, open_backend, page, program, uniform
+from tests.support.indexing import ByDistance, first_line, number_of, open_backend, page, program, release, uniform
 
 if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
 
-from crawler_dedup.index.redis.client import Changes, Client
+from crawler_dedup.index.redis.changes import Changes
+from crawler_dedup.index.redis.client import Client
 
 NEAR = ByDistance()
 SHARDS = 8
@@ -63,6 +67,18 @@ def offering(url: str, processes: int, count: int) -> Iterator[Callable[[], list
             stack.callback(process.kill)
             first_line(process)
         yield lambda: [int(first_line(process)) for process in started]
+
+
+def wait_until_used(store: Backend, scopes: int = 1) -> None:
+    """Wait until pages of all scopes are checked again."""
+    end = time.monotonic() + 20
+    for scope in range(scopes):
+        unsigned = SignedPage(
+            key="", url="", scope=f"scope {scope}" if scopes > 1 else "", signature=0, unsigned="blank"
+        )
+        while store.offer([unsigned], NEAR).exception() is not None:
+            assert time.monotonic() < end
+            time.sleep(0.05)
 
 
 def check_each_once(cluster: Cluster, count: int, node: int = 0) -> None:
@@ -152,7 +168,7 @@ def test_while_a_slot_is_moved_key_by_key_its_pages_fail_and_change_nothing(tmp_
             with pytest.raises(IndexUnusable):
                 store.verify(NEAR)
             move_keys(1000)
-        time.sleep(0.6)
+        wait_until_used(store)
         for number, one in enumerate(uniform(1, 30)):
             assert store.offer([page(300 + number, one)], NEAR).result()[0].verdict is Verdict.DUPLICATE
         assert store.verify(NEAR) == []
@@ -222,3 +238,81 @@ def test_crawls_go_on_when_a_primary_is_demoted(tmp_path: Path) -> None:
             again = run.check(f"http://a.example/{-number}", article(number).encode())
             assert again.verdict is Verdict.DUPLICATE
         assert len(unchecked) < len(passed)
+
+
+# What takes pages back
+
+
+def test_what_was_taken_back_stays_so_when_a_replica_is_promoted_that_lags_behind(tmp_path: Path) -> None:
+    with (
+        clustering(tmp_path, 3, 3) as cluster,
+        closing(open_backend(cluster.address())) as store,
+    ):
+        tag = cluster.address().tag
+        owner = cluster.owner(tag)
+        primary, replica = cluster.nodes[owner], cluster.nodes[owner + 3]
+        pages = [page(number, one) for number, one in enumerate(uniform(1, 20))]
+        store.offer(pages, NEAR).result()
+        for number in range(10):
+            assert release(store, number)
+        replica.signal(signal.SIGSTOP)
+        with pytest.raises(IndexUnusable, match="0 of 1 replicas"):
+            release(store, 10)
+        began = time.monotonic()
+        for number in range(11, 15):
+            with pytest.raises(IndexUnusable, match="may be lost"):
+                release(store, number)
+        assert time.monotonic() - began < 2  # it was not waited for again
+        with pytest.raises(IndexUnusable, match="may be lost"):
+            store.forget(lambda record: number_of(record.page) == 15, NEAR)
+        assert store.offer([page(100, 7)], NEAR).result()[0].verdict is Verdict.NEW  # nothing is taken back
+        primary.kill()
+        replica.signal(signal.SIGCONT)
+        cluster.wait_until_ok((primary,))
+        wait_until_used(store)
+        verdicts = [
+            store.offer([page(200 + n, one.signature)], NEAR).result()[0].verdict for n, one in enumerate(pages)
+        ]
+        assert verdicts[:10] == [Verdict.NEW] * 10
+        assert verdicts[16:] == [Verdict.DUPLICATE] * 4
+        assert store.verify(NEAR) == []
+
+
+def test_while_pages_are_offered_and_released_a_promoted_replica_loses_no_release(tmp_path: Path) -> None:
+    with clustering(tmp_path, 3, 3) as cluster, closing(open_backend(cluster.address(shards=SHARDS))) as store:
+        signatures, released, failed = uniform(1, 5000), list[int](), list[int]()
+        numbers = iter(range(5000))
+        timer = threading.Timer(0.5, cluster.nodes[0].kill)
+        timer.start()
+        after = 0
+        while after < 100:
+            number = next(numbers)
+            offered = page(number, signatures[number], f"scope {number % 40}")
+            try:
+                (decision,) = store.offer([offered], NEAR).result()
+                assert decision.verdict is Verdict.NEW
+                assert store.end_claim(decision, NEAR, OfferTerms(), settled=False, urgent=True).result()
+                released.append(number)
+                after += bool(failed)
+            except IndexUnusable:
+                failed.append(number)
+                time.sleep(0.02)
+        timer.join()
+        cluster.wait_until_ok((cluster.nodes[0],))
+        wait_until_used(store, 40)
+        for number in released:
+            again = page(-number - 1, signatures[number], f"scope {number % 40}")
+            assert store.offer([again], NEAR).result()[0].verdict is Verdict.NEW
+        assert store.verify(NEAR) == []
+
+
+def test_an_index_that_is_emptied_stays_so_when_a_replica_is_promoted_that_lags_behind(tmp_path: Path) -> None:
+    with clustering(tmp_path, 3, 3) as cluster:
+        with closing(open_backend(cluster.address())) as store:
+            store.offer([page(1, 5)], NEAR).result()
+        replica = cluster.nodes[cluster.owner(cluster.address().tag) + 3]
+        replica.signal(signal.SIGSTOP)
+        with pytest.raises(IndexUnusable, match="0 of 1 replicas"):
+            open_backend(cluster.address(), fresh=True)
+        replica.signal(signal.SIGCONT)
+        open_backend(cluster.address(), fresh=True).close()

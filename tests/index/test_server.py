@@ -29,7 +29,7 @@ from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
-from tests.support.indexing import ByDistance, beside, clusters, open_backend, page, settle, uniform
+from tests.support.indexing import ByDistance, beside, clusters, open_backend, page, release, settle, uniform
 from tests.support.servers import Server, serving
 
 if not has_extra("redis"):
@@ -501,6 +501,90 @@ def test_a_connection_that_is_lost_after_the_answer_fails_no_offer(
         assert not is_offered.is_set()
         assert store.offer([page(3, 2**64 - 1)], NEAR, terms).result()[0].verdict is Verdict.DUPLICATE
         run.release()
+
+
+def test_a_claim_of_which_nobody_knows_whether_it_was_filed_is_released_later(
+    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from crawler_dedup.index.redis.client import Client
+    from crawler_dedup.index.redis.scripts import COMMIT
+
+    evaluate, is_lost = ServerConnection.evaluate, threading.Event()
+
+    def lose(connection: ServerConnection, script: str, *arguments: object) -> object:
+        answer = evaluate(connection, script, *arguments)  # type: ignore[arg-type]
+        if script is COMMIT and not is_lost.is_set():
+            connection.drop()
+            raise ConnectionLost("lost")
+        return answer
+
+    def lose_check(client: Client) -> bool:
+        is_lost.set()
+        raise ConnectionLost("lost too")
+
+    with closing(open_backend(address)) as store, closing(open_backend(address)) as other:
+        run = store.begin_run()
+        terms = OfferTerms(run.number, 60, clock=run.now, next_claim=itertools.count(1).__next__)
+        monkeypatch.setattr(ServerConnection, "evaluate", lose)
+        monkeypatch.setattr(Client, "_was_written", lose_check)
+        assert isinstance(store.offer([page(1, 5)], NEAR, terms).exception(), IndexUnusable)
+        monkeypatch.undo()
+        assert other.offer([page(2, 5)], NEAR).result()[0].reason == BEING_HANDLED  # it was filed
+        wait_for(lambda: store.offer([page(3, 2**64 - 1)], NEAR, terms).exception() is None)
+        wait_for(lambda: other.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW)
+        store.end_run(terms, finished=True)
+        run.release()
+        assert other.tidy(NEAR, 0) == 1  # the page that was claimed later, and never settled
+        assert other.verify(NEAR) == []
+
+
+def test_a_claim_that_could_not_be_ended_is_left_to_the_next_run(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "server", "--appendonly", "yes", "--appendfsync", "always") as server,
+        closing(open_backend(server.address())) as store,
+    ):
+        run = store.begin_run()
+        terms = OfferTerms(run.number, 60, clock=run.now)
+        claiming = replace(terms, next_claim=itertools.count(1).__next__)
+        (decision,) = store.offer([page(1, 5)], NEAR, claiming).result()
+        server.kill()
+        assert isinstance(store.end_claim(decision, NEAR, terms, settled=True, urgent=True).exception(), IndexUnusable)
+        server.start()
+        wait_for(lambda: store.offer([page(2, 2**64 - 1)], NEAR).exception() is None)
+        store.end_run(terms, finished=True)
+        run.release()
+        assert store.tidy(NEAR, 0) == 1
+        assert len(store) == 1
+
+
+def test_what_takes_pages_back_is_waited_for_until_it_is_on_disk(tmp_path: Path) -> None:
+    options = ("--appendonly", "yes", "--appendfsync", "everysec")
+    with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
+        if "cmdstat_waitaof" not in server.info("commandstats"):  # opening has asked for it
+            pytest.skip("the server does not tell when something is on disk")
+
+        def waits() -> int:
+            calls = server.info("commandstats")["cmdstat_waitaof"]
+            assert isinstance(calls, dict)
+            return int(calls["calls"])
+
+        before = waits()
+        store.offer([page(number, one) for number, one in enumerate(uniform(1, 5))], NEAR).result()
+        assert settle(store, 1)
+        assert waits() == before
+        assert release(store, 1)
+        asked = waits()
+        assert asked > before
+        assert store.forget(lambda _: True, NEAR) == 4
+        assert waits() > asked
+
+
+@pytest.mark.parametrize("policy", ["no", "always"])
+def test_a_server_that_does_not_write_by_the_second_holds_up_nothing(tmp_path: Path, policy: str) -> None:
+    options = ("--appendonly", "yes", "--appendfsync", policy)
+    with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
+        store.offer([page(number, one) for number, one in enumerate(uniform(1, 5))], NEAR).result()
+        assert all(release(store, number) for number in range(5))
 
 
 def test_what_a_stopped_server_comes_to_later_is_not_filed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

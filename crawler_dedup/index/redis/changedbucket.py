@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from crawler_dedup.index.places import NUMBER_BYTES
 from crawler_dedup.index.redis.cells import PAYLOAD_BYTES
-from crawler_dedup.index.redis.client import Command
+from crawler_dedup.index.redis.changes import Command
 
 
 class ChangedBucket:

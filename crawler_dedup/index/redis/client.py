@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from struct import pack
 from time import monotonic
 from typing import Any, cast
@@ -14,6 +13,7 @@ from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.cells import CellCache, Row, Versions
+from crawler_dedup.index.redis.changes import Changes, Command, KnownRuns
 from crawler_dedup.index.redis.connection import (
     ANSWER_SECONDS,
     ConnectionLost,
@@ -21,58 +21,14 @@ from crawler_dedup.index.redis.connection import (
     ServerConnection,
     read_time,
 )
+from crawler_dedup.index.redis.copies import Copies
 from crawler_dedup.index.redis.keys import Keys, meta_key
-from crawler_dedup.index.runs import RunEntry, decode_run
+from crawler_dedup.index.runs import decode_run
 
 _WRITER_SECONDS = 3600
 _SLOWEST = 100_000  # bytes that reach a server in a second at least
 _READ_KEYS = 1000  # that are asked for at once
 _KNOWN_SCOPES = 10_000
-Command = Sequence["bytes | str | int"]
-
-
-@dataclass(frozen=True)
-class KnownRuns:
-    """The runs of an index.
-
-    Attributes:
-        version: changes whenever one begins, ends or is found dead; not with its signs of life.
-        entries: of the runs that are entered, by number.
-        dead: numbers of those that are over.
-    """
-
-    version: bytes = b""
-    entries: dict[int, RunEntry] = field(default_factory=dict)
-    dead: frozenset[int] = frozenset()
-
-
-@dataclass
-class Changes:
-    """What a transaction has read, and what it changes.
-
-    Attributes:
-        buckets: the content of the buckets that it has read.
-        rows: the rows that it has read.
-        counts: the number of records of sites that it has read.
-        new: the contents of new records, in the order of their numbers.
-        commands: what else is done, each a command of the server or of :data:`crawler_dedup.index.redis.scripts.COMMIT`.
-        entries: of runs, as they are written.
-        decoded: what stands in cells that are written.
-        new_decoded: what stands in new records, as in *new*.
-        scopes: hashes of scopes that are entered.
-        count: by how many the number of records grows.
-    """
-
-    buckets: dict[bytes, bytes] = field(default_factory=dict)
-    rows: dict[bytes, Row] = field(default_factory=dict)
-    counts: dict[bytes, int] = field(default_factory=dict)
-    new: list[bytes] = field(default_factory=list)
-    commands: list[Command] = field(default_factory=list)
-    entries: dict[int, RunEntry] = field(default_factory=dict)
-    decoded: dict[bytes, object] = field(default_factory=dict)
-    new_decoded: list[object] = field(default_factory=list)
-    scopes: set[int] = field(default_factory=set)
-    count: int = 0
 
 
 class Client:
@@ -83,20 +39,26 @@ class Client:
     Args:
         header: what the index is.
         cache_bytes: how many bytes of cells are kept.
+        is_writing: whether changes are made that all copies of the index must have.
 
     Attributes:
         keys: the names of what the index keeps.
         runs: as they were last read. They are checked with each commit.
+        needs_copies: whether all copies of the index must have the last change before it is answered (:meth:`confirm`).
         versions: for rows.
     """
 
-    def __init__(self, address: ServerAddress, header: Header, cache_bytes: int) -> None:
+    def __init__(self, address: ServerAddress, header: Header, cache_bytes: int, *, is_writing: bool = False) -> None:
         self.keys = Keys(address, b"")
         self.versions = Versions()
         self.runs = KnownRuns()
         self._header = header
         self._epoch = b""
         self._connection = ServerConnection(address)
+        self._copies = Copies(self._connection)
+        self._is_writing = is_writing
+        self.needs_copies = False
+        self._unconfirmed = 0
         self._cache = CellCache(cache_bytes)
         self._opened = 0
         self._removed = b"0"
@@ -116,6 +78,8 @@ class Client:
         self._connection.ensure()
         if self._opened != self._connection.opened:
             self._learn_time()
+            if self._is_writing:
+                self._copies.look()
         while self._opened != self._connection.opened:
             self._cache.clear()
             self._scopes.clear()
@@ -187,35 +151,49 @@ class Client:
             ConnectionLost: whether they were made is not known.
         """
         self._written += 1
+        self.needs_copies = changes.needs_copies
         arguments = self._arguments(changes)
         keys = [self.keys.meta, *changes.buckets, *changes.rows]
         # A script that the server runs later, because it was stopped, changes nothing: its transaction has failed by then.
         patience = ANSWER_SECONDS + sum(len(word) for word in arguments if isinstance(word, bytes)) / _SLOWEST
         while True:
             try:
-                until = int(1000 * (monotonic() + self._ahead + patience))
-                known: list[bytes | str | int] = [
-                    self._epoch,
-                    self.keys.prefix,
-                    self.runs.version,
-                    self._removed,
-                    until,
-                ]
-                answer = self._connection.evaluate(scripts.COMMIT, keys, [*known, *arguments])
+                answer = self._evaluate(keys, arguments, patience)
             except ConnectionMoved:
                 return None
             except ConnectionLost:
-                return [] if self._was_written() else None
-            if answer[0] == b"gone":
-                self.forget()
-                return None
-            if answer[0] == b"late":
-                self._learn_time()
-                return None
-            if answer[0] == b"done":
-                return self._note_done(changes, answer)
+                was_written = self._was_written()
+                if was_written and self.needs_copies:  # only the connection that is lost could wait for these
+                    raise
+                return [] if was_written else None
+            match answer[0]:
+                case b"done":
+                    return self._note_done(changes, answer)
+                case b"gone":
+                    self.forget()
+                    return None
+                case b"late":
+                    self._learn_time()
+                    return None
             if self._note_stale(changes, answer):
                 return None
+
+    def _evaluate(self, keys: Sequence[bytes], arguments: Sequence[bytes | str | int], patience: float) -> list[Any]:
+        until = int(1000 * (monotonic() + self._ahead + patience))
+        known = (self._epoch, self.keys.prefix, self.runs.version, self._removed, until)
+        answer: list[Any] = self._connection.evaluate(scripts.COMMIT, keys, [*known, *arguments])
+        return answer
+
+    def confirm(self) -> None:
+        """Wait until all copies of the index have what must not be lost.
+
+        Raises:
+            IndexUnusable: they do not have it, or that is not known.
+        """
+        opened, self._unconfirmed = self._unconfirmed, 0
+        self._copies.confirm()
+        if opened != self._connection.opened:  # to the same server, or to one that took its place
+            raise ConnectionLost(f"The connection to the index in {self._connection.address} was lost.")
 
     def scan(self, pattern: bytes) -> Iterator[list[bytes]]:
         """Yield the names of keys, some at a time."""
@@ -244,7 +222,7 @@ class Client:
         ]
         for key, count in changes.counts.items():
             arguments += (key, count)
-        if changes.new or changes.commands:
+        if changes.new or changes.commands or changes.needs_copies:
             arguments += (self.keys.writer(self._writer), self._written, _WRITER_SECONDS, changes.count)
         for content in changes.new:
             arguments += (2, b"new", content)
@@ -264,6 +242,8 @@ class Client:
 
     def _note_done(self, changes: Changes, answer: list[Any]) -> list[int]:
         """Note what was changed: the cells are known without reading them again."""
+        if changes.needs_copies:
+            self._unconfirmed = self._unconfirmed or self._connection.opened
         _, removed, version, encoded = answer
         self._removed = removed
         numbers = [int.from_bytes(number, "little") for number in encoded]

@@ -14,6 +14,7 @@ from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.connection import ServerConnection, require_server
+from crawler_dedup.index.redis.copies import Copies
 from crawler_dedup.index.redis.keys import Keys, make_epoch, meta_key
 from crawler_dedup.index.redis.shardedstore import ShardedStore
 from crawler_dedup.index.redis.store import ServerStore
@@ -107,7 +108,7 @@ def _begin(address: ServerAddress, header: Header, shards: int) -> tuple[Header,
         for warning in require_server(connection):
             if not address.shard:
                 logger.warning("%s", warning)
-        _, stored, number = _run(connection, scripts.BEGIN, header, shards)
+        _, stored, number = _make(connection, scripts.BEGIN, header, shards)
         return decode_header(stored), int(number or 1)
 
 
@@ -120,16 +121,19 @@ def _empty(address: ServerAddress, header: Header) -> None:
         with ServerConnection(place) as connection:
             if place.shard < shards:
                 require_server(connection)
-                epoch, _, _ = _run(connection, scripts.EMPTY, header, shards)
+                epoch, _, _ = _make(connection, scripts.EMPTY, header, shards)
             else:
                 connection.call(b"DEL", meta_key(place))
                 epoch = b""
             _remove_others(connection, epoch)
 
 
-def _run(connection: ServerConnection, script: str, header: Header, shards: int) -> tuple[bytes, bytes, bytes]:
-    arguments: list[bytes | str | int] = [make_epoch(), msgspec.json.encode(header), shards]
+def _make(connection: ServerConnection, script: str, header: Header, shards: int) -> tuple[bytes, bytes, bytes]:
+    made = make_epoch()
+    arguments: list[bytes | str | int] = [made, msgspec.json.encode(header), shards]
     epoch, stored, number = connection.evaluate(script, [meta_key(connection.address)], arguments)
+    if epoch == made:  # what was there before must not come back
+        Copies(connection).confirm()
     return epoch, stored, number
 
 

@@ -18,7 +18,8 @@ from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigur
 from crawler_dedup.index.records import MAX_ALIASES, Record, hash_scope, name_page, shorten_key
 from crawler_dedup.index.redis.cells import PAYLOAD_BYTES, VERSION_BYTES, Row
 from crawler_dedup.index.redis.changedbucket import ChangedBucket
-from crawler_dedup.index.redis.client import Changes, Client
+from crawler_dedup.index.redis.changes import Changes
+from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.runentries import RunsInTransaction
 from crawler_dedup.index.redis.sites import SitesInTransaction
 from crawler_dedup.index.transaction import Probing
@@ -187,6 +188,9 @@ class PagesOnServer(RunsInTransaction):
             if site := site_key(page.scope, page.url):
                 rows.append(keys.site(site))
         self.client.read_ahead(dict.fromkeys(buckets), dict.fromkeys(rows))
+
+    def require_copies(self) -> None:
+        self._changes.needs_copies = True
 
     def count(self) -> int:
         return int(self.client.call(b"HGET", self._keys.meta, b"count") or 0)

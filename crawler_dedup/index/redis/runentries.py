@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Container
 
 from crawler_dedup.errors import IndexGone
-from crawler_dedup.index.redis.client import Changes, Client
+from crawler_dedup.index.redis.changes import Changes
+from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.runs import RUN_NAME_BYTES, RunEntry, RunStates, encode_run
 
 

@@ -22,7 +22,8 @@ from crawler_dedup.index.redis.cells import VERSION_BYTES, Row
 from crawler_dedup.signedpage import Count, SignedPage
 
 if TYPE_CHECKING:
-    from crawler_dedup.index.redis.client import Changes, Client
+    from crawler_dedup.index.redis.changes import Changes
+from crawler_dedup.index.redis.client import Client
 
 _SCANNED = 500
 

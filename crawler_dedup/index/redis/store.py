@@ -66,7 +66,7 @@ class ServerStore(TransactionalBackend):
         self._frozen = frozen
         self._quick = ServerConnection(address, _QUICK_SECONDS)
         self._is_closed = False
-        self._writer = None if readonly else Writer(Client(address, header, cache_bytes), self._begin)
+        self._writer = None if readonly else Writer(Client(address, header, cache_bytes, is_writing=True), self._begin)
         with self._counting:
             self._open[address.whole] = self._open.get(address.whole, 0) + 1
 

@@ -16,7 +16,8 @@ from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.places import numbers_in, place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import Record, hash_scope, name_page
-from crawler_dedup.index.redis.client import Changes, Client
+from crawler_dedup.index.redis.changes import Changes
+from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.pages import PagesOnServer, decode_record
 from crawler_dedup.index.tally import Tally, tally
 from crawler_dedup.system.callbacks import Advance

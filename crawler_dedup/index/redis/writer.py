@@ -31,6 +31,8 @@ _MOST_JOBS = 64
 _MOST_ATTEMPTS = 200
 _MOST_MOVES = 5
 """Times that a transaction follows its shard from one node of a cluster to another."""
+_CONFIRM_SECONDS = 0.5
+"""Seconds after which copies of the index are waited for, even if other jobs wait."""
 _RETRY_SECONDS = 0.5
 """Seconds for which jobs are refused after the server was found to be away."""
 
@@ -51,6 +53,8 @@ class Writer:
         self._due = math.inf
         self._changed = threading.Condition()
         self._closing = False
+        self._unconfirmed: list[tuple[Future[Any], Any]] = []
+        self._confirm_at = math.inf
         self._away_until = 0.0
         self._why_away = ConnectionLost()
         # A daemon: the process can end even while a server does not answer.
@@ -95,6 +99,8 @@ class Writer:
             jobs = self._take()
             if jobs:
                 self._commit(jobs)
+            if self._unconfirmed and (not self._waiting or time.monotonic() > self._confirm_at):
+                self._confirm()
         self._client.close()
 
     def _take(self) -> _Waiting:
@@ -120,8 +126,23 @@ class Writer:
             for single in jobs:
                 self._commit([single])
         else:
-            for (_, future), result in zip(jobs, results, strict=True):
-                future.set_result(result)
+            answers = [(future, result) for (_, future), result in zip(jobs, results, strict=True)]
+            if self._client.needs_copies:
+                self._confirm_at = min(self._confirm_at, time.monotonic() + _CONFIRM_SECONDS)
+                self._unconfirmed += answers
+            else:
+                _answer(answers)
+
+    def _confirm(self) -> None:
+        """Answer what was held back until all copies of the index have it."""
+        answers, self._unconfirmed, self._confirm_at = self._unconfirmed, [], math.inf
+        try:
+            self._client.confirm()
+        except IndexUnusable as error:
+            for future, _ in answers:
+                future.set_exception(error)
+        else:
+            _answer(answers)
 
     def _attempt_anywhere(self, jobs: list[_Job]) -> list[Any]:
         """As :meth:`_attempt`; follow the shard where another node of a cluster serves it."""
@@ -148,3 +169,8 @@ class Writer:
             if self._client.commit(pages.collect()) is not None:
                 return results
         raise IndexUnusable(f"The index changed {_MOST_ATTEMPTS} times while a page was looked at.")
+
+
+def _answer(answers: list[tuple[Future[Any], Any]]) -> None:
+    for future, result in answers:
+        future.set_result(result)

@@ -1,0 +1,57 @@
+"""What a transaction of an index on a server has read, and what it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from crawler_dedup.index.redis.cells import Row
+from crawler_dedup.index.runs import RunEntry
+
+Command = Sequence["bytes | str | int"]
+
+
+@dataclass(frozen=True)
+class KnownRuns:
+    """The runs of an index.
+
+    Attributes:
+        version: changes whenever one begins, ends or is found dead; not with its signs of life.
+        entries: of the runs that are entered, by number.
+        dead: numbers of those that are over.
+    """
+
+    version: bytes = b""
+    entries: dict[int, RunEntry] = field(default_factory=dict)
+    dead: frozenset[int] = frozenset()
+
+
+@dataclass
+class Changes:
+    """What a transaction has read, and what it changes.
+
+    Attributes:
+        buckets: the content of the buckets that it has read.
+        rows: the rows that it has read.
+        counts: the number of records of sites that it has read.
+        new: the contents of new records, in the order of their numbers.
+        commands: what else is done, each a command of the server or of :data:`crawler_dedup.index.redis.scripts.COMMIT`.
+        entries: of runs, as they are written.
+        decoded: what stands in cells that are written.
+        new_decoded: what stands in new records, as in *new*.
+        scopes: hashes of scopes that are entered.
+        count: by how many the number of records grows.
+        needs_copies: whether all copies of the index must have this before it is answered.
+    """
+
+    buckets: dict[bytes, bytes] = field(default_factory=dict)
+    rows: dict[bytes, Row] = field(default_factory=dict)
+    counts: dict[bytes, int] = field(default_factory=dict)
+    new: list[bytes] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    entries: dict[int, RunEntry] = field(default_factory=dict)
+    decoded: dict[bytes, object] = field(default_factory=dict)
+    new_decoded: list[object] = field(default_factory=list)
+    scopes: set[int] = field(default_factory=set)
+    count: int = 0
+    needs_copies: bool = False
