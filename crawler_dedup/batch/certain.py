@@ -19,13 +19,14 @@ from crawler_dedup.batch.neighbours import Flags, Places
 from crawler_dedup.batch.rows import Rows, StoredPages
 from crawler_dedup.config import Config
 from crawler_dedup.errors import DedupError
-from crawler_dedup.hamming import Numbers
+from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE
 from crawler_dedup.index.verdicts import MAX_COMPARED
 from crawler_dedup.rules.bounds import Measures, may_be_covered
 from crawler_dedup.signing.schemes import Scheme, SimHash
 
 _MOST_NEAR = 16  # earlier texts with which one is compared here
+_MOST_PAIRS = 4  # of a text, on average, that are held in memory
 _PIECE = 1 << 16  # pairs that are compared at a time
 
 
@@ -34,16 +35,24 @@ class Certain(NamedTuple):
 
     Attributes:
         new: whether each is new for certain.
-        compared: whether each may be compared with a later one.
+        paired: whether all earlier pages are known that may cover it.
+        filed: whether a later page that is neither may be compared with it.
+        earlier: places of the pages that may cover each paired one, in the order in which they are compared with it.
+        starts: where these begin for each page, and behind them their number.
     """
 
     new: Flags
-    compared: Flags
+    paired: Flags
+    filed: Flags
+    earlier: Places
+    starts: Places
 
 
 def nothing_certain(count: int) -> Certain:
     """Return that nothing is certain of so many pages."""
-    return Certain(np.zeros(count, dtype=bool), np.ones(count, dtype=bool))
+    new, paired = (np.zeros(count, dtype=bool) for _ in range(2))
+    starts = np.zeros(count + 1, dtype=np.int64)
+    return Certain(new, paired, np.ones(count, dtype=bool), starts[:0], starts)
 
 
 def find_certain(
@@ -57,8 +66,8 @@ def find_certain(
 ) -> Certain:
     """Find what is certain of the rows *chosen*, which ascend.
 
-    A row is new for certain if it is a text whose name no other page has, and no text before it that is near, or has its
-    title, may cover it.
+    Of texts only, whose names no other pages have. Such a text is new for certain if no text before it that is near, or has
+    its title, may cover it. It is paired if there are few of these, all of which stay once they are kept.
 
     Args:
         order: the places of the rows in the order in which they are decided.
@@ -74,10 +83,7 @@ def find_certain(
     comparison = _Comparison(signatures, len(before), order[texts], scheme.max_distance, measures, limits)
     comparison.compare_near()
     comparison.compare_under_titles(rows.titles[in_order[texts]])
-    certain = nothing_certain(len(order))
-    certain.new[texts] = ~comparison.uncertain & ~candidates.repeated[in_order[texts]]
-    certain.compared[texts] = comparison.compared
-    return certain
+    return comparison.conclude(candidates.repeated[in_order[texts]], texts, len(order))
 
 
 def measure_pages(picked: Iterable[StoredPages], measures: list[Measures]) -> Iterator[StoredPages]:
@@ -101,10 +107,6 @@ class _Comparison:
         signatures: of existing texts, and behind them of those that are decided, in their order.
         existing: how many of them are existing texts.
         places: of the texts that are decided, in *measures*.
-
-    Attributes:
-        uncertain: of each text that is decided whether an earlier one may cover it.
-        compared: whether it may be compared with a later one.
     """
 
     def __init__(
@@ -122,8 +124,13 @@ class _Comparison:
         self._max_distance = max_distance
         self._measures = measures
         self._limits = limits
-        self.uncertain = np.zeros(len(places), dtype=bool)
-        self.compared = np.zeros(len(places), dtype=bool)
+        count = len(places)
+        self._uncertain = np.zeros(count, dtype=bool)  # whether an earlier one may cover it
+        self._is_open = np.zeros(count, dtype=bool)  # whether not all of these are known
+        self._filed = np.zeros(count, dtype=bool)  # whether an open one may be compared with it
+        self._frequent = _is_frequent(signatures, MAX_REPRESENTATIVES)[existing:]
+        self._pairs: list[Pairs] = []
+        self._room = _MOST_PAIRS * count + _PIECE
 
     def compare_near(self) -> None:
         """Compare the texts with near signatures."""
@@ -132,17 +139,18 @@ class _Comparison:
         for earlier, later in self._list_near(crowded):
             np.add.at(times, later, 1)
             is_looked_at = (earlier >= self._existing) & (times[later] <= _MOST_NEAR)
-            self._compare(earlier[is_looked_at], later[is_looked_at])
-            self._note(earlier[~is_looked_at], later[~is_looked_at])
-        own = slice(self._existing, None)
-        self.uncertain |= crowded[own]
+            self._compare(*(ends[is_looked_at] - self._existing for ends in (earlier, later)))
+            self._leave_open(*(ends[~is_looked_at] - self._existing for ends in (earlier, later)))
+        own = crowded[self._existing :]
+        self._uncertain |= own
+        self._is_open |= own | self._frequent
         # Where limits of the index cut candidates off, pages that cover nothing take the place of others.
-        self.compared |= crowded[own] | _is_frequent(self._signatures, MAX_REPRESENTATIVES)[own]
+        self._filed |= own | self._frequent
         cut_off = crowded | (times > MAX_COMPARED - MAX_UNDER_TITLE)
         if cut_off.any():
             for earlier, later in self._list_near(crowded):
                 needed = earlier[cut_off[later] & (earlier >= self._existing)]
-                self.compared[needed - self._existing] = True
+                self._filed[needed - self._existing] = True
 
     def _list_near(self, crowded: Flags) -> Iterator[Pairs]:
         for earlier, later in list_near_pairs(self._signatures, self._max_distance, crowded):
@@ -161,26 +169,70 @@ class _Comparison:
         starts = np.flatnonzero(are_first)
         lengths = np.diff(np.append(starts, len(order)))
         are_many = np.repeat(lengths > MAX_UNDER_TITLE, lengths)
-        self.compared[order[are_many]] = True
-        self.uncertain[order[are_many & ~are_first]] = True
+        self._filed[order[are_many]] = True
+        self._is_open[order[are_many]] = True
+        self._uncertain[order[are_many & ~are_first]] = True
         for step in range(1, MAX_UNDER_TITLE):
             pairs = np.flatnonzero((ordered[:-step] == ordered[step:]) & ~are_many[step:])
             for first in range(0, len(pairs), _PIECE):
                 piece = pairs[first : first + _PIECE]
-                self._compare(order[piece] + self._existing, order[piece + step] + self._existing)
+                earlier, later = order[piece], order[piece + step]
+                is_far = ~self._are_near(earlier, later)  # the others were compared
+                self._compare(earlier[is_far], later[is_far])
+
+    def _are_near(self, earlier: Places, later: Places) -> Flags:
+        signatures = self._signatures[self._existing :]
+        near: Flags = np.bitwise_count(signatures[earlier] ^ signatures[later]) <= self._max_distance
+        return near
 
     def _compare(self, earlier: Places, later: Places) -> None:
         """Note the pairs in which the earlier text may cover the later one."""
         if self._measures is not None:
-            near = np.bitwise_count(self._signatures[earlier] ^ self._signatures[later]) <= self._max_distance
-            kept, new = (self._places[ends - self._existing] for ends in (earlier, later))
-            needed = may_be_covered(self._measures, new, kept, near, self._limits)
+            kept, new = self._places[earlier], self._places[later]
+            are_near = self._are_near(earlier, later)
+            needed = may_be_covered(self._measures, new, kept, are_near, self._limits)
             earlier, later = earlier[needed], later[needed]
-        self._note(earlier, later)
+        if len(later) > self._room:
+            self._leave_open(earlier, later)
+            return
+        self._room -= len(later)
+        self._uncertain[later] = True
+        self._pairs.append((earlier, later))
 
-    def _note(self, earlier: Places, later: Places) -> None:
-        self.uncertain[later - self._existing] = True
-        self.compared[(earlier - self._existing)[earlier >= self._existing]] = True
+    def _leave_open(self, earlier: Places, later: Places) -> None:
+        """Note pairs that are not known: the later text is looked up, and earlier ones, or existing ones, are filed."""
+        self._uncertain[later] = self._is_open[later] = True
+        self._filed[earlier[earlier >= 0]] = True
+
+    def conclude(self, repeated: Flags, texts: Places, count: int) -> Certain:
+        """Return what is certain of all pages.
+
+        Args:
+            repeated: whether each text has the name of another page.
+            texts: the positions of the texts.
+            count: how many pages there are.
+        """
+        none = np.zeros(0, dtype=np.int64)
+        earlier, later = map(np.concatenate, zip((none, none), *self._pairs, strict=True))
+        # A page with a name that comes again is replaced then; of many with one signature not all are compared.
+        self._is_open |= repeated
+        self._is_open[later[(repeated | self._frequent)[earlier]]] = True
+        is_open = self._is_open[later]
+        self._filed[earlier[is_open]] = True
+        earlier, later = earlier[~is_open], later[~is_open]
+        signatures = self._signatures[self._existing :]
+        distances = np.bitwise_count(signatures[earlier] ^ signatures[later]).astype(np.int64)
+        by_title = distances > self._max_distance
+        nearest = np.where(by_title, np.uint64(0), signatures[earlier])
+        distances[by_title] = BITS
+        order = np.lexsort((earlier, nearest, distances, later))
+        starts = np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(np.bincount(texts[later], minlength=count), out=starts[1:])
+        certain = nothing_certain(count)
+        certain.new[texts] = ~self._uncertain & ~repeated
+        certain.paired[texts] = self._uncertain & ~self._is_open
+        certain.filed[texts] = self._filed
+        return certain._replace(earlier=self._places[earlier[order]], starts=starts)
 
 
 def _is_frequent(numbers: Numbers, most: int) -> Flags:

@@ -68,18 +68,17 @@ class Clusters:
 
     def add(self, decided: PlacedDecision) -> None:
         """Add a page, if a kept one stands for it."""
-        decision, match = decided.decision, decided.decision.match
-        if not decided.is_left_out or match is None:
+        match = decided.match
+        if match is None:
             return
         self._places.append(decided.place)
-        self._verdicts.append(VERDICTS.index(decision.verdict))
+        self._verdicts.append(VERDICTS.index(decided.verdict))
         self._rules.append(NAMES.index(match.rule))
         self._distances.append(_NO_DISTANCE if match.distance is None else match.distance)
         self._resemblances.append(match.resemblance)
         self._coverages.append(match.coverage)
         self._representatives.append(_NO_PLACE if decided.representative is None else decided.representative)
-        address = (decision.duplicate_of or decision.url).encode() if decided.representative is None else b""
-        self._address_ends.append(self._address_ends[-1] + self._file.write(address))
+        self._address_ends.append(self._address_ends[-1] + self._file.write(decided.address.encode()))
 
     def write(self, path: Path) -> None:
         """Write all of them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import IO, NamedTuple
 
 import msgspec
@@ -17,12 +17,12 @@ from crawler_dedup.batch.neighbours import Places
 from crawler_dedup.batch.rows import StoredPages
 from crawler_dedup.batch.shard import decode_page
 from crawler_dedup.config import Config
-from crawler_dedup.decision import Decision, Match, Verdict
+from crawler_dedup.decision import Match, Verdict
 from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.memorypages import MemoryPages
-from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
+from crawler_dedup.index.profiles import FrozenProfiles, Snapshot, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import NO_RUNS
 from crawler_dedup.index.verdicts import OfferTerms, Verdicts
@@ -37,6 +37,9 @@ FURTHER_KEY_BYTES = 150
 _KEYS = 4
 
 _NO_PLACE = -1
+_POSITIONS = 10_000  # of which the loop takes numbers out of arrays at a time
+_REMEMBERED = 1_000  # kept texts that are not read again
+_KEPT = (Verdict.NEW, Verdict.CHANGED)
 
 
 class _Scoped(msgspec.Struct, array_like=True):
@@ -139,25 +142,22 @@ class RememberingMatcher(RuleMatcher):
         return chosen
 
 
-@dataclass(frozen=True)
-class PlacedDecision:
+class PlacedDecision(NamedTuple):
     """A decision about one of some picked pages.
 
     Attributes:
         place: of the page among the picked ones.
-        decision: the decision.
-        representative: place of the kept page that stands for it; ``None``: the page is kept, or one stands for it that was
-            kept before.
+        verdict: the answer.
+        match: how it agrees with the kept page that stands for it; ``None``: it is kept.
+        representative: place of that page; ``None``: the page is kept, or one stands for it that was kept before.
+        address: of the page that was kept before; ``""``: there is none.
     """
 
     place: int
-    decision: Decision
-    representative: int | None
-
-    @property
-    def is_left_out(self) -> bool:
-        """Whether a kept page stands for it."""
-        return self.decision.verdict in (Verdict.DUPLICATE, Verdict.UNCHANGED)
+    verdict: Verdict
+    match: Match | None = None
+    representative: int | None = None
+    address: str = ""
 
 
 def decide_pages(
@@ -183,40 +183,128 @@ def decide_pages(
     Raises:
         DedupError: memory does not suffice.
     """
-    kept_pages = MemoryPages(file, profiles, lambda place: verdicts.record_of(pages.read(place)))
-    verdicts = Verdicts(kept_pages, matcher, OfferTerms(), now=1, runs=NO_RUNS)
-    place_of = array("q", [_NO_PLACE])  # of each kept page by its number
-    for record in existing:
-        kept_pages.add(record, matcher)
-        place_of.append(_NO_PLACE)
-        _require_memory(kept_pages, memory)
-    needed = np.flatnonzero(~certain.new | certain.compared)
-    places = order[needed]
-    columns = places, certain.new[needed], pages.signatures[places], pages.titles[places]
-    for place, is_certain, signature, title in zip(*(column.tolist() for column in columns), strict=True):
-        if is_certain:
-            keys = matcher.keys_of_text(signature)
-            kept_pages.announce(place, pages.read_scope(place), signature, keys, title)
-            place_of.append(place)
-            _require_memory(kept_pages, memory)
-            continue
-        page = pages.read(place)
-        decision = verdicts.decide(page)
-        if decision.verdict in (Verdict.NEW, Verdict.CHANGED):
-            place_of.append(place)
-            _require_memory(kept_pages, memory)
-        representative = None
-        if decision.verdict in (Verdict.DUPLICATE, Verdict.UNCHANGED) and matcher.kept is not None:
-            number = kept_pages.number_of(page.scope, matcher.kept.key)
-            representative = None if number is None or place_of[number] == _NO_PLACE else place_of[number]
-        yield PlacedDecision(place, decision, representative)
-
-
-def _require_memory(pages: MemoryPages, memory: int) -> None:
-    """Raise :class:`DedupError` if *pages* take more than so many bytes."""
-    count = pages.last_number
-    if KEPT_BYTES * count + FURTHER_KEY_BYTES * max(0, pages.key_count - _KEYS * count) > memory:
-        raise DedupError(
-            f"More than {count - 1:,} pages are kept that another one is near to, which takes {format_memory(memory)} beside"
-            " everything else: more memory is needed (--memory)."
+    paired = _PairedTexts(pages, order, certain, matcher, profiles)
+    others = _OtherPages(pages, existing, matcher, profiles, file, memory)
+    needed = np.flatnonzero(~certain.new | certain.filed)
+    for first in range(0, len(needed), _POSITIONS):
+        positions = needed[first : first + _POSITIONS]
+        columns = (
+            positions,
+            order[positions],
+            certain.new[positions],
+            certain.paired[positions],
+            certain.filed[positions],
         )
+        for position, place, is_new, is_paired, is_filed in zip(*(column.tolist() for column in columns), strict=True):
+            if not is_new:
+                decided = paired.decide(position, place) if is_paired else others.decide(place)
+                yield decided
+                paired.is_kept[place] = decided.verdict in _KEPT
+            if is_filed and (is_new or (is_paired and paired.is_kept[place])):
+                others.announce(place)
+
+
+class _PairedTexts:
+    """Decides about texts of which all kept pages are known that may cover them: nothing needs to be looked up.
+
+    Attributes:
+        is_kept: whether each of the pages is kept, as far as that is decided.
+    """
+
+    def __init__(
+        self,
+        pages: PickedPages,
+        order: Places,
+        certain: Certain,
+        matcher: RememberingMatcher,
+        profiles: FrozenProfiles,
+    ) -> None:
+        self._pages = pages
+        self._certain = certain
+        self._matcher = matcher
+        self._profiles = profiles
+        self._read_kept = lru_cache(_REMEMBERED)(self._read_trimmed)
+        self.is_kept = bytearray(len(order))
+        np.frombuffer(self.is_kept, dtype=bool)[order] = certain.new
+
+    def decide(self, position: int, place: int) -> PlacedDecision:
+        """Decide about a text."""
+        page = self._pages.read(place)
+        compared = _NO_PLACE
+
+        def compare() -> Iterator[SignedPage]:
+            nonlocal compared
+            start, end = self._certain.starts[position : position + 2]
+            for compared in self._certain.earlier[start:end].tolist():
+                kept = self._read_kept(compared) if self.is_kept[compared] else None
+                if kept is not None and kept.scope == page.scope:
+                    yield kept
+
+        chosen = self._matcher.choose(page, compare(), self._snapshot_of)
+        if chosen is None:
+            return PlacedDecision(place, Verdict.NEW)
+        return PlacedDecision(place, Verdict.DUPLICATE, chosen[1], compared)
+
+    def _read_trimmed(self, place: int) -> SignedPage:
+        page = self._pages.read(place)
+        return self._matcher.trim(page, self._snapshot_of(page))
+
+    def _snapshot_of(self, page: SignedPage) -> Snapshot:
+        return self._profiles.snapshot(site_key(page.scope, page.url))
+
+
+class _OtherPages:
+    """Decides about pages as an index does: by those that are filed."""
+
+    def __init__(
+        self,
+        pages: PickedPages,
+        existing: Iterable[Record],
+        matcher: RememberingMatcher,
+        profiles: FrozenProfiles,
+        file: IO[bytes],
+        memory: int,
+    ) -> None:
+        self._pages = pages
+        self._matcher = matcher
+        self._memory = memory
+        self._kept = MemoryPages(file, profiles, lambda place: self._verdicts.record_of(pages.read(place)))
+        self._verdicts = Verdicts(self._kept, matcher, OfferTerms(), now=1, runs=NO_RUNS)
+        self._place_of = array("q", [_NO_PLACE])  # of each kept page by its number
+        for record in existing:
+            self._kept.add(record, matcher)
+            self._note_filed(_NO_PLACE)
+
+    def announce(self, place: int) -> None:
+        """File a page that is kept. It is read when another one is compared with it."""
+        signature = int(self._pages.signatures[place])
+        keys, title = self._matcher.keys_of_text(signature), int(self._pages.titles[place])
+        self._kept.announce(place, self._pages.read_scope(place), signature, keys, title)
+        self._note_filed(place)
+
+    def decide(self, place: int) -> PlacedDecision:
+        """Decide about a page, and file it if it is kept."""
+        page = self._pages.read(place)
+        decision = self._verdicts.decide(page)
+        if decision.verdict in _KEPT:
+            self._note_filed(place)
+        kept = self._matcher.kept
+        if decision.verdict not in (Verdict.DUPLICATE, Verdict.UNCHANGED) or kept is None:
+            return PlacedDecision(place, decision.verdict)
+        number = self._kept.number_of(page.scope, kept.key)
+        representative = _NO_PLACE if number is None else self._place_of[number]
+        if representative == _NO_PLACE:
+            address = decision.duplicate_of or decision.url
+            return PlacedDecision(place, decision.verdict, decision.match, address=address)
+        return PlacedDecision(place, decision.verdict, decision.match, representative)
+
+    def _note_filed(self, place: int) -> None:
+        """Note the place of the page that was filed last. Raises :class:`DedupError` if memory does not suffice."""
+        self._place_of.append(place)
+        count = self._kept.last_number
+        further = max(0, self._kept.key_count - _KEYS * count)
+        if KEPT_BYTES * count + FURTHER_KEY_BYTES * further > self._memory:
+            raise DedupError(
+                f"More than {count - 1:,} pages are kept that another one is near to, which takes"
+                f" {format_memory(self._memory)} beside everything else: more memory is needed (--memory)."
+            )

@@ -268,11 +268,11 @@ def _decide(
         memory -= LEFT_OUT_BYTES * len(order)
         advance = start("deciding", int(np.count_nonzero(~certain.new)))
         for decided in decide_pages(pages, order, certain, before, matcher, profiles, kept, memory):
-            codes[pages.rows[decided.place]] = VERDICTS.index(decided.decision.verdict)
+            codes[pages.rows[decided.place]] = VERDICTS.index(decided.verdict)
             if decided.representative is not None:
                 duplicates[pages.rows[decided.representative]] += 1
-            if decided.is_left_out and decided.decision.match is not None:
-                rules[decided.decision.match.rule] += 1
+            if decided.match is not None:
+                rules[decided.match.rule] += 1
             clusters.add(decided)
             advance(1)
         clusters.write(output / CLUSTERS)

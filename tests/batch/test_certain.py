@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -55,18 +57,28 @@ def collections(draw: st.DrawFn) -> list[Page]:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(pages=collections(), most_near=st.sampled_from([0, 2, 16]), most=st.sampled_from([1, 64]))
-def test_long_texts_are_decided_as_in_a_crawl(tmp_path: Path, pages: list[Page], most_near: int, most: int) -> None:
+@given(
+    pages=collections(),
+    most_near=st.sampled_from([0, 2, 16]),
+    most=st.sampled_from([1, 64]),
+    piece=st.sampled_from([5, 1_000]),
+)
+def test_long_texts_are_decided_as_in_a_crawl(
+    tmp_path: Path, pages: list[Page], most_near: int, most: int, piece: int
+) -> None:
     def spy(*arguments: object) -> Certain:
         certain = find_certain(*arguments)  # type: ignore[arg-type]
         SEEN["ruled out"] += int(np.count_nonzero(certain.new))
-        SEEN["not compared"] += int(np.count_nonzero(~certain.compared))
+        SEEN["not filed"] += int(np.count_nonzero(~certain.filed))
+        SEEN["paired"] += int(np.count_nonzero(certain.paired))
         return certain
 
     folder = tmp_path / "example"
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(certain_module, "_MOST_NEAR", most_near)
+        patch.setattr(certain_module, "_MOST_PAIRS", 1)
+        patch.setattr(certain_module, "_PIECE", piece)
         patch.setattr(certain_module, "MAX_REPRESENTATIVES", most)
         patch.setattr(find_module, "find_certain", spy)
         try:
@@ -86,61 +98,98 @@ def test_long_texts_are_decided_as_in_a_crawl(tmp_path: Path, pages: list[Page],
 def test_the_examples_have_pages_of_each_kind() -> None:
     if not SEEN:
         pytest.skip("runs behind the test that makes the examples")
-    assert {"ruled out", "not compared", "alike"} <= {name for name, count in SEEN.items() if count}
+    assert {"ruled out", "not filed", "paired", "alike"} <= {name for name, count in SEEN.items() if count}
 
 
 # What is certain
 
 
+class Known(NamedTuple):
+    """What is certain of texts."""
+
+    new: list[bool]
+    filed: list[bool]
+    earlier: list[list[int] | None]
+
+
 def certain_of(
-    signatures: list[int], chars: list[int], *, titles: list[int] | None = None, existing: tuple[int, ...] = ()
-) -> tuple[list[bool], list[bool]]:
+    signatures: list[int],
+    chars: list[int],
+    *,
+    titles: list[int] | None = None,
+    names: list[int] | None = None,
+    existing: tuple[int, ...] = (),
+) -> Known:
     """Return what is certain of texts with the same words."""
     count = len(signatures)
+    places: Places = np.arange(count)
     none = np.zeros(count, dtype=np.uint64)
     every: Flags = np.ones(count, dtype=bool)
-    names = np.arange(count).astype(np.uint64)
+    named = np.array(range(count) if names is None else names, dtype=np.uint64)
     filed: Numbers = none if titles is None else np.array(titles, dtype=np.uint64)
-    places: Places = np.arange(count)
-    rows = Rows((), places[:0], np.array(signatures, dtype=np.uint64), names, filed, none, every, ~every, None)
-    candidates = Candidates(every, is_repeated(names), every[:0], np.array(existing, dtype=np.uint64))
-    measures = Measures(every, names, np.array(chars), np.full(count, 300), np.ones((count, 64), dtype=np.uint8))
+    rows = Rows((), places[:0], np.array(signatures, dtype=np.uint64), named, filed, none, every, ~every, None)
+    candidates = Candidates(every, is_repeated(named), every[:0], np.array(existing, dtype=np.uint64))
+    digests = places.astype(np.uint64)
+    measures = Measures(every, digests, np.array(chars), np.full(count, 300), np.ones((count, 64), dtype=np.uint8))
     certain = find_certain(rows, places, places, candidates, SCHEME, measures, LIMITS)
-    return certain.new.tolist(), certain.compared.tolist()
+    earlier = [certain.earlier[start:end].tolist() for start, end in pairwise(certain.starts.tolist())]
+    paired = [known if is_paired else None for known, is_paired in zip(earlier, certain.paired.tolist(), strict=True)]
+    return Known(certain.new.tolist(), certain.filed.tolist(), paired)
 
 
-def test_a_text_that_says_more_than_all_near_ones_is_new_and_stands_for_shorter_ones() -> None:
-    assert certain_of([0, 1, 3], [100, 200, 90]) == ([True, True, False], [True, True, False])
-    assert certain_of([0, 1, 3], [100, 200, 400]) == ([True, True, True], [False, False, False])
+def test_a_text_that_says_more_than_all_near_ones_is_new() -> None:
+    assert certain_of([0, 1, 3], [100, 200, 400]) == ([True] * 3, [False] * 3, [None] * 3)
+    assert certain_of([0, 1, 3], [100, 200, 90]) == ([True, True, False], [False] * 3, [None, None, [1, 0]])
+
+
+def test_earlier_texts_come_nearest_first_and_those_under_the_title_last() -> None:
+    far = (1 << 64) - 1
+    known = certain_of([7, far, 3, 0, far - 1, 1], [100] * 6, titles=[0, 5, 0, 0, 5, 5])
+    assert known.earlier == [None, None, [0], [2, 0], [1], [3, 2, 0, 1, 4]]
+    assert known.new == [True, True, False, False, False, False]
 
 
 def test_texts_under_one_title_are_compared_whatever_their_signatures_are() -> None:
     far = [0, (1 << 64) - 1]
-    assert certain_of(far, [100, 100], titles=[5, 5]) == ([True, False], [True, False])
-    assert certain_of(far, [100, 100], titles=[5, 6]) == ([True, True], [False, False])
-    assert certain_of(far, [100, 200], titles=[5, 5]) == ([True, True], [False, False])
+    assert certain_of(far, [100, 100], titles=[5, 5]).earlier == [None, [0]]
+    assert certain_of(far, [100, 100], titles=[5, 6]).new == [True, True]
+    assert certain_of(far, [100, 200], titles=[5, 5]).new == [True, True]
     # Of so many texts under one title only the first ones are looked up.
     many = [place << 32 for place in range(9)]
-    assert certain_of(many, [100 << place for place in range(9)], titles=[5] * 9) == ([True] + [False] * 8, [True] * 9)
+    growing = [100 << place for place in range(9)]
+    assert certain_of(many, growing, titles=[5] * 9) == ([True] + [False] * 8, [True] * 9, [None] * 9)
 
 
-def test_nothing_is_certain_of_a_text_near_an_existing_one() -> None:
-    assert certain_of([0, 1 << 63], [100, 1000], existing=(1,)) == ([False, False], [False, False])
+def test_pages_that_are_looked_up_are_compared_with_those_that_are_filed() -> None:
+    assert certain_of([0, 1 << 63], [100, 1000], existing=(1,)) == ([False] * 2, [False] * 2, [None] * 2)
+    # A page that comes again, and one that may be covered by it, are looked up.
+    assert certain_of([0, 1, 3], [100] * 3, names=[0, 1, 0]) == ([False] * 3, [True, True, False], [None] * 3)
+    assert certain_of([0, 1, 3], [100, 100, 120], names=[0, 1, 2]) == (
+        [True, False, False],
+        [False] * 3,
+        [None, [0], [1, 0]],
+    )
 
 
-def test_where_the_index_cuts_candidates_off_all_of_them_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_index_cuts_candidates_off_all_of_them_are_filed(monkeypatch: pytest.MonkeyPatch) -> None:
     growing = [100 << place for place in range(12)]
-    assert certain_of([0] * 12, growing) == ([True] * 12, [False] * 12)
+    assert certain_of([0] * 12, growing) == ([True] * 12, [False] * 12, [None] * 12)
     monkeypatch.setattr(certain_module, "MAX_REPRESENTATIVES", 11)
-    assert certain_of([0] * 12, growing) == ([True] * 12, [True] * 12)
+    assert certain_of([0] * 12, growing) == ([True] * 12, [True] * 12, [None] * 12)
     monkeypatch.setattr(certain_module, "MAX_REPRESENTATIVES", 64)
     monkeypatch.setattr(certain_module, "MAX_COMPARED", 8 + 10)
-    assert certain_of([0] * 12, growing) == ([True] * 12, [True] * 11 + [False])
+    assert certain_of([0] * 12, growing) == ([True] * 12, [True] * 11 + [False], [None] * 12)
 
 
-def test_a_text_with_many_near_ones_is_not_compared_with_all_of_them_here() -> None:
+def test_a_text_with_many_near_ones_is_looked_up() -> None:
     count = 40
-    growing = [100 << place for place in range(count)]
-    new, compared = certain_of([0] * count, growing)
-    assert new == [True] * 17 + [False] * (count - 17)
-    assert compared[: count - 17] == [True] * (count - 17)
+    known = certain_of([0] * count, [100 << place for place in range(count)])
+    assert known.new == [True] * 17 + [False] * (count - 17)
+    assert known.filed[: count - 17] == [True] * (count - 17)
+    assert known.earlier == [None] * count
+
+
+def test_so_many_pairs_are_held_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certain_module, "_MOST_PAIRS", 0)
+    monkeypatch.setattr(certain_module, "_PIECE", 1)
+    assert certain_of([0, 1, 3], [100] * 3).earlier == [None, [0], None]

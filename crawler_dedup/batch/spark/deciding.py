@@ -183,12 +183,11 @@ def _join(parts: Sequence[_Numbers]) -> _Numbers:
 
 def _values_of(decided: PlacedDecision, pages: PickedPages) -> tuple[Any, ...]:
     """Return what stands in the columns of a decision."""
-    decision, place, kept = decided.decision, decided.place, decided.representative
-    common = int(pages.rows[place]), int(pages.records[place]), pages.read_id(place), str(decision.verdict)
-    match = decision.match if decided.is_left_out else None
+    place, match, kept = decided.place, decided.match, decided.representative
+    common = int(pages.rows[place]), int(pages.records[place]), pages.read_id(place), str(decided.verdict)
     if match is None:
         return (*common, *[None] * (len(DECIDED) - len(common)))
     measured = match.rule, match.distance, match.resemblance, match.coverage
     if kept is None:  # a page that was kept before
-        return (*common, None, None, decision.duplicate_of or decision.url, *measured)
+        return (*common, None, None, decided.address, *measured)
     return (*common, int(pages.rows[kept]), int(pages.records[kept]), pages.read_id(kept), *measured)
