@@ -13,9 +13,12 @@ from tests.support import naive
 from tests.support.crawling import Answer, Site, article, html
 from tests.support.data import served
 from tests.support.killed import Job, Stored, Trial, compare, try_stops
+from tests.support.places import Places
+from tests.support.servers import Server
 
 BIGRAMS = {"DEDUP_TOKENIZER": "bigrams"}
 RJIEBA = {"DEDUP_TOKENIZER": "rjieba"}
+ON_EACH = pytest.mark.parametrize("places", ["directory", "server"], indirect=True)
 
 
 def twins(count: int, visits: int) -> dict[str, Answer]:
@@ -45,19 +48,22 @@ def stop_again_and_again(
     *,
     new_addresses: bool = True,
     stop: signal.Signals = signal.SIGKILL,
+    server: Server | None = None,
 ) -> Trial:
     resumes = stop == signal.SIGINT
-    undisturbed = Job(url, folder / "undisturbed", settings, new_addresses)
+    undisturbed = Job(url, folder / "undisturbed", settings, new_addresses, server=server)
     done = undisturbed.run()
     assert done.reason == "finished"
-    job = Job(url, folder / "stopped", settings, new_addresses, resumes)
+    job = Job(url, folder / "stopped", settings, new_addresses, resumes, server)
     return try_stops(job, undisturbed, stops=stops, seconds=done.seconds, seed=stops, stop=stop)
 
 
-def test_three_kills_lose_nothing(tmp_path: Path) -> None:
+@ON_EACH
+def test_three_kills_lose_nothing(tmp_path: Path, places: Places) -> None:
     # Every page is met at another address after a kill: what dead runs have recorded decides what is stored.
+    settings = {**BIGRAMS, "DEDUP_GRACE": 0}
     with Site(twins(24, visits=6)) as site:
-        done = stop_again_and_again(f"{site.url}/", tmp_path, {**BIGRAMS, "DEDUP_GRACE": 0}, 3)
+        done = stop_again_and_again(f"{site.url}/", tmp_path, settings, 3, server=places.server)
     assert done.stops == 3
     assert done.lost == []
 
@@ -83,12 +89,13 @@ def test_what_nothing_stored_covers_is_lost() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("data")
+@ON_EACH
 @pytest.mark.parametrize("new_addresses", [True, False], ids=["new-addresses", "same-addresses"])
 @pytest.mark.parametrize("grace", [60, 1, 0])
-def test_thirty_kills_lose_nothing(tmp_path: Path, grace: int, new_addresses: bool) -> None:
+def test_thirty_kills_lose_nothing(tmp_path: Path, places: Places, grace: int, new_addresses: bool) -> None:
     with served("gopl-zh-2024") as origin:
-        settings = {**RJIEBA, "DEDUP_GRACE": grace}
-        done = stop_again_and_again(f"{origin}/_all.html", tmp_path, settings, 30, new_addresses=new_addresses)
+        url, settings = f"{origin}/_all.html", {**RJIEBA, "DEDUP_GRACE": grace}
+        done = stop_again_and_again(url, tmp_path, settings, 30, new_addresses=new_addresses, server=places.server)
     assert done.stops == 30
     assert done.lost == []
 

@@ -1,12 +1,13 @@
 """What several processes have committed is what one process would decide in that order: with the same decisions, and the
 same knowledge of sites, byte for byte.
 
-Real processes work on one index, and some of them are killed. Each event is recorded in the transaction that commits it.
-Afterwards one process does the same on a new index, event by event.
+Real processes work on one index, in a directory or on a server, and some of them are killed. Each event is recorded in the
+transaction that commits it. Afterwards one process does the same on a new index in a directory, event by event.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import sys
@@ -24,14 +25,21 @@ from hypothesis import strategies as st
 from crawler_dedup import Config, Decision, SignedPage, Verdict
 from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.index import runs
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.locks import ProcessLock
 from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.location import Location, ServerAddress
+from crawler_dedup.index.maintenance import open_to_write
+from crawler_dedup.index.profiles import StoredSite
+from crawler_dedup.index.records import Record
+from crawler_dedup.index.runs import RUN_NAME_BYTES
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
 from tests.support.examples import examples
 from tests.support.indexing import FILING
+from tests.support.places import Places
 from tests.support.recording import Event, read_events
 from tests.support.workers import Nothing, Worker
 
@@ -92,9 +100,10 @@ _BEGINNING = [("offer", ([signed(content, 0, 0)], False)) for content in range(6
 class _Crowd:
     """Up to three processes on one index, and the time."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, location: Location) -> None:
+        self._location = location
         self._workers: list[Worker | None] = [None] * 3
+        self._runs = [0] * 3
         self._now = (1_700_000_000.7, 0.0)
         self.work(0, _BEGINNING)
 
@@ -102,8 +111,8 @@ class _Crowd:
         worker = self._workers[slot]
         if worker is None:
             worker = self._workers[slot] = Worker("tests.support.recording")
-            worker.tell("open", self._now, (self._directory, GRACE))
-            worker.answer()
+            worker.tell("open", self._now, (self._location, GRACE))
+            self._runs[slot] = worker.answer()
         return worker
 
     def work(self, slot: int, steps: list[Any]) -> None:
@@ -124,6 +133,8 @@ class _Crowd:
         time.sleep(delay / 1000)
         COUNTED["kills in the middle"] += worker.kill() is Nothing
         self._workers[slot] = None
+        if isinstance(self._location, ServerAddress):  # elsewhere the system says that it is dead
+            declare_dead(self._location, self._runs[slot])
 
     def forget(self, slot: int, page: SignedPage) -> None:
         self._worker(slot).tell("forget", self._now, page.url)
@@ -159,7 +170,7 @@ class _Replay:
         self._locks: dict[int, ProcessLock] = {}
         self._wall = 0.0
         monkeypatch.setattr(runs, "time", lambda: self._wall)
-        self.environment = self._store(0).environment
+        self.store = self._store(0)
 
     def apply(self, event: Event) -> Any:
         """Do what *event* was, and return what comes out."""
@@ -200,27 +211,50 @@ class _Replay:
             lock.release()
 
 
-def contents(environment: Environment) -> dict[str, dict[bytes, bytes]]:
-    """What an index has filed, and what it knows of runs and sites."""
-    return {name: _content_of(environment, name.encode()) for name in DATABASES}
+def contents(backend: Backend) -> tuple[list[Record], list[StoredSite]]:
+    """Return what an index has filed, and what it knows of sites."""
+    records = [record for batch in backend.records(100) for record in batch]
+    return sorted(records, key=lambda record: (record.page.scope, record.page.key)), sorted(
+        backend.sites(), key=lambda site: site.key
+    )
 
 
-def _content_of(environment: Environment, name: bytes) -> dict[bytes, bytes]:
+def rows(environment: Environment) -> dict[str, dict[bytes, bytes]]:
+    """Return the buckets, runs and sites of an index in a directory, as they stand there."""
+    return {name: _rows_of(environment, name.encode()) for name in DATABASES}
+
+
+def _rows_of(environment: Environment, name: bytes) -> dict[bytes, bytes]:
     database = environment.make_databases(lambda env, txn: env.open_db(name, txn))
     with environment.read() as txn, txn.cursor(db=database) as cursor:
         return {bytes(key): bytes(content) for key, content in cursor}
 
 
-def replay_and_compare(folder: Path, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = Store.attach(directory)
+def declare_dead(address: ServerAddress, run: int) -> None:
+    """Let a run on a server be dead, as another run does that has seen no sign of life for long."""
+    from crawler_dedup.index.redis import scripts
+    from crawler_dedup.index.redis.connection import ServerConnection
+    from crawler_dedup.index.redis.keys import Keys, meta_key
+
+    with ServerConnection(address) as connection:
+        epoch: bytes = connection.call(b"HGET", meta_key(address), b"epoch")
+        keys = Keys(address, epoch)
+        connection.evaluate(scripts.RELEASE, [keys.meta], [epoch, keys.prefix, run.to_bytes(RUN_NAME_BYTES, "big")])
+
+
+def replay_and_compare(folder: Path, location: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = open_to_write(location)
     replay = _Replay(folder / "replay", monkeypatch)
     try:
-        events = read_events(original.environment)
+        events = read_events(location)
         for number, event in enumerate(events):
             history = "\n".join(map(str, events[: number + 1]))
             assert replay.apply(event) == event.result, history
             _count(event)
-        assert contents(replay.environment) == contents(original.environment)
+        assert contents(replay.store) == contents(original)
+        assert original.verify(FILING) == []
+        if isinstance(original, Store):
+            assert rows(replay.store.environment) == rows(original.environment)
     finally:
         replay.close()
         original.close()
@@ -235,20 +269,22 @@ def _count(event: Event) -> None:
         COUNTED["drops"] += sum(decision.verdict is Verdict.DUPLICATE for decision in decisions)
 
 
-def _run(count: int, steps: int) -> None:
+def _run(count: int, steps: int, places: Places) -> None:
     COUNTED.clear()
+    names = itertools.count()
 
     @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck), report_multiple_bugs=False)
     @given(st.lists(_STEPS, min_size=steps // 2, max_size=steps))
     def replay(history: list[tuple[str, Any, Any]]) -> None:
         folder = Path(tempfile.mkdtemp(dir=FAST if os.access(FAST, os.W_OK) else None))
-        crowd = _Crowd(folder / "index")
+        location = folder / "index" if places.server is None else places(str(next(names)))
+        crowd = _Crowd(location)
         try:
             for kind, slot, argument in history:
                 getattr(crowd, "pass_" if kind == "pass" else kind)(slot, argument)
             crowd.kill_all()
             with pytest.MonkeyPatch.context() as monkeypatch:
-                replay_and_compare(folder, folder / "index", monkeypatch)
+                replay_and_compare(folder, location, monkeypatch)
         finally:
             crowd.kill_all()
             shutil.rmtree(folder)
@@ -259,10 +295,17 @@ def _run(count: int, steps: int) -> None:
         assert COUNTED[what] > 0, what
 
 
-def test_one_process_decides_as_several_have() -> None:
-    _run(examples(60), 20)
+@pytest.mark.parametrize("places", ["directory"], indirect=True)
+def test_one_process_decides_as_several_have(places: Places) -> None:
+    _run(examples(60), 20, places)
+
+
+@pytest.mark.parametrize("places", ["server"], indirect=True)
+def test_one_process_in_a_directory_decides_as_several_on_a_server_have(places: Places) -> None:
+    _run(examples(40), 20, places)
 
 
 @pytest.mark.slow
-def test_one_process_decides_as_several_have_for_long() -> None:
-    _run(300, 60)
+@pytest.mark.parametrize("places", ["directory", "server"], indirect=True)  # with shards, an offer is no single event
+def test_one_process_decides_as_several_have_for_long(places: Places) -> None:
+    _run(300, 60, places)

@@ -20,9 +20,12 @@ from typing import Any
 
 from crawler_dedup import Config, Deduplicator, SignedPage
 from tests.support.processes import start
+from tests.support.servers import Server
 
 _DEADLINE = 180
 """Seconds after which a crawl that hangs is an error."""
+_LIFE_SECONDS = 2
+"""Seconds for which a crawl that was killed seems to live, where its index is on a server."""
 
 # Stopping it
 
@@ -52,6 +55,7 @@ class Job:
         settings: Scrapy settings.
         new_addresses: whether each start finds every page at another address.
         resumes: whether it has a ``JOBDIR``.
+        server: on which its index stands, under the name of its folder; ``None``: in the folder.
     """
 
     url: str
@@ -59,6 +63,7 @@ class Job:
     settings: Mapping[str, object] = field(default_factory=dict)
     new_addresses: bool = False
     resumes: bool = False
+    server: Server | None = None
 
     def run(self, number: int = 0, *, after: float | None = None, stop: signal.Signals = signal.SIGKILL) -> Ended:
         """Crawl; if it is not over so many seconds *after* its first page, send the signal *stop*.
@@ -71,6 +76,9 @@ class Job:
         arguments = ["-m", "tests.support.storingcrawl", self.url, str(self.folder)]
         if self.new_addresses:
             arguments += ["--visit", str(number + 1)]
+        if self.server is not None:
+            name = "-".join(self.folder.parts[-2:])
+            arguments += ["-s", f"DEDUP_INDEX={self.server.url(name)}", "--life", str(_LIFE_SECONDS)]
         for name, value in {**self.settings, **self._jobdir()}.items():
             arguments += ["-s", f"{name}={value}"]
         with (self.folder / "log").open("ab") as log:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lmdb
 
@@ -23,7 +22,13 @@ from crawler_dedup.index import runs
 from crawler_dedup.index.lmdb.environment import Environment
 from crawler_dedup.index.lmdb.runtable import Runs
 from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.location import Location, ServerAddress
+from crawler_dedup.index.maintenance import open_to_write
+from crawler_dedup.system.extras import has_extra
 from tests.support.indexing import FILING
+
+if TYPE_CHECKING:
+    from crawler_dedup.index.redis.pages import PagesOnServer
 
 EVENTS = b"events"
 
@@ -50,11 +55,26 @@ class Event(NamedTuple):
     result: Any = None
 
 
-def read_events(environment: Environment) -> list[Event]:
+def read_events(location: Location) -> list[Event]:
     """Return all events of an index in the order in which they were committed."""
-    database = environment.make_databases(lambda env, txn: env.open_db(EVENTS, txn))
-    with environment.read() as txn, txn.cursor(db=database) as cursor:
-        return [pickle.loads(bytes(content)) for _, content in cursor]
+    if isinstance(location, ServerAddress):
+        from crawler_dedup.index.redis.connection import ServerConnection
+
+        with ServerConnection(location) as connection:
+            return [pickle.loads(content) for content in connection.call(b"LRANGE", _events_key(location), 0, -1)]
+    store = Store.attach(location)
+    try:
+        database = store.environment.make_databases(lambda env, txn: env.open_db(EVENTS, txn))
+        with store.environment.read() as txn, txn.cursor(db=database) as cursor:
+            return [pickle.loads(bytes(content)) for _, content in cursor]
+    finally:
+        store.close()
+
+
+def _events_key(address: ServerAddress) -> bytes:
+    from crawler_dedup.index.redis.keys import meta_key
+
+    return meta_key(address) + EVENTS
 
 
 class _Clocks:
@@ -75,30 +95,13 @@ class _Recorder:
     def __init__(self) -> None:
         self._event: Event | None = None
         self._dead: set[int] = set()
-        self._database: Any = None
-        self._submit = Environment.submit
-        self._lives = Runs._lives
 
-    def install(self) -> None:
-        """Record from now on, for this process."""
-        recorder = self
-
-        def submit(environment: Environment, job: Callable[[Any], Any], *, urgent: bool = True) -> Future[Any]:
-            recorded = recorder._recorded(job, recorder._event) if recorder._event else job
-            return recorder._submit(environment, recorded, urgent=urgent)
-
-        def lives(known: Runs, number: int) -> bool | None:
-            answer = recorder._lives(known, number)
-            if answer is False:
-                recorder._dead.add(number)
-            return answer
-
-        Environment.submit = submit  # type: ignore[method-assign,assignment]
-        Runs._lives = lives  # type: ignore[method-assign,assignment]
-
-    def open(self, environment: Environment) -> None:
-        """Record in this index."""
-        self._database = environment.make_databases(lambda env, txn: env.open_db(EVENTS, txn))
+    def install(self, store: Any) -> None:
+        """Record from now on what this process does to an index, of which *store* is an opening."""
+        if isinstance(store, Store):
+            self._install_in_directory(store.environment)
+        else:
+            self._install_on_server(store.address)
 
     @contextmanager
     def event(self, event: Event) -> Iterator[None]:
@@ -107,14 +110,56 @@ class _Recorder:
         yield
         self._event = None
 
-    def _recorded(self, job: Callable[[lmdb.Transaction], Any], event: Event) -> Callable[[lmdb.Transaction], Any]:
-        def run(txn: lmdb.Transaction) -> Any:
+    def _install_in_directory(self, environment: Environment) -> None:
+        database = environment.make_databases(lambda env, txn: env.open_db(EVENTS, txn))
+
+        def record(txn: lmdb.Transaction, content: bytes) -> None:
+            with txn.cursor(db=database) as cursor:
+                number = int.from_bytes(cursor.key(), "big") + 1 if cursor.last() else 1
+                cursor.put(number.to_bytes(8, "big"), content)
+
+        self._record_jobs(Environment, record)
+        self._note_deaths(Runs, "_lives")
+
+    def _install_on_server(self, address: ServerAddress) -> None:
+        from crawler_dedup.index.redis.runentries import RunsInTransaction
+        from crawler_dedup.index.redis.writer import Writer
+
+        def record(pages: PagesOnServer, content: bytes) -> None:
+            pages._changes.commands.append((b"RPUSH", _events_key(address), content))
+
+        self._record_jobs(Writer, record)
+        self._note_deaths(RunsInTransaction, "_lives")
+
+    def _record_jobs(self, writer: Any, record: Callable[[Any, bytes], None]) -> None:
+        """Let each job that *writer* runs, and that is an event, write with its transaction what it was."""
+        submit = writer.submit
+
+        def submit_recorded(self_: Any, job: Callable[[Any], Any], *, urgent: bool = True) -> Future[Any]:
+            recorded = self._recorded(job, self._event, record) if self._event else job
+            future: Future[Any] = submit(self_, recorded, urgent=urgent)
+            return future
+
+        writer.submit = submit_recorded
+
+    def _note_deaths(self, known: Any, name: str) -> None:
+        ask = getattr(known, name)
+
+        def lives(self_: Any, number: int) -> bool | None:
+            answer: bool | None = ask(self_, number)
+            if answer is False:
+                self._dead.add(number)
+            return answer
+
+        setattr(known, name, lives)
+
+    def _recorded(
+        self, job: Callable[[Any], Any], event: Event, record: Callable[[Any, bytes], None]
+    ) -> Callable[[Any], Any]:
+        def run(txn: Any) -> Any:
             self._dead.clear()
             result = job(txn)
-            recorded = event._replace(dead=frozenset(self._dead), result=result)
-            with txn.cursor(db=self._database) as cursor:
-                number = int.from_bytes(cursor.key(), "big") + 1 if cursor.last() else 1
-                cursor.put(number.to_bytes(8, "big"), pickle.dumps(recorded))
+            record(txn, pickle.dumps(event._replace(dead=frozenset(self._dead), result=result)))
             return result
 
         return run
@@ -123,13 +168,13 @@ class _Recorder:
 class _Process:
     """What a process has open, and the decisions whose pages it has not handled yet."""
 
-    def __init__(self, clocks: _Clocks, recorder: _Recorder, directory: Path, grace: int) -> None:
+    def __init__(self, clocks: _Clocks, recorder: _Recorder, location: Location, grace: int) -> None:
         self._clocks = clocks
         self._recorder = recorder
-        self._deduplicator = Deduplicator.open(directory, Config(tokenizer="bigrams", grace=grace))
-        self._store = Store.attach(directory)
+        self._deduplicator = Deduplicator.open(location, Config(tokenizer="bigrams", grace=grace))
+        self._store = open_to_write(location)
         self._open: list[Decision] = []
-        recorder.open(self._store.environment)
+        recorder.install(self._store)
 
     def work(self, steps: list[tuple[str, Any]]) -> int:
         """Do all *steps* at once, so that they share transactions; returns how many decisions there were."""
@@ -170,7 +215,12 @@ class _Process:
 def _obey(connection: Connection) -> None:
     clocks, recorder = _Clocks(), _Recorder()
     runs.time, runs.monotonic = clocks.time, clocks.monotonic  # type: ignore[attr-defined]
-    recorder.install()
+    if has_extra("redis"):
+        from crawler_dedup.index.redis import runs as server_runs
+        from crawler_dedup.index.redis import store as server_store
+
+        for module in (server_runs, server_store):
+            setattr(module, "read_time", lambda _: clocks.time())  # noqa: B010  (a name that the module has imported)
     opened: _Process | None = None
     while True:
         command, (clocks.passed, clocks.behind), argument = connection.recv()

@@ -94,7 +94,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--visit", default="")
     parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument(
+        "--life", type=int, help="seconds for which a run on a server seems to live after it was killed"
+    )
     given = parser.parse_args(arguments)
+    if given.life:
+        from crawler_dedup.index.redis import runs
+
+        runs.LIFE_SECONDS, runs.BEAT_SECONDS = given.life, given.life / 10
     settings = get_project_settings()
     own = {
         "AUTOTHROTTLE_ENABLED": False,

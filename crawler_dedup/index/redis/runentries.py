@@ -60,8 +60,10 @@ class RunsInTransaction:
         return {number: run for number, run in runs.entries.items() if number in runs.dead}
 
     def run_states(self) -> RunStates:
-        dead = self.client.runs.dead
-        return RunStates(self.find_run, lambda number: number not in dead)
+        return RunStates(self.find_run, self._lives)
+
+    def _lives(self, number: int) -> bool:
+        return number not in self.client.runs.dead
 
     def run_states_in_reading(self, dead: Container[int]) -> RunStates:  # noqa: ARG002  (those that are known are read at once)
         return self.run_states()
