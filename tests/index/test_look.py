@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -19,17 +19,39 @@ from crawler_dedup import Config, Decision, IndexMismatch, IndexUnusable, Signed
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.deduplicator import look
 from crawler_dedup.errors import IndexDamaged, IndexMissing
+from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.lmdb import runtable
 from crawler_dedup.index.lmdb.locks import is_held
 from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.location import Location
+from crawler_dedup.index.maintenance import has_index
 from crawler_dedup.index.records import shorten_key
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
 from tests.support.examples import examples
-from tests.support.indexing import SPEC, ByDistance, beside, clusters, flipped, open_store, page, release, run, settle
+from tests.support.indexing import (
+    SPEC,
+    ByDistance,
+    beside,
+    clusters,
+    flipped,
+    open_backend,
+    open_store,
+    page,
+    release,
+    run,
+    settle,
+)
+from tests.support.places import Places
 
 MATCHER = ByDistance()
+
+
+@pytest.fixture
+def backend(places: Places) -> Iterator[Backend]:
+    with closing(open_backend(places())) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -51,47 +73,55 @@ def contents(directory: Path) -> dict[str, bytes]:
 # The same decision
 
 
-@settings(max_examples=examples(40), deadline=None)
-@given(st.integers(0, 2**32))
-def test_a_look_says_what_the_offer_after_it_says_and_changes_nothing(seed: int) -> None:
+def test_a_look_says_what_the_offer_after_it_says_and_changes_nothing(places: Places) -> None:
+    names = itertools.count()
+
+    @settings(max_examples=examples(40), deadline=None)
+    @given(st.integers(0, 2**32))
+    def compare(seed: int) -> None:
+        with closing(open_backend(places(f"index-{next(names)}"))) as opened:
+            _look_and_offer(opened, seed)
+
+    compare()
+
+
+def _look_and_offer(store: Backend, seed: int) -> None:
     source, signatures = random.Random(seed), clusters(seed, 30)
-    with tempfile.TemporaryDirectory() as folder, closing(open_store(Path(folder))) as store:
-        terms = [OfferTerms(run=run, next_claim=iter(range(1, 100)).__next__) for run in (0, 1)]
-        for number, signature in enumerate(signatures):
-            offered = page(source.choice([number, source.randrange(number + 1)]), signature)
-            before = list(store.records(100))
-            seen = [store.look(offered, MATCHER) for _ in range(2)]
-            assert list(store.records(100)) == before
-            (decision,) = store.offer([offered], MATCHER, OfferTerms()).result()
-            assert seen == [decision, decision]
-            if source.random() < 0.2:
-                release(store, int(offered.key))
-            if source.random() < 0.2:
-                store.offer([page(1000 + number, flipped(source, signature, 20))], MATCHER, terms[1]).result()
+    terms = [OfferTerms(run=run, next_claim=iter(range(1, 100)).__next__) for run in (0, 1)]
+    for number, signature in enumerate(signatures):
+        offered = page(source.choice([number, source.randrange(number + 1)]), signature)
+        before = list(store.records(100))
+        seen = [store.look(offered, MATCHER) for _ in range(2)]
+        assert list(store.records(100)) == before
+        (decision,) = store.offer([offered], MATCHER, OfferTerms()).result()
+        assert seen == [decision, decision]
+        if source.random() < 0.2:
+            release(store, int(offered.key))
+        if source.random() < 0.2:
+            store.offer([page(1000 + number, flipped(source, signature, 20))], MATCHER, terms[1]).result()
 
 
-def test_a_page_without_a_signature_is_unchecked(store: Store) -> None:
+def test_a_page_without_a_signature_is_unchecked(backend: Backend) -> None:
     unsigned = SignedPage(key="1", url="http://a/", scope="", unsigned="too little text")
-    decision = store.look(unsigned, MATCHER)
+    decision = backend.look(unsigned, MATCHER)
     assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "too little text")
 
 
-def test_pages_that_expired_stand_for_nothing(store: Store) -> None:
-    store.offer([page(1, 0)], MATCHER, OfferTerms(clock=lambda: 1000)).result()
+def test_pages_that_expired_stand_for_nothing(backend: Backend) -> None:
+    backend.offer([page(1, 0)], MATCHER, OfferTerms(clock=lambda: 1000)).result()
     for now, verdict in ((1100, Verdict.DUPLICATE), (1101, Verdict.NEW)):
         terms = OfferTerms(max_age=100, clock=partial(int, now))
-        assert store.look(page(2, 0), MATCHER, terms).verdict is verdict
+        assert backend.look(page(2, 0), MATCHER, terms).verdict is verdict
 
 
 # Nothing is written
 
 CRAWL = """
 import sys
-from pathlib import Path
 from crawler_dedup import Config, Deduplicator
 from tests.support.crawling import article
 
-with Deduplicator.open(Path(sys.argv[1]), Config(tokenizer="bigrams", grace=0)) as deduplicator:
+with Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams", grace=0)) as deduplicator:
     deduplicator.check("http://a/settled", article("settled").encode())
     page = deduplicator.sign("http://a/open", article("open").encode())
     deduplicator.submit([page], claim=True).result()
@@ -101,26 +131,34 @@ with Deduplicator.open(Path(sys.argv[1]), Config(tokenizer="bigrams", grace=0)) 
 SIGNER = Signer(Config(tokenizer="bigrams"))
 
 
-def looks(directory: Path) -> dict[str, Decision]:
+def looks(location: Location) -> dict[str, Decision]:
     """What copies of the two pages of ``CRAWL``, and another page, would be."""
 
     def decide(seed: str) -> Decision:
         url = f"http://a/copy-of-{seed}"
         body = article(seed, frame="copy").encode()
-        return look(directory, SIGNER, SIGNER.sign(url, body, encoding=None, key=url, scope="")[0])
+        return look(location, SIGNER, SIGNER.sign(url, body, encoding=None, key=url, scope="")[0])
 
     return {seed: decide(seed) for seed in ("settled", "open", "another")}
 
 
-def test_while_a_crawl_runs_its_settled_pages_stand_and_its_open_ones_are_being_handled(tmp_path: Path) -> None:
-    directory = tmp_path / "index"
-    with beside(CRAWL, directory) as crawl:
-        before = contents(directory)
-        seen = looks(directory)
-        assert contents(directory) == before
+def test_while_a_crawl_runs_its_settled_pages_stand_and_its_open_ones_are_being_handled(places: Places) -> None:
+    with beside(CRAWL, places.word()) as crawl:
+        seen = looks(places())
         assert seen["settled"].duplicate_of == "http://a/settled"
         assert (seen["open"].verdict, seen["open"].reason) == (Verdict.UNCHECKED, BEING_HANDLED)
         assert seen["another"].verdict is Verdict.NEW
+        assert crawl.communicate("go on\n") == ("", "")
+        assert crawl.returncode == 0
+    assert looks(places())["settled"].verdict is Verdict.DUPLICATE
+
+
+def test_no_file_is_changed_by_a_look_also_where_the_crawl_was_killed(tmp_path: Path) -> None:
+    directory = tmp_path / "index"
+    with beside(CRAWL, directory) as crawl:
+        before = contents(directory)
+        looks(directory)
+        assert contents(directory) == before
         crawl.kill()
         crawl.wait()
         # Nobody holds its lock any more, and it has not ended. Its lock file is the next run's to remove.
@@ -129,15 +167,12 @@ def test_while_a_crawl_runs_its_settled_pages_stand_and_its_open_ones_are_being_
         assert [decision.verdict for decision in seen.values()] == [Verdict.DUPLICATE, Verdict.NEW, Verdict.NEW]
 
 
-def test_the_crawl_goes_on_as_if_nobody_had_looked(tmp_path: Path) -> None:
-    with beside(CRAWL, tmp_path / "index") as crawl:
-        looks(tmp_path / "index")
-        assert crawl.communicate("go on\n") == ("", "")
-        assert crawl.returncode == 0
-    assert looks(tmp_path / "index")["settled"].verdict is Verdict.DUPLICATE
+def test_where_there_is_no_index_every_page_is_new(places: Places) -> None:
+    assert {decision.verdict for decision in looks(places()).values()} == {Verdict.NEW}
+    assert not has_index(places())
 
 
-def test_without_an_index_every_page_is_new_and_no_directory_is_made(tmp_path: Path) -> None:
+def test_without_an_index_no_directory_is_made(tmp_path: Path) -> None:
     assert {decision.verdict for decision in looks(tmp_path / "index").values()} == {Verdict.NEW}
     assert not (tmp_path / "index").exists()
     (tmp_path / "index").mkdir()

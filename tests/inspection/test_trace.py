@@ -23,6 +23,7 @@ from crawler_dedup.cli import app
 from crawler_dedup.index.lmdb.buckets import Buckets
 from crawler_dedup.index.lmdb.permuted import PermutedIndex
 from crawler_dedup.index.lmdb.store import Store
+from crawler_dedup.index.location import Location
 from crawler_dedup.index.maintenance import open_pages
 from crawler_dedup.index.packing import pack
 from crawler_dedup.index.records import Record
@@ -37,6 +38,7 @@ from crawler_dedup.signing.schemes.pinyin import Pinyin
 from tests.support.chinese import alike, chinese, letters, with_homophones
 from tests.support.indexing import read_record
 from tests.support.noting import lines_by_type
+from tests.support.places import Places
 from tests.support.prose import config, html, prose, sentences, text_of
 
 PINYIN = Pinyin()
@@ -146,8 +148,8 @@ def own_index(index: Path, tmp_path: Path) -> Path:
     return shutil.copytree(index, tmp_path / "index")
 
 
-def traced(directory: Path, text: str) -> dict[str, Source]:
-    store = open_pages(directory)
+def traced(location: Location, text: str) -> dict[str, Source]:
+    store = open_pages(location)
     try:
         found = find_sources(normalise(text), PINYIN, store)
     finally:
@@ -323,35 +325,35 @@ def test_a_copy_in_traditional_characters_is_traced_as_the_index_folds_them(tmp_
 # Pages that do not stand
 
 
-def open_claim(directory: Path) -> tuple[Deduplicator, Decision]:
+def open_claim(location: str) -> tuple[Deduplicator, Decision]:
     """The novel, being handled."""
-    crawl = Deduplicator.open(directory, config("pinyin"))
+    crawl = Deduplicator.open(location, config("pinyin"))
     page = crawl.sign("http://one.org/novel", html(NOVEL), encoding="utf-8")
     (decision,) = crawl.submit([page], claim=True).result()
     assert decision.verdict is Verdict.NEW
     return crawl, decision
 
 
-def test_a_page_is_traced_once_it_was_handled_and_no_more_when_that_failed(tmp_path: Path) -> None:
-    crawl, decision = open_claim(tmp_path)
+def test_a_page_is_traced_once_it_was_handled_and_no_more_when_that_failed(places: Places) -> None:
+    crawl, decision = open_claim(places.word())
     with crawl:
         assert crawl.settle(decision)
-        assert list(traced(tmp_path, COPY)) == ["http://one.org/novel"]
+        assert list(traced(places(), COPY)) == ["http://one.org/novel"]
         assert crawl.release(decision)
-        assert traced(tmp_path, COPY) == {}
+        assert traced(places(), COPY) == {}
 
 
-def test_a_page_that_is_being_handled_is_not_kept_yet(tmp_path: Path) -> None:
-    crawl, _ = open_claim(tmp_path)
+def test_a_page_that_is_being_handled_is_not_kept_yet(places: Places) -> None:
+    crawl, _ = open_claim(places.word())
     with crawl:
-        assert traced(tmp_path, COPY) == {}
+        assert traced(places(), COPY) == {}
 
 
-def test_a_page_that_a_dead_run_may_have_lost_is_not_kept(tmp_path: Path) -> None:
-    crawl, decision = open_claim(tmp_path)
+def test_a_page_that_a_dead_run_may_have_lost_is_not_kept(places: Places) -> None:
+    crawl, decision = open_claim(places.word())
     assert crawl.settle(decision)
     crawl.close(all_stored=False)
-    assert traced(tmp_path, COPY) == {}
+    assert traced(places(), COPY) == {}
 
 
 def test_a_page_that_was_handled_long_before_its_run_died_is_kept(tmp_path: Path) -> None:
@@ -375,12 +377,12 @@ def test_a_page_that_was_forgotten_is_not_traced(own_index: Path) -> None:
     assert list(traced(own_index, COPY)) == ["http://a.org/story"]
 
 
-def test_of_a_page_that_changed_the_new_text_is_traced(tmp_path: Path) -> None:
-    with Deduplicator.open(tmp_path, config("pinyin")) as deduplicator:
+def test_of_a_page_that_changed_the_new_text_is_traced(places: Places) -> None:
+    with Deduplicator.open(places.word(), config("pinyin")) as deduplicator:
         for text in (NOVEL, STORY):
             deduplicator.check("http://one.org/", html(text), encoding="utf-8")
-    assert list(traced(tmp_path, STORY)) == ["http://one.org/"]
-    assert traced(tmp_path, NOVEL) == {}
+    assert list(traced(places(), STORY)) == ["http://one.org/"]
+    assert traced(places(), NOVEL) == {}
 
 
 # What is printed
