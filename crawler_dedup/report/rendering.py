@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -35,6 +35,27 @@ def render(data: ReportData, config: Config, made: datetime) -> str:
         config: the limits that are drawn in.
         made: when, in UTC; all else depends on the other arguments only.
     """
+    return (
+        make_environment()
+        .get_template("report.html.jinja")
+        .render(
+            data=data,
+            config=config,
+            covered=describe_runs(data.run_count, *data.span),
+            made=made.strftime("%Y-%m-%d %H:%M UTC"),
+            timeline=charts.draw_timeline(data.period_seconds, data.periods) if data.periods else None,
+            bar_length=_length(data.period_seconds),
+            limits=_LIMITS,
+            least_pages=LEAST_PAGES,
+            limit_charts=list(_draw_limits(data, config)),
+            signature_charts=list(_draw_signatures(data)),
+            within=sum(data.distribution.nearest[: config.max_distance + 1]) if data.distribution else 0,
+        )
+    )
+
+
+def make_environment() -> Environment:
+    """Return what lays out a page; whatever it fills in is escaped."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -51,19 +72,7 @@ def render(data: ReportData, config: Config, made: datetime) -> str:
         plain=plain,
         link=_link,
     )
-    return environment.get_template("report.html.jinja").render(
-        data=data,
-        config=config,
-        covered=describe_runs(data.run_count, *data.span),
-        made=made.strftime("%Y-%m-%d %H:%M UTC"),
-        timeline=charts.draw_timeline(data.period_seconds, data.periods) if data.periods else None,
-        bar_length=_length(data.period_seconds),
-        limits=_LIMITS,
-        least_pages=LEAST_PAGES,
-        limit_charts=list(_draw_limits(data, config)),
-        signature_charts=list(_draw_signatures(data)),
-        within=sum(data.distribution.nearest[: config.max_distance + 1]) if data.distribution else 0,
-    )
+    return environment
 
 
 def plain(text: str, longest: int = _MAX_CHARS) -> str:
@@ -104,15 +113,21 @@ def _length(seconds: int) -> str:
 
 def _draw_limits(data: ReportData, config: Config) -> Iterator[Chart]:
     """Draw how near to the limits pages are: duplicates to kept pages, and kept pages to each other."""
-    is_simhash = data.index.scheme == SimHash.name
     if data.distances:
         yield charts.draw_distances(data.distances, config.max_distance)
     if data.distribution and data.distribution.compared:
         yield charts.draw_nearest(data.distribution, config.max_distance)
-    if data.resemblances:
-        yield charts.draw_shares("Resemblance", data.resemblances, config.min_resemblance if is_simhash else None)
-    if data.coverages:
-        yield charts.draw_shares("Coverage", data.coverages, config.min_coverage if is_simhash else None)
+    yield from draw_agreement(data.resemblances, data.coverages, config, is_simhash=data.index.scheme == SimHash.name)
+
+
+def draw_agreement(
+    resemblances: Mapping[int, int], coverages: Mapping[int, int], config: Config, *, is_simhash: bool
+) -> Iterator[Chart]:
+    """Draw how many words duplicates share with their kept pages, by per cent; for simhash with the limits."""
+    if resemblances:
+        yield charts.draw_shares("Resemblance", resemblances, config.min_resemblance if is_simhash else None)
+    if coverages:
+        yield charts.draw_shares("Coverage", coverages, config.min_coverage if is_simhash else None)
 
 
 def _draw_signatures(data: ReportData) -> Iterator[Chart]:

@@ -16,6 +16,7 @@ from crawler_dedup.cli.batch.options import (
     spark_option,
     spark_session,
 )
+from crawler_dedup.cli.batch.page import write_page
 from crawler_dedup.cli.batch.sign import print_counts
 from crawler_dedup.cli.options import settings_option
 from crawler_dedup.cli.progress import progress_bars
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("signed", metavar="SIGNED", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@output_option("DECISIONS", "Directory for kept.parquet, clusters.parquet and report.json.")
+@output_option("DECISIONS", "Directory for kept.parquet, clusters.parquet, report.json and report.html.")
 @finding_options
 @spark_option
 @settings_option
@@ -52,6 +53,7 @@ def find(signed: Path, output: Path, search: Search, spark: str, settings: Seque
     with spark_session(spark) as session, progress_bars() as start:
         report = find_in(signed, output, config, search, start, session)
     print_report(report, output)
+    write_page(signed, output, config, report)
 
 
 def find_in(

@@ -21,6 +21,7 @@ from crawler_dedup.cli.batch.options import (
     spark_option,
     spark_session,
 )
+from crawler_dedup.cli.batch.page import write_page
 from crawler_dedup.cli.batch.sign import print_signing, sign_inputs
 from crawler_dedup.cli.options import jobs_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
@@ -68,4 +69,5 @@ def run(
         applied = apply_decisions(inputs, decided, clean, start, mark=mark, jobs=jobs)
     print_signing(signing, signed)
     print_report(report, decided)
+    write_page(signed, decided, config, report)
     print_applied(applied, clean, mark)

@@ -1,0 +1,131 @@
+"""The report of a batch job: what it shows, and how it is laid out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from crawler_dedup.config import Config
+from crawler_dedup.report import charts
+from crawler_dedup.report.charts import Chart
+from crawler_dedup.report.data import PageCounts
+from crawler_dedup.report.rendering import draw_agreement, make_environment
+from crawler_dedup.signing.schemes import SimHash
+
+_LIMITS = ("max_distance", "min_resemblance", "min_coverage")
+
+
+@dataclass
+class JobGroup:
+    """A kept page and the pages for which it stands.
+
+    Attributes:
+        identifier: of the kept page.
+        url: its address; ``""``: it has none, or was kept before.
+        title: its title; ``""``: it has none, or was kept before.
+        size: for how many pages it stands.
+        examples: identifier of some of them, and the rule that has left each out.
+        place: where it stands: the input, and the record there.
+    """
+
+    identifier: str
+    url: str
+    title: str
+    size: int
+    examples: list[tuple[str, str]] = field(default_factory=list)
+    place: str = ""
+
+
+class InputSummary(NamedTuple):
+    """An input: its path, its pages, and how many of them are left out."""
+
+    path: str
+    pages: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class JobData:
+    """Everything that the report of a job shows.
+
+    Attributes:
+        name: the directory of the decisions.
+        total: all pages.
+        candidates: of how many pages another one was near enough to be compared, or had the same identifier.
+        known_sites: of how many sites it is known what their pages have in common.
+        hosts: the hosts with most pages.
+        other_hosts: the pages of all other hosts.
+        host_count: how many hosts there are.
+        is_incomplete: whether there were too many hosts to count them all.
+        rules: pages that are left out, by the rule that decided.
+        reasons: pages that could not be signed, by reason.
+        passed_over: records that are no pages to look at, by reason.
+        bad: records that could not be read, by reason.
+        distances: pages that are left out by the distance of the signatures.
+        resemblances: the same by resemblance in per cent, rounded down.
+        coverages: the same by coverage in per cent, rounded down.
+        groups: the kept pages that stand for most pages, these first.
+        group_count: how many kept pages stand for others.
+        several_count: how many of them stand for more than one.
+        inputs: the inputs of which most pages are left out.
+        input_count: how many inputs there are.
+        seconds: how long each step took.
+        spec: what signatures depend on.
+    """
+
+    name: str
+    total: PageCounts
+    candidates: int
+    known_sites: int
+    hosts: Sequence[tuple[str, PageCounts]]
+    other_hosts: PageCounts
+    host_count: int
+    is_incomplete: bool
+    rules: Sequence[tuple[str, int]]
+    reasons: Sequence[tuple[str, int]]
+    passed_over: Sequence[tuple[str, int]]
+    bad: Sequence[tuple[str, int]]
+    distances: Counter[int]
+    resemblances: Counter[int]
+    coverages: Counter[int]
+    groups: Sequence[JobGroup]
+    group_count: int
+    several_count: int
+    inputs: Sequence[InputSummary]
+    input_count: int
+    seconds: Mapping[str, float]
+    spec: Mapping[str, str]
+
+    @property
+    def is_simhash(self) -> bool:
+        """Whether texts are found by the distance of their signatures."""
+        return self.spec.get("scheme", "").split(" ")[0] == SimHash.name
+
+
+def render_job(data: JobData, config: Config, made: datetime) -> str:
+    """Lay out the report of a job.
+
+    Args:
+        config: the limits that are drawn in.
+        made: when, in UTC; all else depends on the other arguments only.
+    """
+    return (
+        make_environment()
+        .get_template("job.html.jinja")
+        .render(
+            data=data,
+            config=config,
+            made=made.strftime("%Y-%m-%d %H:%M UTC"),
+            limits=_LIMITS,
+            charts=list(_draw(data, config)),
+        )
+    )
+
+
+def _draw(data: JobData, config: Config) -> Iterator[Chart]:
+    if data.distances and data.is_simhash:
+        yield charts.draw_distances(data.distances, config.max_distance)
+    yield from draw_agreement(data.resemblances, data.coverages, config, is_simhash=data.is_simhash)
