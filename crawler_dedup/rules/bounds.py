@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from crawler_dedup.config import Config
 from crawler_dedup.hamming import Numbers
-from crawler_dedup.rules.pair import MORE_TEXT, NEARLY_ALL
+from crawler_dedup.rules.pair import MORE_TEXT, NAMED_ALIKE, NEARLY_ALL
 from crawler_dedup.signing import sketch
 
 MEASURED_BYTES = 96
@@ -108,9 +108,9 @@ def may_be_covered(measures: Measures, new: Places, kept: Places, are_near: Flag
     chars = measures.chars[new], measures.chars[kept]
     is_longer = (chars[0] > MORE_TEXT * chars[1]) & (chars[1] > 0)
     is_part = (resemblance >= limits.min_resemblance**2) & (coverage >= NEARLY_ALL)
-    has_words = are_near & (resemblance >= limits.min_resemblance) | is_part
+    has_most_words = (are_near | (resemblance >= NAMED_ALIKE)) & (resemblance >= limits.min_resemblance)
     is_said = (
         measures.are_estimates[new] & measures.are_estimates[kept] & (measures.digests[new] != measures.digests[kept])
     )
-    flags: Flags = ~is_said | (has_words & ~is_longer & (coverage >= limits.min_coverage))
+    flags: Flags = ~is_said | ((has_most_words | is_part) & ~is_longer & (coverage >= limits.min_coverage))
     return flags

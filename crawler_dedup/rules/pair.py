@@ -21,6 +21,8 @@ MORE_TEXT = 1.25
 """A text that is so many times as long as another one says more, though in the same words."""
 NEARLY_ALL = 0.95
 """Of a part: at .9 a page with one more comment was a part of one with three others."""
+NAMED_ALIKE = 0.75
+"""The least resemblance of two texts that have one title on two hosts, and signatures far apart."""
 
 _MOST_WORDS = 0.85
 _NOTHING = 20  # letters: a page that says less of its own says nothing
@@ -72,7 +74,7 @@ class Pair:
     @property
     def signatures_far_apart(self) -> bool:
         """Whether the texts are different by their signatures, or a text would be compared with a thin page."""
-        return not (self.are_thin or self.is_part or self.signatures_agree)
+        return not (self.are_thin or self.signatures_agree or self.is_part or self.is_named_alike)
 
     # Blocks
 
@@ -251,6 +253,22 @@ class Pair:
             and not self.content.lacks_heading_below_name
             and not self.content.lacks_line_beside_main
             and not self.content.is_kept_list_of_texts
+        )
+
+    @cached_property
+    def is_named_alike(self) -> bool:
+        """Whether two texts on two hosts name the same title themselves, and have three quarters of their words in common.
+
+        What a frame repeats between the paragraphs of a text moves its signature, though it is few words.
+        """
+        are_texts = self.new.kind is PageKind.TEXT and self.kept.kind is PageKind.TEXT
+        return (
+            are_texts
+            and not self.same_host
+            and self.limits.max_distance > 0
+            and self.naming.same_named
+            and self.naming.names_page
+            and self.resemblance >= max(NAMED_ALIKE, self.limits.min_resemblance)
         )
 
     @property

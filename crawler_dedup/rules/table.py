@@ -75,6 +75,8 @@ def _describe_signatures(pair: Pair) -> str:
         return "thin pages have none"
     if pair.is_part:
         return "a part under the same title, whatever they are"
+    if pair.is_named_alike and not pair.signatures_agree:
+        return "most words in common under the same title, whatever they are"
     if pair.agreement is None:
         return "they do not agree"
     if pair.distance is None:

@@ -33,6 +33,10 @@ _ENOUGH = 100
 _LINK_SHARE = 1 / 3
 _MAIN_SHARE = 0.6
 _UNLINKED_SHARE = 0.3
+_NAMED_SHARE = 0.2
+_NAMED = 600
+_NAME = 300
+_COMMON_WORDS = 2
 _NOTICE = 200
 _SERIES = 4
 _DIFFERENT = 0.7
@@ -80,7 +84,8 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     for weight, series in ((1, details), (_TITLE_WEIGHT, titles)):
         for block in series.values():
             held[block.group] += weight * block.size * sqrt(block.size)
-    main = _main_element(held, [total - links for total, links in zip(size, linked, strict=True)], page.parents)
+    unlinked = [total - links for total, links in zip(size, linked, strict=True)]
+    main = _main_element(held, unlinked, page.parents, _find_name(title, page.blocks))
     within = [number == main for number in range(len(page.parents))]
     for number, parent in enumerate(page.parents):  # a parent comes first
         within[number] = within[number] or (number > main and within[parent])
@@ -99,16 +104,8 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
 
 
 def _shares_of_title(title: str, blocks: Iterable[Block], is_text: list[bool]) -> dict[int, float]:
-    """Return which share of the words of *title* stands in each text, by its group.
-
-    Of a script that has no spaces, pairs of letters are taken for words.
-    """
-    words = {
-        word[at : at + length]
-        for word in _WORDS.findall(title.casefold())
-        for length in (len(word) if word.isascii() else 2,)
-        for at in range(len(word) - length + 1)
-    }
+    """Return which share of the words of *title* stands in each text, by its group."""
+    words = _words_of(title)
     if not words:
         return {}
     lines: dict[int, list[str]] = {}
@@ -117,6 +114,34 @@ def _shares_of_title(title: str, blocks: Iterable[Block], is_text: list[bool]) -
             lines.setdefault(block.group, []).append(block.text)
     texts = {group: "\n".join(parts).casefold() for group, parts in lines.items()}
     return {group: sum(word in text for word in words) / len(words) for group, text in texts.items()}
+
+
+def _words_of(line: str) -> frozenset[str]:
+    """Return the words of *line*. Of a script that has no spaces, pairs of letters are taken for words."""
+    return frozenset(
+        word[at : at + length]
+        for word in _WORDS.findall(line.casefold())
+        for length in (len(word) if word.isascii() else 2,)
+        for at in range(len(word) - length + 1)
+    )
+
+
+def _find_name(title: str, blocks: Iterable[Block]) -> Block | None:
+    """Return the heading that names the page: most of its words, and at least two, stand in *title*.
+
+    Of several it is the one that has most of them, but rather a first heading, and rather none that is a link.
+    """
+    words = _words_of(title)
+    name, best = None, (False, False, 0)
+    for block in blocks:
+        if not block.level or block.size > _NAME:
+            continue
+        own = _words_of(block.text)
+        common = len(own & words)
+        rank = 2 * block.linked < block.size, block.level == 1, common
+        if common >= max(_COMMON_WORDS, len(own) / 2) and rank > best:
+            name, best = block, rank
+    return name
 
 
 def _without_repeated(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -149,7 +174,7 @@ def _find_series(blocks: Iterable[Block]) -> tuple[dict[int, Block], dict[int, B
     return found
 
 
-def _main_element(held: list[float], unlinked: list[int], parents: list[int]) -> int:
+def _main_element(held: list[float], unlinked: list[int], parents: list[int], name: Block | None) -> int:
     """Return the number of the innermost element that holds three fifths of the texts, and three tenths of what is no link.
 
     Each text is weighed by the power 3/2 of its size, which is counted up to twice where the text has the words of the
@@ -157,9 +182,13 @@ def _main_element(held: list[float], unlinked: list[int], parents: list[int]) ->
     articles of a page, one half as long again as the other, together. Where most of what a page says stands elsewhere, a
     text may be anything.
 
+    Of an article below which more stands than it says, a fifth of the texts is enough, if it stands with its name in one
+    element, and has 600 letters. What is around an article must not decide about it.
+
     Args:
         held: the weight of the texts in each element, those in elements inside left out.
         unlinked: how much each element says outside of links, likewise.
+        name: the heading that names the page.
     """
     for number in range(len(parents) - 1, 0, -1):
         held[parents[number]] += held[number]
@@ -167,7 +196,20 @@ def _main_element(held: list[float], unlinked: list[int], parents: list[int]) ->
     if not held[0]:
         return 0
     least, unlinked_least = _MAIN_SHARE * held[0], _UNLINKED_SHARE * unlinked[0]
-    return max(number for number, weight in enumerate(held) if weight >= least and unlinked[number] >= unlinked_least)
+    main = max(number for number, weight in enumerate(held) if weight >= least and unlinked[number] >= unlinked_least)
+    for number in _elements_around(name.group, parents) if name else ():
+        if held[number] >= _NAMED_SHARE * held[0] and unlinked[number] >= _NAMED:
+            return main if number in _elements_around(main, parents) else number
+    return main
+
+
+def _elements_around(number: int, parents: list[int]) -> list[int]:
+    """Return an element and those that it stands in, but for the root, from the inside."""
+    around = []
+    while number:
+        around.append(number)
+        number = parents[number]
+    return around
 
 
 def _is_notice(block: Block) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from crawler_dedup.signing.behaviour import BEHAVIOUR
 from tests.support.indexing import run
 
 NOT_USED = "The native core is not used: "
@@ -39,7 +40,7 @@ def core(content: str) -> str:
         ("    import sys; sys.modules['crawler_dedup_native'] = None\n", ""),
         (
             module("crawler_dedup_native", "BEHAVIOUR = 5"),
-            f"{NOT_USED}it has behaviour 5, and this version of crawler-dedup 6{IN_PYTHON}",
+            f"{NOT_USED}it has behaviour 5, and this version of crawler-dedup {BEHAVIOUR}{IN_PYTHON}",
         ),
         (
             module("crawler_dedup_native", "from crawler_dedup.signing.behaviour import BEHAVIOUR"),

@@ -197,6 +197,52 @@ def test_comments_of_several_blocks_are_texts_of_their_own_in_a_list_too() -> No
     assert "remark" not in main_text(with_comments(comments, "ol", "li"))
 
 
+NAME = "How the ferry of the reed cutters came back"
+STORY = "".join(f"<p>{sentence(f'story {number}', 30)}</p>" for number in range(6))
+LETTERS = "".join(
+    f"<div><p>{sentence(f'letter {number}', 30)}</p><p>{sentence(f'letter {number} too', 50)}</p></div>"
+    for number in range(9)
+)
+
+
+@pytest.mark.parametrize("letters", [f"<div>{LETTERS}</div>", LETTERS], ids=["in one element", "side by side"])
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_an_article_that_stands_with_its_name_is_not_outweighed_by_comments(letters: str, place: str) -> None:
+    parts = [letters, f"<article><h1>{NAME}</h1><div>{STORY}</div></article>"]
+    html = f"<div>{''.join(parts if place == 'before' else parts[::-1])}</div>"
+    assert main_text(html, f"{NAME} | The Reed").splitlines() == main_text(f"<div>{STORY}</div>").splitlines()
+    assert "ferry" not in main_text(html, "The Reed")
+
+
+@pytest.mark.parametrize(
+    ("heading", "story"),
+    [
+        (f"<h2>{NAME}</h2>", STORY),
+        (f"<h1><a href=/>The Reed</a></h1><h2>{NAME} at last</h2>", STORY),
+        ("<h1>河边的老茶馆又开门了</h1>", STORY),
+    ],
+    ids=["second heading", "below the name of the site", "zh"],
+)
+def test_any_heading_with_most_of_its_words_in_the_title_names_an_article(heading: str, story: str) -> None:
+    html = f"<div><article>{heading}<div>{story}</div></article><div>{LETTERS}</div></div>"
+    text = main_text(html, f"{NAME} | 河边的老茶馆又开门了 | The Reed")
+    assert text.splitlines() == main_text(f"<div>{story}</div>").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("name", "story"),
+    [
+        (NAME, STORY[: STORY.index("</p>") + 4]),
+        ("Ferry", STORY),
+        ("What the reeve of another parish wrote to us about it", STORY),
+    ],
+    ids=["too short", "one word", "another name"],
+)
+def test_an_opening_is_no_article_and_one_word_no_name(name: str, story: str) -> None:
+    html = f"<div><article><h1>{name}</h1><div>{story}</div></article><div>{LETTERS}</div></div>"
+    assert main_text(html, f"{NAME} | The Reed").splitlines()[-1] == main_text(LETTERS).splitlines()[-1]
+
+
 def articles(*lengths: int) -> str:
     return "".join(
         f"<article><p>{sentence(f'opening {number}', 20)}</p><p>{sentence(f'rest {number}', length)}</p></article>"

@@ -1,6 +1,6 @@
 """The native core of crawler-dedup, which uses it where it is installed and fits."""
 
-BEHAVIOUR = 6
+BEHAVIOUR = 7
 """The behaviour of crawler-dedup's signing that the core has (``crawler_dedup.signing.behaviour``)."""
 
 VERSION = "0.1.0"

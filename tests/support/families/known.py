@@ -36,9 +36,6 @@ KNOWN: dict[str, str] = {
     "calendars / a month before and after two events were added, the part last / cold": _GROWN,
     "search / nothing found, twice / cold": _ADDRESS,
     "search / nothing found, twice / warm": _ADDRESS,
-    "consent walls / an article without its notice / cold": _FURNITURE,
-    "consent walls / an article without its notice / warm": _FURNITURE,
-    "consent walls / an article with a notice / warm": _FURNITURE,
     "consent walls / a notice in another language / warm": _FURNITURE,
     "soft 404 / no page, with its address / cold": _ADDRESS,
     "soft 404 / no page, with its address / warm": _ADDRESS,
@@ -53,7 +50,6 @@ KNOWN: dict[str, str] = {
     "copies / a short text with a word corrected / warm": _SHORT,
     "parked domains / a folder sorted the other way / cold": _LINES,
     "parked domains / a folder sorted the other way / warm": _LINES,
-    "manuals / a mirror that has not seen the last chapter, the part last / warm": _FURNITURE,
     "notices / a member without and with notices, the part last / cold": _KINDS,
     "notices / a member without and with notices, the part last / warm": _KINDS,
 }
