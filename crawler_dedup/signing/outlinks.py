@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import cast
+from typing import Any, NamedTuple, cast
 from urllib.parse import urljoin, urlsplit
 
 import numpy as np
@@ -12,7 +12,9 @@ from lxml import etree
 from lxml.html import HtmlElement
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.hamming import sort_distinct
 from crawler_dedup.signing.links import Links
+from crawler_dedup.signing.native import replaceable
 
 _HREFS = etree.XPath("//a/@href", smart_strings=False)
 # Parameters that name the visit or the way a visitor came; hardly ever the content (old forums number stories by sid).
@@ -35,25 +37,69 @@ _USUAL = re.compile(
 _NOWHERE = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 
+class _Places(NamedTuple):
+    """What the links of a page are joined with.
+
+    Attributes:
+        host: of the page itself.
+        origin: host of the base, if its address has nothing unusual.
+        folder: path of the base up to its last slash, without that, if it has nothing unusual.
+        root, base, directory: addresses for links that begin with ``/``, that lead to the same page, and others.
+    """
+
+    host: str
+    origin: str | None
+    folder: str | None
+    root: str
+    base: str
+    directory: str
+
+
+def _for_core() -> dict[str, Any]:
+    return {"places": _find_places, "hash_href": _hash_href, "links": _read_hashes}
+
+
+def _read_hashes(content: bytearray) -> Links:
+    return Links(sort_distinct(np.frombuffer(content, dtype=np.uint64)))
+
+
+@replaceable(_for_core)
 def find_links(tree: HtmlElement, url: str) -> Links:
     """Return all places that the ``<a href>`` of a page lead to."""
-    base = find_base(tree, url)
-    host, (root, directory) = find_host(url), _root_and_directory(base)
-    targets: set[int | None] = set()
-    for href in {href.strip() for href in cast("list[str]", _HREFS(tree))}:
-        if len(href) > _MAX_HREF:
-            continue
-        if len(href) > _MAX_PARTS and href.count("/") + href.count("&") > _MAX_PARTS:
-            targets.add(xxh3_64_intdigest(href.encode("utf-8", "replace")))
-        else:
-            # What a link is joined with is kept as short as may be: the navigation of a site is then remembered.
-            near = root if href.startswith(_ANYWHERE) else base if href[:1] in _SAME_PAGE else directory
-            remembered = len(href) + len(near) + len(host) <= _MAX_REMEMBERED
-            targets.add((_hash_of if remembered else _hash_of.__wrapped__)(href, near, host))
+    places = _find_places(url, _declared_base(tree))
+    targets = {_hash_href(href, places) for href in {href.strip() for href in cast("list[str]", _HREFS(tree))}}
     targets.discard(None)
     hashes = np.array(list(targets), dtype=np.uint64)
     hashes.sort()
     return Links(hashes)
+
+
+def _find_places(url: str, declared: str) -> _Places:
+    """Return what the links of a page are joined with, given its address and the one that its ``<base>`` declares."""
+    base = _join_base(url, declared)
+    root, directory = _root_and_directory(base)
+    origin, folder = _USUAL.fullmatch(root), _USUAL.fullmatch(directory)
+    has_unusual = folder is None or folder[1] is None or _has_unusual_folders(folder[2])
+    return _Places(
+        find_host(url),
+        None if origin is None else origin[1],
+        None if folder is None or has_unusual else folder[2].rpartition("/")[0],
+        root,
+        base,
+        directory,
+    )
+
+
+def _hash_href(href: str, places: _Places) -> int | None:
+    """Return the hash of the place that *href* leads to; ``None`` if it leads nowhere."""
+    if len(href) > _MAX_HREF:
+        return None
+    if len(href) > _MAX_PARTS and href.count("/") + href.count("&") > _MAX_PARTS:
+        return xxh3_64_intdigest(href.encode("utf-8", "replace"))
+    # What a link is joined with is kept as short as may be: the navigation of a site is then remembered.
+    near = places.root if href.startswith(_ANYWHERE) else places.base if href[:1] in _SAME_PAGE else places.directory
+    remembered = len(href) + len(near) + len(places.host) <= _MAX_REMEMBERED
+    return (_hash_of if remembered else _hash_of.__wrapped__)(href, near, places.host)
 
 
 def _root_and_directory(base: str) -> tuple[str, str]:
@@ -76,8 +122,16 @@ def _hash_of(href: str, base: str, host: str) -> int | None:
 
 def find_base(tree: HtmlElement, url: str) -> str:
     """Return the address with which the links of a page are joined."""
+    return _join_base(url, _declared_base(tree))
+
+
+def _declared_base(tree: HtmlElement) -> str:
     declared = next(tree.iter("base"), None)
-    href = "" if declared is None else declared.get("href", "").strip()
+    return "" if declared is None else declared.get("href", "")
+
+
+def _join_base(url: str, declared: str) -> str:
+    href = declared.strip()
     try:
         base = urljoin(url, href) if href and len(href) <= _MAX_HREF else url
         if len(base) > _MAX_HREF or base.count("/") > _MAX_FOLDERS:
@@ -124,6 +178,10 @@ def _resolve(href: str, base: str) -> tuple[str, str, str] | None:
     return parts.netloc.lower(), _PATH_SESSION.sub("", parts.path) or "/", parts.query
 
 
+def _has_unusual_folders(path: str) -> bool:
+    return "//" in path or "/." in path
+
+
 def _resolve_usual(href: str, base: str) -> tuple[str, str, str] | None:
     """Return what :func:`_resolve` returns, in a fifth of its time; ``None`` where either address has anything unusual."""
     origin, target = _USUAL.fullmatch(base), _USUAL.fullmatch(href)
@@ -133,7 +191,7 @@ def _resolve_usual(href: str, base: str) -> tuple[str, str, str] | None:
     if not netloc:
         netloc = origin[1]
         if path[:1] != "/":
-            if ":" in href or any(unusual in origin[2] for unusual in ("//", "/.")) or "//" in path:
+            if ":" in href or _has_unusual_folders(origin[2]) or "//" in path:
                 return None
             directory = origin[2].rpartition("/")[0]
             while path[:3] == "../":

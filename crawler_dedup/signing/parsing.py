@@ -30,6 +30,7 @@ from w3lib.encoding import (
 )
 
 from crawler_dedup.config import Config
+from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.titles import MAX_TITLE_CHARS
 
 # The first asks a function in Python for the class of each element that is looked at; forms and fields have their own.
@@ -124,6 +125,7 @@ def read_quickly(tree: HtmlElement) -> Iterator[None]:
         parser.set_element_class_lookup(_CLASSES)
 
 
+@replaceable(lambda: {"longest": MAX_TITLE_CHARS})
 def find_title(tree: HtmlElement) -> str:
     """Return the title of a page, cut off after so many characters as are looked at; ``""`` if it has none."""
     # A picture may have a title too.
@@ -131,6 +133,7 @@ def find_title(tree: HtmlElement) -> str:
     return "" if title is None else " ".join("".join(title.itertext()).split())[:MAX_TITLE_CHARS]
 
 
+@replaceable()
 def asks_for_password(tree: HtmlElement) -> bool:
     """Tell whether a page has a field for a password."""
     return bool(_PASSWORD_FIELD(tree))
