@@ -26,12 +26,12 @@ from rich.table import Table
 
 from crawler_dedup import Config, Decision, SignedPage
 from crawler_dedup.config import INDEX_CACHE
-from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.maintenance import make_pages
 from crawler_dedup.index.redis.connection import ServerConnection
 from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer
 from tests.support.servers import serving
 

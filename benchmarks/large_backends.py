@@ -31,7 +31,6 @@ from benchmarks.data import sources, workers
 from benchmarks.sizes import disguise, sign, words_of
 from crawler_dedup import Config, SignedPage
 from crawler_dedup.config import INDEX_CACHE
-from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.hamming import DESIGNS
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.location import Location, ServerAddress
@@ -41,6 +40,7 @@ from crawler_dedup.index.records import Record, hash_scope
 from crawler_dedup.index.redis.connection import ServerConnection
 from crawler_dedup.index.redis.keys import Keys, meta_key
 from crawler_dedup.index.runs import wall_clock
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import DATA, require_data
 from tests.support.servers import serving

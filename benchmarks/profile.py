@@ -60,10 +60,10 @@ STEPS = {
     "writing thread: commit": ["index.lmdb.committer:Committer._commit"],
     "writing thread: decisions": ["index.verdicts:Verdicts.decide"],
     "writing thread: candidates": ["index.lmdb.catalogue:Catalogue.read_buckets"],
-    "writing thread: rules": ["deduplicator:RuleMatcher.choose"],
+    "writing thread: rules": ["rules.matcher:RuleMatcher.choose"],
     "writing thread: filing": ["index.lmdb.catalogue:Catalogue.add"],
     "writing thread: settling": ["index.lmdb.store:Store._end_claim"],
-    "writing thread: what is kept once settled": ["deduplicator:RuleMatcher.trim"],
+    "writing thread: what is kept once settled": ["rules.matcher:RuleMatcher.trim"],
     "writing thread: learning the site": ["index.lmdb.sitetable:Profiles.teach"],
     "writing thread: counts of sites": ["index.lmdb.deferred:DeferredRows.write"],
 }

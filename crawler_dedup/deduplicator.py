@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -10,79 +10,32 @@ from itertools import count
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
 
 from lxml.html import HtmlElement
 
-from crawler_dedup.config import AUTO, Config
+from crawler_dedup.config import Config
 from crawler_dedup.decision import Decision, Match, Verdict
-from crawler_dedup.errors import IndexGone, IndexMismatch, IndexMissing, IndexUnusable
+from crawler_dedup.errors import IndexGone, IndexMissing, IndexUnusable
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.maintenance import make_pages, open_pages, read_profiles, require_place
-from crawler_dedup.index.profiles import FrozenProfiles, Snapshot
+from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.runs import Run
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules import table
-from crawler_dedup.rules.counts import SiteCounts, can_read
-from crawler_dedup.rules.keeping import with_site_keys, without_unneeded
+from crawler_dedup.rules.counts import can_read
+from crawler_dedup.rules.keeping import without_unneeded
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.rules.pair import Pair
-from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile, decode_profile
+from crawler_dedup.rules.sites import UNKNOWN_SITE
 from crawler_dedup.signedpage import SignedPage, clean_identifier
-from crawler_dedup.signing.lookup import Lookup
 from crawler_dedup.signing.schemes import SimHash
-from crawler_dedup.signing.segmentation import resolve_tokenizer
+from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
-
-_T = TypeVar("_T")
-
-
-class RuleMatcher(Lookup):
-    """Answers what the index has to know, from scheme and rules."""
-
-    def __init__(self, signer: Signer) -> None:
-        super().__init__(signer.scheme)
-        self._config = signer.config
-
-    def read_counts(self, content: bytes) -> SiteCounts:
-        return SiteCounts.decode(content)
-
-    def prepare(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
-        return with_site_keys(page, decode_profile(snapshot.content))
-
-    def trim(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
-        return without_unneeded(page, decode_profile(snapshot.content))
-
-    def choose(
-        self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
-    ) -> tuple[SignedPage, Match] | None:
-        def site_of(page: SignedPage) -> SiteProfile:
-            return decode_profile(snapshot_of(page).content)
-
-        site = site_of(new)
-        return table.first_match(Pair(new, page, self._config, self._scheme, site, site_of(page)) for page in kept)
-
-
-def with_tokenizer_of_index(config: Config, use: Callable[[Config], _T]) -> _T:
-    """Call *use*, which opens an index, with the configuration in which a tokenizer stands in the place of ``auto``.
-
-    That is the one that a new index would get. If the index turns out to be made with another one (perhaps by another
-    process at this moment), *use* is called again, with that.
-
-    Raises:
-        ConfigError: the tokenizer is not installed.
-    """
-    try:
-        return use(resolve_tokenizer(config))
-    except IndexMismatch as mismatch:
-        recorded = mismatch.differences.get("tokenizer", ("", ""))[0]
-        if config.tokenizer != AUTO or not recorded:
-            raise
-    return use(resolve_tokenizer(config, str(recorded)))
 
 
 def look(location: Location, signer: Signer, page: SignedPage, *, alias: str = "") -> Decision:

@@ -9,9 +9,10 @@ from typing import Literal
 import pytest
 
 from crawler_dedup import Config, ConfigError, Deduplicator, IndexMismatch
-from crawler_dedup.deduplicator import look, with_tokenizer_of_index
+from crawler_dedup.deduplicator import look
 from crawler_dedup.index.header import Header
 from crawler_dedup.index.lmdb.environment import Environment
+from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system import extras
 from tests.support import processes

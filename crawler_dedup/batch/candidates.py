@@ -14,10 +14,10 @@ from crawler_dedup.batch.memory import format_memory
 from crawler_dedup.batch.neighbours import Flags, Places, find_neighbours
 from crawler_dedup.batch.rows import Rows
 from crawler_dedup.batch.streaming import ResidentSignatures, estimate_bytes
-from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.profiles import FrozenProfiles, site_key
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.schemes import Scheme, SimHash
 from crawler_dedup.system.callbacks import Advance
 

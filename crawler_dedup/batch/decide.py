@@ -18,7 +18,6 @@ from crawler_dedup.batch.rows import StoredPages
 from crawler_dedup.batch.shard import decode_page
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Match, Verdict
-from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.memorypages import MemoryPages
@@ -26,6 +25,7 @@ from crawler_dedup.index.profiles import FrozenProfiles, Snapshot, site_key
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import NO_RUNS
 from crawler_dedup.index.verdicts import OfferTerms, Verdicts
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import Signature, SignedPage
 from crawler_dedup.signing.schemes import Scheme
 

@@ -13,7 +13,6 @@ from crawler_dedup.batch.collection import Collection
 from crawler_dedup.batch.keyentries import KeyEntries
 from crawler_dedup.batch.neighbours import Flags, Places
 from crawler_dedup.batch.rows import Rows, read_rows
-from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import DedupError
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.backend import KIND
@@ -22,6 +21,7 @@ from crawler_dedup.index.header import require_same_spec
 from crawler_dedup.index.maintenance import decode_records
 from crawler_dedup.index.profiles import FrozenProfiles, StoredSite, site_key
 from crawler_dedup.index.records import Record, name_page
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.system.callbacks import Advance
 

@@ -17,8 +17,9 @@ from crawler_dedup.crawl.decider import is_unwanted
 from crawler_dedup.crawl.gate import Gate, Identity, action_of
 from crawler_dedup.crawl.text import tree_of
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
-from crawler_dedup.deduplicator import look, with_tokenizer_of_index
+from crawler_dedup.deduplicator import look
 from crawler_dedup.index.location import find_location
+from crawler_dedup.signing.segmentation import with_tokenizer_of_index
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.logs import logger_without_credentials
 

@@ -10,10 +10,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from typing import TypeVar
 
 from crawler_dedup.config import AUTO, Config
+from crawler_dedup.errors import IndexMismatch
 from crawler_dedup.signing.loading import Resource
 from crawler_dedup.system.extras import has_extra, require_extra
+
+_T = TypeVar("_T")
 
 CutHan = Callable[[list[str]], Iterable[str]]
 """Cuts runs of Chinese characters into tokens, all runs of a text at once."""
@@ -35,6 +39,24 @@ def resolve_tokenizer(config: Config, recorded: str = AUTO) -> Config:
         setting = "DEDUP_TOKENIZER = 'rjieba'"
         require_extra("fast", f"The index was made with {setting}, which" if is_auto else setting)
     return replace(config, tokenizer=tokenizer)  # type: ignore[arg-type]
+
+
+def with_tokenizer_of_index(config: Config, use: Callable[[Config], _T]) -> _T:
+    """Call *use*, which opens an index, with the configuration in which a tokenizer stands in the place of ``auto``.
+
+    That is the one that a new index would get. If the index turns out to be made with another one (perhaps by another
+    process at this moment), *use* is called again, with that.
+
+    Raises:
+        ConfigError: the tokenizer is not installed.
+    """
+    try:
+        return use(resolve_tokenizer(config))
+    except IndexMismatch as mismatch:
+        recorded = mismatch.differences.get("tokenizer", ("", ""))[0]
+        if config.tokenizer != AUTO or not recorded:
+            raise
+    return use(resolve_tokenizer(config, str(recorded)))
 
 
 @cache

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexUnusable, SignedPage, Verdict
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.errors import IndexGone, IndexMissing
 from crawler_dedup.index import maintenance
 from crawler_dedup.index.backend import Backend
@@ -25,6 +24,7 @@ from crawler_dedup.index.export import Export
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra

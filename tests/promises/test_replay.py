@@ -23,7 +23,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, Decision, SignedPage, Verdict
-from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.index import runs
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.lmdb.environment import Environment
@@ -35,6 +34,7 @@ from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import RUN_NAME_BYTES
 from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer
 from tests.support.crawling import article
 from tests.support.examples import examples

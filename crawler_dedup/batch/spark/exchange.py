@@ -18,9 +18,9 @@ from crawler_dedup.batch.keyentries import KeyEntries
 from crawler_dedup.batch.neighbours import Places, Table
 from crawler_dedup.batch.shard import TEXT, decode_page
 from crawler_dedup.batch.spark.linking import Distinct, Links, link_equal, link_near
-from crawler_dedup.deduplicator import RuleMatcher
 from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.index.profiles import FrozenProfiles, site_key
+from crawler_dedup.rules.matcher import RuleMatcher
 
 PACKED_COLUMNS = "part int, kind int, numbers binary, rows binary"
 """Part: which rows meet. Kind: what the numbers are; of tables their number. Numbers, rows: 64 bits of each entry."""

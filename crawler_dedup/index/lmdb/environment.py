@@ -16,24 +16,18 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import lmdb
 import msgspec
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.figures import FileFigures
-from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
+from crawler_dedup.index.header import FORMAT, Header, check_header
 from crawler_dedup.index.lmdb.committer import Committer, NoCommitter
 from crawler_dedup.index.lmdb.deferred import DeferredRows
-from crawler_dedup.index.lmdb.engine import (
-    damaged_error,
-    database_names,
-    explain,
-    measure_file,
-    no_index_error,
-    open_databases,
-)
+from crawler_dedup.index.lmdb.engine import explain, measure_file, no_index_error
+from crawler_dedup.index.lmdb.headerrow import HeaderRow
 from crawler_dedup.index.lmdb.locks import ProcessLock
 from crawler_dedup.index.lmdb.openfiles import OpenFiles, open_alone
 from crawler_dedup.system.logs import logger_without_credentials
@@ -69,11 +63,11 @@ class Environment:
         self._is_given_up = False
         self._is_closed = False
         self._reading = 0
-        self._last_header: tuple[bytes | None, Header | None] = None, None
         self._counting = threading.Lock()
         self._files = OpenFiles(directory, map_size, readonly=readonly)
         self._lmdb = self._files.env
         self.deferred = DeferredRows()
+        self._header_row = HeaderRow(self._lmdb, directory, self.deferred)
         require, extend = self._files.require_intact, self._files.make_extend_job
         self._committer = (
             NoCommitter() if readonly else Committer(self._lmdb, self._explain, require, extend, self.deferred)
@@ -205,6 +199,11 @@ class Environment:
             yield item
 
     @property
+    def meta(self) -> Any:
+        """The database that has the header."""
+        return self._header_row.database
+
+    @property
     def has_several_openings(self) -> bool:
         """Whether this process has opened it more than once."""
         return self._users > 1
@@ -223,7 +222,7 @@ class Environment:
         stored = self.stored_header()
         if stored is None or (fresh and not self.has_several_openings):
             # Another process may have been faster: what stands there then is checked like any other.
-            stored = self.write(partial(self._begin, header=header, fresh=fresh))
+            stored = self.write(partial(self._header_row.begin, header=header, fresh=fresh))
         check_header(self.directory, stored, header)
         return stored
 
@@ -241,16 +240,7 @@ class Environment:
 
     def header_in(self, txn: lmdb.Transaction) -> Header | None:
         """Read the header within a transaction; ``None`` where there is none."""
-        stored = txn.get(b"header", db=self.meta)
-        if stored is None:
-            return None
-        content, header = self._last_header  # replaced at once: several threads read
-        if content != stored:
-            try:
-                content, header = self._last_header = bytes(stored), decode_header(stored)
-            except msgspec.DecodeError as error:
-                raise damaged_error(self.directory, error) from error
-        return header
+        return self._header_row.read(txn)
 
     @contextmanager
     def read(self) -> Iterator[lmdb.Transaction]:
@@ -343,37 +333,10 @@ class Environment:
     def _open_meta(self) -> None:
         if self.readonly:
             with self.read() as txn:
-                self._check_names(txn)
-            self.meta = self.make_databases(lambda env, _: env.open_db(b"meta"))
+                self._header_row.check_names(txn)
+            self.make_databases(self._header_row.open)
         else:
-            self.write(self._open_meta_to_write)
-
-    def _check_names(self, txn: lmdb.Transaction) -> list[bytes]:
-        names = database_names(txn)
-        if names and b"meta" not in names:
-            raise IndexUnusable(f"{self.directory} holds another LMDB database, not an index.")
-        return names
-
-    def _open_meta_to_write(self, txn: lmdb.Transaction) -> None:
-        names = self._check_names(txn)
-        self.meta = self._lmdb.open_db(b"meta", txn)
-        if (len(names) > 1 or txn.stat(self.meta)["entries"]) and self.header_in(txn) is None:
-            raise IndexUnusable(f"{self.directory} holds another LMDB database, not an index.")
-
-    def _begin(self, txn: lmdb.Transaction, header: Header, fresh: bool) -> Header:
-        """Write the header, in an empty index or one that is emptied first; returns the one that stands there then."""
-        if fresh:
-            self._empty(txn)
-        txn.put(b"header", msgspec.json.encode(header), db=self.meta, overwrite=False)
-        return self.header_in(txn) or header
-
-    def _empty(self, txn: lmdb.Transaction) -> None:
-        header = self.header_in(txn)
-        self.deferred.clear()
-        for database in open_databases(self._lmdb, txn):
-            # Databases of another format may be of another kind; those of ours stay open in other processes.
-            txn.drop(database, delete=header is not None and header.format != FORMAT)
-        self.meta = self._lmdb.open_db(b"meta", txn)
+            self.write(self._header_row.open_to_write)
 
     def _explain(self, error: Exception) -> Exception:
         return explain(error, self._lmdb, self.directory)

@@ -1,0 +1,45 @@
+"""What an index has to know about pages, answered by a scheme and the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from crawler_dedup.decision import Match
+from crawler_dedup.rules import table
+from crawler_dedup.rules.counts import SiteCounts
+from crawler_dedup.rules.keeping import with_site_keys, without_unneeded
+from crawler_dedup.rules.pair import Pair
+from crawler_dedup.rules.sites import SiteProfile, decode_profile
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.lookup import Lookup
+
+if TYPE_CHECKING:
+    from crawler_dedup.index.profiles import Snapshot
+    from crawler_dedup.signing.signer import Signer
+
+
+class RuleMatcher(Lookup):
+    """Answers what the index has to know, from scheme and rules."""
+
+    def __init__(self, signer: Signer) -> None:
+        super().__init__(signer.scheme)
+        self._config = signer.config
+
+    def read_counts(self, content: bytes) -> SiteCounts:
+        return SiteCounts.decode(content)
+
+    def prepare(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
+        return with_site_keys(page, decode_profile(snapshot.content))
+
+    def trim(self, page: SignedPage, snapshot: Snapshot) -> SignedPage:
+        return without_unneeded(page, decode_profile(snapshot.content))
+
+    def choose(
+        self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
+    ) -> tuple[SignedPage, Match] | None:
+        def site_of(page: SignedPage) -> SiteProfile:
+            return decode_profile(snapshot_of(page).content)
+
+        site = site_of(new)
+        return table.first_match(Pair(new, page, self._config, self._scheme, site, site_of(page)) for page in kept)
