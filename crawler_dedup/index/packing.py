@@ -16,6 +16,7 @@ from crawler_dedup.system.deflate import StreamDamaged, deflate, inflate
 
 _SEPARATOR = "\0"
 _MAX_TIME = (1 << 62) - 1
+_DictionaryNumber = Annotated[int, msgspec.Meta(ge=0, lt=1 << 8)]
 _Time = Annotated[int, msgspec.Meta(ge=-_MAX_TIME, le=_MAX_TIME)]
 _HASH_BYTES = 4
 _MARK_BYTES = BLOCK_BYTES - _HASH_BYTES
@@ -38,7 +39,7 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     """
 
     key: Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
-    dictionary: Annotated[int, msgspec.Meta(ge=0, lt=1 << 8)]
+    dictionary: _DictionaryNumber
     texts: bytes
     run: RunNumber
     claim: Count
@@ -71,9 +72,15 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     unsigned: str = ""
 
 
+class _Beginning(msgspec.Struct, frozen=True, array_like=True):
+    """The first fields of a :class:`PackedRecord`; what follows is passed over."""
+
+    key: bytes
+    dictionary: _DictionaryNumber
+
+
 _FIELDS = PackedRecord.__struct_fields__
 _DEFAULTS = PackedRecord.__struct_defaults__
-_REQUIRED = len(_FIELDS) - len(_DEFAULTS)
 # Fields of a page as they stand in a packed record, before its blocks, behind them and at the end; and as in a SignedPage.
 _before_blocks = attrgetter(*_FIELDS[_FIELDS.index("digest") : _FIELDS.index("blocks")])
 _behind_blocks = attrgetter(*_FIELDS[_FIELDS.index("blocks") + 1 : _FIELDS.index("marks")])
@@ -83,6 +90,7 @@ _before_blocks_of_page = attrgetter(*_PAGE_FIELDS[_PAGE_FIELDS.index("digest") :
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(PackedRecord).decode
+_decode_beginning = msgspec.msgpack.Decoder(_Beginning).decode
 _decode_texts = msgspec.msgpack.Decoder(tuple[str, str, str]).decode
 
 
@@ -104,7 +112,9 @@ def _pack(record: Record, key: bytes, dictionary: int, texts: bytes) -> bytes:
     times = filed, _clip(record.seen - filed), settled
     values = [key, dictionary, texts, record.run, record.claim, *times, *_before_blocks(page), blocks]
     values += [*_behind_blocks(page), marks, record.stands, record.aliases, *_at_the_end(page)]
-    while values[-1] == _DEFAULTS[len(values) - 1 - _REQUIRED] and len(values) > _REQUIRED:
+    for default in reversed(_DEFAULTS):
+        if values[-1] != default:
+            break
         del values[-1]
     return _encode(values)
 
@@ -112,6 +122,14 @@ def _pack(record: Record, key: bytes, dictionary: int, texts: bytes) -> bytes:
 def _clip(seconds: int) -> int:
     """Return *seconds*, or what is nearest to them: an imported record may say anything."""
     return seconds if -_MAX_TIME <= seconds <= _MAX_TIME else max(-_MAX_TIME, min(seconds, _MAX_TIME))
+
+
+def dictionary_of(content: bytes | memoryview) -> int:
+    """Return the number of the dictionary with which the texts of a record are compressed, 0: none.
+
+    Raises :class:`msgspec.DecodeError` for anything else than the beginning of a record.
+    """
+    return decode_struct(_decode_beginning, content).dictionary
 
 
 def unpack_head(content: bytes | memoryview) -> PackedRecord:

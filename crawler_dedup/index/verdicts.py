@@ -133,7 +133,8 @@ class Verdicts:
             self._remove_alias(number, key)
         if changes.visited is not None:
             self._note_visit(page, alias, *changes.visited)
-        return replace(decision, claim=self._file(page, alias)) if changes.is_filed else decision
+        claim = self._file(page, alias) if changes.is_filed else 0
+        return replace(decision, claim=claim) if claim else decision
 
     def look(self, page: SignedPage, alias: str = "") -> Decision:
         """Return the decision about *page* and change nothing."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import takewhile
 
+from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.forms import FEW_FEATURES, Fact, find_facts, is_fact, same_form
 from crawler_dedup.rules.keeping import is_heading, is_main_heading, is_main_text_minor
 from crawler_dedup.rules.ownblocks import (
     NO_TEXT,
     blocks_below,
+    find_hashes,
+    find_hidden,
     find_main_headings,
     find_own_text,
     leave_out,
@@ -20,7 +22,7 @@ from crawler_dedup.rules.ownblocks import (
 )
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import PageKind, SignedPage
-from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, hash_of_file, unpack_blocks
+from crawler_dedup.signing.blocks import PackedBlock, Trait, hash_of_file, unpack_blocks
 from crawler_dedup.signing.lookup import named_parts
 
 SHORT_TEXT = 300
@@ -77,17 +79,17 @@ class Content:
     def _site_of_kept(self) -> SiteProfile:
         return self.kept_site if self.kept_site.is_known else self.new_site
 
-    @cached_property
+    @computed
     def _new_blocks(self) -> Sequence[PackedBlock]:
         """The blocks of the new page but for furniture."""
         return self._but_for_frame(leave_out(self.new.blocks, self._site_of_new.furniture))
 
-    @cached_property
+    @computed
     def _kept_blocks(self) -> Sequence[PackedBlock]:
         """The blocks of the kept page but for furniture."""
         return self._but_for_frame(leave_out(self.kept.blocks, self._site_of_kept.furniture))
 
-    @cached_property
+    @computed
     def leaves_out_frames(self) -> bool:
         """Whether only the main texts of two thin pages are compared, on two hosts of which nothing is known.
 
@@ -116,25 +118,27 @@ class Content:
             return blocks
         return tuple(block for block in blocks if block.traits & (_MAIN | _EMBEDDED))
 
-    @cached_property
+    @computed
     def _concealed(self) -> frozenset[int]:
         """The blocks that the new page shows and the kept one hides."""
+        hidden = find_hidden(self.kept.blocks)
+        if not hidden:
+            return hidden
         blocks = leave_out(self.new.blocks, self._site_of_new.furniture)
-        shown = {block.hash for block in blocks if not block.traits & _HIDDEN}
-        kept = unpack_blocks(self.kept.blocks)
-        return frozenset(block.hash for block in kept if block.traits & _HIDDEN and block.hash in shown)
+        return hidden & {block.hash for block in blocks if not block.traits & _HIDDEN}
 
-    @cached_property
+    @computed
     def _standing(self) -> frozenset[int]:
         """The blocks of the new page that stand on the kept one, too."""
-        return frozenset(block_hashes(self.kept.blocks).tolist()) - self._concealed
+        standing = find_hashes(self.kept.blocks)
+        return standing - self._concealed if self._concealed else standing
 
-    @cached_property
+    @computed
     def new_own(self) -> Mapping[int, PackedBlock]:
         """What the new page alone says, beside its title, by hash."""
         return self._own_text(self.new, self._site_of_new)
 
-    @cached_property
+    @computed
     def kept_own(self) -> Mapping[int, PackedBlock]:
         """What the kept page alone says, beside its title, by hash."""
         return self._own_text(self.kept, self._site_of_kept)
@@ -145,7 +149,7 @@ class Content:
             return own
         return {number: block for number, block in own.items() if block.traits & _MAIN}
 
-    @cached_property
+    @computed
     def own_size(self) -> int:
         """How much the new page alone says beside its title, in letters."""
         return size_of(self.new_own.values())
@@ -178,7 +182,7 @@ class Content:
         """Whether both pages alone say the same, in the same order: two lists of the same entries."""
         return [*self.new_own] == [*self.kept_own] and self._standing.issuperset(self.new_own)
 
-    @cached_property
+    @computed
     def common_size(self) -> int:
         """How much of what the new page alone says stands on the kept one, in letters."""
         return size_of(block for number, block in self.new_own.items() if number in self._standing)
@@ -227,7 +231,7 @@ class Content:
         file = hash_of_file(block.hash)
         return file != 0 and file not in self._files_of_kept
 
-    @cached_property
+    @computed
     def _files_of_kept(self) -> frozenset[int]:
         blocks = unpack_blocks(self.kept.blocks)
         return frozenset(hash_of_file(block.hash) for block in blocks if block.traits & _EMBEDDED)
@@ -290,7 +294,7 @@ class Content:
         texts = (block for block in below if block.size >= _TELLING_TEXT and not block.traits & _ENTRY)
         return size_of(filter(self._is_own_and_missing, texts)) > _TEXT
 
-    @cached_property
+    @computed
     def same_form(self) -> bool:
         """Whether one host has made both pages from one form."""
         return self.same_host and same_form(self.new, self.kept)

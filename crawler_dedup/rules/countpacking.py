@@ -24,9 +24,11 @@ def split_counters(counters: Numbers) -> tuple[bytes, bytes]:
     Of the 34 bits the lower 32 are taken, less those of the counter before.
     """
     items = (counters >> np.uint64(24)).astype("<u4")
-    steps = np.diff(items, prepend=items[:0].dtype.type(0)).view(np.uint8).reshape(-1, 4).T  # modulo 2^32
+    steps = items.copy()
+    steps[1:] -= items[:-1]  # modulo 2^32
+    columns = steps.view(np.uint8).reshape(-1, 4).T
     rest = counters.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :3].T
-    return steps[:PLAIN_BYTES].tobytes(), steps[PLAIN_BYTES:].tobytes() + rest.tobytes()
+    return columns[:PLAIN_BYTES].tobytes(), columns[PLAIN_BYTES:].tobytes() + rest.tobytes()
 
 
 def join_counters(content: bytes, lengths: tuple[int, int, int]) -> Numbers:

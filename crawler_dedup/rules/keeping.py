@@ -23,6 +23,16 @@ _TELLING_HEADING = 16  # letters: a shorter one may be "Categories" or "Comments
 _ENTRY, _HEADING, _MAIN = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN))
 _LINKED_HEADING, _MAIN_HEADING = int(Trait.ENTRY | Trait.HEADING), int(Trait.MAIN | Trait.HEADING)
 
+# By the traits of a block, which are a byte: from which size on it is telling, and whether it is a heading.
+_ALL_TRAITS, _NEVER = range(256), 1 << 16
+_LEAST_TELLING = tuple(
+    _NEVER if traits & _LINKED_HEADING == _ENTRY else _TELLING_HEADING if traits & _HEADING else 1
+    for traits in _ALL_TRAITS
+)
+_HEADINGS = frozenset(
+    traits for traits in _ALL_TRAITS if traits & _MAIN_HEADING == _MAIN_HEADING or traits & _LINKED_HEADING == _HEADING
+)
+
 
 def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
     """Return *page*, if it is thin with the keys under which it is filed and looked up, as its *site* is known now."""
@@ -30,7 +40,7 @@ def with_site_keys(page: SignedPage, site: SiteProfile) -> SignedPage:
         return page
     own_parts = site.own_parts(page.title)
     names = titles.split_title(page.title), own_parts, named_parts(page) & own_parts
-    return with_keys(page, names, site.furniture | site.shared)
+    return with_keys(page, names, site.common)
 
 
 def is_telling(block: PackedBlock) -> bool:
@@ -38,8 +48,7 @@ def is_telling(block: PackedBlock) -> bool:
 
     Short lines count: the cells of a table may be all that a page says below a text that its site repeats.
     """
-    least = _TELLING_HEADING if block.traits & _HEADING else 1
-    return block.size >= least and block.traits & _LINKED_HEADING != _ENTRY
+    return block.size >= _LEAST_TELLING[block.traits]
 
 
 def is_main_heading(block: PackedBlock) -> bool:
@@ -49,7 +58,7 @@ def is_main_heading(block: PackedBlock) -> bool:
 
 def is_heading(block: PackedBlock) -> bool:
     """Return whether a block is a heading of the main text, or one beside it that is no link."""
-    return is_main_heading(block) or block.traits & _LINKED_HEADING == _HEADING
+    return block.traits in _HEADINGS
 
 
 def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBlock]) -> bool:
@@ -59,9 +68,9 @@ def is_main_text_minor(blocks: Iterable[PackedBlock], own: Collection[PackedBloc
         blocks: of the page.
         own: those that stand on it alone.
     """
-    main = sum(block.size for block in blocks if block.traits & _MAIN and is_telling(block))
-    own_main = sum(block.size for block in own if block.traits & _MAIN)
-    return 2 * own_main < main or 2 * own_main < sum(block.size for block in own)
+    main = sum([size for _, traits, size in blocks if traits & _MAIN and size >= _LEAST_TELLING[traits]])
+    own_main = sum([block.size for block in own if block.traits & _MAIN])
+    return 2 * own_main < main or 2 * own_main < sum([block.size for block in own])
 
 
 def is_known_by_lines(page: SignedPage, site: SiteProfile) -> bool:
@@ -91,14 +100,14 @@ def without_unneeded(page: SignedPage, site: SiteProfile) -> SignedPage:
     if is_list(page):
         return page
     blocks = unpack_blocks(page.blocks)
-    telling = [block for block in blocks if is_telling(block) and block.hash not in site.furniture]
-    own = [block for block in telling if block.hash not in site.shared]
+    telling = [block for block in blocks if block.size >= _LEAST_TELLING[block.traits]]
+    own = [block for block in telling if block.hash not in site.common]
     # Of other pages the sketches say what the main text has, but for the facts in few words.
     if not (is_main_text_minor(blocks, own) or is_known_by_lines(page, site)):
         keeps_facts = page.features < FEW_FEATURES
         own = [block for block in own if not block.traits & _MAIN or (keeps_facts and is_fact(block))]
     kept = {block.hash for block in own}
     # Short headings are compared with those of a part.
-    headings = {block.hash for block in blocks if is_heading(block)} - site.furniture
-    needed = [block for block in blocks if block.hash in kept or block.hash in headings]
+    kept |= {block.hash for block in blocks if block.traits in _HEADINGS} - site.furniture
+    needed = [block for block in blocks if block.hash in kept]
     return msgspec.structs.replace(page, links=b"", blocks=repack_blocks(needed))

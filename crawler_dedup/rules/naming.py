@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
+from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.sites import SiteProfile
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import titles
@@ -31,12 +31,12 @@ class Naming:
     kept_site: SiteProfile
     same_host: bool
 
-    @cached_property
+    @computed
     def new_parts(self) -> frozenset[str]:
         """The parts of the new page's title without those that its site writes into every title."""
         return self.new_site.own_parts(self.new.title)
 
-    @cached_property
+    @computed
     def kept_parts(self) -> frozenset[str]:
         """The parts of the kept page's title without those that its site writes into every title."""
         return self.kept_site.own_parts(self.kept.title)
@@ -54,7 +54,7 @@ class Naming:
     def _are_sites_known(self) -> bool:
         return self.new_site.is_known and self.kept_site.is_known
 
-    @cached_property
+    @computed
     def same_title(self) -> bool:
         """Whether the titles can name one page."""
         new, kept = titles.split_title(self.new.title), titles.split_title(self.kept.title)

@@ -8,19 +8,20 @@ from types import MappingProxyType
 
 from crawler_dedup.rules.keeping import is_main_heading, is_telling
 from crawler_dedup.rules.sites import SiteProfile
-from crawler_dedup.signing.blocks import PackedBlock, Trait, unpack_blocks
+from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, unpack_blocks
 
 NO_TEXT = int(Trait.NAME | Trait.EMBEDDED)
 """Traits of what is no text of the page's own: what only repeats its title, and pictures and the like."""
 
 _REMEMBERED = 16  # pages that were compared last: a new page is compared with several kept ones
-_MAIN, _NAME = int(Trait.MAIN), int(Trait.NAME)
+_REMEMBERED_KEPT = 128
+_MAIN, _NAME, _HIDDEN = map(int, (Trait.MAIN, Trait.NAME, Trait.HIDDEN))
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def leave_out(packed: bytes, furniture: frozenset[int]) -> Sequence[PackedBlock]:
     """Return the blocks of a page but for furniture."""
-    return tuple(block for block in unpack_blocks(packed) if block.hash not in furniture)
+    return tuple([block for block in unpack_blocks(packed) if block.hash not in furniture])
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -29,6 +30,18 @@ def find_own_text(packed: bytes, site: SiteProfile, *, is_thin: bool) -> Mapping
     blocks = leave_out(packed, site.furniture)
     own = (block for block in blocks if block.hash not in site.shared and not block.traits & NO_TEXT)
     return MappingProxyType({block.hash: block for block in own if is_thin or is_telling(block)})
+
+
+@lru_cache(maxsize=_REMEMBERED_KEPT)
+def find_hashes(packed: bytes) -> frozenset[int]:
+    """Return the hashes of the blocks of a page."""
+    return frozenset(block_hashes(packed).tolist())
+
+
+@lru_cache(maxsize=_REMEMBERED_KEPT)
+def find_hidden(packed: bytes) -> frozenset[int]:
+    """Return the hashes of the blocks that a page hides."""
+    return frozenset([block.hash for block in unpack_blocks(packed) if block.traits & _HIDDEN])
 
 
 def blocks_below(packed: bytes, traits: int, wanted: int) -> Sequence[PackedBlock] | None:
@@ -50,4 +63,4 @@ def size_of_main(packed: bytes) -> int:
 
 def size_of(blocks: Iterable[PackedBlock]) -> int:
     """Return how much *blocks* say, in letters."""
-    return sum(block.size for block in blocks)
+    return sum([block.size for block in blocks])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from crawler_dedup.config import Config
 from crawler_dedup.rules import numbers
+from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.content import SHORT_TEXT, Content
 from crawler_dedup.rules.keeping import is_known_by_lines, is_list
 from crawler_dedup.rules.naming import Naming
@@ -54,7 +54,7 @@ class Pair:
 
     # Signatures
 
-    @cached_property
+    @computed
     def agreement(self) -> Agreement | None:
         """How the signatures agree by the scheme; ``None``: they do not, or one of the pages is thin."""
         if self.new.kind is PageKind.TEXT and self.kept.kind is PageKind.TEXT:
@@ -83,7 +83,7 @@ class Pair:
         """Whether both pages have too little main text to be compared by it."""
         return self.new.kind is PageKind.THIN and self.kept.kind is PageKind.THIN
 
-    @cached_property
+    @computed
     def content(self) -> Content:
         """What the two pages say by themselves."""
         return Content(self.new, self.kept, self.new_site, self.kept_site, self.same_host)
@@ -98,8 +98,8 @@ class Pair:
         """Whether two thin pages differ in nothing that is looked at, and name their title themselves."""
         return (
             self.are_thin
-            and titles.split_title(self.new.title) == titles.split_title(self.kept.title)
             and self.same_links
+            and titles.split_title(self.new.title) == titles.split_title(self.kept.title)
             and bool(self.naming.new_named)
             and self.content.same_blocks
         )
@@ -144,8 +144,7 @@ class Pair:
         Short texts on one host also differ if both have headings, and none in common: two parts of a series.
         """
         new, kept = self.new.heading, self.kept.heading
-        not_own = self.new_site.furniture | self.new_site.shared | self.kept_site.furniture | self.kept_site.shared
-        if new and kept and new != kept and not {new, kept} & not_own:
+        if new and kept and new != kept and {new, kept}.isdisjoint(self.new_site.common | self.kept_site.common):
             return True
         if self.same_host and self.new.features < _MANY_FEATURES and self.content.headings_conflict:
             return True
@@ -201,7 +200,7 @@ class Pair:
         """Whether resemblance and coverage are estimated from the sketches, because the scheme does not measure them."""
         return self.agreement is None or self.agreement.resemblance is None
 
-    @cached_property
+    @computed
     def resemblance(self) -> float:
         """|A∩B| / |A∪B| of what the scheme compares, or else of the features, or of a thin page's own blocks; 0 to 1."""
         if self.are_thin:
@@ -209,7 +208,7 @@ class Pair:
         measured = None if self.agreement is None else self.agreement.resemblance
         return sketch.resemblance(self.new.sketch, self.kept.sketch) if measured is None else measured
 
-    @cached_property
+    @computed
     def coverage(self) -> float:
         """The share of what the new page says that the kept page says too, 0 to 1."""
         if self.are_thin:
@@ -231,7 +230,7 @@ class Pair:
         """Whether the new page's main text is so much longer that it says more, though in the same words."""
         return self.new.chars > MORE_TEXT * self.kept.chars > 0
 
-    @cached_property
+    @computed
     def is_part(self) -> bool:
         """Whether the new text is a part of the kept one, under the same title: a thread before some answers, an excerpt.
 
@@ -255,7 +254,7 @@ class Pair:
             and not self.content.is_kept_list_of_texts
         )
 
-    @cached_property
+    @computed
     def is_named_alike(self) -> bool:
         """Whether two texts on two hosts name the same title themselves, and have three quarters of their words in common.
 
@@ -301,7 +300,7 @@ class Pair:
         """
         return self.new.partly_hidden is not None or self.kept.partly_hidden is not None
 
-    @cached_property
+    @computed
     def visible_resemblance(self) -> float:
         """The resemblance of what both pages show, estimated from sketches."""
         return sketch.resemblance(self.new.shown.sketch, self.kept.shown.sketch)
@@ -319,7 +318,7 @@ class Pair:
 
     # Links
 
-    @cached_property
+    @computed
     def same_host(self) -> bool:
         """Whether both pages stand on one host, which is known, with ``www.`` or without, by http or https."""
         host = site_of(self.new.url)
@@ -343,12 +342,12 @@ class Pair:
         has_many_links = 2 * self.new.link_chars >= self.new.chars
         return has_many_links and self.new.link_count > _MANY_MORE * self.kept.link_count + _MORE_LINKS
 
-    @cached_property
+    @computed
     def new_content_links(self) -> set[int]:
         """The links of the new page without the navigation of its site."""
         return set(unpack_links(self.new.links)) - self.new_site.navigation
 
-    @cached_property
+    @computed
     def links_covered(self) -> bool:
         """Whether all links of the new page, without the navigation of its site, stand on the kept one."""
         return self.same_links or (
@@ -357,7 +356,7 @@ class Pair:
 
     # Titles
 
-    @cached_property
+    @computed
     def naming(self) -> Naming:
         """What the two pages are called."""
         return Naming(self.new, self.kept, self.new_site, self.kept_site, self.same_host)

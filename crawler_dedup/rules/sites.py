@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
+from crawler_dedup.rules.computed import computed
 from crawler_dedup.signedpage import Count, SignedPage
 from crawler_dedup.signing.titles import split_title
 from crawler_dedup.urls import site_of
@@ -25,6 +26,7 @@ MAX_COUNTERS = 5_000
 """Blocks, links and parts of titles that are counted of a site."""
 
 _CACHED = 256
+_TITLES = 256  # that were looked at last
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,14 @@ class SiteProfile:
         """Whether enough pages were counted to tell what the site's pages have in common."""
         return self.number > 0
 
+    @computed
+    def common(self) -> frozenset[int]:
+        """The blocks that stand on many pages."""
+        return self.furniture | self.shared
+
     def own_parts(self, title: str) -> frozenset[str]:
         """Return the parts of *title* without those that the site writes into every title."""
-        parts = split_title(title)
-        return frozenset(part for part in parts if hash_part(part) not in self.titles) if self.titles else parts
+        return _leave_out_parts(title, self.titles) if self.titles else split_title(title)
 
     def encode(self) -> bytes:
         """Return the snapshot as it is stored: see :func:`decode_profile`."""
@@ -101,6 +107,11 @@ class Sites:
     def profile_of(self, page: SignedPage) -> SiteProfile:
         """Return the profile of the site of *page*; :data:`UNKNOWN_SITE` if there is none."""
         return self.profiles.get((page.scope, site_of(page.url)), UNKNOWN_SITE)
+
+
+@lru_cache(maxsize=_TITLES)
+def _leave_out_parts(title: str, common: frozenset[int]) -> frozenset[str]:
+    return frozenset(part for part in split_title(title) if hash_part(part) not in common)
 
 
 @lru_cache(maxsize=4096)

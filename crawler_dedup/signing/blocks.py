@@ -7,7 +7,7 @@ import struct
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntFlag
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,7 +28,7 @@ MAX_BLOCKS = 512
 _PACKED = np.dtype([("hash", "<u4"), ("traits", "u1"), ("size", "u1")])
 _ROW = struct.Struct("<IBB")
 _SIZE_UNIT = 4
-_REMEMBERED = 32  # pages whose blocks were unpacked last: a new page is compared with several kept ones
+_REMEMBERED = 128  # pages whose blocks were unpacked last: a new page is compared with several kept ones
 _MAX_UNITS = 255
 _PUNCTUATION = b" \t!\"$'(),-./:;?@[\\]_`{|}"  # but for C++ and C#, and operators
 # Dashes and quotation marks of typography in UTF-8, which one rendering of a text has for those of ASCII, and another not.
@@ -90,6 +90,10 @@ class PackedBlock(NamedTuple):
     hash: int
     traits: int
     size: int
+
+
+# What a named tuple does itself, without a call of a function in Python for each block.
+_make_block = partial(tuple.__new__, PackedBlock)
 
 
 class _Heading(NamedTuple):
@@ -334,7 +338,7 @@ def unpack_blocks(packed: bytes) -> list[PackedBlock]:
 def _unpack(packed: bytes) -> tuple[PackedBlock, ...]:
     rows = np.frombuffer(packed, dtype=_PACKED)
     sizes = rows["size"].astype(np.uint16) * _SIZE_UNIT
-    return tuple(map(PackedBlock, rows["hash"].tolist(), rows["traits"].tolist(), sizes.tolist()))
+    return tuple(map(_make_block, zip(rows["hash"].tolist(), rows["traits"].tolist(), sizes.tolist(), strict=True)))
 
 
 def repack_blocks(blocks: Iterable[PackedBlock]) -> bytes:

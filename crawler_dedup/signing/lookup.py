@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -19,6 +20,7 @@ from crawler_dedup.urls import site_of
 _BLOCKS = 4
 _CANDIDATES = 64
 _THIN_BUCKET = 1_000  # pages under one title that are looked at
+_REMEMBERED = 256  # pages that were compared last; of a hostile one a title takes 20 KB
 _KEY = np.dtype("<u8")
 _NO_KEY = int(Trait.NAME | Trait.EMBEDDED)
 
@@ -28,10 +30,13 @@ def named_parts(page: SignedPage) -> frozenset[str]:
 
     A part that is the name of its host is left out, unless the page names no other one.
     """
-    if not page.named:
-        return frozenset()
-    named = [part for bit, part in enumerate(sorted(split_title(page.title))) if page.named >> bit & 1]
-    host = letters_of(site_of(page.url))
+    return _find_named_parts(page.title, page.named, site_of(page.url)) if page.named else frozenset()
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _find_named_parts(title: str, named_bits: int, site: str) -> frozenset[str]:
+    named = [part for bit, part in enumerate(sorted(split_title(title))) if named_bits >> bit & 1]
+    host = letters_of(site)
     return frozenset([part for part in named if part not in host] or named)
 
 

@@ -23,7 +23,7 @@ from crawler_dedup.index.header import FORMAT
 from crawler_dedup.index.lmdb import catalogue, recordtable, verification
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.store import Store
-from crawler_dedup.index.packing import pack, unpack, unpack_head
+from crawler_dedup.index.packing import dictionary_of, pack, unpack, unpack_head
 from crawler_dedup.index.records import MAX_ALIASES, Record, shorten_key
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules.counts import can_read
@@ -242,7 +242,9 @@ def test_what_is_packed_comes_back(
     signed = SignedPage(key, f"http://a.example/{len(url)}", scope, title, b"digest", 5, signature=1 << 63)
     record = Record(signed, 1 << 31, 70_000, *times, aliases=tuple(aliases))
     dictionary = _DICTIONARY if is_compressed else None
-    head = unpack_head(pack(record, dictionary))
+    packed = pack(record, dictionary)
+    head = unpack_head(packed)
+    assert dictionary_of(packed) == head.dictionary
     expected = msgspec.structs.replace(record, page=msgspec.structs.replace(signed, key=shorten_key(key)))
     assert unpack(head, dictionary if head.dictionary else None) == expected
 

@@ -7,7 +7,9 @@ page: a look-up copies whole chunks and hands numpy one array, an insertion rewr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from itertools import islice, pairwise
+from operator import or_
 
 import lmdb
 import numpy as np
@@ -78,9 +80,11 @@ class Buckets:
         with txn.cursor(db=self.db) as cursor:
             first = cursor.getmulti(_names(scope, probes))
         chunks = [chunk for _, chunk in first]
-        for name, chunk in first:
-            if len(chunk) >= FIRST_CHUNK_BYTES or len(chunk) & 7:  # few
-                chunks += self._read_further(txn, bytes(name), chunk, limit)
+        lengths = reduce(or_, map(len, chunks), 0)
+        if lengths >= FIRST_CHUNK_BYTES or lengths & 7:  # a chunk may be full, or is damaged
+            for name, chunk in first:
+                if len(chunk) >= FIRST_CHUNK_BYTES or len(chunk) & 7:
+                    chunks += self._read_further(txn, bytes(name), chunk, limit)
         return _payloads(b"".join(chunks))
 
     def _read_further(

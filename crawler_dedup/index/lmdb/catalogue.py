@@ -59,8 +59,8 @@ class Catalogue:
 
     def read_representatives(self, txn: lmdb.Transaction, scope: str, signature: int) -> Iterator[tuple[int, Record]]:
         """Yield (number, record) of the pages that stand under *signature*, the oldest first."""
-        for number, record in self._read_standing(txn, hash_scope(scope), signature):
-            if record.page.scope == scope:
+        for number, record in self._read_at(txn, place_of_signature(hash_scope(scope), signature)):
+            if record.page.signature == signature and record.page.scope == scope:
                 yield number, record
 
     def read_under_title(self, txn: lmdb.Transaction, scope: str, title: int) -> Iterator[tuple[int, Record]]:

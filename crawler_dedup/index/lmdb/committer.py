@@ -26,6 +26,8 @@ _T = TypeVar("_T")
 _READERS_INTERVAL = 60.0
 _PATIENCE = 0.1
 """Seconds that a job waits that is not urgent."""
+_PROMPT = 0.01
+"""Seconds after which the files are looked at once more before they are used."""
 _STUCK = 5.0
 """Seconds for which another process may hold the write lock before urgent jobs are refused."""
 _MANY = 1000
@@ -141,8 +143,9 @@ class Committer:
         try:
             self._require()
             with self._env.begin(write=True, buffers=True) as txn:
+                if time.monotonic() - self._locked_out_since > _PROMPT:
+                    self._require()  # once more: the lock was waited for
                 self._locked_out_since = math.inf
-                self._require()  # once more: the lock may have been waited for
                 if jobs is None:
                     jobs = self._take()
                 results = [job(txn) for job, _ in jobs]

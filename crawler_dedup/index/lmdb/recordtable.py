@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 
 import lmdb
 import msgspec
 
 from crawler_dedup.index.decoding import decode_number
-from crawler_dedup.index.dictionary import TRAINED_ON
+from crawler_dedup.index.dictionary import TRAINED_ON, Dictionary
 from crawler_dedup.index.lmdb.dictionaries import Dictionaries
 from crawler_dedup.index.lmdb.numbers import RecordNumbers
-from crawler_dedup.index.packing import joined_texts, pack, repack, unpack, unpack_head
+from crawler_dedup.index.packing import dictionary_of, joined_texts, pack, repack, unpack, unpack_head
 from crawler_dedup.index.places import NUMBER_BYTES, place_of_name
 from crawler_dedup.index.records import MAX_ALIASES, Record, name_page
+
+_REMEMBERED = 256  # records that were read last
+_MOST_REMEMBERED = 8_000  # bytes of one
 
 
 class Records:
@@ -44,7 +47,11 @@ class Records:
     def get(self, txn: lmdb.Transaction, number: int) -> Record | None:
         """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` for one that cannot be read."""
         content = txn.get(_number(number), db=self._records)
-        return None if content is None else self._unpack(txn, content)
+        if content is None:
+            return None
+        if len(content) > _MOST_REMEMBERED:
+            return self._unpack(txn, content)
+        return _unpack_again(bytes(content), self._find_dictionary(txn, dictionary_of(content)))
 
     def add(self, txn: lmdb.Transaction, record: Record) -> tuple[int, Record]:
         """Store *record*, with those of its aliases that lead nowhere yet, under a new number; return both."""
@@ -180,7 +187,16 @@ class Records:
 
     def _unpack(self, txn: lmdb.Transaction, content: bytes | memoryview) -> Record:
         packed = unpack_head(content)
-        return unpack(packed, self.dictionaries.find(txn, packed.dictionary) if packed.dictionary else None)
+        return unpack(packed, self._find_dictionary(txn, packed.dictionary))
+
+    def _find_dictionary(self, txn: lmdb.Transaction, number: int) -> Dictionary | None:
+        return self.dictionaries.find(txn, number) if number else None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _unpack_again(content: bytes, dictionary: Dictionary | None) -> Record:
+    """Return the record that is stored as *content*, whatever its number: what stands for many pages is read for each."""
+    return unpack(unpack_head(content), dictionary)
 
 
 def _name_of(record: Record) -> bytes:

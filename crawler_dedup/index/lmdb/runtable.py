@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Container, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import lmdb
@@ -19,6 +19,7 @@ from crawler_dedup.index.runs import RUN_NAME_BYTES, Run, RunEntry, RunStates, d
 from crawler_dedup.system.access import owner_of
 
 _LOCK_FILE = "run-{}.lock"
+_REMEMBERED = 64  # runs: whether one lives is asked in each transaction
 
 
 class RunLock(Run):
@@ -163,6 +164,7 @@ class Runs:
         return is_held(_lock_file(self._directory, number), readonly=self._readonly)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _lock_file(directory: Path, number: int) -> Path:
     return directory / _LOCK_FILE.format(f"{number:08x}")
 
