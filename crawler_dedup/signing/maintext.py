@@ -118,9 +118,12 @@ def _shares_of_title(title: str, blocks: Iterable[Block], is_text: list[bool]) -
 
 def _words_of(line: str) -> frozenset[str]:
     """Return the words of *line*. Of a script that has no spaces, pairs of letters are taken for words."""
+    words = _WORDS.findall(line.casefold())
+    if line.isascii():
+        return frozenset(words)
     return frozenset(
         word[at : at + length]
-        for word in _WORDS.findall(line.casefold())
+        for word in words
         for length in (len(word) if word.isascii() else 2,)
         for at in range(len(word) - length + 1)
     )
