@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from crawler_dedup.rules.computed import computed
-from crawler_dedup.rules.forms import FEW_FEATURES, Fact, find_facts, is_fact, same_form
-from crawler_dedup.rules.keeping import is_heading, is_main_heading, is_main_text_minor
+from crawler_dedup.rules.forms import is_fact
+from crawler_dedup.rules.keeping import is_main_heading, is_main_text_minor
 from crawler_dedup.rules.ownblocks import (
     NO_TEXT,
     blocks_below,
@@ -31,9 +31,7 @@ SHORT_TEXT = 300
 _TEXT = 100  # letters
 _TELLING_ENTRY = 20  # letters: a shorter link may be "PDF" or "read more"
 _TELLING_HEADING = 16  # letters: a shorter heading may be "Categories" or "Comments"
-_TELLING_TEXT = 40  # letters: a shorter line may be "By a guest on Monday"
 _LONG = 300  # letters: a shorter main text of a thin page may be that of a side column
-_CAPTION = 250  # letters: so much may stand between a title and the text, and change
 
 _ENTRY, _HEADING, _MAIN, _NAME = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN, Trait.NAME))
 _HIDDEN, _EMBEDDED, _NUMBER = map(int, (Trait.HIDDEN, Trait.EMBEDDED, Trait.NUMBER))
@@ -68,7 +66,7 @@ class Content:
         return self.new.kind is PageKind.THIN
 
     @property
-    def _site_of_new(self) -> SiteProfile:
+    def site_of_new(self) -> SiteProfile:
         """What is known of the site of the new page, or else of that of the kept page, which may be a mirror.
 
         Never of both: what another site has on its pages must not hide what the new page says.
@@ -82,7 +80,7 @@ class Content:
     @computed
     def _new_blocks(self) -> Sequence[PackedBlock]:
         """The blocks of the new page but for furniture."""
-        return self._but_for_frame(leave_out(self.new.blocks, self._site_of_new.furniture))
+        return self._but_for_frame(leave_out(self.new.blocks, self.site_of_new.furniture))
 
     @computed
     def _kept_blocks(self) -> Sequence[PackedBlock]:
@@ -111,7 +109,7 @@ class Content:
         """Whether the kept page lacks a line, no link, between the heading that names the new page and its main text."""
         below = blocks_below(self.new.blocks, _NAMING, _NAMED) or ()
         lines = takewhile(lambda block: not block.traits & _MAIN, below)
-        return any(not block.traits & _ENTRY and block.hash not in self._standing for block in lines if block.size)
+        return any(not block.traits & _ENTRY and block.hash not in self.standing for block in lines if block.size)
 
     def _but_for_frame(self, blocks: Sequence[PackedBlock]) -> Sequence[PackedBlock]:
         if not self.leaves_out_frames:
@@ -124,11 +122,11 @@ class Content:
         hidden = find_hidden(self.kept.blocks)
         if not hidden:
             return hidden
-        blocks = leave_out(self.new.blocks, self._site_of_new.furniture)
+        blocks = leave_out(self.new.blocks, self.site_of_new.furniture)
         return hidden & {block.hash for block in blocks if not block.traits & _HIDDEN}
 
     @computed
-    def _standing(self) -> frozenset[int]:
+    def standing(self) -> frozenset[int]:
         """The blocks of the new page that stand on the kept one, too."""
         standing = find_hashes(self.kept.blocks)
         return standing - self._concealed if self._concealed else standing
@@ -136,7 +134,7 @@ class Content:
     @computed
     def new_own(self) -> Mapping[int, PackedBlock]:
         """What the new page alone says, beside its title, by hash."""
-        return self._own_text(self.new, self._site_of_new)
+        return self._own_text(self.new, self.site_of_new)
 
     @computed
     def kept_own(self) -> Mapping[int, PackedBlock]:
@@ -180,12 +178,12 @@ class Content:
     @property
     def same_entries(self) -> bool:
         """Whether both pages alone say the same, in the same order: two lists of the same entries."""
-        return [*self.new_own] == [*self.kept_own] and self._standing.issuperset(self.new_own)
+        return [*self.new_own] == [*self.kept_own] and self.standing.issuperset(self.new_own)
 
     @computed
     def common_size(self) -> int:
         """How much of what the new page alone says stands on the kept one, in letters."""
-        return size_of(block for number, block in self.new_own.items() if number in self._standing)
+        return size_of(block for number, block in self.new_own.items() if number in self.standing)
 
     @property
     def resemblance(self) -> float:
@@ -203,7 +201,7 @@ class Content:
         """The share of all that the new page says but furniture, in letters, that the kept page says too; 0 to 1."""
         texts = [block for block in self._new_blocks if not block.traits & NO_TEXT]
         size = size_of(texts)
-        return size_of(block for block in texts if block.hash in self._standing) / size if size else 1.0
+        return size_of(block for block in texts if block.hash in self.standing) / size if size else 1.0
 
     def lacks_marks(self, *, with_names: bool) -> bool:
         """Tell whether the kept page lacks a heading, a line with a number, or an entry of the new page, furniture left out.
@@ -219,7 +217,7 @@ class Content:
             if block.traits & _EMBEDDED
             else block.traits & _MARK or (block.traits & _ENTRY and block.size >= _TELLING_ENTRY)
             for block in self._new_blocks
-            if block.hash not in self._standing and (with_names or not block.traits & _NAME)
+            if block.hash not in self.standing and (with_names or not block.traits & _NAME)
         )
 
     def _is_picture_missing(self, block: PackedBlock) -> bool:
@@ -251,81 +249,11 @@ class Content:
             and block.size >= _TELLING_HEADING
             and (block.traits & (_MAIN | _ENTRY) == _MAIN | _ENTRY or (beside_text and not block.traits & _MAIN))
         ]
-        return len(headings) > 1 and any(block.hash not in self._standing for block in headings)
+        return len(headings) > 1 and any(block.hash not in self.standing for block in headings)
 
-    @property
-    def lacks_text_beside_notice(self) -> bool:
-        """Whether the kept page lacks a text of the new page beside which the main text is rather a notice of the site.
-
-        In another frame what stands above the main text may belong to it.
-        """
-        return self.lacks_text_below_name or (self.same_form and self.lacks_text_above_main)
-
-    @property
-    def lacks_text_below_name(self) -> bool:
-        """Whether the main text stands above the heading that names the page, and the kept one lacks a text below it.
-
-        Such a main text is rather a notice of the site. In one form the first heading counts, if none names the page.
-        """
-        below = blocks_below(self.new.blocks, _NAMING, _NAMED)
-        if below is None and self.same_form:
-            below = blocks_below(self.new.blocks, _HEADING, _HEADING)
-        if below is None or any(block.traits & _MAIN for block in below):
-            return False
-        texts = (block for block in below if not block.traits & (_ENTRY | _HEADING))
-        return size_of(filter(self._is_own_and_missing, texts)) >= _TELLING_TEXT
-
-    @property
-    def lacks_text_above_main(self) -> bool:
-        """Whether the kept page lacks more than a caption of what the new page alone says above its main text, beside links.
-
-        Such a main text is rather what the pages of a site have below what they are about: comments, a consent text.
-        """
-        above = takewhile(lambda block: not block.traits & _MAIN, unpack_blocks(self.new.blocks))
-        texts = (block for block in above if not block.traits & _ENTRY)
-        return size_of(filter(self._is_own_and_missing, texts)) > _CAPTION
-
-    @property
-    def lacks_text_below_main(self) -> bool:
-        """Whether the pages have one form, and the kept one lacks a text that the new one has below few words: a comment."""
-        if not self.same_form or not self._have_few_words:
-            return False
-        below = takewhile(lambda block: not block.traits & _MAIN, reversed(unpack_blocks(self.new.blocks)))
-        texts = (block for block in below if block.size >= _TELLING_TEXT and not block.traits & _ENTRY)
-        return size_of(filter(self._is_own_and_missing, texts)) > _TEXT
-
-    @computed
-    def same_form(self) -> bool:
-        """Whether one host has made both pages from one form."""
-        return self.same_host and same_form(self.new, self.kept)
-
-    @property
-    def _have_few_words(self) -> bool:
-        return max(self.new.features, self.kept.features) < FEW_FEATURES
-
-    @property
-    def lacks_facts(self) -> bool:
-        """Whether the pages are made from one form, and the kept one lacks a short line of the new one.
-
-        The line stands behind a label that both pages have, or in the main texts, if they have few words.
-        """
-        if not self.same_form or self.new.features >= SHORT_TEXT:
-            return False
-        return any(
-            self._is_own_and_missing(fact.line) and self._is_compared(fact)
-            for fact in find_facts(unpack_blocks(self.new.blocks))
-        )
-
-    def _is_compared(self, fact: Fact) -> bool:
-        """Tell whether a line that the kept page lacks tells two pages of one form apart. Numbers in main texts are compared
-        by themselves: a line may count readers."""
-        if fact.line.traits & _MAIN:
-            return self._have_few_words and not fact.line.traits & _NUMBER
-        return fact.has_label and not self._is_own_and_missing(fact.before)
-
-    def _is_own_and_missing(self, block: PackedBlock) -> bool:
+    def is_own_and_missing(self, block: PackedBlock) -> bool:
         """Tell whether the new page alone says what is in *block*, and the kept page does not."""
-        return block.hash in self.new_own and block.hash not in self._standing
+        return block.hash in self.new_own and block.hash not in self.standing
 
     @property
     def headings_conflict(self) -> bool:
@@ -337,41 +265,8 @@ class Content:
     def lacks_main_headings(self) -> bool:
         """Whether the kept page lacks a heading of the new page's main text, however short, furniture left out."""
         return any(
-            is_main_heading(block) and not block.traits & _NAME and block.hash not in self._standing
+            is_main_heading(block) and not block.traits & _NAME and block.hash not in self.standing
             for block in self._new_blocks
-        )
-
-    @property
-    def lacks_short_line(self) -> bool:
-        """Whether the pages are made from one form, and the kept one lacks a short line of the new one, without a label too.
-
-        Beside the main text lines with numbers are not compared, which may count readers; those of the main text are, if
-        both pages have few words.
-        """
-        return self.same_form and any(
-            self._is_own_and_missing(fact.line)
-            and (self._have_few_words if fact.line.traits & _MAIN else not fact.line.traits & _NUMBER)
-            for fact in find_facts(unpack_blocks(self.new.blocks))
-        )
-
-    @property
-    def lacks_heading_below_name(self) -> bool:
-        """Whether the pages are made from one form, and the kept one lacks a heading of the new one above its main text.
-
-        The heading stands below the one that names the page.
-        """
-        below = (blocks_below(self.new.blocks, _NAMING, _NAMED) or ()) if self.same_form else ()
-        lines = takewhile(lambda block: not block.traits & _MAIN, below)
-        not_own = self._site_of_new.furniture | self._standing
-        return any(is_heading(block) and not block.traits & _NAME and block.hash not in not_own for block in lines)
-
-    @property
-    def lacks_line_beside_main(self) -> bool:
-        """Whether the kept page lacks a line that the new page alone says beside its main text."""
-        return any(
-            block.size >= _TELLING_TEXT and number not in self._standing
-            for number, block in self.new_own.items()
-            if not block.traits & (_MAIN | _ENTRY)
         )
 
     @property

@@ -9,8 +9,10 @@ from crawler_dedup.rules import numbers
 from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.content import SHORT_TEXT, Content
 from crawler_dedup.rules.keeping import is_known_by_lines, is_list
+from crawler_dedup.rules.missinglines import MissingLines
 from crawler_dedup.rules.naming import Naming
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
+from crawler_dedup.rules.visibletext import VisibleText
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import sketch, titles
 from crawler_dedup.signing.links import unpack_links
@@ -88,6 +90,11 @@ class Pair:
         """What the two pages say by themselves."""
         return Content(self.new, self.kept, self.new_site, self.kept_site, self.same_host)
 
+    @computed
+    def missing(self) -> MissingLines:
+        """Lines of the new page that the kept page lacks."""
+        return MissingLines(self.content)
+
     @property
     def is_site_known(self) -> bool:
         """Whether it is known what the new page alone says: by its own site, or by the kept page's if that is another."""
@@ -135,7 +142,7 @@ class Pair:
         """Whether headings or numbers tell that these are two pages."""
         if self.are_thin:
             return self.content.lacks_marks(with_names=self.naming.same_title)
-        return self.headings_differ or self.numbers_differ or self.content.lacks_facts
+        return self.headings_differ or self.numbers_differ or self.missing.lacks_facts
 
     @property
     def headings_differ(self) -> bool:
@@ -170,8 +177,8 @@ class Pair:
         """Whether the kept page says all that the new page says of its own, not only its longest text."""
         if self.are_thin:
             return self.content.whole_coverage >= _MOST_WORDS
-        content = self.content
-        if not self.words_covered or content.lacks_text_beside_notice or content.lacks_text_below_main:
+        content, missing = self.content, self.missing
+        if not self.words_covered or missing.lacks_text_beside_notice or missing.lacks_text_below_main:
             return False
         # Of a site that is not known, what stands beside the main text may be its frame.
         if not self.new_site.is_known or not self.new.blocks:
@@ -223,12 +230,17 @@ class Pair:
         """Whether the words of the new page stand on the kept one, and are visible there if they are on the new one."""
         if (self.is_estimated and self.coverage < self.limits.min_coverage) or self.is_longer:
             return False
-        return not self.any_partly_hidden or self.visible_coverage >= self.limits.min_coverage
+        return not self.visible.is_less or self.visible.coverage >= self.limits.min_coverage
 
     @property
     def is_longer(self) -> bool:
         """Whether the new page's main text is so much longer that it says more, though in the same words."""
         return self.new.chars > MORE_TEXT * self.kept.chars > 0
+
+    @computed
+    def visible(self) -> VisibleText:
+        """What the two pages show of the texts that they are compared by."""
+        return VisibleText(self.new, self.kept)
 
     @computed
     def is_part(self) -> bool:
@@ -248,9 +260,9 @@ class Pair:
             and self.coverage >= max(NEARLY_ALL, self.limits.min_coverage)
             and not numbers.lacks(self.new.numbers, self.kept.numbers)
             and not self.content.lacks_main_headings
-            and not self.content.lacks_short_line
-            and not self.content.lacks_heading_below_name
-            and not self.content.lacks_line_beside_main
+            and not self.missing.lacks_short_line
+            and not self.missing.lacks_heading_below_name
+            and not self.missing.lacks_line_beside_main
             and not self.content.is_kept_list_of_texts
         )
 
@@ -273,7 +285,7 @@ class Pair:
     @property
     def same_words(self) -> bool:
         """Whether both pages have the same words, of which the kept page shows all that the new page shows."""
-        return self.new.feature_digest == self.kept.feature_digest and self.same_words_visible
+        return self.new.feature_digest == self.kept.feature_digest and self.visible.same_words
 
     @property
     def numbers_differ(self) -> bool:
@@ -284,37 +296,8 @@ class Pair:
         if self.same_host and self.new.features < SHORT_TEXT and numbers.conflict(self.new.numbers, self.kept.numbers):
             return True
         return numbers.differ(self.new.numbers, self.kept.numbers) or (
-            self.any_partly_hidden and numbers.differ(self.new.shown.numbers, self.kept.shown.numbers)
+            self.visible.is_less and numbers.differ(self.new.shown.numbers, self.kept.shown.numbers)
         )
-
-    # Hidden elements
-
-    @property
-    def any_partly_hidden(self) -> bool:
-        """Whether one of the pages shows only a part of what it is compared by.
-
-        What the kept page hides does not cover what the new one shows: no reader would see it there. So the visible
-        parts are compared once more, by sketches alone. What the new page hides needs to be covered too, but by all of
-        the kept page: of two copies with the same closed tabs one is enough. Links count also where they are hidden: a
-        crawl follows hidden links too.
-        """
-        return self.new.partly_hidden is not None or self.kept.partly_hidden is not None
-
-    @computed
-    def visible_resemblance(self) -> float:
-        """The resemblance of what both pages show, estimated from sketches."""
-        return sketch.resemblance(self.new.shown.sketch, self.kept.shown.sketch)
-
-    @property
-    def visible_coverage(self) -> float:
-        """The share of what the new page shows that the kept page shows too, estimated from sketches."""
-        return sketch.containment(self.visible_resemblance, self.new.shown.features, self.kept.shown.features)
-
-    @property
-    def same_words_visible(self) -> bool:
-        """Whether the kept page shows all words that the new page shows, given that both have the same words."""
-        hidden = self.kept.partly_hidden
-        return hidden is None or hidden.feature_digest == self.new.shown.feature_digest
 
     # Links
 
@@ -374,6 +357,6 @@ class Pair:
             and not self.same_host
             and self.new.features >= _MANY_FEATURES
             and bool(self.naming.new_parts - self.naming.kept_parts)
-            and not self.content.lacks_text_above_main
+            and not self.missing.lacks_text_above_main
             and not self.content.main_text_is_minor
         )

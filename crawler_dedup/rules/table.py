@@ -99,7 +99,7 @@ def _describe_marks(pair: Pair) -> str:
         return "some are missing" if pair.marks_differ else "all are there"
     if pair.headings_differ:
         return "other headings"
-    if pair.content.lacks_facts:
+    if pair.missing.lacks_facts:
         return "a line of their form differs"
     return "each has numbers that the other lacks" if pair.numbers_differ else "neither differs"
 
@@ -120,11 +120,11 @@ def _describe_coverage(pair: Pair) -> str:
         return f"coverage {pair.content.whole_coverage:.2f} of all but furniture"
     if pair.is_longer:
         return f"{pair.new.chars / pair.kept.chars:.1f} times as long"
-    if pair.words_covered and (pair.content.lacks_text_beside_notice or pair.content.lacks_text_below_main):
+    if pair.words_covered and (pair.missing.lacks_text_beside_notice or pair.missing.lacks_text_below_main):
         return "a text beside the main text is missing"
     if pair.words_covered and not pair.all_covered:
         return f"of what the page alone says only {pair.content.coverage:.2f}"
-    visible = f"; of what is shown {pair.visible_coverage:.2f}, least {least:.2f}" if pair.any_partly_hidden else ""
+    visible = f"; of what is shown {pair.visible.coverage:.2f}, least {least:.2f}" if pair.visible.is_less else ""
     return f"coverage {pair.coverage:.2f}, {_describe_least(pair, least)}{visible}"
 
 

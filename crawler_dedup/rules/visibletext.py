@@ -1,0 +1,43 @@
+"""What two pages show of the texts that they are compared by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing import sketch
+
+
+@dataclass(frozen=True)
+class VisibleText:
+    """What two pages show of their texts.
+
+    What the kept page hides does not cover what the new one shows: no reader would see it there. So the visible parts are
+    compared once more, by sketches alone. What the new page hides needs to be covered too, but by all of the kept page: of
+    two copies with the same closed tabs one is enough. Links count also where they are hidden: a crawl follows hidden
+    links too.
+
+    Attributes:
+        new: the page that may be dropped.
+        kept: the page that would stand for it.
+    """
+
+    new: SignedPage
+    kept: SignedPage
+
+    @property
+    def is_less(self) -> bool:
+        """Whether one of the pages shows only a part of what it is compared by."""
+        return self.new.partly_hidden is not None or self.kept.partly_hidden is not None
+
+    @property
+    def coverage(self) -> float:
+        """The share of what the new page shows that the kept page shows too, estimated from sketches."""
+        resemblance = sketch.resemblance(self.new.shown.sketch, self.kept.shown.sketch)
+        return sketch.containment(resemblance, self.new.shown.features, self.kept.shown.features)
+
+    @property
+    def same_words(self) -> bool:
+        """Whether the kept page shows all words that the new page shows, given that both have the same words."""
+        hidden = self.kept.partly_hidden
+        return hidden is None or hidden.feature_digest == self.new.shown.feature_digest
