@@ -130,7 +130,10 @@ class Backend(ABC):
 
     @abstractmethod
     def records(self, size: int, *, handled_only: bool = False) -> Iterator[list[Record]]:
-        """Yield all records that can be read, in lists of up to *size*. One state of the index, while it goes on.
+        """Yield all records that can be read, in lists of up to *size*.
+
+        In a directory this is one state of the index, while it goes on. On a server it is every page that is recorded from
+        the beginning to the end, as it was at some time between; one that is filed anew meanwhile may come twice.
 
         Args:
             handled_only: only those of pages that were handled.
@@ -154,7 +157,7 @@ class Backend(ABC):
 
     @abstractmethod
     def sites(self) -> Generator[StoredSite, None, None]:
-        """Yield what is stored of each site. One state of the index, while it goes on."""
+        """Yield what is stored of each site, as it is when its turn comes; in a directory one state of the index."""
 
     @abstractmethod
     def merge_sites(self, sites: Iterable[StoredSite]) -> None:

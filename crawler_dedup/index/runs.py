@@ -63,6 +63,9 @@ class RunEntry(msgspec.Struct, frozen=True, array_like=True):
         return self.grace > 0 and record.settled >= self.last - self.grace
 
 
+DAMAGED_RUN = RunEntry(0, 0, stored_until=0)
+"""What is taken for the entry of a run that cannot be read: once it is over, nothing that it settled counts as stored."""
+
 RUN_NAME_BYTES = 4
 """Bytes of the number of a run, where it is a name."""
 

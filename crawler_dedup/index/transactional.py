@@ -245,10 +245,8 @@ class TransactionalBackend(Backend):
             return
         if offer.exception() is not None:
             doubtful = [decision for decision in decided if decision.claim]
-            self._doubtful += [
-                partial(_end_claim, decision=decision, matcher=matcher, terms=terms, settled=False)
-                for decision in doubtful[: _MAX_OPEN_CLAIMS - len(self._doubtful)]
-            ]
+            for decision in doubtful[: _MAX_OPEN_CLAIMS - len(self._doubtful)]:
+                self.give_back(decision, matcher, terms)
             return
         self._open_claims.update(decision.claim for decision in decided if decision.claim)
         if len(self._open_claims) > _MAX_OPEN_CLAIMS:
@@ -256,6 +254,10 @@ class TransactionalBackend(Backend):
             self._open_claims.clear()
         if self._doubtful:
             self._release_doubtful()
+
+    def give_back(self, decision: Decision, matcher: Matcher, terms: OfferTerms) -> None:
+        """Release the claim of *decision* with the next offer that succeeds: nobody learns of it."""
+        self._doubtful.append(partial(_end_claim, decision=decision, matcher=matcher, terms=terms, settled=False))
 
     def _release_doubtful(self) -> None:
         releases, self._doubtful = self._doubtful, []

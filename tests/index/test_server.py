@@ -29,7 +29,7 @@ from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
-from tests.support.indexing import ByDistance, beside, clusters, open_backend, page, release, settle, uniform
+from tests.support.indexing import ByDistance, beside, clusters, number_of, open_backend, page, release, settle, uniform
 from tests.support.servers import Server, serving
 
 if not has_extra("redis"):
@@ -373,6 +373,54 @@ def test_a_run_ends_well_on_a_server_that_is_slow_at_that_moment(
     assert "could not be recorded" not in caplog.text
 
 
+@pytest.mark.usefixtures("short_lives")
+def test_a_server_that_was_stopped_for_long_buries_no_run(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "server") as server,
+        Deduplicator.open(server.url(), CONFIG) as run,
+        Deduplicator.open(server.url(), CONFIG) as other,
+    ):
+        assert check(run, 1) == "new"
+        for _ in range(3):
+            time.sleep(1.5)  # the server has been there for as long as signs of life last
+            server.signal(signal.SIGSTOP)
+            time.sleep(2)
+            server.signal(signal.SIGCONT)
+            wait_for(lambda: check_again(other, 2) == BEING_HANDLED)
+            wait_for(lambda: check_again(run, 1) != "away")
+            assert check(other, 2) == BEING_HANDLED
+
+
+def check_again(run: Deduplicator, number: int) -> str:
+    """As :func:`check`; ``away``: the server does not answer."""
+    try:
+        return check(run, number)
+    except ConnectionLost:
+        return "away"
+
+
+def test_a_run_whose_entry_is_damaged_may_have_lost_everything_and_fails_no_transaction(
+    address: ServerAddress, server: Server
+) -> None:
+    with closing(open_backend(address)) as store:
+        run = store.begin_run()
+        terms = OfferTerms(run.number, 0, clock=run.now)
+        store.offer([page(1, 5)], NEAR, terms).result()
+        assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+        key = next(name for name in server.run("KEYS", "*") if name.endswith(b"u"))  # type: ignore[attr-defined]
+        server.run("HSET", key, run.number.to_bytes(4, "big"), b"damaged")
+        server.run("HSET", key, b"no run", b"damaged")
+        server.run("HINCRBY", "{index:0}", "runs", "1")
+        assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it lives
+        assert store.verify(NEAR) == ["1 entries of runs cannot be read."]
+        run.release()
+        assert store.offer([page(4, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        store.repair(NEAR)
+        assert store.verify(NEAR) == []
+        store.tidy(NEAR, 0)
+        assert [number_of(record.page) for block in store.records(9) for record in block] == [4]
+
+
 # Servers that go away
 
 
@@ -622,6 +670,80 @@ def test_the_clock_of_a_server_may_be_set(address: ServerAddress, monkeypatch: p
             assert isinstance(store.offer([page(1, 5)], NEAR).exception(), IndexUnusable)
         assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
         assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+
+
+def test_a_large_batch_is_decided_in_pieces_in_its_order(address: ServerAddress, server: Server) -> None:
+    signatures = uniform(1, 700)
+    pages = [page(number, signatures[number % 700]) for number in range(1400)]
+    with closing(open_backend(address)) as store:
+        calls = server.info("commandstats")["cmdstat_evalsha"]["calls"]  # type: ignore[index]
+        decisions = store.offer(pages, NEAR).result()
+        assert server.info("commandstats")["cmdstat_evalsha"]["calls"] >= calls + 6  # type: ignore[index]
+        assert [decision.key for decision in decisions] == [one.key for one in pages]
+        assert [one.verdict for one in decisions] == [Verdict.NEW] * 700 + [Verdict.DUPLICATE] * 700
+        assert store.verify(NEAR) == []
+
+
+def test_of_a_batch_that_fails_in_the_middle_nothing_is_claimed(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "server", "--appendonly", "yes", "--appendfsync", "always") as server,
+        closing(open_backend(server.address())) as store,
+    ):
+        run = store.begin_run()
+        terms = OfferTerms(run.number, 60, clock=run.now)
+        claiming = replace(terms, next_claim=itertools.count(1).__next__)
+        pages = [page(number, one) for number, one in enumerate(uniform(1, 5000))]
+        offer = store.offer(pages, NEAR, claiming)
+        wait_for(lambda: len(store) >= 500)
+        server.kill()
+        assert isinstance(offer.exception(), IndexUnusable)
+        server.start()
+        wait_for(lambda: store.offer([page(-1, 1)], NEAR, claiming).exception() is None)
+        wait_for(lambda: sum(map(len, store.records(100))) <= 1)
+        assert store.verify(NEAR) == []
+        store.end_run(terms, finished=True)
+        run.release()
+
+
+def test_an_export_misses_no_page_that_is_filed_again_meanwhile(address: ServerAddress) -> None:
+    with closing(open_backend(address)) as store:
+        store.offer([page(number, one) for number, one in enumerate(uniform(1, 1200))], NEAR).result()
+        blocks = store.records(100)
+        read = [number_of(record.page) for record in next(blocks)]
+        assert store.forget(lambda record: number_of(record.page) == 1100, NEAR) == 1
+        assert store.offer([page(1100, 7)], NEAR).result()[0].verdict is Verdict.NEW
+        read += [number_of(record.page) for block in blocks for record in block]
+        assert sorted(read) == list(range(1200))
+
+
+# Size
+
+
+@pytest.mark.parametrize("count", [0, 20, 1500])
+def test_the_size_of_an_index_is_not_that_of_its_server(address: ServerAddress, server: Server, count: int) -> None:
+    signatures = uniform(1, count)
+
+    def fill(place: ServerAddress) -> int:
+        with closing(open_backend(place)) as store:
+            for start in range(0, count, 200):
+                some = range(start, min(start + 200, count))
+                store.offer([page(number, signatures[number], f"{number % 9}") for number in some], NEAR).result()
+            return store.stored_bytes
+
+    def used() -> int:
+        return int(str(server.info("memory")["used_memory_dataset"]))
+
+    before = used()
+    size = fill(address)
+    grown = used() - before
+    assert size > 300 * count
+    assert size < 1.3 * grown + 100_000
+    assert size > 0.5 * grown - 100_000
+    fill(server.address("other"))
+    with closing(open_backend(address)) as store:
+        assert 0.7 * size <= store.stored_bytes <= 1.3 * size
+    shards = fill(server.address("shards", 4))
+    assert 0.5 * size <= shards <= 1.5 * size + 10_000
 
 
 # Maintenance

@@ -55,9 +55,10 @@ def test_two_crawls_of_two_halves_of_a_mirrored_site_store_each_content_once(emp
         assert index.tidy() == 0
 
 
-def test_a_project_names_a_server_and_its_commands_follow(empty: Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_project_names_a_server_and_its_commands_follow(empty: Server, tmp_path: Path, shards: int) -> None:
     with Site(PAGES) as site:
-        settings = f'{ADDON}DEDUP_INDEX = "{empty.url("blogs")}"\nDEDUP_TOKENIZER = "bigrams"\n'
+        settings = f'{ADDON}DEDUP_INDEX = "{empty.url("blogs", shards=shards)}"\nDEDUP_TOKENIZER = "bigrams"\n'
         folder = project(tmp_path, site, settings)
         crawled = run_scrapy(folder, "crawl", "project")
         assert "dedup/dropped': 1" in crawled.stdout, crawled.stdout

@@ -8,6 +8,8 @@ from struct import pack
 from time import monotonic
 from typing import Any, cast
 
+import msgspec
+
 from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.location import ServerAddress
@@ -23,7 +25,7 @@ from crawler_dedup.index.redis.connection import (
 )
 from crawler_dedup.index.redis.copies import Copies
 from crawler_dedup.index.redis.keys import Keys, meta_key
-from crawler_dedup.index.runs import decode_run
+from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, RunEntry, decode_run
 
 _WRITER_SECONDS = 3600
 _SLOWEST = 100_000  # bytes that reach a server in a second at least
@@ -305,8 +307,18 @@ class Client:
 
     def _note_runs(self, read: list[Any]) -> None:
         version, flat, dead = read[:3]
-        entries = {int.from_bytes(flat[at], "big"): decode_run(flat[at + 1]) for at in range(0, len(flat), 2)}
+        stored = zip(flat[::2], flat[1::2], strict=True)
+        entries = {
+            int.from_bytes(name, "big"): _decode_entry(run) for name, run in stored if len(name) == RUN_NAME_BYTES
+        }
         self.runs = KnownRuns(version, entries, frozenset(int.from_bytes(run, "big") for run in dead))
+
+
+def _decode_entry(content: bytes) -> RunEntry:
+    try:
+        return decode_run(content)
+    except msgspec.DecodeError:
+        return DAMAGED_RUN
 
 
 def read_epoch(connection: ServerConnection, header: Header) -> bytes:

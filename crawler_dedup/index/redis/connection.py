@@ -134,6 +134,11 @@ class ServerConnection:
         lines = self.call(b"INFO", section).decode("utf-8", "replace").splitlines()
         return {name: value for name, colon, value in (line.partition(":") for line in lines) if colon}
 
+    @property
+    def is_in_cluster(self) -> bool:
+        """Whether the server belongs to a cluster, as far as it says so."""
+        return self._is_cluster
+
     def ensure(self) -> None:
         """Make the connection, if there is none. Raises :class:`ConnectionLost`."""
         if self._connection is None:

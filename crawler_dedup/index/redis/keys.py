@@ -52,6 +52,11 @@ class Keys:
         self._lives = prefix + b"l"
         self._writer = prefix + b"w"
 
+    @property
+    def singles(self) -> list[bytes]:
+        """The names of which there is one in each life of the index."""
+        return [self.meta, self.counts, self.runs, self.dead, self.scopes, self.prefix + b"x"]
+
     def record(self, number: int) -> bytes:
         """Return the name of a record."""
         return self._records + number.to_bytes(5, "little")

@@ -200,12 +200,17 @@ class PagesOnServer(RunsInTransaction):
             yield number, _decode_sound(content)
 
     def stored_records(self) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, content) of all records in ascending order."""
-        last = int(self.client.call(b"HGET", self._keys.meta, b"last") or 0)
-        for first in range(1, last + 1, _READ_RECORDS):
-            numbers = range(first, min(first + _READ_RECORDS, last + 1))
-            contents = self.client.call(b"MGET", *map(self._keys.record, numbers))
-            yield from (pair for pair in zip(numbers, contents, strict=True) if pair[1] is not None)
+        """Yield (number, content) of all records in ascending order; also of those that are added meanwhile.
+
+        So a page that is filed again under another number, which is higher, is not missed.
+        """
+        first = 1
+        while (last := int(self.client.call(b"HGET", self._keys.meta, b"last") or 0)) >= first:
+            for start in range(first, last + 1, _READ_RECORDS):
+                numbers = range(start, min(start + _READ_RECORDS, last + 1))
+                contents = self.client.call(b"MGET", *map(self._keys.record, numbers))
+                yield from (pair for pair in zip(numbers, contents, strict=True) if pair[1] is not None)
+            first = last + 1
 
     def sharing(
         self, probes: Sequence[Sequence[int]], choose: Callable[[Iterable[Numbers]], Iterable[int]]

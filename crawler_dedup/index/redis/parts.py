@@ -5,15 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
-from typing import Any
 
 from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexUnusable
+from crawler_dedup.signedpage import SignedPage
 
 
 def combine(
-    parts: Sequence[tuple[Sequence[int], Future[list[Decision]]]], give_back: Callable[[Decision], Any]
+    parts: Sequence[tuple[Sequence[int], Future[list[Decision]]]], give_back: Callable[[Decision], None]
 ) -> Future[list[Decision]]:
     """Return a future of all decisions, which fails where a part fails.
 
@@ -40,11 +39,56 @@ def combine(
             return
         combined.set_exception(error)
         for _, part in parts:
-            for decision in part.result() if part.exception() is None else ():
-                if decision.claim:
-                    with suppress(IndexUnusable):  # it is closed, which releases the claim too
-                        give_back(decision)
+            _give_back(part.result() if part.exception() is None else (), give_back)
 
     for _, future in parts:
         future.add_done_callback(note)
     return combined
+
+
+def offer_in_pieces(
+    offer: Callable[[Sequence[SignedPage]], Future[list[Decision]]],
+    pages: Sequence[SignedPage],
+    size: int,
+    give_back: Callable[[Decision], None],
+) -> Future[list[Decision]]:
+    """Offer *pages* in pieces of *size*, each when the one before was decided; return a future of all decisions.
+
+    Args:
+        give_back: called for each claim of the pieces before where one fails, because nobody will handle these pages.
+    """
+    combined: Future[list[Decision]] = Future()
+    combined.set_running_or_notify_cancel()
+    decided: list[Decision] = []
+
+    def offer_next() -> None:
+        try:
+            piece = offer(pages[len(decided) : len(decided) + size])
+        except IndexUnusable as error:
+            fail(error)
+        else:
+            piece.add_done_callback(note)
+
+    def note(piece: Future[list[Decision]]) -> None:
+        error = piece.exception()
+        if error is not None:
+            fail(error)
+            return
+        decided.extend(piece.result())
+        if len(decided) < len(pages):
+            offer_next()
+        else:
+            combined.set_result(decided)
+
+    def fail(error: BaseException) -> None:
+        combined.set_exception(error)
+        _give_back(decided, give_back)
+
+    offer_next()
+    return combined
+
+
+def _give_back(decisions: Sequence[Decision], give_back: Callable[[Decision], None]) -> None:
+    for decision in decisions:
+        if decision.claim:
+            give_back(decision)

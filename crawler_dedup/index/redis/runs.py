@@ -2,8 +2,8 @@
 
 A run shows that it lives by a key that lasts a minute, and that a thread renews every quarter of one. That the key is
 missing is only a suspicion: the run is dead once another one has written that down, atomically, having seen that it is
-missing on a server that was there all the time. A run that was stopped for long, or cut off, learns of its death with its
-next page.
+missing on a server that was there all the time. A run that could not reach the server for long takes it that others could
+not either, and gives them time. One that was stopped for long, or cut off alone, learns of its death with its next page.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import secrets
 import threading
 from contextlib import suppress
+from time import monotonic
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.header import Header
@@ -48,6 +49,7 @@ class ServerRun(Run):
         self._follow()
         self._process = os.getpid()
         self._released = threading.Event()
+        self._shown = monotonic()
         self._beat()
         threading.Thread(target=self._show_life, name="crawler-dedup-life", daemon=True).start()
 
@@ -88,8 +90,17 @@ class ServerRun(Run):
         return answer
 
     def _beat_once(self, server: str) -> bytes:
-        arguments: list[bytes | str | int] = [self._epoch, self._keys.prefix, self._name, LIFE_SECONDS, server]
+        was_away = monotonic() - self._shown > LIFE_SECONDS / 2
+        arguments: list[bytes | str | int] = [
+            self._epoch,
+            self._keys.prefix,
+            self._name,
+            LIFE_SECONDS,
+            server,
+            was_away * 1,
+        ]
         answer: bytes = self._connection.evaluate(scripts.BEAT, [self._keys.meta], arguments)
+        self._shown = monotonic()
         return answer
 
     def _follow(self) -> None:

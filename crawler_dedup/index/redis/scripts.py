@@ -161,8 +161,8 @@ return read
 
 BEAT = """
 -- Shows that a run lives, and declares dead those that have not shown it for long. ARGV: epoch, prefix, run, seconds that
--- the sign of life lasts, which server this is. A server that was away, or was loading, has seen no signs: it must have been
--- there for as long as they last.
+-- the sign of life lasts, which server this is, whether the run could not show it for long (1 or 0). A server that was away,
+-- was stopped or was loading has seen no signs: it must have been there for as long as they last.
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 'gone' end
 local prefix, now = ARGV[2], tonumber(redis.call('TIME')[1])
 local own = 'lives'
@@ -172,7 +172,7 @@ else
   redis.call('SET', prefix .. 'l' .. ARGV[3], '1', 'EX', ARGV[4])
 end
 local server = redis.call('HMGET', KEYS[1], 'server', 'since')
-if server[1] ~= ARGV[5] then
+if server[1] ~= ARGV[5] or ARGV[6] == '1' then
   redis.call('HSET', KEYS[1], 'server', ARGV[5], 'since', now)
 elseif now - tonumber(server[2]) >= tonumber(ARGV[4]) then
   local died = 0
@@ -195,4 +195,30 @@ if redis.call('HEXISTS', prefix .. 'u', ARGV[3]) == 1 and redis.call('SADD', pre
   redis.call('HINCRBY', KEYS[1], 'runs', 1)
 end
 return 'released'
+"""
+
+MEASURE = """
+-- Measures a part of the keys. KEYS: those that are measured in any case. ARGV: prefix of the others, pattern of the names
+-- that are looked at, how many. Returns bytes of the first; number of names that were looked at; of those with the prefix
+-- number and bytes; number of all keys.
+local fixed, known = 0, {}
+for _, name in ipairs(KEYS) do
+  known[name] = true
+  fixed = fixed + (redis.call('MEMORY', 'USAGE', name) or 0)
+end
+local prefix, wanted = ARGV[1], tonumber(ARGV[3])
+local looked, count, bytes, cursor, parts = 0, 0, 0, '0', 0
+repeat
+  parts = parts + 1
+  local part = redis.call('SCAN', cursor, 'MATCH', ARGV[2], 'COUNT', wanted)
+  cursor = part[1]
+  for _, name in ipairs(part[2]) do
+    looked = looked + 1
+    if string.sub(name, 1, #prefix) == prefix and not known[name] then
+      count = count + 1
+      bytes = bytes + (redis.call('MEMORY', 'USAGE', name) or 0)
+    end
+  end
+until looked >= wanted or cursor == '0' or parts == 20
+return {fixed, looked, count, bytes, redis.call('DBSIZE')}
 """

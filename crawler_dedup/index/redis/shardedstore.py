@@ -104,7 +104,7 @@ class ShardedStore(Backend):
             (part, shard.offer([pages[at] for at in part], matcher, terms, aliases=aliases))
             for shard, part in places.items()
         ]
-        return combine(offers, lambda decision: self.end_claim(decision, matcher, terms, settled=False))
+        return combine(offers, lambda decision: self._shard_of(decision.scope).give_back(decision, matcher, terms))
 
     def look(
         self, page: SignedPage, matcher: Matcher, terms: OfferTerms = OfferTerms(), *, alias: str = ""

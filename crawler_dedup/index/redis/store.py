@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
+from crawler_dedup.decision import Decision
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.figures import FileFigures
 from crawler_dedup.index.header import Header
@@ -20,11 +22,15 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection, read_time
 from crawler_dedup.index.redis.keys import meta_key
+from crawler_dedup.index.redis.measuring import measure_bytes
 from crawler_dedup.index.redis.pages import PagesOnServer
+from crawler_dedup.index.redis.parts import offer_in_pieces
 from crawler_dedup.index.redis.runs import ServerRun
 from crawler_dedup.index.redis.verification import find_problems, rebuild
 from crawler_dedup.index.redis.writer import Writer
 from crawler_dedup.index.transactional import TransactionalBackend
+from crawler_dedup.index.verdicts import Matcher, OfferTerms
+from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.callbacks import Advance, ignore_progress
 from crawler_dedup.system.logs import logger_without_credentials
 
@@ -35,7 +41,7 @@ _READING_BYTES = 16 << 20
 _WRITE_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
 _QUICK_SECONDS = 0.2  # the event loop waits for it
-_MERGED = 250
+_MERGED = 250  # pages of one script: the server does nothing else meanwhile
 
 
 class ServerStore(TransactionalBackend):
@@ -81,7 +87,7 @@ class ServerStore(TransactionalBackend):
 
     @property
     def stored_bytes(self) -> int:
-        return int(self._quick.info("memory").get("used_memory", 0))
+        return measure_bytes(self._quick)
 
     def measure(self) -> FileFigures | None:
         return None
@@ -99,8 +105,20 @@ class ServerStore(TransactionalBackend):
     def begin_run(self, number: int = 0) -> ServerRun:
         return ServerRun(ServerConnection(self.address), self.header, number)
 
+    def offer(
+        self,
+        pages: Sequence[SignedPage],
+        matcher: Matcher,
+        terms: OfferTerms = OfferTerms(),
+        *,
+        aliases: Mapping[str, str] | None = None,
+    ) -> Future[list[Decision]]:
+        offer = partial(super().offer, matcher=matcher, terms=terms, aliases=aliases)
+        if len(pages) <= _MERGED:
+            return offer(pages)
+        return offer_in_pieces(offer, pages, _MERGED, lambda decision: self.give_back(decision, matcher, terms))
+
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
-        # In parts: the server does nothing else while it files one.
         parts = (records[at : at + _MERGED] for at in range(0, len(records), _MERGED))
         return sum(TransactionalBackend.merge(self, part, filing) for part in parts)
 

@@ -19,6 +19,7 @@ from crawler_dedup.index.records import Record, hash_scope, name_page
 from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.pages import PagesOnServer, decode_record
+from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, encode_run
 from crawler_dedup.index.tally import Tally, tally
 from crawler_dedup.system.callbacks import Advance
 
@@ -60,6 +61,7 @@ def find_problems(pages: PagesOnServer, filing: Filing, advance: Advance) -> lis
         wrong["sites count other records than there are"] = len(counted.items() ^ sites.items())
     if int(_read_meta(client, b"count")) != records:
         wrong["records are there, and another number is noted"] = records
+    wrong["entries of runs cannot be read"] = sum(run is DAMAGED_RUN for run in client.runs.entries.values())
     problems = [f"{count} {what}." for what, count in wrong.items() if count]
     if problems and _read_meta(client, b"writes") != before:
         raise IndexUnusable("The index was changed while it was verified. Verify it when no crawl uses it.")
@@ -82,6 +84,10 @@ def rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
             client.call(b"UNLINK", *names)
     client.call(b"DEL", keys.counts, keys.scopes)
     client.call(b"HSET", keys.meta, b"count", 0)
+    for number, run in client.runs.entries.items():
+        if run is DAMAGED_RUN:
+            client.call(b"HSET", keys.runs, number.to_bytes(RUN_NAME_BYTES, "big"), encode_run(run))
+    client.call(b"HINCRBY", keys.meta, b"runs", 1)
     client.call(b"HINCRBY", keys.meta, b"removed", 1 << 40)  # others forget what they know
     client.forget()
     stored = pages.stored_records()
