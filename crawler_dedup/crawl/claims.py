@@ -219,6 +219,18 @@ class Claims:
                 decision, settled = self._unwritten.popleft()
                 self._write_end(decision, settled=settled)
 
+    def report_unwritten(self) -> None:
+        """Log the pages of which the release could not be written until the index was closed."""
+        released = [decision for decision, settled in self._unwritten if not settled]
+        if released:
+            self._monitor.log(
+                logging.WARNING,
+                "%d pages may count as stored, although they were released, such as %s: the index could not be written."
+                " `crawler-dedup forget` removes them",
+                len(released),
+                released[0].url,
+            )
+
     def _write_end(self, decision: Decision, *, settled: bool) -> None:
         def written(future: Future[bool]) -> None:  # called in the index's thread
             if not future.cancelled() and isinstance(future.exception(), IndexUnusable):

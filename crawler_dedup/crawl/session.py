@@ -127,6 +127,7 @@ class Session:
         self.claims.write_again()
         # Not in the signing thread: a page may still hold that up.
         await asyncio.to_thread(self.deduplicator.close, all_stored=all_stored, finished=self._has_finished)
+        self.claims.report_unwritten()
         await self.monitor.close_journal()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:

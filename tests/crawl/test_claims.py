@@ -86,6 +86,23 @@ def test_the_release_of_a_page_is_written_however_often_the_index_cannot_be() ->
     assert index.written == [True, False]
 
 
+@pytest.mark.parametrize(("failures", "told"), [(0, []), (1, []), (9, [(2, "http://h/0")])])
+def test_releases_that_could_not_be_written_until_the_end_are_told(failures: int, told: list[tuple[int, str]]) -> None:
+    lines: list[tuple[object, ...]] = []
+    monitor = SimpleNamespace(
+        report_claim_end=lambda *_, **__: None, log=lambda _level, _text, *values: lines.append(values)
+    )
+    claims = Claims(
+        cast("Any", _FlakyIndex(failures)), cast("Any", monitor), 1, patience=1, timeout=1, count_coming=int
+    )
+    for number, settled in enumerate((False, False, True)):
+        url = f"http://h/{number}"
+        claims.end(Decision(Verdict.NEW, url, url, "", claim=1 + number), settled=settled)
+    claims.write_again()
+    claims.report_unwritten()
+    assert lines == told
+
+
 # Settled or released
 
 HANDLINGS_SPIDER = """

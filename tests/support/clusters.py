@@ -148,6 +148,7 @@ def clustering(directory: Path, primaries: int = 3, replicas: int = 0, *options:
         replicas: how many of the primaries have one.
     """
     ports = find_ports(primaries + replicas)
+    directory.mkdir(exist_ok=True)
     with ExitStack() as stack:
         nodes = [
             stack.enter_context(

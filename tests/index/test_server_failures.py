@@ -1,0 +1,494 @@
+"""What fails with an index on a server: it goes away, is emptied or full; clients are killed, answers are lost."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import threading
+import time
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
+from crawler_dedup.decision import BEING_HANDLED
+from crawler_dedup.errors import IndexGone
+from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.system.extras import has_extra
+from tests.support.crawling import article
+from tests.support.indexing import ByDistance, beside, number_of, open_backend, page, release, settle, uniform
+from tests.support.servers import Server, serving
+
+if not has_extra("redis"):
+    pytest.skip("needs the extra redis", allow_module_level=True)
+
+from crawler_dedup.index.redis import runs
+from crawler_dedup.index.redis.connection import ConnectionLost, ServerConnection
+
+CONFIG = Config(tokenizer="bigrams")
+NEAR = ByDistance()
+
+
+@pytest.fixture
+def address(server: Server) -> ServerAddress:
+    """An empty index."""
+    server.empty()
+    return server.address()
+
+
+# Runs
+
+
+@pytest.fixture
+def short_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signs of life that last a second."""
+    monkeypatch.setattr(runs, "LIFE_SECONDS", 1)
+    monkeypatch.setattr(runs, "BEAT_SECONDS", 0.2)
+
+
+_CLAIMS = """
+    import sys
+    from crawler_dedup import Config, Deduplicator
+    from crawler_dedup.index.redis import runs
+    from tests.support.crawling import article
+
+    runs.LIFE_SECONDS, runs.BEAT_SECONDS = 1, 0.2
+    run = Deduplicator.open(sys.argv[1], Config(tokenizer="bigrams"))
+    page = run.sign("http://a.example/1", article("x").encode())
+    (decision,) = run.submit([page], claim=True).result()
+    print(decision.verdict, flush=True)
+    for line in sys.stdin:
+        try:
+            print(run.settle(decision), flush=True)
+        except Exception as error:
+            print(type(error).__name__, flush=True)
+"""
+
+
+def wait_for(condition: object, seconds: float = 20.0) -> None:
+    """Wait until a function returns something true."""
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "it does not come"
+        time.sleep(0.05)
+
+
+def check(run: Deduplicator, number: int) -> str:
+    """What is said of a page with the text of the claimed one."""
+    signed = run.sign(f"http://a.example/{number}", article("x").encode())
+    decision = run.submit([signed], claim=True).result()[0]
+    return decision.reason or str(decision.verdict)
+
+
+@pytest.mark.usefixtures("short_lives")
+def test_the_claim_of_a_killed_client_holds_until_its_signs_of_life_have_ended(
+    address: ServerAddress, server: Server
+) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as run:
+        with beside(_CLAIMS, server.url()) as other:
+            assert check(run, 2) == BEING_HANDLED
+            other.kill()
+            other.wait()
+            assert check(run, 3) == BEING_HANDLED
+        wait_for(lambda: check(run, 4) == "new")
+
+
+@pytest.mark.usefixtures("short_lives")
+def test_a_client_that_was_stopped_for_too_long_settles_nothing_more(address: ServerAddress, server: Server) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as run, beside(_CLAIMS, server.url()) as other:
+        other.send_signal(signal.SIGSTOP)
+        wait_for(lambda: check(run, 2) == "new")
+        other.send_signal(signal.SIGCONT)
+        assert other.stdin is not None
+        assert other.stdout is not None
+        other.stdin.write("settle\n")
+        other.stdin.flush()
+        assert other.stdout.readline().strip() in ("False", "IndexGone")
+        assert run.index == str(address)
+
+
+@pytest.mark.usefixtures("short_lives")
+def test_a_run_that_counts_as_dead_is_opened_anew_as_another_run(address: ServerAddress, server: Server) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as run:
+        assert check(run, 1) == "new"
+        before = run.run
+        key = next(name for name in server.run("KEYS", "*") if name.endswith(b"u"))  # type: ignore[attr-defined]
+        server.run("SADD", key[:-1] + b"d", before.to_bytes(4, "big"))
+        server.run("HINCRBY", "{index:0}", "runs", "1")
+        with pytest.raises(IndexGone):
+            check(run, 2)
+        run.reopen()
+        assert run.run != before
+        assert check(run, 2) == "new"
+
+
+def test_an_expired_sign_of_life_alone_is_no_death(address: ServerAddress, server: Server) -> None:
+    """A server that was loading for minutes has lost all signs of life."""
+    with Deduplicator.open(server.url(), CONFIG) as run, Deduplicator.open(server.url(), CONFIG) as other:
+        assert check(run, 1) == "new"
+        for name in server.run("KEYS", "*"):  # type: ignore[attr-defined]
+            if len(name) == len(b"{index:0}") + 4 + 1 + 4 and name[13:14] == b"l":
+                server.run("DEL", name)
+        with Deduplicator.open(server.url(), CONFIG) as third:  # which gives a sign of life, and looks for others
+            assert check(third, 2) == BEING_HANDLED
+        assert check(other, 3) == BEING_HANDLED
+
+
+def test_a_run_ends_well_on_a_server_that_is_slow_at_that_moment(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(tmp_path / "server") as server:
+        run = Deduplicator.open(server.url(), CONFIG)
+        assert check(run, 1) == "new"
+        server.signal(signal.SIGSTOP)
+        timer = threading.Timer(1, server.signal, [signal.SIGCONT])
+        timer.start()
+        run.close()
+        timer.join()
+    assert "could not be recorded" not in caplog.text
+
+
+@pytest.mark.usefixtures("short_lives")
+def test_a_server_that_was_stopped_for_long_buries_no_run(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "server") as server,
+        Deduplicator.open(server.url(), CONFIG) as run,
+        Deduplicator.open(server.url(), CONFIG) as other,
+    ):
+        assert check(run, 1) == "new"
+        for _ in range(3):
+            time.sleep(1.5)  # the server has been there for as long as signs of life last
+            server.signal(signal.SIGSTOP)
+            time.sleep(2)
+            server.signal(signal.SIGCONT)
+            wait_for(lambda: check_again(other, 2) == BEING_HANDLED)
+            wait_for(lambda: check_again(run, 1) != "away")
+            assert check(other, 2) == BEING_HANDLED
+
+
+def check_again(run: Deduplicator, number: int) -> str:
+    """As :func:`check`; ``away``: the server does not answer."""
+    try:
+        return check(run, number)
+    except ConnectionLost:
+        return "away"
+
+
+def test_a_run_whose_entry_is_damaged_may_have_lost_everything_and_fails_no_transaction(
+    address: ServerAddress, server: Server
+) -> None:
+    with closing(open_backend(address)) as store:
+        run = store.begin_run()
+        terms = OfferTerms(run.number, 0, clock=run.now)
+        store.offer([page(1, 5)], NEAR, terms).result()
+        assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+        key = next(name for name in server.run("KEYS", "*") if name.endswith(b"u"))  # type: ignore[attr-defined]
+        server.run("HSET", key, run.number.to_bytes(4, "big"), b"damaged")
+        server.run("HSET", key, b"no run", b"damaged")
+        server.run("HINCRBY", "{index:0}", "runs", "1")
+        assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it lives
+        assert store.verify(NEAR) == ["1 entries of runs cannot be read."]
+        run.release()
+        assert store.offer([page(4, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        store.repair(NEAR)
+        assert store.verify(NEAR) == []
+        store.tidy(NEAR, 0)
+        assert [number_of(record.page) for block in store.records(9) for record in block] == [4]
+
+
+# Servers that go away
+
+
+def test_while_the_server_is_away_offers_fail_soon_and_the_index_is_used_again_when_it_is_back(tmp_path: Path) -> None:
+    options = ("--appendonly", "yes", "--appendfsync", "always")
+    with (
+        serving(tmp_path / "server", *options) as server,
+        closing(open_backend(server.address())) as store,
+    ):
+        assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        server.kill()
+        for number in range(2, 20):
+            began = time.monotonic()
+            assert isinstance(store.offer([page(number, 5)], NEAR).exception(), IndexUnusable)
+            assert time.monotonic() - began < 10
+        server.start()
+        wait_for(lambda: store.offer([page(20, 5)], NEAR).exception() is None)
+        assert store.offer([page(21, 5)], NEAR).result()[0].duplicate_of == "http://example.com/1"
+        assert store.verify(NEAR) == []
+
+
+def test_what_was_answered_survives_kills_of_a_server_that_writes_at_once(tmp_path: Path) -> None:
+    signatures, answered = uniform(1, 3_000), set()
+    options = ("--appendonly", "yes", "--appendfsync", "always")
+    with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
+        numbers = iter(range(3_000))
+        for kill in range(3):
+            timer = threading.Timer(0.05 + 0.1 * kill, server.kill)
+            timer.start()
+            failed = False
+            while not failed:
+                number = next(numbers)
+                offer = store.offer([page(number, signatures[number])], NEAR)
+                failed = offer.exception() is not None
+                if not failed:
+                    answered.add(number)
+            timer.join()
+            server.start()
+            wait_for(lambda: store.offer([page(0, signatures[0])], NEAR).exception() is None)
+        again = [store.offer([page(-1 - number, signatures[number])], NEAR).result()[0] for number in answered]
+        assert {decision.verdict for decision in again} == {Verdict.DUPLICATE}
+        assert store.verify(NEAR) == []
+
+
+def test_a_server_that_comes_back_with_older_data_is_read_anew(tmp_path: Path) -> None:
+    with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
+        store.offer([page(1, 5)], NEAR).result()
+        server.run("SAVE")
+        store.offer([page(2, 2**64 - 1), page(3, 255 << 40)], NEAR).result()
+        server.kill()
+        server.start()
+        wait_for(lambda: store.offer([page(4, 5)], NEAR).exception() is None)
+        assert len(store) == 1
+        assert store.offer([page(5, 2**64 - 1)], NEAR).result()[0].verdict is Verdict.NEW
+        assert store.offer([page(6, 5)], NEAR).result()[0].duplicate_of == "http://example.com/1"
+        assert store.verify(NEAR) == []
+
+
+def test_a_full_server_fails_offers_and_keeps_what_was_filed(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "server", "--maxmemory", "2mb", "--save", "3600", "1") as server,
+        closing(open_backend(server.address())) as store,
+    ):
+        offers = (store.offer([page(n, one)], ByDistance(0)) for n, one in enumerate(uniform(1, 100_000)))
+        error = next(error for offer in offers if (error := offer.exception()))
+        assert isinstance(error, IndexUnusable)
+        assert "memory" in str(error)
+        server.run("CONFIG", "SET", "maxmemory", "0")
+        assert store.verify(ByDistance(0)) == []
+        assert store.offer([page(-1, 5)], ByDistance(0)).result()[0].verdict is Verdict.NEW
+
+
+def test_an_index_that_is_flushed_is_gone_and_is_made_anew(address: ServerAddress, server: Server) -> None:
+    with Deduplicator.open(server.url(), CONFIG) as run:
+        assert check(run, 1) == "new"
+        before = run.run
+        server.empty()
+        with pytest.raises(IndexGone):
+            check(run, 2)
+        run.reopen()
+        assert check(run, 2) == "new"
+        assert (len(run), run.run != before) == (1, True)
+
+
+def test_an_answer_that_was_lost_is_not_filed_twice(address: ServerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    from crawler_dedup.index.redis.scripts import COMMIT
+
+    evaluate, lost = ServerConnection.evaluate, itertools.count()
+
+    def lose(connection: ServerConnection, script: str, *arguments: object) -> object:
+        answer = evaluate(connection, script, *arguments)  # type: ignore[arg-type]
+        if script is COMMIT and next(lost) % 2 == 0:
+            connection.drop()
+            raise ConnectionLost("lost")
+        return answer
+
+    with closing(open_backend(address)) as store:
+        monkeypatch.setattr(ServerConnection, "evaluate", lose)
+        decisions = [store.offer([page(n, one)], NEAR).result()[0] for n, one in enumerate(uniform(7, 16))]
+        assert {decision.verdict for decision in decisions} == {Verdict.NEW}
+        assert len(store) == 16
+        assert store.verify(NEAR) == []
+
+
+def test_a_connection_that_is_lost_after_the_answer_fails_no_offer(
+    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from crawler_dedup.index.redis.scripts import RUNS
+
+    evaluate, is_offered = ServerConnection.evaluate, threading.Event()
+
+    def lose(connection: ServerConnection, script: str, *arguments: object) -> object:
+        if script is RUNS and is_offered.is_set():
+            is_offered.clear()
+            connection.drop()
+            raise ConnectionLost("lost")
+        return evaluate(connection, script, *arguments)  # type: ignore[arg-type]
+
+    with closing(open_backend(address)) as store:
+        assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        run = store.begin_run()
+        monkeypatch.setattr(ServerConnection, "evaluate", lose)
+        is_offered.set()
+        terms = OfferTerms(run.number, 60, clock=run.now)
+        assert store.offer([page(2, 2**64 - 1)], NEAR, terms).result()[0].verdict is Verdict.NEW
+        assert not is_offered.is_set()
+        assert store.offer([page(3, 2**64 - 1)], NEAR, terms).result()[0].verdict is Verdict.DUPLICATE
+        run.release()
+
+
+def test_a_claim_of_which_nobody_knows_whether_it_was_filed_is_released_later(
+    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from crawler_dedup.index.redis.client import Client
+    from crawler_dedup.index.redis.scripts import COMMIT
+
+    evaluate, is_lost = ServerConnection.evaluate, threading.Event()
+
+    def lose(connection: ServerConnection, script: str, *arguments: object) -> object:
+        answer = evaluate(connection, script, *arguments)  # type: ignore[arg-type]
+        if script is COMMIT and not is_lost.is_set():
+            connection.drop()
+            raise ConnectionLost("lost")
+        return answer
+
+    def lose_check(client: Client) -> bool:
+        is_lost.set()
+        raise ConnectionLost("lost too")
+
+    with closing(open_backend(address)) as store, closing(open_backend(address)) as other:
+        run = store.begin_run()
+        terms = OfferTerms(run.number, 60, clock=run.now, next_claim=itertools.count(1).__next__)
+        monkeypatch.setattr(ServerConnection, "evaluate", lose)
+        monkeypatch.setattr(Client, "_was_written", lose_check)
+        assert isinstance(store.offer([page(1, 5)], NEAR, terms).exception(), IndexUnusable)
+        monkeypatch.undo()
+        assert other.offer([page(2, 5)], NEAR).result()[0].reason == BEING_HANDLED  # it was filed
+        wait_for(lambda: store.offer([page(3, 2**64 - 1)], NEAR, terms).exception() is None)
+        wait_for(lambda: other.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW)
+        store.end_run(terms, finished=True)
+        run.release()
+        assert other.tidy(NEAR, 0) == 1  # the page that was claimed later, and never settled
+        assert other.verify(NEAR) == []
+
+
+def test_a_claim_that_could_not_be_ended_is_left_to_the_next_run(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "server", "--appendonly", "yes", "--appendfsync", "always") as server,
+        closing(open_backend(server.address())) as store,
+    ):
+        run = store.begin_run()
+        terms = OfferTerms(run.number, 60, clock=run.now)
+        claiming = replace(terms, next_claim=itertools.count(1).__next__)
+        (decision,) = store.offer([page(1, 5)], NEAR, claiming).result()
+        server.kill()
+        assert isinstance(store.end_claim(decision, NEAR, terms, settled=True, urgent=True).exception(), IndexUnusable)
+        server.start()
+        wait_for(lambda: store.offer([page(2, 2**64 - 1)], NEAR).exception() is None)
+        store.end_run(terms, finished=True)
+        run.release()
+        assert store.tidy(NEAR, 0) == 1
+        assert len(store) == 1
+
+
+def test_what_takes_pages_back_is_waited_for_until_it_is_on_disk(tmp_path: Path) -> None:
+    options = ("--appendonly", "yes", "--appendfsync", "everysec")
+    with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
+        if "cmdstat_waitaof" not in server.info("commandstats"):  # opening has asked for it
+            pytest.skip("the server does not tell when something is on disk")
+
+        def waits() -> int:
+            calls = server.info("commandstats")["cmdstat_waitaof"]
+            assert isinstance(calls, dict)
+            return int(calls["calls"])
+
+        before = waits()
+        store.offer([page(number, one) for number, one in enumerate(uniform(1, 5))], NEAR).result()
+        assert settle(store, 1)
+        assert waits() == before
+        assert release(store, 1)
+        asked = waits()
+        assert asked > before
+        assert store.forget(lambda _: True, NEAR) == 4
+        assert waits() > asked
+
+
+@pytest.mark.parametrize("policy", ["no", "always"])
+def test_a_server_that_does_not_write_by_the_second_holds_up_nothing(tmp_path: Path, policy: str) -> None:
+    options = ("--appendonly", "yes", "--appendfsync", policy)
+    with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
+        store.offer([page(number, one) for number, one in enumerate(uniform(1, 5))], NEAR).result()
+        assert all(release(store, number) for number in range(5))
+
+
+def test_what_a_stopped_server_comes_to_later_is_not_filed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from crawler_dedup.index.redis import client
+    from crawler_dedup.index.redis.scripts import COMMIT
+
+    evaluate, commits = ServerConnection.evaluate, list[str]()
+
+    def stop(connection: ServerConnection, script: str, *arguments: object) -> object:
+        if script is COMMIT:
+            commits.append(script)
+            if len(commits) == 2:
+                server.signal(signal.SIGSTOP)
+        return evaluate(connection, script, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(client, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(ServerConnection.__init__, "__defaults__", (0.5,))
+    monkeypatch.setattr(ServerConnection, "evaluate", stop)
+    with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
+        assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        failed = store.offer([page(2, 2**64 - 1)], NEAR).exception()
+        server.signal(signal.SIGCONT)
+        assert isinstance(failed, IndexUnusable)
+        wait_for(lambda: store.offer([page(3, 5)], NEAR).exception() is None)
+        assert len(store) == 1
+        assert store.offer([page(4, 2**64 - 1)], NEAR).result()[0].verdict is Verdict.NEW
+
+
+def test_the_clock_of_a_server_may_be_set(address: ServerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    from crawler_dedup.index.redis import client
+
+    with closing(open_backend(address)) as store:
+        with monkeypatch.context() as patched:
+            patched.setattr(client, "read_time", lambda _: 0.0)
+            assert isinstance(store.offer([page(1, 5)], NEAR).exception(), IndexUnusable)
+        assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+
+
+def test_a_large_batch_is_decided_in_pieces_in_its_order(address: ServerAddress, server: Server) -> None:
+    signatures = uniform(1, 700)
+    pages = [page(number, signatures[number % 700]) for number in range(1400)]
+    with closing(open_backend(address)) as store:
+        calls = server.info("commandstats")["cmdstat_evalsha"]["calls"]  # type: ignore[index]
+        decisions = store.offer(pages, NEAR).result()
+        assert server.info("commandstats")["cmdstat_evalsha"]["calls"] >= calls + 6  # type: ignore[index]
+        assert [decision.key for decision in decisions] == [one.key for one in pages]
+        assert [one.verdict for one in decisions] == [Verdict.NEW] * 700 + [Verdict.DUPLICATE] * 700
+        assert store.verify(NEAR) == []
+
+
+def test_of_a_batch_that_fails_in_the_middle_nothing_is_claimed(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "server", "--appendonly", "yes", "--appendfsync", "always") as server,
+        closing(open_backend(server.address())) as store,
+    ):
+        run = store.begin_run()
+        terms = OfferTerms(run.number, 60, clock=run.now)
+        claiming = replace(terms, next_claim=itertools.count(1).__next__)
+        pages = [page(number, one) for number, one in enumerate(uniform(1, 5000))]
+        offer = store.offer(pages, NEAR, claiming)
+        wait_for(lambda: len(store) >= 500)
+        server.kill()
+        assert isinstance(offer.exception(), IndexUnusable)
+        server.start()
+        wait_for(lambda: store.offer([page(-1, 1)], NEAR, claiming).exception() is None)
+        wait_for(lambda: sum(map(len, store.records(100))) <= 1)
+        assert store.verify(NEAR) == []
+        store.end_run(terms, finished=True)
+        run.release()
+
+
+def test_an_export_misses_no_page_that_is_filed_again_meanwhile(address: ServerAddress) -> None:
+    with closing(open_backend(address)) as store:
+        store.offer([page(number, one) for number, one in enumerate(uniform(1, 1200))], NEAR).result()
+        blocks = store.records(100)
+        read = [number_of(record.page) for record in next(blocks)]
+        assert store.forget(lambda record: number_of(record.page) == 1100, NEAR) == 1
+        assert store.offer([page(1100, 7)], NEAR).result()[0].verdict is Verdict.NEW
+        read += [number_of(record.page) for block in blocks for record in block]
+        assert sorted(read) == list(range(1200))
