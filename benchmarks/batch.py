@@ -1,7 +1,8 @@
-"""What a batch job costs: ``python -m benchmarks.batch [FOLDER] [--part join|stream|job|memory] ...``.
+"""What a batch job costs: ``python -m benchmarks.batch [FOLDER] [--part join|greedy|stream|job|memory] ...``.
 
 ``join``: which of many signatures have a neighbour, found by this package with numba and without, and by self-joins in
-DuckDB and Polars (extra ``bench``) on the same blocks. All have to find the same. ``stream``: which of 10 million existing
+DuckDB and Polars (extra ``bench``) on the same blocks. All have to find the same. ``greedy``: the same search in
+collections of synthetic signed pages, with the decisions that follow. ``stream``: which of 10 million existing
 signatures are near one of a million new ones (Manku, Jain and Das Sarma 2007, §3.3). ``job``: sign, find and apply, from
 WARC files of the pages saved in FOLDER, in one process. ``memory``: time and peak memory of ``find`` on synthetic signed
 pages, in a process of its own.
@@ -21,21 +22,24 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from benchmarks.index.report import Report
+from benchmarks.self_joins import join_in_duckdb, join_in_polars
 from crawler_dedup.batch.apply import apply_decisions
 from crawler_dedup.batch.collection import FORMAT, Collection, CollectionHeader, Receipt, Source, checksum_of
-from crawler_dedup.batch.find import find_duplicates
-from crawler_dedup.batch.kernel import cross_runs, flag_runs
+from crawler_dedup.batch.find import Clock, find_duplicates
+from crawler_dedup.batch.kernel import cross_runs, flag_runs, list_runs
+from crawler_dedup.batch.nearpairs import list_near_pairs
 from crawler_dedup.batch.neighbours import Flags, find_neighbours, flag_runs_in_numpy
 from crawler_dedup.batch.readers.records import DEFAULT_COLUMNS
 from crawler_dedup.batch.shard import ShardWriter, SignedRow
 from crawler_dedup.batch.sign import sign_collection
 from crawler_dedup.batch.streaming import ResidentSignatures, cross_runs_in_numpy
 from crawler_dedup.config import Config
-from crawler_dedup.hamming import Numbers, split_bits
+from crawler_dedup.hamming import Numbers
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing.signer import Signer
 from tests.support.collections import start, warc_record
@@ -47,6 +51,8 @@ _PEERS_UP_TO = 10**6  # signatures; beyond, and for more than 3 bits, they take 
 _SHARD = 500_000
 _NEW, _EXISTING = 10**6, 10**7
 _FILES = 4
+_SHARES = (0.01, 0.02, 0.1)  # of copies
+_PARTS = ("join", "greedy", "stream", "job", "memory")
 
 Search = Callable[[Numbers, int], Flags]
 
@@ -61,48 +67,6 @@ def make_signatures(count: int, share: float = _COPIES) -> Numbers:
         copies ^= np.where(source.random(len(copies)) < 0.5, bits, np.uint64(0))
     signatures[source.choice(count, len(copies), replace=False)] = copies
     return signatures
-
-
-def _blocks_of(signatures: Numbers, max_distance: int) -> list[Numbers]:
-    blocks = split_bits(max_distance + 1)
-    return [signatures >> np.uint64(low) & np.uint64((1 << width) - 1) for low, width in blocks]
-
-
-def join_in_duckdb(signatures: Numbers, max_distance: int) -> Flags:
-    """Find the neighbours by a self-join on each block."""
-    import duckdb  # noqa: PLC0415  (extra bench)
-    import pyarrow as pa  # noqa: PLC0415
-
-    blocks = {f"b{place}": block for place, block in enumerate(_blocks_of(signatures, max_distance))}
-    pages = pa.table({"row": np.arange(len(signatures)), "signature": signatures, **blocks})
-    near = np.zeros(len(signatures), dtype=bool)
-    with duckdb.connect(config={"threads": 1}) as database:
-        database.register("pages", pages)
-        for block in blocks:
-            pairs = database.execute(
-                f"SELECT a.row, b.row FROM pages a JOIN pages b ON a.{block} = b.{block} AND a.row < b.row"
-                f" WHERE bit_count(xor(a.signature, b.signature)) <= {max_distance}"
-            ).fetchnumpy()
-            for rows in pairs.values():
-                near[np.asarray(rows)] = True
-    return near
-
-
-def join_in_polars(signatures: Numbers, max_distance: int) -> Flags:
-    """Find the neighbours by a self-join on each block."""
-    import polars as pl  # noqa: PLC0415  (extra bench)
-
-    blocks = {f"b{place}": block for place, block in enumerate(_blocks_of(signatures, max_distance))}
-    pages = pl.LazyFrame({"row": np.arange(len(signatures)), "signature": signatures, **blocks})
-    near = np.zeros(len(signatures), dtype=bool)
-    for block in blocks:
-        pairs = pages.select("row", "signature", block).join(pages.select("row", "signature", block), on=block)
-        bits = (pl.col("signature") ^ pl.col("signature_right")).bitwise_count_ones()
-        near_pairs = pairs.filter(pl.col("row") < pl.col("row_right"), bits <= max_distance)
-        rows = near_pairs.select("row", "row_right").collect(engine="streaming")
-        for column in rows.get_columns():
-            near[column.to_numpy()] = True
-    return near
 
 
 def measure_joins(report: Report, joins: Sequence[tuple[int, int]], rounds: int) -> None:
@@ -147,6 +111,47 @@ def measure_joins(report: Report, joins: Sequence[tuple[int, int]], rounds: int)
             )
     columns = ("signatures", "with", "CPU seconds", "least, most", "million/s", "times numba")
     report.table("Which signatures have a neighbour, one core", columns, rows)
+
+
+def measure_greedy(report: Report, joins: Sequence[tuple[int, int]], shares: Sequence[float], memory: float) -> None:
+    """Print how long it takes to find the neighbours in a collection, and to decide about them."""
+    few = make_signatures(1000)
+    find_neighbours(few, 3, flag_runs=flag_runs)  # is compiled now
+    list(list_near_pairs(few, 3, np.zeros(len(few), dtype=bool), list_runs=list_runs))
+    rows = []
+    for count in dict.fromkeys(count for count, _ in joins):
+        for share in shares:
+            with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as temporary:
+                write_collection(Path(temporary), count, count, share)
+                for max_distance in (distance for size, distance in joins if size == count):
+                    rows.append(
+                        [
+                            f"{count:,}, k = {max_distance}",
+                            f"{share:.0%}",
+                            *_decide(Path(temporary), max_distance, memory),
+                        ]
+                    )
+    columns = (
+        "signatures",
+        "copies",
+        "compared",
+        "duplicates",
+        "join s",
+        "greedy s",
+        "join million/s",
+        "both million/s",
+    )
+    report.table("Neighbours and decisions, CPU of one core", columns, rows)
+
+
+def _decide(directory: Path, max_distance: int, memory: float) -> list[str]:
+    """Search a collection; return the figures of :func:`measure_greedy`."""
+    config = Config(tokenizer="bigrams", max_distance=max_distance)
+    with patch("crawler_dedup.batch.find.Clock", lambda: Clock(time.process_time)):
+        decided = find_duplicates(directory, directory / "decisions", config, start, memory=int(memory * 2**30))
+    join, greedy = (decided.seconds[step] for step in ("finding neighbours", "deciding"))
+    rates = (f"{decided.pages / seconds / 1e6:.2f}" for seconds in (join, join + greedy))
+    return [f"{decided.candidates:,}", f"{decided.pages - decided.kept:,}", f"{join:.2f}", f"{greedy:.2f}", *rates]
 
 
 def measure_stream(report: Report, rounds: int) -> None:
@@ -274,13 +279,13 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
-    parser.add_argument("--part", choices=("join", "stream", "job", "memory"), action="append")
+    parser.add_argument("--part", choices=_PARTS, action="append")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--largest", type=int, default=10**7, help="signatures in the largest join")
     parser.add_argument("--pages", type=int, default=2_000, help="real pages of the job")
     parser.add_argument("--synthetic", type=int, default=10**6, help="synthetic pages of the search")
     parser.add_argument("--sites", type=int, default=10_000, help="their sites")
-    parser.add_argument("--copies", type=float, default=_COPIES, help="share of them that are copies of others")
+    parser.add_argument("--copies", type=float, help="share of them that are copies of others")
     parser.add_argument("--max-distance", type=int, default=3, help="of their duplicates")
     parser.add_argument("--memory", type=float, default=1.0, help="GiB for the search")
     parser.add_argument("--search", nargs=3, help=argparse.SUPPRESS)
@@ -289,17 +294,21 @@ def main() -> None:
         search(Path(given.search[0]), int(given.search[1]), float(given.search[2]))
         return
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    report, parts = Report(), given.part or ("join", "stream", "job", "memory")
+    report, parts = Report(), given.part or _PARTS
     report.console.print(f"Load of the machine: {os.getloadavg()[0]:.1f}")
     if "join" in parts:
         measure_joins(report, [join for join in JOINS if join[0] <= given.largest], given.rounds)
+    if "greedy" in parts:
+        shares = _SHARES if given.copies is None else (given.copies,)
+        measure_greedy(report, [join for join in JOINS if join[0] <= given.largest], shares, given.memory)
     if "stream" in parts:
         measure_stream(report, given.rounds)
     if "job" in parts:
         require_data(given.folder)
         measure_job(report, given.folder, given.pages)
     if "memory" in parts:
-        measure_memory(report, given.synthetic, given.sites, given.copies, given.max_distance, given.memory)
+        share = _COPIES if given.copies is None else given.copies
+        measure_memory(report, given.synthetic, given.sites, share, given.max_distance, given.memory)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ _REMEMBERED = 1_000  # kept texts that are not read again
 _KEPT = (Verdict.NEW, Verdict.CHANGED)
 
 
-class _Scoped(msgspec.Struct, array_like=True):
+class _Identified(msgspec.Struct, array_like=True):
     """The first fields of a :class:`SignedPage`."""
 
     key: str
@@ -50,7 +50,7 @@ class _Scoped(msgspec.Struct, array_like=True):
     scope: str
 
 
-_decode_scope = msgspec.msgpack.Decoder(_Scoped).decode
+_decode_identity = msgspec.msgpack.Decoder(_Identified).decode
 
 
 class PickedPages:
@@ -74,27 +74,27 @@ class PickedPages:
         self.rows, self.records, self.signatures, self.titles, lengths = map(
             np.concatenate, zip(_Written.of(_NOTHING, file), *parts, strict=True)
         )
-        self._starts = np.concatenate([[0], np.cumsum(lengths)])  # of each identifier, and the content behind it
+        self._starts = np.concatenate([[0], np.cumsum(lengths)])
 
     def read(self, place: int) -> SignedPage:
         """Return the page of the row at *place* in :attr:`rows`."""
-        return decode_page(self._read(2 * place + 1))
+        return decode_page(self._read(place))
 
     def read_id(self, place: int) -> str:
         """Return the identifier of the row at *place* in :attr:`rows`."""
-        return self._read(2 * place).decode()
+        return _decode_identity(self._read(place)).key
 
     def read_scope(self, place: int) -> str:
         """Return the scope of the page of the row at *place* in :attr:`rows`."""
-        return _decode_scope(self._read(2 * place + 1)).scope
+        return _decode_identity(self._read(place)).scope
 
-    def _read(self, part: int) -> bytes:
-        start, end = self._starts[part : part + 2].tolist()
+    def _read(self, place: int) -> bytes:
+        start, end = self._starts[place : place + 2].tolist()
         return os.pread(self._descriptor, end - start, start)
 
 
 class _Written(NamedTuple):
-    """Some pages that were written into a file: identifier and content of each behind the other, with these lengths."""
+    """Some pages that were written into a file, one behind the other, with these lengths."""
 
     rows: Places
     records: Places
@@ -105,14 +105,13 @@ class _Written(NamedTuple):
     @classmethod
     def of(cls, stored: StoredPages, file: IO[bytes]) -> _Written:
         """Write pages at the end of *file*."""
-        parts = [part for page in zip(stored.ids, stored.contents, strict=True) for part in page]
-        file.write(b"".join(parts))
-        lengths = np.fromiter(map(len, parts), np.int64, len(parts))
+        file.write(b"".join(stored.contents))
+        lengths = np.fromiter(map(len, stored.contents), np.int64, len(stored.contents))
         return cls(stored.rows, stored.records, stored.signatures, stored.titles, lengths)
 
 
 _NO_ROWS, _NO_NUMBERS = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
-_NOTHING = StoredPages(_NO_ROWS, _NO_ROWS, (), _NO_NUMBERS, _NO_NUMBERS, ())
+_NOTHING = StoredPages(_NO_ROWS, _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS, ())
 
 
 class RememberingMatcher(RuleMatcher):

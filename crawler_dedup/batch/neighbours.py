@@ -132,7 +132,9 @@ def find_neighbours(
         buffer = _Buffer(-(-len(distinct) // parts))
         for table in tables_for(max_distance, len(distinct)):
             near += _near_in(table, distinct, max_distance, parts, flag_runs, buffer)
-            near = [sort_distinct(np.concatenate(near))]
+            joined = np.concatenate(near)
+            near.clear()
+            near.append(sort_distinct(joined))
     return is_among(signatures, near[0])
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawler_dedup.batch.collection import Receipt, Shard
@@ -29,7 +28,6 @@ class StoredPages(NamedTuple):
     Attributes:
         rows: their numbers in the collection, ascending.
         records: the numbers of their records in the input.
-        ids: their identifiers, in UTF-8.
         signatures: the numbers of their signatures.
         titles: the keys of the titles under which they are filed; 0: none.
         contents: the signed pages, to be decoded.
@@ -37,7 +35,6 @@ class StoredPages(NamedTuple):
 
     rows: Places
     records: Places
-    ids: Sequence[bytes]
     signatures: Numbers
     titles: Numbers
     contents: Sequence[bytes]
@@ -85,14 +82,13 @@ class Rows:
             if not wanted[first:end].any():
                 continue
             start = first
-            for batch in read_columns(shard.data, ("record", "id", "page")):
+            for batch in read_columns(shard.data, ("record", "page")):
                 places = np.flatnonzero(wanted[start : start + len(batch)])
                 if len(places):
                     picked = batch.take(places)
-                    ids = picked.column("id").cast(pa.binary()).to_pylist()
                     records = picked.column("record").to_numpy()
                     rows, contents = places + start, picked.column("page").to_pylist()
-                    yield StoredPages(rows, records, ids, self.signatures[rows], self.titles[rows], contents)
+                    yield StoredPages(rows, records, self.signatures[rows], self.titles[rows], contents)
                 start += len(batch)
 
     def read_pages(self, wanted: Flags) -> Iterator[tuple[int, SignedPage]]:

@@ -43,6 +43,9 @@ its key in its scope, for the title under which it is filed (0: under none), and
 Page: the signed page, as msgpack.
 """
 
+_COMPRESSION = {name: "lz4" if name == "page" else "zstd" for name in SCHEMA.names}
+"""Pages are mostly hashes: with Zstandard they take a tenth less, and twice as long to read."""
+
 _GROUP_ROWS = 2_000
 _READ_ROWS = 2_000
 
@@ -85,8 +88,8 @@ class ShardWriter:
         self._writer = pq.ParquetWriter(
             file,
             SCHEMA,
-            compression="zstd",
-            compression_level=1,
+            compression=_COMPRESSION,
+            compression_level={name: 1 for name, codec in _COMPRESSION.items() if codec == "zstd"},
             write_page_checksum=True,
             use_dictionary=["kind", "reason"],
         )
@@ -117,7 +120,7 @@ def read_columns(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]
     """Yield columns of a shard, some rows at a time. Raises :class:`DedupError` where it is damaged."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            yield from file.iter_batches(_READ_ROWS, columns=list(columns))
+            yield from file.iter_batches(_READ_ROWS, columns=list(columns), use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise DedupError(f"{path} is damaged: {error}") from None
 

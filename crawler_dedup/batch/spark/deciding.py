@@ -28,7 +28,7 @@ from crawler_dedup.index.records import decode as decode_record
 from crawler_dedup.rules.bounds import Measures
 from crawler_dedup.signedpage import PageKind
 
-GROUPED = ("row", "record", "id", "kind", "signature", "name", "title", "page")
+GROUPED = ("row", "record", "kind", "signature", "name", "title", "page")
 """The columns of rows that are decided, beside the one by which they are ordered."""
 DECIDED_COLUMNS = (
     "row long, record long, id string, verdict string, kept_row long, kept_record long, representative string,"
@@ -133,8 +133,8 @@ class _CollectedRows:
             numbers = self._read_numbers(new)
             self._parts.append(numbers)
             rows, records = (new.column(name).to_numpy() for name in ("row", "record"))
-            ids, contents = new.column("id").cast(pa.binary()).to_pylist(), new.column("page").to_pylist()
-            yield StoredPages(rows, records, ids, numbers.signatures, numbers.titles, contents)
+            contents = new.column("page").to_pylist()
+            yield StoredPages(rows, records, numbers.signatures, numbers.titles, contents)
 
     def _read_numbers(self, new: pa.RecordBatch) -> _Numbers:
         keys = np.empty(0, dtype=np.int64)
