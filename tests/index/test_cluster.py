@@ -153,6 +153,20 @@ def test_a_slot_that_is_moved_key_by_key_is_used_again_at_its_new_node(tmp_path:
             assert len(pages) == 3000 + 40
 
 
+def test_while_a_slot_is_moved_at_once_clients_go_on(tmp_path: Path) -> None:
+    with clustering(tmp_path) as cluster:
+        with closing(open_backend(cluster.address(shards=SHARDS))) as store:
+            store.offer([page(-1 - number, 5, f"scope {number}") for number in range(40)], NEAR).result()
+        with offering(cluster.url(), 2, 3000) as wait:
+            for shard in cluster.address().all_shards(SHARDS)[:3]:
+                time.sleep(0.2)
+                cluster.move_at_once(shard.tag, (cluster.owner(shard.tag) + 1) % 3)
+            assert wait() == [0, 0]
+        with closing(maintenance.open_pages(cluster.address())) as pages:
+            assert pages.verify(NEAR) == []
+            assert len(pages) == 3000 + 40
+
+
 def test_while_a_slot_is_moved_key_by_key_its_pages_fail_and_change_nothing(tmp_path: Path) -> None:
     with clustering(tmp_path) as cluster, closing(open_backend(cluster.address())) as store:
         tag = cluster.address().tag

@@ -115,7 +115,7 @@ def test_a_run_that_counts_as_dead_is_opened_anew_as_another_run(address: Server
     with Deduplicator.open(server.url(), CONFIG) as run:
         assert check(run, 1) == "new"
         before = run.run
-        key = next(name for name in server.run("KEYS", "*") if name.endswith(b"u"))  # type: ignore[attr-defined]
+        key = next(name for name in server.run("KEYS", "*") if name[13:] == b"u")  # type: ignore[attr-defined]
         server.run("SADD", key[:-1] + b"d", before.to_bytes(4, "big"))
         server.run("HINCRBY", "{index:0}", "runs", "1")
         with pytest.raises(IndexGone):
@@ -185,7 +185,7 @@ def test_a_run_whose_entry_is_damaged_may_have_lost_everything_and_fails_no_tran
         terms = OfferTerms(run.number, 0, clock=run.now)
         store.offer([page(1, 5)], NEAR, terms).result()
         assert store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
-        key = next(name for name in server.run("KEYS", "*") if name.endswith(b"u"))  # type: ignore[attr-defined]
+        key = next(name for name in server.run("KEYS", "*") if name[13:] == b"u")  # type: ignore[attr-defined]
         server.run("HSET", key, run.number.to_bytes(4, "big"), b"damaged")
         server.run("HSET", key, b"no run", b"damaged")
         server.run("HINCRBY", "{index:0}", "runs", "1")

@@ -35,6 +35,14 @@ from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis.nodes import Node, find_slot, known_nodes, read_nodes
 
 _OLDEST = (6, 2)
+_CODES: dict[type[Exception], str] = {
+    AskError: "ASK",
+    ClusterDownError: "CLUSTERDOWN",
+    MasterDownError: "MASTERDOWN",
+    MovedError: "MOVED",
+    TryAgainError: "TRYAGAIN",
+}
+_NOT_SERVED = frozenset(_CODES.values()) - {"MOVED"}
 ANSWER_SECONDS = 5.0
 """Seconds for which an answer is waited for."""
 
@@ -106,14 +114,16 @@ class ServerConnection:
             raise ConnectionLost(self._describe(error)) from None
         except NoScriptError:
             raise
-        except MovedError as error:
-            self._primary = (error.host or self._here()[0], error.port)
-            self.drop()
-            raise ConnectionMoved(self._describe(error)) from None
-        except (AskError, TryAgainError, ClusterDownError, MasterDownError) as error:
-            self.drop()
-            raise ConnectionLost(self._describe(error)) from None
         except ResponseError as error:
+            code = _find_code(error)
+            if code == "MOVED":
+                host, _, port = str(error).rpartition(" ")[2].rpartition(":")
+                self._primary = (host or self._here()[0], int(port))
+                self.drop()
+                raise ConnectionMoved(self._describe(error)) from None
+            if code in _NOT_SERVED:
+                self.drop()
+                raise ConnectionLost(self._describe(error)) from None
             raise self._explain(error) from None
         except RedisError as error:
             self.drop()
@@ -219,6 +229,11 @@ class ServerConnection:
 
 def _node_of(connection: Any) -> Node:
     return getattr(connection, "host", ""), getattr(connection, "port", 0)
+
+
+def _find_code(error: ResponseError) -> str:
+    """Return the code of what a server has refused with, for which older versions of redis-py have no class."""
+    return _CODES.get(type(error)) or str(error).partition(" ")[0]
 
 
 def require_server(connection: ServerConnection) -> list[str]:
