@@ -2,8 +2,9 @@
 
 An index in a directory and one on a server get the same records: pages of many hosts, made from the saved sites as in
 ``benchmarks.sizes``, and what is known of each host. Then made-up pages are offered one at a time, each settled with the
-next as in a crawl: by a new process for each distance, and for each share of the memory that a client may use. At last the
-tables on the server get random signatures, to which no record leads, and pages are offered again.
+next as in a crawl: by a new process for each distance, and for each share of the memory that a client may use. The same
+pages are offered in a small index on another server, a hundred in turn. At last the tables of the large one get random
+signatures, to which no record leads, and pages are offered again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from itertools import count, groupby, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -47,11 +48,14 @@ from tests.support.servers import serving
 
 _PAGES_OF_HOST = 5
 _FILED = 5_000
-_TURN = 500
+_TURN = 100
+_OTHER = 1_000_000_000
+"""Number of the first host of pages that are offered."""
 _PACE = 160  # pages a second of a crawl
 _DISTANCES = (3, 7)
 _SHARES = (1.0, 0.1, 0.01)
 _CONFIG = Config(tokenizer="bigrams")
+_OPTIONS = ("--appendonly", "yes", "--appendfsync", "everysec", "--save", "")
 
 _Host = tuple[list[SignedPage], StoredSite]
 
@@ -60,11 +64,13 @@ class Measured(NamedTuple):
     """What a process has measured that offers pages.
 
     Attributes:
-        cost: of a page, of those that are offered in the second half.
+        large: what a page costs in the large index.
+        small: what it costs in the small one.
         memory: by how many bytes the process has grown.
     """
 
-    cost: Cost
+    large: Cost
+    small: Cost
     memory: int
 
 
@@ -110,40 +116,42 @@ def fill_tables(address: ServerAddress, signatures: int) -> None:
                 connection.call(b"APPEND", name, payloads.tobytes())
 
 
-def offer(location: Location, distance: int, cache_bytes: int, pages: Sequence[SignedPage]) -> Measured:
-    """Offer *pages*, and measure what that costs."""
-    before = _resident_bytes()
-    with closing(Crawl(location, Signer(Config(max_distance=distance, tokenizer="bigrams")), cache_bytes)) as crawl:
-        turns = [pages[at : at + _TURN] for at in range(0, len(pages), _TURN)]
-        costs = [crawl.measure(turn, 1, settled_later=True)[0] for turn in turns]
+def offer(large: Location, small: Location, distance: int, cache_bytes: int, pages: Sequence[SignedPage]) -> Measured:
+    """Offer *pages* in both indexes, and measure what that costs."""
+    before, costs = _resident_bytes(), list[list[Cost]]()
+    with ExitStack() as stack:
+        signer = Signer(Config(max_distance=distance, tokenizer="bigrams"))
+        crawls = [stack.enter_context(closing(Crawl(location, signer, cache_bytes))) for location in (large, small)]
+        for at in range(0, len(pages), _TURN):
+            turn = pages[at : at + _TURN]
+            costs.append([crawl.measure(turn, 1, settled_later=True)[0] for crawl in crawls])
         memory = _resident_bytes() - before
-    half = costs[len(costs) // 2 :]
-    return Measured(Cost(*(statistics.median(part) for part in zip(*half, strict=True))), memory)
+    medians = [Cost(*map(statistics.median, zip(*of_index, strict=True))) for of_index in zip(*costs, strict=True)]
+    return Measured(medians[0], medians[1], memory)
 
 
 def _resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _measure(location: Location, made_up: Sequence[SignedPage], hosts: Iterator[int], title: str, table: Table) -> None:
+def _measure(
+    location: Location, small: Location, made_up: Sequence[SignedPage], hosts: Iterator[int], title: str, table: Table
+) -> None:
     """Offer pages as a new process for each distance and each share of memory, and add a row for each."""
     is_server = isinstance(location, ServerAddress)
     for distance in _DISTANCES:
         for share in _SHARES if is_server else _SHARES[:1]:
             number = next(hosts)
-            pages = list(
-                disguise(made_up, 1_000_000_000 + number, [f"other{number}word{word}" for word in range(5_000)])
-            )
+            pages = list(disguise(made_up, _OTHER + number, [f"other{number}word{word}" for word in range(5_000)]))
             with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
-                measured = process.submit(offer, location, distance, int(INDEX_CACHE * share), pages).result()
-            cost = measured.cost
+                done = process.submit(offer, location, small, distance, int(INDEX_CACHE * share), pages).result()
             table.add_row(
                 f"{title}, k = {distance}" + (f", {share:.0%} of DEDUP_INDEX_CACHE" if is_server else ""),
-                f"{cost.client:,.0f}",
-                f"{cost.server:,.0f}",
-                f"{1e6 / cost.passed:,.0f}",
-                f"{measured.memory / 1e6:,.0f} MB",
-                f"{1e6 / _PACE / cost.server:,.0f}" if is_server else "",
+                f"{done.large.client:,.0f} + {done.large.server:,.0f}",
+                f"{done.small.client:,.0f} + {done.small.server:,.0f}",
+                f"{1e6 / done.large.passed:,.0f}",
+                f"{done.memory / 1e6:,.0f} MB",
+                f"{1e6 / _PACE / done.large.server:,.0f}" if is_server else "",
             )
 
 
@@ -152,29 +160,28 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
     parser.add_argument("--pages", type=int, default=1_000_000, help="in both indexes")
     parser.add_argument("--signatures", type=int, default=10_000_000, help="in the tables of the server at last")
-    parser.add_argument("--offered", type=int, default=10_000, help="pages that are offered each time")
+    parser.add_argument("--offered", type=int, default=3_000, help="pages that are offered each time")
     given = parser.parse_args()
     require_data(given.folder)
     signer, load = Signer(_CONFIG), os.getloadavg()[0]
-    columns = ("client µs", "server µs", "pages/s", "client grows by", f"crawls of {_PACE}/s")
+    columns = ("client + server µs", "in a small index", "pages/s", "client grows by", f"crawls of {_PACE}/s")
     table = Table("a page, offered one at a time, settled with the next", *columns)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        serving(Path(folder) / "server", "--appendonly", "yes", "--appendfsync", "everysec") as server,
-    ):
-        locations: list[Location] = [Path(folder) / "index", server.address()]
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        server, other = (stack.enter_context(serving(folder / name, *_OPTIONS)) for name in ("server", "other"))
+        locations: list[Location] = [folder / "index", server.address()]
         backends = [make_pages(location, signer.spec, signer.libraries) for location in locations]
         fill(backends, make_hosts(given.folder, given.pages // _PAGES_OF_HOST))
         sizes = [backend.stored_bytes / len(backend) for backend in backends]
         filled = len(backends[1])
         for backend in backends:
             backend.close()
-        made_up, hosts = make_pages_to_offer(signer, given.offered, 0), count()
+        made_up, hosts, small = make_pages_to_offer(signer, given.offered, 0), count(), other.address()
         for location in locations:
-            _measure(location, made_up, hosts, f"{filled:,} pages", table)
+            _measure(location, small, made_up, hosts, f"{filled:,} pages", table)
         if given.signatures > filled:
             fill_tables(server.address(), given.signatures - filled)
-            _measure(locations[1], made_up, hosts, f"{given.signatures:,} signatures", table)
+            _measure(locations[1], small, made_up, hosts, f"{given.signatures:,} signatures", table)
     table.title = (
         f"Bytes a page: directory {sizes[0]:,.0f}, server {sizes[1]:,.0f} ({sizes[1] / sizes[0]:.2f});"
         f" load of the machine {load:.1f} … {os.getloadavg()[0]:.1f}"
