@@ -262,9 +262,9 @@ class Content:
         return bool(new and kept) and new.isdisjoint(kept)
 
     @property
-    def lacks_main_headings(self) -> bool:
-        """Whether the kept page lacks a heading of the new page's main text, however short, furniture left out."""
-        return any(
+    def missing_main_headings(self) -> int:
+        """How many headings of the new page's main text the kept page lacks, however short, furniture left out."""
+        return sum(
             is_main_heading(block) and not block.traits & _NAME and block.hash not in self.standing
             for block in self._new_blocks
         )

@@ -31,6 +31,7 @@ _NOTHING = 20  # letters: a page that says less of its own says nothing
 _LITTLE = 100  # letters
 _SHORT = 300  # letters: of so little all must be the same, in the same order
 _MANY_MORE, _MORE_LINKS = 1.5, 10  # on one host nearly all copies have the same links
+_SEVERAL = 3
 _MANY_FEATURES = 100  # below, labelled pages with the same words under two titles or headings were two pages
 
 
@@ -148,12 +149,15 @@ class Pair:
     def headings_differ(self) -> bool:
         """Whether both texts have first headings of their own that differ, or the kept page lacks a heading of several.
 
-        Short texts on one host also differ if both have headings, and none in common: two parts of a series.
+        Short texts on one host also differ if both have headings, and none in common: two parts of a series. So do texts of
+        which one has several headings, and words, that the other lacks: two pages of one template.
         """
         new, kept = self.new.heading, self.kept.heading
         if new and kept and new != kept and {new, kept}.isdisjoint(self.new_site.common | self.kept_site.common):
             return True
         if self.same_host and self.new.features < _MANY_FEATURES and self.content.headings_conflict:
+            return True
+        if self.same_host and self.coverage < NEARLY_ALL and self.content.missing_main_headings >= _SEVERAL:
             return True
         # As long as the site is not known, headings beside the main text may belong to its side columns.
         return self.content.lacks_headings(beside_text=self.is_site_known or not self.naming.other_parts_agree)
@@ -259,7 +263,7 @@ class Pair:
             self.resemblance >= least
             and self.coverage >= max(NEARLY_ALL, self.limits.min_coverage)
             and not numbers.lacks(self.new.numbers, self.kept.numbers)
-            and not self.content.lacks_main_headings
+            and not self.content.missing_main_headings
             and not self.missing.lacks_short_line
             and not self.missing.lacks_heading_below_name
             and not self.missing.lacks_line_beside_main

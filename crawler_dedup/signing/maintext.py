@@ -135,15 +135,17 @@ def _find_name(title: str, blocks: Iterable[Block]) -> Block | None:
     Of several it is the one that has most of them, but rather a first heading, and rather none that is a link.
     """
     words = _words_of(title)
-    name, best = None, (False, False, 0)
+    name, best, most = None, (False, False), 0
     for block in blocks:
         if not block.level or block.size > _NAME:
             continue
+        rank = 2 * block.linked < block.size, block.level == 1
+        if rank < best:
+            continue
         own = _words_of(block.text)
         common = len(own & words)
-        rank = 2 * block.linked < block.size, block.level == 1, common
-        if common >= max(_COMMON_WORDS, len(own) / 2) and rank > best:
-            name, best = block, rank
+        if common >= max(_COMMON_WORDS, len(own) / 2) and (rank, common) > (best, most):
+            name, best, most = block, rank, common
     return name
 
 

@@ -386,6 +386,33 @@ def test_a_long_text_may_have_another_heading_and_a_copy_on_another_host_too(cra
     assert is_duplicate(mirror.check("/3", reel("Reel two: the visits")), "http://h/3", "alike")
 
 
+def service(name: str, headings: int, other: int) -> str:
+    """A page about one of a firm's services: sections, of which *headings* and *other* words are its own."""
+    sections = [
+        f"<h3>{' '.join(words(f'{name if number < headings else SITE} {number}', 4))}</h3>"
+        f"<p>{' '.join(words(f'section {number}', 60))}</p>"
+        for number in range(10)
+    ]
+    text = f"<article>{''.join(sections)}<p>{' '.join(words(f'own {name}', other))}</p></article>"
+    return page(f"What we make for you | {SITE}", text, MENU)
+
+
+@pytest.mark.parametrize(
+    ("headings", "other", "passes"), [(3, 30, True), (2, 30, False), (3, 1, False)], ids=["both", "headings", "words"]
+)
+def test_on_one_host_three_other_headings_and_other_words_make_another_page(
+    crawl: Crawl, headings: int, other: int, *, passes: bool
+) -> None:
+    assert crawl.check("/boxes", service("boxes", headings, other)).verdict is Verdict.NEW
+    assert crawl.check("/bottles", service("bottles", headings, other)).passes is passes
+
+
+def test_on_another_host_they_may_be_those_of_the_copy(crawl: Crawl) -> None:
+    assert crawl.check("/boxes", service("boxes", 3, 30)).verdict is Verdict.NEW
+    mirror = Crawl(crawl.deduplicator, "http://mirror")
+    assert is_duplicate(mirror.check("/boxes", service("bottles", 3, 30)), "http://h/boxes", "alike")
+
+
 def teasers(*names: str) -> str:
     texts = [(name, " ".join(words(f"teaser {name}", 30))) for name in names]
     shown = "".join(
