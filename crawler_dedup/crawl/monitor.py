@@ -26,6 +26,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.journal.entry import Event, entry_of, run_started
 from crawler_dedup.journal.writer import JournalWriter
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.native import describe_core
 from crawler_dedup.system.logs import logger_without_credentials
 from crawler_dedup.urls import host_of
 
@@ -87,7 +88,7 @@ class Monitor:
         self._directory, self._deduplicator = directory, deduplicator
         self.log(
             logging.INFO,
-            "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s",
+            "Near-duplicate filter: index %s holds %s; run %08x, scheme %s, tokenizer %s, scope %s, action %s, signing: %s",
             deduplicator.index,
             _count(deduplicator),
             deduplicator.run,
@@ -95,6 +96,7 @@ class Monitor:
             deduplicator.tokenizer,
             self._config.scope,
             self._config.action,
+            describe_core(),
         )
         self._run = deduplicator.run
         self._began = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")

@@ -6,7 +6,6 @@ another lxml, and for each page on which it fails, everything is done in Python,
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,10 +16,11 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from crawler_dedup.signing.behaviour import BEHAVIOUR
 from crawler_dedup.signing.characters import describe_page
+from crawler_dedup.system.logs import logger_without_credentials
 
 _NAME = "crawler_dedup_native"
 _VARIABLE = "CRAWLER_DEDUP_NATIVE"  # 0: the core is off
-_LOGGER = logging.getLogger(__name__)
+_LOGGER = logger_without_credentials(__name__)
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
