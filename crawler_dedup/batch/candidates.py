@@ -66,9 +66,7 @@ def find_candidates(
         DedupError: memory does not suffice for their keys.
     """
     by_distance = scheme if isinstance(scheme, SimHash) else None
-    entries = _collect_keys(
-        rows, rows.thins if by_distance else rows.thins | rows.texts, matcher, profiles, memory, advance
-    )
+    entries = collect_keys(rows, scheme, matcher, profiles, memory, advance)
     repeated = is_repeated(rows.names)
     flags = repeated | is_repeated(rows.titles) & (rows.titles != 0)
     flags[entries.places[is_repeated(entries.keys)]] = True
@@ -76,7 +74,7 @@ def find_candidates(
         flags[rows.texts] |= find_neighbours(rows.signatures[rows.texts], by_distance.max_distance, memory=memory)
     past = np.zeros(0, dtype=bool), np.zeros(0, dtype=np.uint64)
     if existing is not None:
-        resident = _Resident(rows, entries, by_distance, memory)
+        resident = ResidentPages(rows, entries, scheme, memory)
         batches = existing.batches(matcher, profiles, texts_by_key=looks_up_by_keys(scheme))
         past = _pass_by(resident, batches, advance)
         repeated |= resident.repeated
@@ -84,11 +82,16 @@ def find_candidates(
     return Candidates(flags & (rows.texts | rows.thins), repeated, *past)
 
 
-def _collect_keys(
-    rows: Rows, wanted: Flags, matcher: RuleMatcher, profiles: FrozenProfiles, memory: int, advance: Advance
+def collect_keys(
+    rows: Rows, scheme: Scheme, matcher: RuleMatcher, profiles: FrozenProfiles, memory: int, advance: Advance
 ) -> KeyEntries:
-    """Return the keys under which the *wanted* rows are filed."""
+    """Return the keys under which rows are looked up that are found by keys.
+
+    Raises:
+        DedupError: they take more than *memory*.
+    """
     entries = KeyEntries()
+    wanted = rows.thins | rows.texts if looks_up_by_keys(scheme) else rows.thins
     for row, signed in rows.read_pages(wanted):
         page = matcher.prepare(signed, profiles.snapshot(site_key(signed.scope, signed.url)))
         entries.add(row, page.scope, (*matcher.keys(page), *matcher.probes(page)))
@@ -101,15 +104,17 @@ def _collect_keys(
     return entries
 
 
-class _Resident:
+class ResidentPages:
     """Names, keys and signatures by which existing pages find those of a collection.
 
     Attributes:
+        scheme: the scheme of the signatures.
         flags: of each row whether an existing page is near, or has its name, its title or one of its keys.
         repeated: whether one has its name or title.
     """
 
-    def __init__(self, rows: Rows, entries: KeyEntries, by_distance: SimHash | None, memory: int) -> None:
+    def __init__(self, rows: Rows, entries: KeyEntries, scheme: Scheme, memory: int) -> None:
+        self.scheme = scheme
         self._names = _SortedNumbers(rows.names, np.arange(len(rows)))
         self._keys = _SortedNumbers(entries.keys, entries.places)
         titled = np.flatnonzero(rows.titles)
@@ -119,15 +124,15 @@ class _Resident:
         self._texts, self._signatures = rows.texts, rows.signatures
         self._flags = np.zeros(len(rows), dtype=bool)
         self.repeated = np.zeros(len(rows), dtype=bool)
-        if by_distance:
+        if isinstance(scheme, SimHash):
             self._distinct = np.unique(rows.signatures[rows.texts])
-            needed = estimate_bytes(len(self._distinct), by_distance.max_distance)
+            needed = estimate_bytes(len(self._distinct), scheme.max_distance)
             if needed > memory:
                 raise DedupError(
                     f"The texts that existing pages are compared with ({len(self._distinct):,}) take {format_memory(needed)}"
                     f" beside everything else, {format_memory(memory)} are left: more memory is needed (--memory)."
                 )
-            self._near = ResidentSignatures(self._distinct, by_distance.max_distance)
+            self._near = ResidentSignatures(self._distinct, scheme.max_distance)
 
     @property
     def flags(self) -> Flags:
@@ -165,7 +170,7 @@ class _SortedNumbers:
         return np.isin(others, sought[matched])
 
 
-def _pass_by(resident: _Resident, batches: Iterable[ExistingBatch], advance: Advance) -> tuple[Flags, Numbers]:
+def _pass_by(resident: ResidentPages, batches: Iterable[ExistingBatch], advance: Advance) -> tuple[Flags, Numbers]:
     """Return which of the existing pages find one of the collection, and the signatures of the texts among them."""
     flags, texts = [np.zeros(0, dtype=bool)], [np.zeros(0, dtype=np.uint64)]
     for batch in batches:

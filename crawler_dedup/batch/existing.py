@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from crawler_dedup.batch.collection import Collection
+from crawler_dedup.batch.collection import Collection, Receipt, Shard
 from crawler_dedup.batch.keyentries import KeyEntries
 from crawler_dedup.batch.neighbours import Flags, Places
 from crawler_dedup.batch.rows import Rows, read_rows
@@ -24,6 +24,7 @@ from crawler_dedup.index.records import Record, name_page
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.system.callbacks import Advance
+from crawler_dedup.system.processes import CallAll, call_here
 
 
 class ExistingBatch(NamedTuple):
@@ -66,15 +67,19 @@ class ExistingPages(Protocol):
             texts_by_key: whether texts, too, are looked up by keys alone.
         """
 
+    def parts(self) -> Iterator[ExistingPages]:
+        """Yield parts that can be read side by side, all pages of which are these, in their order."""
+
     def read_records(self, wanted: Flags, matcher: RuleMatcher, profiles: FrozenProfiles) -> Iterator[Record]:
         """Yield the records of the *wanted* pages, in their order."""
 
 
-def open_existing(path: Path, collection: Collection, advance: Advance) -> ExistingPages:
+def open_existing(path: Path, collection: Collection, advance: Advance, call_all: CallAll = call_here) -> ExistingPages:
     """Open what *collection* is decided against: an exported index, or the directory of another collection.
 
     Args:
         advance: called with numbers of shards that were checked.
+        call_all: calls what checks a shard.
 
     Raises:
         IndexMismatch: it was signed in another way.
@@ -83,7 +88,7 @@ def open_existing(path: Path, collection: Collection, advance: Advance) -> Exist
     if path.is_dir():
         other = Collection.open(path)
         require_same_spec(str(path), other.header.identity, collection.header.identity)
-        return _CollectionPages(other, advance)
+        return _CollectionPages(path, other.shards, other.require_whole(advance, call_all))
     return _ExportPages(path, collection.header.spec)
 
 
@@ -99,6 +104,9 @@ class _ExportPages:
 
     def __len__(self) -> int:
         return len(self._export)
+
+    def parts(self) -> Iterator[ExistingPages]:
+        yield self
 
     def known_sites(self) -> Iterator[StoredSite]:
         return self._export.sites()
@@ -150,13 +158,17 @@ class _ExportPages:
 class _CollectionPages:
     """The pages of a signed collection, as if each of them had been kept."""
 
-    def __init__(self, collection: Collection, advance: Advance) -> None:
-        self.path = collection.directory
-        self._shards = collection.shards
-        self._receipts = collection.require_whole(advance)
+    def __init__(self, path: Path, shards: Sequence[Shard], receipts: Sequence[Receipt]) -> None:
+        self.path = path
+        self._shards = shards
+        self._receipts = receipts
 
     def __len__(self) -> int:
         return sum(receipt.pages for receipt in self._receipts)
+
+    def parts(self) -> Iterator[ExistingPages]:
+        for shard, receipt in zip(self._shards, self._receipts, strict=True):
+            yield _CollectionPages(self.path, [shard], [receipt])
 
     def known_sites(self) -> Iterator[StoredSite]:
         return iter(())

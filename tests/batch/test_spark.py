@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from crawler_dedup import Config, DedupError, IndexMismatch
+from crawler_dedup import Config, DedupError, Deduplicator, IndexMismatch
 from crawler_dedup.batch import spark
 from crawler_dedup.batch.clusters import CLUSTERS
 from crawler_dedup.batch.find import PROFILES, REPORT
@@ -32,6 +33,8 @@ from crawler_dedup.batch.spark.frames import FrameRows
 from crawler_dedup.batch.spark.search import learn_sites
 from crawler_dedup.batch.spark.session import call_on_executors
 from crawler_dedup.index.export import Export
+from crawler_dedup.index.maintenance import export_index, open_pages
+from crawler_dedup.system.callbacks import ignore_progress
 from tests.support.collections import CONFIG, Page, find, make_pages, sign, start, table, write_pages
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -133,6 +136,33 @@ def test_files_are_signed_and_decided_as_on_one_machine(
         assert table(tmp_path / "out" / name) == table(tmp_path / "local out" / name)
     assert read_report(tmp_path / "out") == read_report(tmp_path / "local out")
     assert not [path for path in (tmp_path / "out").iterdir() if path.is_dir()]
+
+
+@pytest.mark.parametrize("kind", ["collection", pytest.param("index", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("order", ["", pytest.param("-size", marks=pytest.mark.slow)])
+def test_pages_are_decided_against_others_as_on_one_machine(
+    tmp_path: Path, session: SparkSession, kind: str, order: str
+) -> None:
+    signed = sign_inputs(session, tmp_path, PAGES)
+    if kind == "collection":
+        kept = tmp_path / "existing"
+        others = [*make_pages(8, 150), *PAGES[:20]]
+        sign([write_pages(tmp_path / f"{name}.jsonl", others[first::2]) for first, name in enumerate("cd")], kept)
+    else:
+        kept = tmp_path / "existing.dedup"
+        with Deduplicator.open(tmp_path / "index", CONFIG) as deduplicator:
+            for page in [*make_pages(8, 150), *PAGES[:20]]:
+                deduplicator.check(page.url, page.html.encode(), encoding="utf-8", scope="global")
+        with closing(open_pages(tmp_path / "index")) as index:
+            export_index(index, kept, ignore_progress)
+    find(signed, tmp_path / "local out", against=kept, order=order)
+    out = tmp_path / "out"
+    find_on_spark(session, signed, out, CONFIG, start, against=kept, order=order, memory=1 << 30)
+    left_out = table(out / CLUSTERS)
+    assert left_out == table(tmp_path / "local out" / CLUSTERS)
+    assert {row["representative_input"] == str(kept) for row in left_out} == {True, False}
+    assert table(out / KEPT) == table(tmp_path / "local out" / KEPT)
+    assert read_report(out) == read_report(tmp_path / "local out")
 
 
 def test_damaged_shards_and_inputs_are_named(tmp_path: Path, session: SparkSession) -> None:

@@ -5,6 +5,7 @@ Inputs, collection and output have to stand under the same paths on all machines
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,17 +22,18 @@ from pyspark.sql import DataFrame, SparkSession
 from crawler_dedup.batch.clusters import CLUSTERS, CLUSTERS_SCHEMA
 from crawler_dedup.batch.collection import Collection, Receipt, Shard
 from crawler_dedup.batch.decide import RememberingMatcher
+from crawler_dedup.batch.existing import open_existing
 from crawler_dedup.batch.find import PROFILES, REPORT, Clock, Decided, Report, write_report
 from crawler_dedup.batch.learning import export_header, merge_sites
 from crawler_dedup.batch.output import KEPT, VERDICTS, open_table, write_kept
 from crawler_dedup.batch.rows import require_order
 from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED, read_columns
 from crawler_dedup.batch.spark.exchange import Batches, in_pieces
+from crawler_dedup.batch.spark.kept import NewPages, find_existing
 from crawler_dedup.batch.spark.search import Search, learn_sites
 from crawler_dedup.batch.spark.session import call_on_executors
 from crawler_dedup.config import Config
 from crawler_dedup.decision import Verdict
-from crawler_dedup.errors import DedupError
 from crawler_dedup.index.export import write_export
 from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.rules.counts import can_read
@@ -63,14 +65,17 @@ def find_on_spark(  # noqa: PLR0913  (what a command asks for)
     Raises:
         DedupError: a shard is missing or damaged.
     """
-    if against is not None:
-        raise DedupError("Pages that are kept already (--against) cannot be given to Spark.")
     require_order(order)
     clock = Clock()
     collection = Collection.open(directory)
     with clock.step("checking"):
         advance = start("checking", len(collection.shards))
         receipts = collection.require_whole(advance, partial(call_on_executors, session))
+    existing = None
+    if against is not None:
+        with clock.step("checking what is kept"):
+            advance = start("checking what is kept", None)
+            existing = open_existing(against.resolve(), collection, advance, partial(call_on_executors, session))
     signer = Signer(config_from_spec(collection.header.spec, config))
     output.mkdir(parents=True, exist_ok=True)
     rows = ShardRows.of(session, collection.shards, receipts)
@@ -78,19 +83,27 @@ def find_on_spark(  # noqa: PLR0913  (what a command asks for)
         if profiles is None:
             profiles = output / PROFILES
             header = export_header(collection.header.spec, collection.header.libraries)
-            write_export(profiles, header, [], merge_sites((), learn_sites(rows)))
+            known = () if existing is None else existing.known_sites()
+            write_export(profiles, header, [], merge_sites(known, learn_sites(rows)))
         frozen = read_profiles(profiles, collection.header.spec, can_read)
-    search = Search(rows, RememberingMatcher(signer), frozen)
-    with clock.step("finding neighbours"):
-        groups = search.find_groups()
-    codes = _initial_codes(rows)
-    (output / REPORT).unlink(missing_ok=True)  # `apply` asks for it: what is written from now on belongs together
+    matcher = RememberingMatcher(signer)
     with TemporaryDirectory(dir=output) as temporary:
-        decisions = Path(temporary) / "decisions"
+        folder = Path(temporary).absolute()
+        with clock.step("finding neighbours"):
+            kept = None
+            if existing is not None:
+                new = NewPages(directory.absolute(), profiles.absolute(), config, memory, time.time_ns())
+                find_existing(session, existing, new).write.parquet((folder / "existing").as_uri())
+                kept = session.read.parquet((folder / "existing").as_uri())
+            search = Search(rows, matcher, frozen, kept)
+            groups = search.find_groups()
+        (output / REPORT).unlink(missing_ok=True)  # `apply` asks for it: what is written from now on belongs together
         with clock.step("deciding"):
-            search.decide(groups, order, memory).orderBy("row").write.parquet(decisions.absolute().as_uri())
+            search.decide(groups, order, memory).orderBy("row").write.parquet((folder / "decisions").as_uri())
         with clock.step("writing"):
-            decided = _write_clusters(output / CLUSTERS, decisions, rows, codes)
+            decided = _write_clusters(
+                output / CLUSTERS, folder / "decisions", rows, "" if against is None else str(against)
+            )
             write_kept(output / KEPT, rows.shards, rows.starts, decided.codes, decided.duplicates)
     candidates = groups.rows[groups.rows >= 0]
     are_signed = decided.codes[candidates] != VERDICTS.index(Verdict.UNCHECKED)
@@ -194,15 +207,14 @@ def _initial_codes(rows: ShardRows) -> np.ndarray[tuple[int], np.dtype[np.uint8]
     return codes
 
 
-def _write_clusters(
-    path: Path, decisions: Path, rows: ShardRows, codes: np.ndarray[tuple[int], np.dtype[np.uint8]]
-) -> Decided:
+def _write_clusters(path: Path, decisions: Path, rows: ShardRows, against: str) -> Decided:
     """Write the pages for which kept ones stand, and return what was decided.
 
     Args:
         decisions: the folder with the decisions that executors have written, by row.
-        codes: the verdict of each row that was compared with no other one.
+        against: what holds the pages that were kept before; ``""``: there are none.
     """
+    codes = _initial_codes(rows)
     duplicates = np.zeros(rows.count(), dtype=np.int64)
     rules: Counter[str] = Counter()
     verdicts = pa.array([str(verdict) for verdict in VERDICTS])
@@ -216,17 +228,17 @@ def _write_clusters(
                 left_out = batch.filter(pc.is_valid(batch.column("representative")))
                 for count in pc.value_counts(left_out.column("rule")).to_pylist():
                     rules[count["values"]] += count["counts"]
-                writer.write_table(_make_clusters(left_out, rows))
+                writer.write_table(_make_clusters(left_out, rows, against))
     return Decided(codes, duplicates, rules)
 
 
-def _make_clusters(left_out: pa.RecordBatch, rows: ShardRows) -> pa.Table:
+def _make_clusters(left_out: pa.RecordBatch, rows: ShardRows, against: str) -> pa.Table:
     """Return the rows of the clusters about pages that are left out."""
     paths = pa.array([shard.source.path for shard in rows.shards], pa.string())
 
     def inputs_of(numbers: pa.Array) -> pa.Array:
         places = np.searchsorted(rows.starts, pc.fill_null(numbers, 0).to_numpy(), side="right") - 1
-        return pc.if_else(pc.is_valid(numbers), paths.take(pa.array(places)), None)
+        return pc.if_else(pc.is_valid(numbers), paths.take(pa.array(places)), against)
 
     columns = {
         **{name: left_out.column(name) for name in left_out.schema.names},

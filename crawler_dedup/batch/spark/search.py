@@ -28,6 +28,7 @@ from crawler_dedup.batch.spark.exchange import (
     LinkNear,
     SpreadKeys,
     SpreadNumbers,
+    SpreadRecords,
     read_links,
 )
 from crawler_dedup.batch.spark.executors import SITE_COLUMNS, learn_site
@@ -92,6 +93,11 @@ class Search:
         spread_keys = SpreadKeys(self.matcher, self.profiles)
         keys = self.rows.map(spread_keys.__call__, PACKED_COLUMNS, ("row", "page"), by_key)
         spread = numbers.union(keys)
+        if self.existing is not None:
+            known = SpreadNumbers(by_distance is not None)
+            spread = spread.union(self.existing.select(*columns).mapInArrow(known.__call__, PACKED_COLUMNS))
+            records = SpreadRecords(self.matcher, by_distance is None)
+            spread = spread.union(self.existing.select("row", "page").mapInArrow(records.__call__, PACKED_COLUMNS))
         linked = spread.repartition("part").mapInArrow(LinkEqual(tables).__call__, PACKED_COLUMNS)
         if by_distance and tables:
             near = LinkNear(tables, by_distance.max_distance)
@@ -109,6 +115,9 @@ class Search:
         """
         columns = (*GROUPED, *filter(None, [order.removeprefix("-")]))
         wanted = self.rows.select(columns, (TEXT, THIN))
+        if self.existing is not None:
+            orders = [F.lit(0).cast("long").alias(name) for name in columns[len(GROUPED) :]]
+            wanted = wanted.union(self.existing.select(*GROUPED, *orders))
         grouped = wanted.sparkSession.createDataFrame(pa.table({"row": groups.rows, "group": groups.numbers}))
         if len(groups.rows) <= _BROADCAST_ROWS:
             grouped = F.broadcast(grouped)

@@ -1,0 +1,132 @@
+"""Pages that are kept already: which of them a look-up of a new page finds.
+
+As in Manku, Jain and Das Sarma, WWW 2007, §3.3: each task holds the numbers of all new pages, and a part of the existing
+ones passes by them (:class:`~crawler_dedup.batch.candidates.ResidentPages`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from crawler_dedup.batch.candidates import ResidentPages, collect_keys, looks_up_by_keys
+from crawler_dedup.batch.collection import Collection
+from crawler_dedup.batch.existing import ExistingPages
+from crawler_dedup.batch.rows import read_rows
+from crawler_dedup.batch.shard import KINDS
+from crawler_dedup.batch.spark.exchange import Batches
+from crawler_dedup.config import Config
+from crawler_dedup.index.maintenance import read_profiles
+from crawler_dedup.index.profiles import FrozenProfiles
+from crawler_dedup.index.records import Record, encode, name_page
+from crawler_dedup.rules.counts import can_read
+from crawler_dedup.rules.matcher import RuleMatcher
+from crawler_dedup.signing.signer import Signer, config_from_spec
+from crawler_dedup.system.callbacks import ignore_progress
+
+_COLUMNS = "row long, record long, id string, kind string, signature long, name long, title long, page binary"
+_SCHEMA = pa.schema(
+    [
+        ("row", pa.int64()),
+        ("record", pa.int64()),
+        ("id", pa.string()),
+        ("kind", pa.string()),
+        ("signature", pa.int64()),
+        ("name", pa.int64()),
+        ("title", pa.int64()),
+        ("page", pa.binary()),
+    ]
+)
+_RECORDS = 1_000  # that are given back at a time
+
+
+@dataclass(frozen=True)
+class NewPages:
+    """A signed collection, as each task reads it.
+
+    Attributes:
+        directory: where it stands.
+        profiles: what is known of its sites, a file.
+        config: the settings.
+        memory: bytes that a task may take for their numbers.
+        job: another number for each job: what a worker has read for one job is not used for another one.
+    """
+
+    directory: Path
+    profiles: Path
+    config: Config
+    memory: int
+    job: int
+
+
+def find_existing(session: SparkSession, existing: ExistingPages, new: NewPages) -> DataFrame:
+    """Return the pages of *existing* that a look-up of a new one finds.
+
+    They have the columns of :data:`~crawler_dedup.batch.spark.deciding.GROUPED`; their rows are below 0 and ascend, and the
+    column ``page`` has their records.
+    """
+    parts = tuple(existing.parts())
+    ends = np.cumsum([len(part) for part in parts])
+    firsts = (np.concatenate([[0], ends[:-1]]) - len(existing)).tolist()
+    places = session.sparkContext.parallelize(list(enumerate(firsts)), max(1, len(parts)))
+    frame = session.createDataFrame(places, "number int, first long")
+    return frame.mapInArrow(_FindExisting(parts, new).__call__, _COLUMNS)
+
+
+@lru_cache(maxsize=1)
+def _read_new(new: NewPages) -> tuple[ResidentPages, RuleMatcher, FrozenProfiles]:
+    """Read the new pages, once for each job in a worker."""
+    collection = Collection.open(new.directory)
+    receipts = [receipt for shard in collection.shards if (receipt := shard.read_receipt()) is not None]
+    rows = read_rows(collection.shards, receipts)
+    signer = Signer(config_from_spec(collection.header.spec, new.config))
+    matcher, profiles = RuleMatcher(signer), read_profiles(new.profiles, collection.header.spec, can_read)
+    entries = collect_keys(rows, signer.scheme, matcher, profiles, new.memory, ignore_progress)
+    return ResidentPages(rows, entries, signer.scheme, new.memory), matcher, profiles
+
+
+@dataclass(frozen=True)
+class _FindExisting:
+    """Finds the pages of parts that a look-up of a new one finds."""
+
+    parts: Sequence[ExistingPages]
+    new: NewPages
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number, first in zip(
+                batch.column("number").to_pylist(), batch.column("first").to_pylist(), strict=True
+            ):
+                yield from self._find(self.parts[number], first)
+
+    def _find(self, part: ExistingPages, first: int) -> Iterator[pa.RecordBatch]:
+        resident, matcher, profiles = _read_new(self.new)
+        texts_by_key = looks_up_by_keys(resident.scheme)
+        flags = [resident.pass_by(batch) for batch in part.batches(matcher, profiles, texts_by_key=texts_by_key)]
+        wanted = np.concatenate([np.zeros(0, dtype=bool), *flags])
+        places = iter((first + np.flatnonzero(wanted)).tolist())
+        records = part.read_records(wanted, matcher, profiles)
+        while some := list(islice(records, _RECORDS)):
+            rows = [_row_of(next(places), record, matcher) for record in some]
+            columns = zip(zip(*rows, strict=True), _SCHEMA, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+
+
+def _row_of(row: int, record: Record, matcher: RuleMatcher) -> tuple[object, ...]:
+    page = record.page
+    name = int.from_bytes(name_page(page.scope, page.key)[:8], "big")
+    signature, name, title = (_as_signed(number) for number in (page.signature, name, matcher.title_key(page)))
+    return row, 0, "", KINDS[page.kind], signature, name, title, encode(record)
+
+
+def _as_signed(number: int) -> int:
+    """Return the number of Spark with the same 64 bits."""
+    return number - (1 << 64) if number >> 63 else number
