@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -21,17 +20,8 @@ from crawler_dedup.batch.spark import exchange
 from crawler_dedup.batch.spark.exchange import LINKS, LinkEqual, LinkNear, SpreadNumbers, read_links
 from crawler_dedup.batch.spark.linking import Groups, find_groups
 from crawler_dedup.hamming import Numbers
+from tests.support.exchanging import exchanged
 from tests.support.indexing import clusters
-
-
-def exchanged(batches: Iterator[pa.RecordBatch], partitions: int) -> list[list[pa.RecordBatch]]:
-    """Bring the rows of each part into one of some partitions, as Spark does."""
-    arrived: list[list[pa.RecordBatch]] = [[] for _ in range(partitions)]
-    for batch in batches:
-        parts = batch.column("part").to_numpy() % partitions
-        for part in np.unique(parts).tolist():
-            arrived[part].append(batch.filter(pa.array(parts == part)))
-    return arrived
 
 
 def groups_of(signatures: Numbers, max_distance: int, names: Numbers, titles: Numbers, partitions: int) -> Groups:

@@ -28,8 +28,9 @@ from crawler_dedup.batch.learning import export_header, merge_sites
 from crawler_dedup.batch.output import KEPT, VERDICTS, open_table, write_kept
 from crawler_dedup.batch.rows import require_order
 from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED, read_columns
-from crawler_dedup.batch.spark.exchange import Batches, in_pieces
+from crawler_dedup.batch.spark.exchange import Batches
 from crawler_dedup.batch.spark.kept import NewPages, find_existing
+from crawler_dedup.batch.spark.reading import ReadShards, pass_on
 from crawler_dedup.batch.spark.search import Search, learn_sites
 from crawler_dedup.batch.spark.session import call_on_executors
 from crawler_dedup.config import Config
@@ -42,7 +43,6 @@ from crawler_dedup.system.callbacks import Start
 
 _TYPES = {"id": "string", "url": "string", "kind": "string", "reason": "string", "page": "binary"}
 """Types of columns that are no numbers."""
-_ROWS, _PAGES = 100_000, 2_000  # that are read at a time, without and with the signed pages
 
 
 def find_on_spark(  # noqa: PLR0913  (what a command asks for)
@@ -146,7 +146,7 @@ class ShardRows:
 
     def select(self, columns: Sequence[str], kinds: Sequence[str] = (TEXT, THIN, UNSIGNED)) -> DataFrame:
         schema = ", ".join(f"{name} {_TYPES.get(name, 'long')}" for name in columns)
-        return self.map(_pass_on, schema, columns, kinds)
+        return self.map(pass_on, schema, columns, kinds)
 
     def map(
         self,
@@ -155,44 +155,7 @@ class ShardRows:
         columns: Sequence[str],
         kinds: Sequence[str] = (TEXT, THIN, UNSIGNED),
     ) -> DataFrame:
-        return self.frame.mapInArrow(_ReadShards(tuple(columns), tuple(kinds), function).__call__, schema)
-
-
-def _pass_on(batches: Batches) -> Iterator[pa.RecordBatch]:
-    yield from batches
-
-
-@dataclass(frozen=True)
-class _ReadShards:
-    """Reads columns of shards, and calls a function with them."""
-
-    columns: tuple[str, ...]
-    kinds: tuple[str, ...]
-    function: Callable[[Batches], Iterator[pa.RecordBatch]]
-
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        yield from self.function(self._read(batches))
-
-    def _read(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of all shards that *batches* name."""
-        for batch in batches:
-            for path, first in zip(batch.column("path").to_pylist(), batch.column("first").to_pylist(), strict=True):
-                shard = _read_shard(Path(path), first, self.columns, self.kinds)
-                yield from in_pieces(shard, _PAGES if "page" in self.columns else _ROWS)
-
-
-def _read_shard(path: Path, first: int, columns: Sequence[str], kinds: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield columns of the pages of some *kinds* in a shard whose first row is *first*."""
-    wanted = dict.fromkeys(("kind", *columns))
-    wanted.pop("row", None)
-    for batch in read_columns(path, tuple(wanted)):
-        values = {name: batch.column(name) for name in wanted}
-        values["row"] = pa.array(np.arange(first, first + len(batch)))
-        first += len(batch)
-        arrays = [values[name] for name in columns]
-        arrays = [array.view(pa.int64()) if array.type == pa.uint64() else array for array in arrays]
-        selected = pa.RecordBatch.from_arrays(arrays, names=list(columns))
-        yield selected.filter(pc.is_in(values["kind"], pa.array(kinds)))
+        return self.frame.mapInArrow(ReadShards(tuple(columns), tuple(kinds), function).__call__, schema)
 
 
 def _initial_codes(rows: ShardRows) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

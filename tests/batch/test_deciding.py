@@ -1,0 +1,117 @@
+"""Groups of pages that are decided in several tasks get the decisions that all pages get in one process."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
+
+import pyarrow as pa
+
+from crawler_dedup import Config
+from crawler_dedup.batch.candidates import looks_up_by_keys
+from crawler_dedup.batch.clusters import CLUSTERS
+from crawler_dedup.batch.collection import Collection
+from crawler_dedup.batch.decide import RememberingMatcher
+from crawler_dedup.batch.find import PROFILES
+from crawler_dedup.batch.neighbours import tables_for
+from crawler_dedup.batch.output import KEPT
+from crawler_dedup.batch.shard import TEXT, THIN, UNSIGNED
+from crawler_dedup.batch.spark.deciding import GROUPED, Deciding
+from crawler_dedup.batch.spark.exchange import LinkEqual, LinkNear, SpreadKeys, SpreadNumbers, read_links
+from crawler_dedup.batch.spark.linking import find_groups
+from crawler_dedup.batch.spark.reading import ReadShards, pass_on
+from crawler_dedup.index.maintenance import read_profiles
+from crawler_dedup.rules.counts import can_read
+from crawler_dedup.signing.signer import Signer
+from tests.support.collections import Page, find, make_pages, sign, table, write_pages
+from tests.support.exchanging import exchanged
+
+FIELDS = ("verdict", "representative", "rule", "distance", "resemblance", "coverage")
+
+
+def read(
+    signed: Path, columns: Sequence[str], kinds: Sequence[str] = (TEXT, THIN, UNSIGNED)
+) -> Iterator[pa.RecordBatch]:
+    """Read the rows of a collection as executors do."""
+    shards, first = [], 0
+    for shard in Collection.open(signed).shards:
+        receipt = shard.read_receipt()
+        assert receipt is not None
+        shards.append((str(shard.data), first))
+        first += receipt.pages
+    batch = pa.table({"path": [path for path, _ in shards], "first": [number for _, number in shards]}).to_batches()
+    return ReadShards(tuple(columns), tuple(kinds), pass_on)(batch)
+
+
+def decided_in_groups(signed: Path, profiles: Path, config: Config, order: str, partitions: int) -> dict[int, Any]:
+    """Return what several tasks decide about the pages of a collection, by row."""
+    frozen = read_profiles(profiles, Signer(config).spec, can_read)
+    matcher = RememberingMatcher(Signer(config))
+    by_keys = looks_up_by_keys(matcher.scheme)
+    tables = () if by_keys else tables_for(config.max_distance, 100)
+    spread = [*SpreadNumbers(not by_keys)(read(signed, ("row", "kind", "signature", "name", "title")))]
+    keyed = read(signed, ("row", "page"), (TEXT, THIN) if by_keys else (THIN,))
+    spread += SpreadKeys(matcher, frozen)(keyed)
+    linked = (batch for part in exchanged(iter(spread), partitions) for batch in LinkEqual(tables)(part))
+    near = LinkNear(tables, config.max_distance)
+    groups = find_groups(read_links(batch) for part in exchanged(linked, partitions) for batch in near(part))
+    columns = (*GROUPED, *filter(None, [order.removeprefix("-")]))
+    batches = [*read(signed, columns, (TEXT, THIN))]
+    if not batches:
+        return {}
+    rows = pa.Table.from_batches(batches)
+    decided: dict[int, Any] = {}
+    for part in range(partitions):
+        own = groups.rows[groups.numbers % partitions == part]
+        chosen = rows.filter(pa.array(np.isin(rows["row"].to_numpy(), own)))
+        for batch in Deciding(matcher, frozen, order, 1 << 30)(chosen.to_batches(7)):
+            decided |= {row["row"]: row for row in batch.to_pylist()}
+    return decided
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    pages=st.builds(make_pages, st.integers(0, 1 << 32), st.integers(1, 80)),
+    cut=st.integers(1, 60),
+    scheme=st.sampled_from(["simhash", "simhash", "minhash"]),
+    distance=st.sampled_from([0, 3, 7]),
+    order=st.sampled_from(["", "-size"]),
+    partitions=st.integers(1, 4),
+)
+def test_groups_are_decided_as_all_pages_in_one_process(
+    tmp_path: Path, pages: list[Page], cut: int, scheme: str, distance: int, order: str, partitions: int
+) -> None:
+    config = Config(tokenizer="bigrams", scheme=scheme, max_distance=distance)
+    folder = tmp_path / "example"
+    folder.mkdir()
+    try:
+        inputs = [
+            write_pages(folder / f"{name}.jsonl", part)
+            for name, part in (("a", pages[:cut]), ("b", pages[cut:]))
+            if part
+        ]
+        sign(inputs, folder / "signed", config)
+        find(folder / "signed", folder / "out", config, order=order)
+        decided = decided_in_groups(folder / "signed", folder / "out" / PROFILES, config, order, partitions)
+        starts = {str(path): first for path, first in zip(inputs, (0, cut), strict=False)}
+        for row in table(folder / "out" / KEPT):
+            number = starts[row["input"]] + row["record"]
+            if number in decided:
+                assert (decided[number]["verdict"], decided[number]["representative"]) == (row["verdict"], None)
+            else:
+                assert row["verdict"] in ("new", "unchecked")
+        left_out = {starts[row["input"]] + row["record"]: row for row in table(folder / "out" / CLUSTERS)}
+        assert {number for number, row in decided.items() if row["representative"] is not None} == set(left_out)
+        for number, row in left_out.items():
+            assert [decided[number][name] for name in FIELDS] == [row[name] for name in FIELDS]
+    finally:
+        shutil.rmtree(folder)

@@ -1,0 +1,18 @@
+"""What Spark does between two steps: rows of one part come into one partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+
+def exchanged(batches: Iterator[pa.RecordBatch], partitions: int) -> list[list[pa.RecordBatch]]:
+    """Bring the rows of each part into one of some partitions, as Spark does."""
+    arrived: list[list[pa.RecordBatch]] = [[] for _ in range(partitions)]
+    for batch in batches:
+        parts = batch.column("part").to_numpy() % partitions
+        for part in np.unique(parts).tolist():
+            arrived[part].append(batch.filter(pa.array(parts == part)))
+    return arrived
