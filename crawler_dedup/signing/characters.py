@@ -37,6 +37,8 @@ _JAMO = (range(0x1100, 0x1200), range(0xA960, 0xA980), range(0xD7B0, 0xD800))
 _FINAL_SIGMA = "Σ"  # becomes another letter in lower case at the end of a word
 
 
+# Brahmic ones have characters that compose, and others combine.
+_RARE_SCRIPTS = re.compile(f"[{chr(_BMP)}-{chr(LAST_MARK - 1)}]")
 _WIDE_PUNCTUATION = re.compile(f"[{WIDE_PUNCTUATION_RANGES}]")
 
 
@@ -72,7 +74,10 @@ def describe_page(page: int) -> bytes:
     characters = "".join(map(chr, range(page * _PAGE, (page + 1) * _PAGE)))
     traits = np.zeros(_PAGE, dtype="<u2")
     for trait, pattern in _PATTERNS.items():
-        traits[[match.start() for match in re.finditer(pattern, characters)]] |= np.uint16(trait)
+        if re.fullmatch(f"(?:{pattern})+", characters):  # as for most that are not Latin
+            traits |= np.uint16(trait)
+        else:
+            traits[[match.start() for match in re.finditer(pattern, characters)]] |= np.uint16(trait)
     return traits.tobytes()
 
 
@@ -106,36 +111,25 @@ def describe_folding(page: int, *, fold_han: bool) -> list[str | None]:
     composed = unicodedata.normalize("NFKC", lines)
     lower = composed.lower()
     folded = (simplify_han(lower) if fold_han else lower).split("\n")
-    described = [
-        "" if _WIDE_PUNCTUATION.match(character) else None if _changes(character, becomes) else result
-        for character, becomes, result in zip(characters, composed.split("\n"), folded, strict=True)
-    ]
+    described: list[str | None] = [*folded]
+    if _RARE_SCRIPTS.search(composed) or _changing().search(composed):
+        for place, becomes in enumerate(composed.split("\n")):
+            if _RARE_SCRIPTS.search(becomes) or _changing().search(becomes):
+                described[place] = None
+    for place, character in enumerate(characters):
+        if _WIDE_PUNCTUATION.match(character):
+            described[place] = ""
     if not page:
         described[ord("\n")] = "\n"
     return described
 
 
-def _changes(character: str, becomes: str) -> bool:
-    """Whether *character*, which becomes this in NFKC, may become something else beside others."""
-    first = unicodedata.normalize("NFKD", character)[0]
-    return bool(unicodedata.combining(first)) or any(map(_may_compose, becomes))
-
-
-def _may_compose(character: str) -> bool:
-    """Whether *character* becomes another one, or changes its place or that of its neighbours, beside some others."""
-    code = ord(character)
-    return (
-        character == _FINAL_SIGMA
-        or character in _composing()
-        or _BMP <= code < LAST_MARK  # Brahmic scripts have characters that compose, and others combine later
-        or any(code in jamo for jamo in _JAMO)
-    )
-
-
 @cache
-def _composing() -> frozenset[str]:
-    """Return the characters that combine, or become one with a character before them, of the first 65,536."""
+def _changing() -> re.Pattern[str]:
+    """Match what combines, becomes one with the character before it, or depends on the next one, of the first 65,536."""
     characters = [*map(chr, range(_BMP))]
     decompositions = [parts for parts in map(unicodedata.decomposition, characters) if parts and parts[0] != "<"]
     second = (chr(int(parts[1], 16)) for parts in map(str.split, decompositions) if len(parts) == 2)
-    return frozenset([*filter(unicodedata.combining, characters), *second])
+    jamo = (chr(code) for codes in _JAMO for code in codes)
+    changing = {*filter(unicodedata.combining, characters), *second, *jamo, _FINAL_SIGMA}
+    return re.compile(f"[{re.escape(''.join(sorted(changing)))}]")

@@ -189,10 +189,10 @@ def cut_han_runs(plain: str, cut_han: CutHan) -> list[str]:
 
 def tokens_with(plain: str, han_tokens: list[str]) -> list[str]:
     """Cut a normalised text, of which the tokens of Chinese are given, into tokens."""
-    words = _find_words(plain)
+    words = _find_words(plain) + han_tokens
     if not _OTHER_THAN_WORDS.search(plain):
         return words
-    return [*words, *han_tokens, *(pair for run in _UNSPACED_RUNS.findall(plain) for pair in character_bigrams(run))]
+    return words + [pair for run in _UNSPACED_RUNS.findall(plain) for pair in character_bigrams(run)]
 
 
 def _find_words(plain: str) -> list[str]:

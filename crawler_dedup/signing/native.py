@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, wraps
 from importlib import import_module
 from types import ModuleType
@@ -79,6 +79,17 @@ def switched_off() -> Iterator[None]:
         _State.is_on = before
 
 
+_REPLACEMENTS: list[Callable[[], object]] = []
+"""What makes the functions of the core."""
+
+
+def prepare() -> None:
+    """Make the functions of the core now, instead of when each is first called; an error comes again then."""
+    for make in _REPLACEMENTS:
+        with suppress(Exception):
+            make()
+
+
 def replaceable(
     terms: Callable[[], dict[str, Any]] = dict, *, raises: type[Exception] | tuple[type[Exception], ...] = ()
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
@@ -94,6 +105,8 @@ def replaceable(
         def replacement() -> Callable[_P, _R] | None:
             core = load_core()
             return None if core is None else cast("Callable[_P, _R]", getattr(core, function.__name__)(**terms()))
+
+        _REPLACEMENTS.append(replacement)
 
         @wraps(function)
         def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:

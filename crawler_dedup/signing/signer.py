@@ -18,7 +18,7 @@ from xxhash import xxh3_64_intdigest
 from crawler_dedup.config import Config
 from crawler_dedup.errors import ConfigError, IndexDamaged
 from crawler_dedup.signedpage import PageKind, SignedPage, identify_page
-from crawler_dedup.signing import parsing
+from crawler_dedup.signing import native, parsing
 from crawler_dedup.signing.anchors import MAX_CHARS
 from crawler_dedup.signing.behaviour import BEHAVIOUR
 from crawler_dedup.signing.blocks import pack_blocks
@@ -102,6 +102,7 @@ class Signer:
         if self.config.extractor == "trafilatura":
             load_trafilatura()
         stop_words()
+        native.prepare()
         self._han_cutter.load()
         self._of_scheme.load()
 
