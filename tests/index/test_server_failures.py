@@ -283,6 +283,34 @@ def test_an_index_that_is_flushed_is_gone_and_is_made_anew(address: ServerAddres
         assert (len(run), run.run != before) == (1, True)
 
 
+def test_what_was_read_before_a_server_became_a_replica_is_read_anew(tmp_path: Path) -> None:
+    def keep() -> dict[bytes, object]:
+        return {key: server.run("DUMP", key) for key in server.run("KEYS", "*")}  # type: ignore[attr-defined]
+
+    def put(state: dict[bytes, object]) -> None:
+        server.empty()
+        for key, content in state.items():
+            server.run("RESTORE", key, "0", content)  # type: ignore[arg-type]
+
+    lost = [
+        ~(0xFFFF << 16 * block) & 2**64 - 1 for block in range(4)
+    ]  # each has a bucket in common with the signature 0
+    with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
+        empty = keep()
+        with closing(open_backend(server.address())) as other:
+            assert other.offer([page(1, 0)], NEAR).result()[0].verdict is Verdict.NEW
+        with_page = keep()
+        put(empty)
+        decisions = store.offer([page(2 + number, one) for number, one in enumerate(lost)], NEAR).result()
+        assert {decision.verdict for decision in decisions} == {Verdict.NEW}
+        server.run("REPLICAOF", "127.0.0.1", "1")
+        assert isinstance(store.offer([page(9, 1 << 40)], NEAR).exception(), IndexUnusable)
+        server.run("CONFIG", "SET", "replica-read-only", "no")
+        put(with_page)  # as the primary has it, which has lost the others
+        server.run("REPLICAOF", "NO", "ONE")
+        assert store.offer([page(10, 0)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+
+
 def test_an_answer_that_was_lost_is_not_filed_twice(address: ServerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
     from crawler_dedup.index.redis.scripts import COMMIT
 

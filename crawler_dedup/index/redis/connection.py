@@ -22,6 +22,7 @@ from redis.exceptions import (
     MasterDownError,
     MovedError,
     NoScriptError,
+    ReadOnlyError,
     RedisError,
     ResponseError,
     TryAgainError,
@@ -124,6 +125,8 @@ class ServerConnection:
             if code in _NOT_SERVED:
                 self.drop()
                 raise ConnectionLost(self._describe(error)) from None
+            if isinstance(error, ReadOnlyError):  # it is a replica now, and may have got other data than was read
+                self.drop()
             raise self._explain(error) from None
         except RedisError as error:
             self.drop()
