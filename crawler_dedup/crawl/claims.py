@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy.http import Request, Response
 
-from crawler_dedup.crawl.gathering import Gathering
+from crawler_dedup.crawl.gathering import Gathering, Turns
 from crawler_dedup.crawl.monitor import Monitor
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
@@ -152,6 +152,7 @@ class Claims:
         self._patience = patience
         self._timeout = min(timeout, max(_ANSWER, timeout / _ANSWER_SHARE))
         self._gathering = Gathering(count_coming)
+        self._turns = Turns()
         self._awaited: dict[bytes, asyncio.Event] = {}
         self._given_up: OrderedDict[bytes, str] = OrderedDict()
         self._waiting = 0
@@ -275,6 +276,7 @@ class Claims:
         future = self._deduplicator.submit([page], claim=True, aliases={page.key: alias} if alias else None)
         try:
             (decision,) = await asyncio.wait_for(asyncio.wrap_future(future), self._timeout)
+            await self._turns.wait()
         except BaseException:
             # Nobody will handle the page on the strength of this answer, if there is one yet.
             future.add_done_callback(self._give_back)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, Match, Verdict
+from crawler_dedup import Config, Decision, Deduplicator, IndexUnusable, Match, SignedPage, Verdict
 from crawler_dedup.crawl.claims import Claims
 from crawler_dedup.decision import BEING_HANDLED
 from crawler_dedup.index import transactional
@@ -101,6 +103,30 @@ def test_releases_that_could_not_be_written_until_the_end_are_told(failures: int
     claims.write_again()
     claims.report_unwritten()
     assert lines == told
+
+
+def test_of_a_page_that_is_given_up_while_others_go_on_before_it_the_claim_is_released() -> None:
+    class GivenUp(_FlakyIndex):
+        def submit(self, batch: Sequence[SignedPage], **_: object) -> Future[list[Decision]]:
+            future: Future[list[Decision]] = Future()
+            future.set_result([Decision(Verdict.NEW, page.url, page.key, page.scope, claim=1) for page in batch])
+            return future
+
+    async def offer() -> None:
+        pages = [SignedPage(key=name, url=f"http://h/{name}", scope="") for name in "abcdefgh"]
+        offered = [asyncio.create_task(claims.decide(page)) for page in pages]
+        *_, last, first = offered  # the last that may come lets all go
+        await first
+        assert not last.done()
+        last.cancel()
+        await asyncio.wait(offered)
+        assert last.cancelled()
+
+    index = GivenUp(failures=0)
+    monitor = cast("Any", SimpleNamespace())
+    claims = Claims(cast("Any", index), monitor, 1, patience=1, timeout=1, count_coming=lambda: 8)
+    asyncio.run(offer())
+    assert index.written == [False]
 
 
 # Settled or released
