@@ -125,7 +125,8 @@ class ServerConnection:
             if code in _NOT_SERVED:
                 self.drop()
                 raise ConnectionLost(self._describe(error)) from None
-            if isinstance(error, ReadOnlyError):  # it is a replica now, and may have got other data than was read
+            # It is a replica now, and may have got other data than was read. Redis 6.2 says so in the message of a script.
+            if isinstance(error, ReadOnlyError) or "-READONLY" in str(error):
                 self.drop()
             raise self._explain(error) from None
         except RedisError as error:
