@@ -308,6 +308,7 @@ def test_what_was_read_before_a_server_became_a_replica_is_read_anew(tmp_path: P
         server.run("CONFIG", "SET", "replica-read-only", "no")
         put(with_page)  # as the primary has it, which has lost the others
         server.run("REPLICAOF", "NO", "ONE")
+        wait_for(lambda: store.offer([page(9, 1 << 40)], NEAR).exception() is None)
         assert store.offer([page(10, 0)], NEAR).result()[0].verdict is Verdict.DUPLICATE
 
 

@@ -21,6 +21,7 @@ from crawler_dedup.index.redis.connection import (
     ConnectionLost,
     ConnectionMoved,
     ServerConnection,
+    ServerReadOnly,
     read_time,
 )
 from crawler_dedup.index.redis.copies import Copies
@@ -28,7 +29,6 @@ from crawler_dedup.index.redis.keys import Keys, meta_key
 from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, RunEntry, decode_run
 
 _WRITER_SECONDS = 3600
-_SLOWEST = 100_000  # bytes that reach a server in a second at least
 _READ_KEYS = 1000  # that are asked for at once
 _KNOWN_SCOPES = 10_000
 
@@ -46,7 +46,6 @@ class Client:
     Attributes:
         keys: the names of what the index keeps.
         runs: as they were last read. They are checked with each commit.
-        needs_copies: whether all copies of the index must have the last change before it is answered (:meth:`confirm`).
         versions: for rows.
     """
 
@@ -59,7 +58,6 @@ class Client:
         self._connection = ServerConnection(address)
         self._copies = Copies(self._connection)
         self._is_writing = is_writing
-        self.needs_copies = False
         self._unconfirmed = 0
         self._cache = CellCache(cache_bytes)
         self._opened = 0
@@ -80,8 +78,8 @@ class Client:
         self._connection.ensure()
         if self._opened != self._connection.opened:
             self._learn_time()
-            if self._is_writing:
-                self._copies.look()
+        if self._is_writing:
+            self._copies.look_from_time_to_time()
         while self._opened != self._connection.opened:
             self._cache.clear()
             self._scopes.clear()
@@ -151,21 +149,23 @@ class Client:
 
         Raises:
             ConnectionLost: whether they were made is not known.
+            ServerReadOnly: they were not made.
         """
         self._written += 1
-        self.needs_copies = changes.needs_copies
         arguments = self._arguments(changes)
         keys = [self.keys.meta, *changes.buckets, *changes.rows]
-        # A script that the server runs later, because it was stopped, changes nothing: its transaction has failed by then.
-        patience = ANSWER_SECONDS + sum(len(word) for word in arguments if isinstance(word, bytes)) / _SLOWEST
+        if changes.needs_copies:  # a replica that leaves while they are made counts
+            self._copies.look()
         while True:
             try:
-                answer = self._evaluate(keys, arguments, patience)
+                answer = self._evaluate(keys, arguments)
             except ConnectionMoved:
                 return None
+            except ServerReadOnly:
+                raise
             except ConnectionLost:
                 was_written = self._was_written()
-                if was_written and self.needs_copies:  # only the connection that is lost could wait for these
+                if was_written and changes.needs_copies:  # only the connection that is lost could wait for these
                     raise
                 return [] if was_written else None
             match answer[0]:
@@ -180,8 +180,9 @@ class Client:
             if self._note_stale(changes, answer):
                 return None
 
-    def _evaluate(self, keys: Sequence[bytes], arguments: Sequence[bytes | str | int], patience: float) -> list[Any]:
-        until = int(1000 * (monotonic() + self._ahead + patience))
+    def _evaluate(self, keys: Sequence[bytes], arguments: Sequence[bytes | str | int]) -> list[Any]:
+        # A script that the server runs later, because it was stopped, changes nothing: nobody waits for its answer then.
+        until = int(1000 * (monotonic() + self._ahead + ANSWER_SECONDS))
         known = (self._epoch, self.keys.prefix, self.runs.version, self._removed, until)
         answer: list[Any] = self._connection.evaluate(scripts.COMMIT, keys, [*known, *arguments])
         return answer
@@ -239,7 +240,14 @@ class Client:
 
     def _was_written(self) -> bool:
         """Return whether the last change was made, although its answer is lost. Raises :class:`ConnectionLost`."""
-        written = self._connection.call(b"GET", self.keys.writer(self._writer))
+        name = self.keys.writer(self._writer)
+        try:
+            written = self._connection.call(b"GET", name)
+        except ConnectionMoved:
+            try:
+                written = self._connection.call(b"GET", name)
+            except ConnectionMoved as error:  # which would mean that nothing was made
+                raise ConnectionLost(*error.args) from None
         return written is not None and int(written) == self._written
 
     def _note_done(self, changes: Changes, answer: list[Any]) -> list[int]:

@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Sequence
 from hashlib import sha1
+from time import monotonic
 from typing import Any
 
 import redis
@@ -43,7 +44,7 @@ _CODES: dict[type[Exception], str] = {
     MovedError: "MOVED",
     TryAgainError: "TRYAGAIN",
 }
-_NOT_SERVED = frozenset(_CODES.values()) - {"MOVED"}
+_NOT_SERVED = frozenset(_CODES.values()) - {"MOVED"} | {"BUSY"}
 ANSWER_SECONDS = 5.0
 """Seconds for which an answer is waited for."""
 
@@ -54,6 +55,10 @@ class ConnectionLost(IndexUnusable):
 
 class ConnectionMoved(ConnectionLost):
     """Another node of the cluster serves the index now: the last command was not run."""
+
+
+class ServerReadOnly(ConnectionLost):
+    """The server is a replica now, which takes no changes: the last command was not run."""
 
 
 class ServerConnection:
@@ -73,6 +78,7 @@ class ServerConnection:
         self.address = address
         self.opened = 0
         self._process = os.getpid()
+        self._seconds = seconds
         self._using = threading.Lock()
         options: dict[str, Any] = {
             "socket_timeout": seconds,
@@ -88,6 +94,7 @@ class ServerConnection:
         self._connection: Any = None
         self._is_cluster = True  # as long as no server has denied it
         self._primary: Node | None = None
+        self._failed: dict[Node | None, float] = {}
         self._digests: dict[str, bytes] = {}
 
     def __enter__(self) -> ServerConnection:
@@ -102,6 +109,7 @@ class ServerConnection:
         Raises:
             ConnectionLost: the server is gone, does not answer, or belongs to a cluster that does not serve the index now.
             ConnectionMoved: another node serves the index. The next command goes there.
+            ServerReadOnly: it is a replica now. The next command goes to where the address leads then.
             IndexUnusable: it refuses the command.
         """
         if os.getpid() != self._process:
@@ -111,11 +119,16 @@ class ServerConnection:
                 connection = self._connection or self._connect()
                 return self._ask(connection, *words)
         except (ServerGone, ServerSilent, OSError) as error:
+            self._failed[self._primary] = monotonic()
             self.drop()
             raise ConnectionLost(self._describe(error)) from None
         except NoScriptError:
             raise
         except ResponseError as error:
+            # It is a replica now, and may have got other data than was read. Redis 6.2 says so in the message of a script.
+            if isinstance(error, ReadOnlyError) or "-READONLY" in str(error):
+                self.drop()
+                raise ServerReadOnly(self._describe(error)) from None
             code = _find_code(error)
             if code == "MOVED":
                 host, _, port = str(error).rpartition(" ")[2].rpartition(":")
@@ -125,9 +138,6 @@ class ServerConnection:
             if code in _NOT_SERVED:
                 self.drop()
                 raise ConnectionLost(self._describe(error)) from None
-            # It is a replica now, and may have got other data than was read. Redis 6.2 says so in the message of a script.
-            if isinstance(error, ReadOnlyError) or "-READONLY" in str(error):
-                self.drop()
             raise self._explain(error) from None
         except RedisError as error:
             self.drop()
@@ -165,19 +175,28 @@ class ServerConnection:
         self._connection = None
 
     def _connect(self) -> Any:
-        """Connect to the first node that can be reached, and from there to that which serves the index."""
+        """Connect to the first node that can be reached, and from there to that which serves the index.
+
+        Nodes that have failed are tried last. Once as much time is over as an answer may take, no other is tried.
+        """
         reason: Exception = ServerGone()
-        for node in dict.fromkeys((self._primary, None, *known_nodes.get(self.address.url, ()))):
+        began = monotonic()
+        nodes = dict.fromkeys((self._primary, None, *known_nodes.get(self.address.url, ())))
+        for node in sorted(nodes, key=lambda node: self._failed.get(node, 0.0)):
             try:
-                self._connection = self._connect_to_primary(node)
+                self._connection = self._connect_to_primary(node, began)
             except (ServerGone, ServerSilent, OSError) as error:  # noqa: PERF203
+                self._failed[node] = monotonic()
                 reason = error
+                if monotonic() >= began + self._seconds:
+                    break
             else:
                 self.opened += 1
                 return self._connection
         raise reason
 
-    def _connect_to_primary(self, node: Node | None) -> Any:
+    def _connect_to_primary(self, node: Node | None, began: float) -> Any:
+        """Connect to *node*, and from there to that which serves the index, unless that has failed since *began*."""
         connection = self._open(node)
         if not self._is_cluster:
             return connection
@@ -195,7 +214,13 @@ class ServerConnection:
         if nodes.is_here or nodes.primary in (here, None):
             return connection
         connection.disconnect()
-        return self._open(nodes.primary)
+        if self._failed.get(nodes.primary, 0.0) >= began:
+            raise ServerGone(f"the node at port {nodes.primary[1]} does not answer")
+        try:
+            return self._open(nodes.primary)
+        except (ServerGone, ServerSilent, OSError):
+            self._failed[nodes.primary] = monotonic()
+            raise
 
     def _open(self, node: Node | None) -> Any:
         """Connect to *node*; ``None``: to the address."""

@@ -15,8 +15,10 @@ from crawler_dedup.index.redis.connection import ConnectionLost, ServerConnectio
 _WAIT_SECONDS = 2.0
 _PAUSE_SECONDS = 30.0
 """Seconds for which nothing is waited for after it was waited for in vain: that holds up all others."""
-_SEEN_SECONDS = 600.0
+_MISSED_SECONDS = 600.0
 """Seconds for which a replica that is not there any more is expected to have what is written."""
+_LOOK_SECONDS = 60.0
+"""Seconds after which the replicas are counted again."""
 _ONLINE = re.compile(r"(^|,)state=online(,|$)")
 
 
@@ -26,16 +28,27 @@ class Copies:
     def __init__(self, connection: ServerConnection) -> None:
         self._connection = connection
         self._replicas = 0
-        self._seen = 0.0
-        self._writes_disk: bool | None = None
+        self._missed: list[float] = []  # when each replica that is not there any more was first missed
+        self._look_at = 0.0
         self._failed = 0.0
 
+    def look_from_time_to_time(self) -> None:
+        """Count the replicas, unless that was done a moment ago."""
+        if monotonic() >= self._look_at:
+            self.look()
+
     def look(self) -> None:
-        """Count the replicas. One that was there lately, and is not now, still counts: it may take over."""
+        """Count the replicas. One that was there at an earlier look still counts for minutes: it may take over."""
         facts = self._connection.info("replication").items()
         online = sum(name.startswith("slave") and _ONLINE.search(value) is not None for name, value in facts)
-        if online >= self._replicas or monotonic() - self._seen > _SEEN_SECONDS:
-            self._replicas, self._seen = online, monotonic()
+        now = monotonic()
+        still = [moment for moment in self._missed if now - moment <= _MISSED_SECONDS]
+        self._replicas = max(online, self._replicas - len(self._missed) + len(still))
+        missing = self._replicas - online
+        self._missed = (
+            still[len(still) - missing :] if missing <= len(still) else [*still, *[now] * (missing - len(still))]
+        )
+        self._look_at = now + _LOOK_SECONDS
 
     def confirm(self) -> None:
         """Wait until all replicas have what was written, and it is on the disk of the server.
@@ -57,20 +70,22 @@ class Copies:
         self._failed = 0.0
 
     def _is_written_to_disk(self) -> bool:
-        """Return whether the server can tell when something is on its disk."""
-        if self._writes_disk is None:
-            self._writes_disk = False
-            if self._connection.info("persistence").get("aof_enabled") == "1":
-                try:
-                    self._connection.call(b"WAITAOF", 0, 0, 0)  # not before Redis 7.2
-                    policy = self._connection.call(b"CONFIG", b"GET", b"appendfsync")
-                    self._writes_disk = policy[1:] != [b"no"]
-                except ConnectionLost:
-                    self._writes_disk = None
-                    raise
-                except IndexUnusable:  # too old, or the user may not ask
-                    pass
-        return self._writes_disk
+        """Return whether the server can tell when something is on its disk. Another one may have taken its place."""
+        if self._connection.info("persistence").get("aof_enabled") != "1":
+            return False
+        try:
+            self._connection.call(b"WAITAOF", 0, 0, 0)
+        except ConnectionLost:
+            raise
+        except IndexUnusable:  # Redis before 7.2, or the user may not ask
+            return False
+        try:
+            policy = self._connection.call(b"CONFIG", b"GET", b"appendfsync")
+        except ConnectionLost:
+            raise
+        except IndexUnusable:  # the user may not ask, as with many hosted servers, which write it
+            return True
+        return bool(policy[1:] != [b"no"])
 
     def _complain(self, what: str) -> IndexUnusable:
         return IndexUnusable(

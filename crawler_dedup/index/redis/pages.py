@@ -49,6 +49,7 @@ class PagesOnServer(RunsInTransaction):
         self._sites = SitesInTransaction(client, self._changes)
         self._buckets: dict[bytes, ChangedBucket] = {}
         self._records: dict[int, Record | None] = {}  # that are changed
+        self.has_required_copies = False
         self._next_number = count(_FIRST_NEW).__next__
 
     # Pages
@@ -190,7 +191,7 @@ class PagesOnServer(RunsInTransaction):
         self.client.read_ahead(dict.fromkeys(buckets), dict.fromkeys(rows))
 
     def require_copies(self) -> None:
-        self._changes.needs_copies = True
+        self._changes.needs_copies = self.has_required_copies = True
 
     def count(self) -> int:
         return int(self.client.call(b"HGET", self._keys.meta, b"count") or 0)

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.redis.client import Client
@@ -35,6 +35,13 @@ _CONFIRM_SECONDS = 0.5
 """Seconds after which copies of the index are waited for, even if other jobs wait."""
 _RETRY_SECONDS = 0.5
 """Seconds for which jobs are refused after the server was found to be away."""
+
+
+class _Outcome(NamedTuple):
+    """What a job has returned, and whether all copies of the index must have its changes before that is answered."""
+
+    result: Any
+    needs_copies: bool
 
 
 class Writer:
@@ -113,7 +120,7 @@ class Writer:
     def _commit(self, jobs: _Waiting) -> None:
         """Make the transaction of *jobs* and tell the futures. Where a job fails, run them one by one."""
         try:
-            results = self._attempt_anywhere([job for job, _ in jobs])
+            outcomes = self._attempt_anywhere([job for job, _ in jobs])
         except ConnectionLost as error:
             if time.monotonic() >= self._away_until:
                 self._away_until, self._why_away = time.monotonic() + _RETRY_SECONDS, error
@@ -126,12 +133,12 @@ class Writer:
             for single in jobs:
                 self._commit([single])
         else:
-            answers = [(future, result) for (_, future), result in zip(jobs, results, strict=True)]
-            if self._client.needs_copies:
-                self._confirm_at = min(self._confirm_at, time.monotonic() + _CONFIRM_SECONDS)
-                self._unconfirmed += answers
-            else:
-                _answer(answers)
+            for (_, future), outcome in zip(jobs, outcomes, strict=True):
+                if outcome.needs_copies:
+                    self._confirm_at = min(self._confirm_at, time.monotonic() + _CONFIRM_SECONDS)
+                    self._unconfirmed.append((future, outcome.result))
+                else:
+                    future.set_result(outcome.result)
 
     def _confirm(self) -> None:
         """Answer what was held back until all copies of the index have it."""
@@ -142,16 +149,17 @@ class Writer:
             for future, _ in answers:
                 future.set_exception(error)
         else:
-            _answer(answers)
+            for future, result in answers:
+                future.set_result(result)
 
-    def _attempt_anywhere(self, jobs: list[_Job]) -> list[Any]:
+    def _attempt_anywhere(self, jobs: list[_Job]) -> list[_Outcome]:
         """As :meth:`_attempt`; follow the shard where another node of a cluster serves it."""
         for _ in range(_MOST_MOVES):
             with suppress(ConnectionMoved):
                 return self._attempt(jobs)
         return self._attempt(jobs)
 
-    def _attempt(self, jobs: list[_Job]) -> list[Any]:
+    def _attempt(self, jobs: list[_Job]) -> list[_Outcome]:
         """Run *jobs* until nothing that they have read has changed meanwhile."""
         if time.monotonic() < self._away_until:
             raise self._why_away
@@ -159,7 +167,7 @@ class Writer:
             self._client.prepare()
             pages = self._begin(self._client)
             try:
-                results = [job(pages) for job in jobs]
+                outcomes = [_run_job(job, pages) for job in jobs]
             except ConnectionLost:
                 raise
             except Exception:
@@ -167,10 +175,11 @@ class Writer:
                     raise  # the error does not come from cells of which one was changed between two reads
                 continue
             if self._client.commit(pages.collect()) is not None:
-                return results
+                return outcomes
         raise IndexUnusable(f"The index changed {_MOST_ATTEMPTS} times while a page was looked at.")
 
 
-def _answer(answers: list[tuple[Future[Any], Any]]) -> None:
-    for future, result in answers:
-        future.set_result(result)
+def _run_job(job: _Job, pages: PagesOnServer) -> _Outcome:
+    pages.has_required_copies = False
+    result = job(pages)
+    return _Outcome(result, pages.has_required_copies)

@@ -1,0 +1,252 @@
+"""Servers that take the place of others, and what takes pages back: it must not be lost with a server."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from crawler_dedup import IndexUnusable, Verdict
+from crawler_dedup.index.location import ServerAddress, find_location
+from crawler_dedup.index.verdicts import OfferTerms
+from crawler_dedup.system.extras import has_extra
+from tests.support.clusters import find_ports
+from tests.support.indexing import ByDistance, open_backend, page, release, uniform
+from tests.support.servers import Server, serving
+
+if not has_extra("redis"):
+    pytest.skip("needs the extra redis", allow_module_level=True)
+
+from crawler_dedup.index.redis import copies
+from crawler_dedup.index.redis.connection import ConnectionLost, ConnectionMoved, ServerConnection
+from crawler_dedup.index.redis.scripts import COMMIT
+
+NEAR = ByDistance()
+
+
+class Replicated(NamedTuple):
+    """A server and its replica."""
+
+    primary: Server
+    replica: Server
+
+    @property
+    def address(self) -> ServerAddress:
+        return self.primary.address()
+
+
+@pytest.fixture
+def replicated(tmp_path: Path) -> Iterator[Replicated]:
+    """A server with a replica, which has all that the server has."""
+    options = ("--bind", "127.0.0.1", "--save", "3600 1", "--repl-diskless-sync-delay", "0")
+    port, other = map(str, find_ports(2))
+    with (
+        serving(tmp_path / "primary", "--port", port, *options) as primary,
+        serving(tmp_path / "replica", "--port", other, *options, "--replicaof", f"127.0.0.1 {port}") as replica,
+    ):
+        wait_for(lambda: replica.info("replication").get("master_link_status") == "up")
+        wait_for(lambda: primary.info("replication").get("slave0", {}).get("state") == "online")  # type: ignore[attr-defined]
+        yield Replicated(primary, replica)
+
+
+def wait_for(condition: object) -> None:
+    """Wait until a function returns something true."""
+    end = time.monotonic() + 20
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "it does not come"
+        time.sleep(0.02)
+
+
+class Clock:
+    """The clock by which replicas count."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self.ahead
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that can be set ahead; replicas are waited for only a moment."""
+    clock = Clock()
+    monkeypatch.setattr(copies, "monotonic", clock)
+    monkeypatch.setattr(copies, "_WAIT_SECONDS", 0.2)
+    return clock
+
+
+# What takes pages back
+
+
+def test_a_replica_that_has_just_left_is_waited_for_however_long_nothing_was_taken_back(
+    replicated: Replicated, clock: Clock
+) -> None:
+    with closing(open_backend(replicated.address)) as store:
+        store.offer([page(1, 5), page(2, 2**64 - 1)], NEAR).result()
+        clock.ahead = 3600
+        replicated.replica.run("REPLICAOF", "NO", "ONE")
+        wait_for(lambda: replicated.primary.info("replication")["connected_slaves"] == 0)
+        with pytest.raises(IndexUnusable, match="0 of 1 replicas"):
+            release(store, 1)
+        clock.ahead += 590
+        with pytest.raises(IndexUnusable, match="0 of 1 replicas"):
+            release(store, 2)
+        clock.ahead += 60
+        release(store, 2)  # for ten minutes it could have taken over
+
+
+def test_a_replica_that_came_and_left_while_pages_were_offered_is_waited_for(
+    replicated: Replicated, clock: Clock
+) -> None:
+    host_and_port = ("127.0.0.1", str(replicated.primary.info("server")["tcp_port"]))
+    replicated.replica.run("REPLICAOF", "NO", "ONE")
+    wait_for(lambda: replicated.primary.info("replication")["connected_slaves"] == 0)
+    with closing(open_backend(replicated.address)) as store:
+        store.offer([page(1, 5)], NEAR).result()
+        replicated.replica.run("REPLICAOF", *host_and_port)
+        wait_for(lambda: replicated.replica.info("replication").get("master_link_status") == "up")
+        clock.ahead = 61
+        store.offer([page(2, 2**64 - 1)], NEAR).result()
+        replicated.replica.run("REPLICAOF", "NO", "ONE")
+        wait_for(lambda: replicated.primary.info("replication")["connected_slaves"] == 0)
+        with pytest.raises(IndexUnusable, match="0 of 1 replicas"):
+            release(store, 1)
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_release_that_no_replica_has_holds_back_no_offer_of_its_transaction(replicated: Replicated) -> None:
+    with closing(open_backend(replicated.address)) as store:
+        (decision,) = store.offer([page(1, 5)], NEAR).result()
+        replicated.replica.signal(signal.SIGSTOP)
+        released = store.end_claim(decision, NEAR, OfferTerms(), settled=False)  # waits a moment for what comes
+        offer = store.offer([page(2, 2**64 - 1)], NEAR)
+        assert offer.result()[0].verdict is Verdict.NEW
+        assert "0 of 1 replicas" in str(released.exception())
+        replicated.replica.signal(signal.SIGCONT)
+
+
+@contextmanager
+def counting_waits(server: Server) -> Iterator[None]:
+    """Check that what is done in the block waits for the disk of the server."""
+
+    def count() -> int:
+        return server.info("commandstats").get("cmdstat_waitaof", {}).get("calls", 0)  # type: ignore[attr-defined, no-any-return]
+
+    before = count()
+    yield
+    assert count() > before
+
+
+def require_waits(server: Server) -> None:
+    """Skip the test where the server cannot tell what is on its disk."""
+    version = str(server.info("server")["redis_version"])
+    if tuple(map(int, version.split(".")[:2])) < (7, 2):
+        pytest.skip("the server cannot tell what is on its disk")
+
+
+def test_a_release_waits_for_a_disk_on_which_the_server_has_not_written_before(tmp_path: Path) -> None:
+    with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
+        require_waits(server)
+        store.offer([page(n, one) for n, one in enumerate(uniform(1, 3))], NEAR).result()
+        assert release(store, 0)
+        server.run("CONFIG", "SET", "appendonly", "yes")
+        for number in (1, 2):
+            with counting_waits(server):
+                assert release(store, number)
+
+
+def test_a_release_waits_for_the_disk_also_where_the_user_may_not_ask_for_the_configuration(tmp_path: Path) -> None:
+    with serving(tmp_path / "server", "--appendonly", "yes", "--appendfsync", "everysec") as server:
+        require_waits(server)
+        server.run("ACL", "SETUSER", "user", "on", ">password", "~*", "&*", "+@all", "-config")
+        address = find_location(f"unix://user:password@{server.socket}")
+        with closing(open_backend(address)) as store:
+            store.offer([page(n, one) for n, one in enumerate(uniform(1, 2))], NEAR).result()
+            for number in (0, 1):
+                with counting_waits(server):
+                    assert release(store, number)
+
+
+# Servers that take the place of others
+
+
+def test_a_crawl_follows_its_address_from_a_server_that_was_demoted_to_the_new_one(
+    replicated: Replicated, tmp_path: Path
+) -> None:
+    primary, replica = replicated
+    link = primary.socket.with_name("link")  # stands for a name
+    link.symlink_to(primary.socket)
+    with closing(open_backend(find_location(f"unix://{link}"))) as store:
+        store.offer([page(1, 5)], NEAR).result()
+        wait_for(lambda: replica.run("DBSIZE") == primary.run("DBSIZE"))
+        port = str(replica.info("server")["tcp_port"])
+        replica.run("REPLICAOF", "NO", "ONE")
+        primary.run("REPLICAOF", "127.0.0.1", port)
+        assert isinstance(store.offer([page(2, 2**64 - 1)], NEAR).exception(), ConnectionLost)
+        link.unlink()
+        link.symlink_to(replica.socket)
+        wait_for(lambda: store.offer([page(2, 2**64 - 1)], NEAR).exception() is None)
+        assert store.offer([page(3, 5)], NEAR).result()[0].duplicate_of == "http://example.com/1"
+
+
+def test_a_lost_answer_is_looked_up_at_the_node_that_serves_the_index_by_then(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.empty()
+    evaluate, call = ServerConnection.evaluate, ServerConnection.call
+    is_lost, is_moved = threading.Event(), threading.Event()
+
+    def lose(connection: ServerConnection, script: str, *arguments: object) -> object:
+        answer = evaluate(connection, script, *arguments)  # type: ignore[arg-type]
+        if script is COMMIT and not is_lost.is_set():
+            is_lost.set()
+            raise ConnectionLost("lost")
+        return answer
+
+    def move(connection: ServerConnection, *words: bytes | str | int) -> object:
+        if is_lost.is_set() and words[0] == b"GET" and not is_moved.is_set():
+            is_moved.set()
+            raise ConnectionMoved("MOVED")
+        return call(connection, *words)
+
+    with closing(open_backend(server.address())) as store:
+        monkeypatch.setattr(ServerConnection, "evaluate", lose)
+        monkeypatch.setattr(ServerConnection, "call", move)
+        decisions = store.offer([page(1, 5), page(2, 5)], NEAR).result()
+        assert is_moved.is_set()
+        assert [decision.verdict for decision in decisions] == [Verdict.NEW, Verdict.DUPLICATE]
+
+
+def test_while_a_script_of_somebody_else_runs_for_long_pages_pass_unchecked(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path / "server", "--lua-time-limit", "10", "--save", "3600 1") as server,
+        closing(open_backend(server.address())) as store,
+    ):
+        from redis.exceptions import ResponseError
+
+        def run_for_long() -> None:
+            with suppress(ResponseError):
+                server.run("EVAL", "while true do end", "0")
+
+        def is_busy() -> bool:
+            try:
+                server.run("PING")
+            except ResponseError:
+                return True
+            return False
+
+        thread = threading.Thread(target=run_for_long)
+        thread.start()
+        wait_for(is_busy)
+        offers = [store.offer([page(n, one)], NEAR) for n, one in enumerate(uniform(1, 3))]
+        assert all(isinstance(offer.exception(), ConnectionLost) for offer in offers)
+        server.run("SCRIPT", "KILL")
+        thread.join()
+        wait_for(lambda: store.offer([page(1, 5)], NEAR).exception() is None)
