@@ -30,7 +30,7 @@ REPORT = [path for path in MODULES if path.is_relative_to(ROOT / "crawler_dedup"
 OF_AN_EXTRA = {
     **dict.fromkeys(BATCH, ("batch",)),
     **dict.fromkeys(SERVER, ("redis",)),
-    **{path: ("batch", "spark") for path in BATCH if path.name == "spark.py"},
+    **{path: ("batch", "spark") for path in BATCH if path.parent.name == "spark"},
     **{path: ("report",) for path in REPORT if path.name in ("charts.py", "rendering.py")},
 }
 """Modules that need an extra as soon as they are imported. The packages of these names are imported by commands only."""

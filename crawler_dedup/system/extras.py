@@ -9,7 +9,7 @@ from crawler_dedup.errors import ExtraMissing
 EXTRAS = {
     "report": ("jinja2", "markupsafe", "matplotlib"),
     "batch": ("pyarrow", "fastwarc", "numba"),
-    "spark": ("pyspark", "pandas"),
+    "spark": ("pyspark", "pandas", "py4j"),
     "fast": ("rjieba",),
     "stem": ("snowballstemmer",),
     "redis": ("redis", "hiredis"),
