@@ -250,7 +250,7 @@ class Deduplicator:
     def submit(
         self, batch: Sequence[SignedPage], *, claim: bool = False, aliases: Mapping[str, str] | None = None
     ) -> Future[list[Decision]]:
-        """As :meth:`decide`, without waiting. Cancelled before its transaction began, nothing is filed.
+        """As :meth:`decide`, without waiting. Cancelled before its only transaction began (docs/api.md), nothing is filed.
 
         Args:
             claim: what passes stands for others only when it was settled; see :meth:`end_claim`. Without, at once.
@@ -305,7 +305,7 @@ class Deduplicator:
 
     @property
     def stored_bytes(self) -> int:
-        """How many bytes the index takes where it is. Takes microseconds."""
+        """How many bytes the index takes where it is: in a directory at once, on a server by a sample of its keys."""
         return self._opened.store.stored_bytes
 
     def __len__(self) -> int:

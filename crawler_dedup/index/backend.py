@@ -39,7 +39,7 @@ class Backend(ABC):
     @property
     @abstractmethod
     def stored_bytes(self) -> int:
-        """How many bytes the index takes where it is. In a directory that takes microseconds, on a server a round trip."""
+        """How many bytes the index takes where it is. In a directory that takes microseconds, on a server round trips."""
 
     @abstractmethod
     def measure(self) -> FileFigures | None:

@@ -18,7 +18,8 @@ _NAME = re.compile(r"[\w.-]{1,64}")
 _DATABASE = re.compile(r"(/\d*)?/?")
 _INDEX = "index"
 _SHARDS = "shards"
-_MAX_SHARDS = 64  # each takes connections and threads of every crawl
+MAX_SHARDS = 64
+"""Shards that an index may have: each takes connections and threads of every crawl."""
 _ONLY_INDEX = "0"
 
 
@@ -85,21 +86,23 @@ def find_location(text: str | os.PathLike[str]) -> Location:
     if "://" not in address or scheme not in SERVER_SCHEMES:
         return Path(address)
     parts = urlsplit(address)
-    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    options = dict(pairs)
     name = options.pop(_INDEX, _ONLY_INDEX)
-    shards = options.pop(_SHARDS, "")
-    is_named = _NAME.fullmatch(name) and (not shards or _is_number_of_shards(shards))
-    if not _has_place(parts) or parts.fragment or not is_named or not options.keys() <= {"db"}:
+    shards = options.pop(_SHARDS, None)
+    is_named = _NAME.fullmatch(name) and (shards is None or _is_number_of_shards(shards))
+    are_options = len(pairs) == len(dict(pairs)) and options.keys() <= {"db"} and all(options.values())
+    if not _has_place(parts) or parts.fragment or not is_named or not are_options:
         raise ConfigError(
             "The address of the index is wrong. Right are redis://[[user]:password@]host[:port][/database], rediss:// (with"
             " TLS), and unix://[[user]:password@]/path/of/socket[?db=database]; behind ? or & also index=NAME, of letters,"
-            f" digits and _ . -, and shards=N, 1 to {_MAX_SHARDS}"
+            f" digits and _ . -, and shards=N, 1 to {MAX_SHARDS}"
         )
     return ServerAddress(_join(scheme, parts.netloc, parts.path, options), name, int(shards) if shards else None)
 
 
 def _is_number_of_shards(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= _MAX_SHARDS
+    return text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= MAX_SHARDS
 
 
 def _has_place(parts: SplitResult) -> bool:

@@ -1,6 +1,7 @@
 """What happens to the pages of an index in one transaction.
 
-A backend (:mod:`crawler_dedup.index.lmdb`) says how transactions are made, and what one reads and writes.
+A backend (:mod:`crawler_dedup.index.lmdb`, :mod:`crawler_dedup.index.redis`) says how transactions are made, and what they
+read and write.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ if not has_extra("redis"):
 
 from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.client import Client
+from crawler_dedup.index.redis.connection import ConnectionLost, ServerConnection
 
 NEAR = ByDistance()
 SHARDS = 8
@@ -122,6 +123,36 @@ def test_while_a_node_is_away_pages_of_other_nodes_are_checked(tmp_path: Path) -
             assert store.offer([one], NEAR).result()[0].verdict is Verdict.NEW
         assert store.verify(NEAR) == []
         assert len(store) == 40
+
+
+def test_a_node_that_is_stopped_is_waited_for_once(tmp_path: Path) -> None:
+    with clustering(tmp_path, 3, 0, "--save", "", "--cluster-node-timeout", "60000") as cluster:
+        place = next(shard for shard in cluster.address().all_shards(SHARDS) if cluster.owner(shard.tag) != 0)
+        with ServerConnection(place, 1.0) as connection:
+            connection.ensure()
+            stopped = cluster.nodes[cluster.owner(place.tag)]
+            stopped.signal(signal.SIGSTOP)
+            connection.drop()
+            for _ in range(2):
+                began = time.monotonic()
+                with pytest.raises(ConnectionLost):
+                    connection.ensure()
+                assert time.monotonic() - began < 1.9
+            stopped.signal(signal.SIGCONT)
+            connection.ensure()
+
+
+def test_an_index_of_which_a_node_has_lost_the_first_shard_keeps_the_others(tmp_path: Path) -> None:
+    with clustering(tmp_path) as cluster:
+        pages = [page(number, 5, f"scope {number}") for number in range(40)]
+        with closing(open_backend(cluster.address(shards=SHARDS))) as store:
+            store.offer(pages, NEAR).result()
+        owners = [cluster.owner(shard.tag) for shard in cluster.address().all_shards(SHARDS)]
+        cluster.nodes[owners[0]].empty()
+        kept = [one for one in pages if owners[hash_scope(one.scope) % SHARDS] != owners[0]]
+        with closing(open_backend(cluster.address())) as store:
+            assert len(store) == len(kept) > 0
+            assert store.verify(NEAR) == []
 
 
 def test_nodes_that_are_killed_one_after_the_other_lose_nothing_that_they_wrote_at_once(tmp_path: Path) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import threading
+import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +16,8 @@ from hypothesis import strategies as st
 
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexMismatch, IndexUnusable, Verdict
 from crawler_dedup.decision import BEING_HANDLED
-from crawler_dedup.index import maintenance
+from crawler_dedup.errors import IndexGone
+from crawler_dedup.index import export, maintenance
 from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.location import Location, ServerAddress, find_location
@@ -26,6 +30,9 @@ from tests.support.servers import Server
 
 if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
+
+from crawler_dedup.index.redis.runs import ServerRun
+from crawler_dedup.index.redis.store import ServerStore
 
 CONFIG = Config(tokenizer="bigrams")
 NEAR = ByDistance()
@@ -48,10 +55,34 @@ def at(server: Server, name: str, shards: int | None) -> ServerAddress:
 # How many there are
 
 
-@pytest.mark.parametrize("shards", ["0", "65", "-1", "x", "1e1", "²", "0000000008"])
+@pytest.mark.parametrize("shards", ["", "0", "65", "-1", "x", "1e1", "²", "0000000008"])
 def test_another_number_of_shards_than_1_to_64_is_refused(shards: str) -> None:
     with pytest.raises(ConfigError, match="shards=N"):
         find_location(f"redis://h?shards={shards}")
+
+
+@pytest.mark.parametrize("options", ["shards=2&shards=8", "index=a&index=b", "shards=2&shards=", "db=", "index="])
+def test_options_that_are_repeated_or_empty_are_refused(options: str) -> None:
+    with pytest.raises(ConfigError, match="shards=N"):
+        find_location(f"redis://h?{options}")
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_an_index_that_has_lost_its_first_shard_keeps_the_others(server: Server, fresh: bool) -> None:
+    server.empty()
+    pages = [page(number, one, f"scope {number}") for number, one in enumerate(uniform(1, 40))]
+    is_lost = [hash_scope(one.scope) % SHARDS == 0 for one in pages]
+    with closing(open_backend(at(server, "0", SHARDS))) as store:
+        store.offer(pages, NEAR).result()
+    for name in server.run("KEYS", "{index:0}*"):  # type: ignore[attr-defined]
+        server.run("DEL", name)
+    with closing(open_backend(at(server, "0", None), fresh=fresh)) as store:
+        assert len(store) == (0 if fresh else is_lost.count(False))
+        again = [page(100 + number, one.signature, one.scope) for number, one in enumerate(pages)]
+        decisions = store.offer(again, NEAR).result()
+        assert [one.verdict is Verdict.NEW for one in decisions] == ([True] * 40 if fresh else is_lost)
+        assert store.verify(NEAR) == []
+    open_backend(at(server, "0", SHARDS)).close()
 
 
 def test_an_index_keeps_its_number_of_shards(address: ServerAddress, server: Server) -> None:
@@ -212,6 +243,63 @@ def test_what_a_run_left_open_is_removed_from_all_shards(address: ServerAddress)
         assert len(store) == 0
 
 
+def test_runs_end_in_all_shards_at_once(address: ServerAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a server does not answer, that takes as long as with one shard."""
+    store = open_backend(address)
+    run = store.begin_run()
+    terms = OfferTerms(run.number, 60, clock=run.now)
+    for owner, name in ((ServerStore, "end_run"), (ServerRun, "release"), (ServerStore, "close")):
+        all_shards, original = threading.Barrier(SHARDS), getattr(owner, name)
+
+        def wait_for_others(
+            *arguments: object, barrier: threading.Barrier = all_shards, then: Any = original, **options: object
+        ) -> None:
+            barrier.wait(timeout=10)
+            then(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, wait_for_others)
+    store.end_run(terms, finished=True)
+    run.release()
+    store.close()
+
+
+def test_a_run_that_cannot_end_in_a_shard_ends_in_the_others(address: ServerAddress, server: Server) -> None:
+    with closing(open_backend(address)) as store:
+        run = store.begin_run()
+        claiming = OfferTerms(run.number, 60, clock=run.now, next_claim=itertools.count(1).__next__)
+        store.offer([page(number, 5, f"scope {number}") for number in range(20)], NEAR, claiming).result()
+        server.run("DEL", "{index:0:1}")
+        with pytest.raises(IndexUnusable):
+            store.end_run(claiming, finished=True)
+        again = [page(100 + number, 5, f"scope {number}") for number in range(20)]
+        for one in again:
+            if hash_scope(one.scope) % SHARDS != 1:
+                assert store.offer([one], NEAR).result()[0].verdict is Verdict.NEW
+        run.release()
+
+
+def test_of_a_batch_that_fails_in_a_shard_nothing_is_claimed_in_the_others(
+    address: ServerAddress, server: Server
+) -> None:
+    with closing(open_backend(address)) as store:
+        run = store.begin_run()
+        terms = OfferTerms(run.number, 60, clock=run.now)
+        claiming = replace(terms, next_claim=itertools.count(1).__next__)
+        server.run("DEL", "{index:0:1}")
+        pages = [page(number, 5, f"scope {number}") for number in range(20)]
+        assert isinstance(store.offer(pages, NEAR, claiming).exception(), IndexUnusable)
+        others = [one for one in pages if hash_scope(one.scope) % SHARDS != 1]
+        for shard in {hash_scope(one.scope) % SHARDS for one in others}:
+            scope = next(one.scope for one in others if hash_scope(one.scope) % SHARDS == shard)
+            store.offer([page(-1, 2**64 - 1, scope)], NEAR, terms).result()  # with which claims are given back
+        end = time.monotonic() + 10
+        for one in others:
+            again = page(100 + number_of(one), 5, one.scope)
+            while store.offer([again], NEAR, terms).result()[0].verdict is not Verdict.NEW:
+                assert time.monotonic() < end
+        run.release()
+
+
 # Commands
 
 
@@ -235,6 +323,25 @@ def test_an_index_travels_from_shards_into_others_and_into_a_directory(
             assert [copy.latest_snapshot(f"{n}", f"http://{n}.example/").content for n in range(5)] == [
                 site.content for site in sites
             ]
+
+
+@pytest.mark.parametrize("rows", [100, 10_000])  # it is emptied while records are read, or before sites are
+def test_an_export_of_an_index_that_is_emptied_meanwhile_fails(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    server.empty()
+    address = server.address()
+    with closing(open_backend(address)) as store:
+        store.offer([page(number, one) for number, one in enumerate(uniform(1, 1200))], NEAR).result()
+    monkeypatch.setattr(export, "MAX_BLOCK_ROWS", rows)
+
+    def empty(_: int) -> None:
+        server.empty()
+        open_backend(address).close()
+
+    with closing(maintenance.open_pages(address)) as pages, pytest.raises(IndexGone):
+        maintenance.export_index(pages, tmp_path / "file", empty)
+    assert not (tmp_path / "file").exists()
 
 
 def test_damage_of_a_shard_is_found_and_repaired(address: ServerAddress, server: Server) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from crawler_dedup.index.redis.cells import Row
-from crawler_dedup.index.runs import RunEntry
+from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, RunEntry, decode_run
 
 Command = Sequence["bytes | str | int"]
 
@@ -24,6 +26,22 @@ class KnownRuns:
     version: bytes = b""
     entries: dict[int, RunEntry] = field(default_factory=dict)
     dead: frozenset[int] = frozenset()
+
+    @classmethod
+    def decode(cls, version: bytes, flat: Sequence[bytes], dead: Sequence[bytes]) -> KnownRuns:
+        """Decode what :data:`crawler_dedup.index.redis.scripts.RUNS` returns of them."""
+        stored = zip(flat[::2], flat[1::2], strict=True)
+        entries = {
+            int.from_bytes(name, "big"): _decode_entry(run) for name, run in stored if len(name) == RUN_NAME_BYTES
+        }
+        return cls(version, entries, frozenset(int.from_bytes(run, "big") for run in dead))
+
+
+def _decode_entry(content: bytes) -> RunEntry:
+    try:
+        return decode_run(content)
+    except msgspec.DecodeError:
+        return DAMAGED_RUN
 
 
 @dataclass

@@ -8,8 +8,6 @@ from struct import pack
 from time import monotonic
 from typing import Any, cast
 
-import msgspec
-
 from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.location import ServerAddress
@@ -26,7 +24,6 @@ from crawler_dedup.index.redis.connection import (
 )
 from crawler_dedup.index.redis.copies import Copies
 from crawler_dedup.index.redis.keys import Keys, meta_key
-from crawler_dedup.index.runs import DAMAGED_RUN, RUN_NAME_BYTES, RunEntry, decode_run
 
 _WRITER_SECONDS = 3600
 _READ_KEYS = 1000  # that are asked for at once
@@ -45,6 +42,7 @@ class Client:
 
     Attributes:
         keys: the names of what the index keeps.
+        epoch: the name of the life of the index that is read.
         runs: as they were last read. They are checked with each commit.
         versions: for rows.
     """
@@ -54,7 +52,7 @@ class Client:
         self.versions = Versions()
         self.runs = KnownRuns()
         self._header = header
-        self._epoch = b""
+        self.epoch = b""
         self._connection = ServerConnection(address)
         self._copies = Copies(self._connection)
         self._is_writing = is_writing
@@ -83,9 +81,9 @@ class Client:
         while self._opened != self._connection.opened:
             self._cache.clear()
             self._scopes.clear()
-            self._epoch = read_epoch(self._connection, self._header)
-            self.keys = Keys(self._connection.address, self._epoch)
-            read = self._connection.evaluate(scripts.RUNS, [self.keys.meta], [self._epoch, self.keys.prefix])
+            self.epoch = read_epoch(self._connection, self._header)
+            self.keys = Keys(self._connection.address, self.epoch)
+            read = self._connection.evaluate(scripts.RUNS, [self.keys.meta], [self.epoch, self.keys.prefix])
             if read[0] != b"gone":
                 self._note_runs(read)
                 self._removed = read[3]
@@ -183,7 +181,7 @@ class Client:
     def _evaluate(self, keys: Sequence[bytes], arguments: Sequence[bytes | str | int]) -> list[Any]:
         # A script that the server runs later, because it was stopped, changes nothing: nobody waits for its answer then.
         until = int(1000 * (monotonic() + self._ahead + ANSWER_SECONDS))
-        known = (self._epoch, self.keys.prefix, self.runs.version, self._removed, until)
+        known = (self.epoch, self.keys.prefix, self.runs.version, self._removed, until)
         answer: list[Any] = self._connection.evaluate(scripts.COMMIT, keys, [*known, *arguments])
         return answer
 
@@ -207,6 +205,17 @@ class Client:
                 yield names
             if cursor == b"0":
                 return
+
+    def read_last_number(self) -> int:
+        """Return the number of the newest record. Raises :class:`IndexGone` where the index was emptied meanwhile."""
+        epoch, last = self.call(b"HMGET", self.keys.meta, b"epoch", b"last")
+        self.require_epoch(epoch)
+        return int(last)
+
+    def require_epoch(self, epoch: bytes | None) -> None:
+        """Raise :class:`IndexGone` where *epoch* is not the name of the life of the index that is read."""
+        if epoch != self.epoch:
+            raise IndexGone(f"The index in {self._connection.address} was emptied meanwhile.")
 
     def forget(self) -> None:
         """Forget all that was read: it is read again with the next transaction."""
@@ -309,24 +318,12 @@ class Client:
 
     def load_runs(self) -> None:
         """Read the runs as they are now."""
-        read = self._connection.evaluate(scripts.RUNS, [self.keys.meta], [self._epoch, self.keys.prefix])
+        read = self._connection.evaluate(scripts.RUNS, [self.keys.meta], [self.epoch, self.keys.prefix])
         if read[0] != b"gone":
             self._note_runs(read)
 
     def _note_runs(self, read: list[Any]) -> None:
-        version, flat, dead = read[:3]
-        stored = zip(flat[::2], flat[1::2], strict=True)
-        entries = {
-            int.from_bytes(name, "big"): _decode_entry(run) for name, run in stored if len(name) == RUN_NAME_BYTES
-        }
-        self.runs = KnownRuns(version, entries, frozenset(int.from_bytes(run, "big") for run in dead))
-
-
-def _decode_entry(content: bytes) -> RunEntry:
-    try:
-        return decode_run(content)
-    except msgspec.DecodeError:
-        return DAMAGED_RUN
+        self.runs = KnownRuns.decode(*read[:3])
 
 
 def read_epoch(connection: ServerConnection, header: Header) -> bytes:

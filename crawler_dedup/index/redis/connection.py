@@ -187,7 +187,7 @@ class ServerConnection:
                 self._connection = self._connect_to_primary(node, began)
             except (ServerGone, ServerSilent, OSError) as error:  # noqa: PERF203
                 self._failed[node] = monotonic()
-                reason = error
+                reason = error if error.args else reason
                 if monotonic() >= began + self._seconds:
                     break
             else:
@@ -215,7 +215,7 @@ class ServerConnection:
             return connection
         connection.disconnect()
         if self._failed.get(nodes.primary, 0.0) >= began:
-            raise ServerGone(f"the node at port {nodes.primary[1]} does not answer")
+            raise ServerGone
         try:
             return self._open(nodes.primary)
         except (ServerGone, ServerSilent, OSError):
@@ -248,7 +248,7 @@ class ServerConnection:
         return IndexUnusable(self._describe(error))
 
     def _describe(self, error: Exception) -> str:
-        text = " ".join(str(error).split())
+        text = " ".join(str(error).split()).rstrip(".")
         if self.address.password:
             text = text.replace(self.address.password, "***")
         if self.address.user:

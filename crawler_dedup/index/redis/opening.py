@@ -10,14 +10,14 @@ from crawler_dedup.config import INDEX_CACHE
 from crawler_dedup.errors import IndexMismatch, IndexMissing
 from crawler_dedup.index.backend import KIND, Backend
 from crawler_dedup.index.header import FORMAT, Header, check_header, decode_header
-from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.index.location import MAX_SHARDS, ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.redis import scripts
 from crawler_dedup.index.redis.connection import ServerConnection, require_server
 from crawler_dedup.index.redis.copies import Copies
 from crawler_dedup.index.redis.keys import Keys, make_epoch, meta_key
 from crawler_dedup.index.redis.shardedstore import ShardedStore
-from crawler_dedup.index.redis.store import ServerStore
+from crawler_dedup.index.redis.store import READING_BYTES, ServerStore
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials("crawler_dedup.index")
@@ -54,7 +54,7 @@ class ServerIndex:
         ours = Header(FORMAT, dict(spec), dict(libraries), KIND)
         if fresh and not ServerStore.is_open(address):
             _empty(address, ours)
-        first, shards = _begin(address, ours, address.shards or 1)
+        first, shards = _begin(address, ours, _find_shards(address) or address.shards or 1)
         if shards != (address.shards or shards):
             raise IndexMismatch(str(address), {"shards": (shards, address.shards)})
         check_header(str(address), first, ours)
@@ -72,7 +72,11 @@ class ServerIndex:
         """Open an existing index, whatever its configuration. Raises as :meth:`open_to_read`."""
         header, shards = _read_header(address)
         check_header(str(address), header, Header(FORMAT, header.spec, header.libraries, KIND))
-        return _combine(address, [ServerStore(place, header) for place in address.all_shards(shards)])
+        share = READING_BYTES // shards
+        return _combine(
+            address,
+            [ServerStore(place, header, cache_bytes=share, one_life=True) for place in address.all_shards(shards)],
+        )
 
     @staticmethod
     def open_to_read(address: ServerAddress, spec: Mapping[str, str] | None = None) -> Backend:
@@ -89,7 +93,9 @@ class ServerIndex:
         header, shards = _read_header(address)
         ours = Header(FORMAT, header.spec if spec is None else dict(spec), header.libraries, KIND)
         check_header(str(address), header, ours)
-        return _combine(address, [ServerStore(place, header, readonly=True) for place in address.all_shards(shards)])
+        return _combine(
+            address, [ServerStore(place, header, readonly=True, one_life=True) for place in address.all_shards(shards)]
+        )
 
     @staticmethod
     def is_at(address: ServerAddress) -> bool:
@@ -100,6 +106,30 @@ class ServerIndex:
 
 def _combine(address: ServerAddress, stores: list[ServerStore]) -> Backend:
     return stores[0] if len(stores) == 1 else ShardedStore(address, stores)
+
+
+def _find_shards(address: ServerAddress) -> int:
+    """Return the number of shards of an index, as the first shard says that is there; 0: none is.
+
+    The node of a cluster that had the others may have lost its data.
+    """
+    first, *others = address.whole.all_shards(MAX_SHARDS)
+    with ServerConnection(first) as connection:
+        stored = _read_shards(connection, first)
+        for place in others:
+            if stored:
+                break
+            if connection.is_in_cluster:
+                with ServerConnection(place) as other:
+                    stored = _read_shards(other, place)
+            else:
+                stored = _read_shards(connection, place)
+    return stored
+
+
+def _read_shards(connection: ServerConnection, shard: ServerAddress) -> int:
+    epoch, shards = connection.call(b"HMGET", meta_key(shard), b"epoch", b"shards")
+    return int(shards or 1) if epoch else 0
 
 
 def _begin(address: ServerAddress, header: Header, shards: int) -> tuple[Header, int]:
@@ -114,8 +144,7 @@ def _begin(address: ServerAddress, header: Header, shards: int) -> tuple[Header,
 
 def _empty(address: ServerAddress, header: Header) -> None:
     """Empty all shards that there are, and make those that there shall be; the first one, which tells their number, last."""
-    with ServerConnection(address.whole) as connection:
-        stored = int(connection.call(b"HGET", meta_key(address.whole), b"shards") or 1)
+    stored = _find_shards(address) or 1
     shards = address.shards or stored
     for place in reversed(address.all_shards(max(shards, stored))):
         with ServerConnection(place) as connection:

@@ -201,12 +201,9 @@ class PagesOnServer(RunsInTransaction):
             yield number, _decode_sound(content)
 
     def stored_records(self) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, content) of all records in ascending order; also of those that are added meanwhile.
-
-        So a page that is filed again under another number, which is higher, is not missed.
-        """
+        """Yield (number, content) of all records in ascending order, also of pages that are filed again meanwhile."""
         first = 1
-        while (last := int(self.client.call(b"HGET", self._keys.meta, b"last") or 0)) >= first:
+        while (last := self.client.read_last_number()) >= first:
             for start in range(first, last + 1, _READ_RECORDS):
                 numbers = range(start, min(start + _READ_RECORDS, last + 1))
                 contents = self.client.call(b"MGET", *map(self._keys.record, numbers))
@@ -228,7 +225,8 @@ class PagesOnServer(RunsInTransaction):
         return self._sites.find_snapshot(key, number, moment)
 
     def sites(self) -> Iterator[StoredSite]:
-        return self._sites.read_all()
+        yield from self._sites.read_all()
+        self.client.read_last_number()  # raises where the index was emptied meanwhile
 
     def merge_site(self, site: StoredSite, now: int) -> None:
         self._sites.merge(site, now)

@@ -5,8 +5,10 @@ In a cluster, the shards stand on several nodes. Where one of them cannot be rea
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from itertools import chain, islice
 
 from crawler_dedup.decision import Decision
@@ -57,8 +59,7 @@ class ShardedStore(Backend):
         return None
 
     def close(self) -> None:
-        for shard in self._shards:
-            shard.close()
+        _run_at_once([shard.close for shard in self._shards])
 
     def begin_run(self) -> Run:
         return _ShardedRun(self._shards)
@@ -78,14 +79,7 @@ class ShardedStore(Backend):
         return self._shards[0].read_header()
 
     def end_run(self, terms: OfferTerms, *, finished: bool) -> None:
-        error: IndexUnusable | None = None
-        for shard in self._shards:
-            try:
-                shard.end_run(terms, finished=finished)
-            except IndexUnusable as caught:  # noqa: PERF203  (the run ends on the others)
-                error = caught
-        if error is not None:
-            raise error
+        _run_at_once([partial(shard.end_run, terms, finished=finished) for shard in self._shards])
 
     def offer(
         self,
@@ -186,5 +180,27 @@ class _ShardedRun(Run):
         return all(run.is_visible for run in self._runs)
 
     def release(self) -> None:
-        for run in self._runs:
-            run.release()
+        _run_at_once([run.release for run in self._runs])
+
+
+def _run_at_once(functions: Sequence[Callable[[], object]]) -> None:
+    """Run *functions* at once, so that several that wait for a server that is away take as long as one.
+
+    Raises:
+        IndexUnusable: one of them has raised it; the others have been run.
+    """
+    errors: list[IndexUnusable] = []
+
+    def run(function: Callable[[], object]) -> None:
+        try:
+            function()
+        except IndexUnusable as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(function,), daemon=True) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]

@@ -37,7 +37,8 @@ from crawler_dedup.system.logs import logger_without_credentials
 logger = logger_without_credentials("crawler_dedup.index")
 
 _T = TypeVar("_T")
-_READING_BYTES = 16 << 20
+READING_BYTES = 16 << 20
+"""Bytes of an index that a command keeps in memory, as long as it is not told otherwise."""
 _WRITE_SECONDS = 30.0
 _CLOSE_SECONDS = 10.0
 _QUICK_SECONDS = 0.2  # the event loop waits for it
@@ -53,6 +54,7 @@ class ServerStore(TransactionalBackend):
         cache_bytes: how many bytes of it this process keeps at most.
         frozen: what decisions know of sites, in the place of what the index knows; nothing is learned then.
         readonly: whether nothing in it is changed.
+        one_life: whether nothing can be read any more once the index was emptied. A crawl goes on with the empty one.
     """
 
     _open: dict[ServerAddress, int] = {}  # noqa: RUF012  (how many shards of each index are open in this process)
@@ -63,13 +65,16 @@ class ServerStore(TransactionalBackend):
         address: ServerAddress,
         header: Header,
         *,
-        cache_bytes: int = _READING_BYTES,
+        cache_bytes: int = READING_BYTES,
         frozen: FrozenProfiles | None = None,
         readonly: bool = False,
+        one_life: bool = False,
     ) -> None:
         super().__init__(header)
         self.address = address
         self._frozen = frozen
+        self._one_life = one_life
+        self._epoch = b""
         self._quick = ServerConnection(address, _QUICK_SECONDS)
         self._is_closed = False
         self._writer = None if readonly else Writer(Client(address, header, cache_bytes, is_writing=True), self._begin)
@@ -153,9 +158,12 @@ class ServerStore(TransactionalBackend):
 
     @contextmanager
     def _read(self) -> Iterator[PagesOnServer]:
-        client = Client(self.address, self.header, _READING_BYTES)
+        client = Client(self.address, self.header, READING_BYTES)
         try:
             client.prepare()
+            if self._one_life:
+                self._epoch = self._epoch or client.epoch
+                client.require_epoch(self._epoch)
             yield self._begin(client)
         finally:
             client.close()
