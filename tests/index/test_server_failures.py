@@ -442,7 +442,10 @@ def test_a_server_that_does_not_write_by_the_second_holds_up_nothing(tmp_path: P
         assert all(release(store, number) for number in range(5))
 
 
-def test_what_a_stopped_server_comes_to_later_is_not_filed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("count", [1, 240])
+def test_what_a_stopped_server_comes_to_later_is_not_filed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
     from crawler_dedup.index.redis import client
     from crawler_dedup.index.redis.scripts import COMMIT
 
@@ -460,7 +463,8 @@ def test_what_a_stopped_server_comes_to_later_is_not_filed(tmp_path: Path, monke
     monkeypatch.setattr(ServerConnection, "evaluate", stop)
     with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
         assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
-        failed = store.offer([page(2, 2**64 - 1)], NEAR).exception()
+        signatures = [2**64 - 1, *uniform(1, count)[1:]]
+        failed = store.offer([page(-number, one) for number, one in enumerate(signatures)], NEAR).exception()
         server.signal(signal.SIGCONT)
         assert isinstance(failed, IndexUnusable)
         wait_for(lambda: store.offer([page(3, 5)], NEAR).exception() is None)
