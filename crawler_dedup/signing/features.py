@@ -184,7 +184,7 @@ def tokenise(plain: str, cut_han: CutHan) -> list[str]:
 
 def cut_han_runs(plain: str, cut_han: CutHan) -> list[str]:
     """Cut the runs of Chinese characters of a normalised text into tokens."""
-    return [*cut_han(_HAN_RUNS.findall(plain))] if _OTHER_THAN_WORDS.search(plain) else []
+    return [] if plain.isascii() or not _OTHER_THAN_WORDS.search(plain) else [*cut_han(_HAN_RUNS.findall(plain))]
 
 
 def tokens_with(plain: str, han_tokens: list[str]) -> list[str]:

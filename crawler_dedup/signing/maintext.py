@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
+from operator import add
 from pkgutil import resolve_name
 from types import ModuleType
 from typing import NamedTuple
@@ -71,49 +73,51 @@ def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     """Find the blocks that are the main text of *page*, which has the title *title*: none if it has no main text."""
     size, linked = [0] * len(page.parents), [0] * len(page.parents)
     for block in page.blocks:
-        size[block.group] += block.size
-        linked[block.group] += block.linked
-    is_text = [total >= _ENOUGH and links <= _LINK_SHARE * total for total, links in zip(size, linked, strict=True)]
-    details, titles = _find_series(block for block in page.blocks if not is_text[block.group])
-    shares = _shares_of_title(title, page.blocks, is_text) if sum(is_text) > 1 else {}
-    weights = [
-        total * (1 + shares.get(group, 0)) if chosen else 0.0
-        for group, (total, chosen) in enumerate(zip(size, is_text, strict=True))
-    ]
-    held = [weight * sqrt(weight) for weight in weights]
-    for weight, series in ((1, details), (_TITLE_WEIGHT, titles)):
+        group = block.group
+        size[group] += block.size
+        linked[group] += block.linked
+    texts = {
+        group: total for group, total in enumerate(size) if total >= _ENOUGH and linked[group] <= _LINK_SHARE * total
+    }
+    details, titles = _find_series([block for block in page.blocks if block.group not in texts])
+    words = _words_of(title)
+    shares = _shares_of_title(words, page.blocks, texts) if words and len(texts) > 1 else {}
+    held = [0.0] * len(page.parents)
+    for group, total in texts.items():
+        weight = total * (1 + shares.get(group, 0))
+        held[group] = weight * sqrt(weight)
+    for factor, series in ((1, details), (_TITLE_WEIGHT, titles)):
         for block in series.values():
-            held[block.group] += weight * block.size * sqrt(block.size)
+            held[block.group] += factor * block.size * sqrt(block.size)
     unlinked = [total - links for total, links in zip(size, linked, strict=True)]
-    main = _main_element(held, unlinked, page.parents, _find_name(title, page.blocks))
-    within = [number == main for number in range(len(page.parents))]
-    for number, parent in enumerate(page.parents):  # a parent comes first
-        within[number] = within[number] or (number > main and within[parent])
+    main = _main_element(held, unlinked, page.parents, _find_name(words, page.blocks))
+    end = _end_of(main, page.parents)
     blocks = [
         block
-        for block in _without_repeated(block for block in page.blocks if within[block.group])
-        if (is_text[block.group] or id(block) in details or id(block) in titles) and not _is_notice(block)
+        for block in _without_repeated([block for block in page.blocks if main <= block.group < end])
+        if (block.group in texts or id(block) in details or id(block) in titles) and not _is_notice(block)
     ]
-    title_size = sum(block.size for block in blocks if id(block) in titles)
-    other_size = sum(block.size for block in blocks) - title_size
-    if title_size < _TITLES_SHARE * other_size:  # what else to read, below an article
+    title_size = sum([block.size for block in blocks if id(block) in titles]) if titles else 0
+    other_size = sum([block.size for block in blocks]) - title_size
+    if titles and title_size < _TITLES_SHARE * other_size:  # what else to read, below an article
         blocks = [block for block in blocks if id(block) not in titles]
-    return MainBlocks(
-        blocks, other_size, sum(links for links, is_inside in zip(linked, within, strict=True) if is_inside)
-    )
+    return MainBlocks(blocks, other_size, sum(linked[main:end]))
 
 
-def _shares_of_title(title: str, blocks: Iterable[Block], is_text: list[bool]) -> dict[int, float]:
-    """Return which share of the words of *title* stands in each text, by its group."""
-    words = _words_of(title)
-    if not words:
-        return {}
+def _end_of(main: int, parents: list[int]) -> int:
+    """Return the number behind that of the last element inside of *main*."""
+    return next((number for number in range(main + 1, len(parents)) if parents[number] < main), len(parents))
+
+
+def _shares_of_title(words: AbstractSet[str], blocks: Iterable[Block], texts: Container[int]) -> dict[int, float]:
+    """Return which share of the *words* of a title stands in each of *texts*, which are given by their groups."""
     lines: dict[int, list[str]] = {}
     for block in blocks:
-        if is_text[block.group]:
+        if block.group in texts:
             lines.setdefault(block.group, []).append(block.text)
-    texts = {group: "\n".join(parts).casefold() for group, parts in lines.items()}
-    return {group: sum(word in text for word in words) / len(words) for group, text in texts.items()}
+    # Line by line: that is quicker for those of ASCII.
+    casefolded = {group: "\n".join([line.casefold() for line in parts]) for group, parts in lines.items()}
+    return {group: sum([word in text for word in words]) / len(words) for group, text in casefolded.items()}
 
 
 def _words_of(line: str) -> frozenset[str]:
@@ -121,23 +125,23 @@ def _words_of(line: str) -> frozenset[str]:
     words = _WORDS.findall(line.casefold())
     if line.isascii():
         return frozenset(words)
-    return frozenset(
-        word[at : at + length]
-        for word in words
-        for length in (len(word) if word.isascii() else 2,)
-        for at in range(len(word) - length + 1)
-    )
+    distinct: set[str] = set()
+    for word in words:
+        if word.isascii():
+            distinct.add(word)
+        else:
+            distinct.update(map(add, word, word[1:]))
+    return frozenset(distinct)
 
 
-def _find_name(title: str, blocks: Iterable[Block]) -> Block | None:
-    """Return the heading that names the page: most of its words, and at least two, stand in *title*.
+def _find_name(words: AbstractSet[str], blocks: Iterable[Block]) -> Block | None:
+    """Return the heading that names the page: most of its words, and at least two, are *words* of the page's title.
 
     Of several it is the one that has most of them, but rather a first heading, and rather none that is a link.
     """
-    words = _words_of(title)
     name, best, most = None, (False, False), 0
-    for block in blocks:
-        if not block.level or block.size > _NAME:
+    for block in [block for block in blocks if block.level] if words else ():
+        if block.size > _NAME:
             continue
         rank = 2 * block.linked < block.size, block.level == 1
         if rank < best:
@@ -149,12 +153,12 @@ def _find_name(title: str, blocks: Iterable[Block]) -> Block | None:
     return name
 
 
-def _without_repeated(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield *blocks* but for long ones that another element repeats, such as that for narrow screens."""
+def _without_repeated(blocks: Iterable[Block]) -> list[Block]:
+    """Return *blocks* but for long ones that another element repeats, such as that for narrow screens."""
     groups: dict[str, int] = {}
-    for block in blocks:
-        if block.size < _LONG or groups.setdefault(block.text, block.group) == block.group:
-            yield block
+    return [
+        block for block in blocks if block.size < _LONG or groups.setdefault(block.text, block.group) == block.group
+    ]
 
 
 def _find_series(blocks: Iterable[Block]) -> tuple[dict[int, Block], dict[int, Block]]:
@@ -165,18 +169,29 @@ def _find_series(blocks: Iterable[Block]) -> tuple[dict[int, Block], dict[int, B
     """
     places: dict[int, tuple[list[Block], list[Block]]] = {}
     for block in blocks:
-        places.setdefault(block.place, ([], []))[2 * block.linked > block.size].append(block)
-    references = places.pop(0, ([], []))
-    found: tuple[dict[int, Block], dict[int, Block]] = {}, {}
-    for kinds in ((references[0], []), *places.values()):
-        for series, members, least in zip(found, kinds, (_DETAIL, _TITLE), strict=True):
-            if len(members) < _SERIES:
-                continue
-            different = {block.text: block.size for block in members}
-            says_enough = sum(different.values()) >= least * len(different)
-            if says_enough and len(different) >= max(_SERIES, _DIFFERENT * len(members)):
-                series.update((id(block), block) for block in members)
-    return found
+        kinds = places.get(block.place)
+        if kinds is None:
+            kinds = places[block.place] = [], []
+        kinds[2 * block.linked > block.size].append(block)
+    details: dict[int, Block] = {}
+    titles: dict[int, Block] = {}
+    if references := places.pop(0, None):
+        details.update(_series_of(references[0], _DETAIL))
+    for texts, links in places.values():
+        if len(texts) >= _SERIES:
+            details.update(_series_of(texts, _DETAIL))
+        if len(links) >= _SERIES:
+            titles.update(_series_of(links, _TITLE))
+    return details, titles
+
+
+def _series_of(members: list[Block], least: int) -> dict[int, Block]:
+    """Return *members*, blocks in the same place, by their identity, if they make up a series; *least*: letters of each."""
+    different = {block.text: block.size for block in members}
+    says_enough = sum(different.values()) >= least * len(different)
+    if not says_enough or len(different) < max(_SERIES, _DIFFERENT * len(members)):
+        return {}
+    return {id(block): block for block in members}
 
 
 def _main_element(held: list[float], unlinked: list[int], parents: list[int], name: Block | None) -> int:
@@ -196,12 +211,14 @@ def _main_element(held: list[float], unlinked: list[int], parents: list[int], na
         name: the heading that names the page.
     """
     for number in range(len(parents) - 1, 0, -1):
-        held[parents[number]] += held[number]
-        unlinked[parents[number]] += unlinked[number]
+        if held[number] or unlinked[number]:  # of most elements neither
+            held[parents[number]] += held[number]
+            unlinked[parents[number]] += unlinked[number]
     if not held[0]:
         return 0
     least, unlinked_least = _MAIN_SHARE * held[0], _UNLINKED_SHARE * unlinked[0]
-    main = max(number for number, weight in enumerate(held) if weight >= least and unlinked[number] >= unlinked_least)
+    by_number = range(len(held) - 1, -1, -1)
+    main = next(number for number in by_number if held[number] >= least and unlinked[number] >= unlinked_least)
     for number in _elements_around(name.group, parents) if name else ():
         if held[number] >= _NAMED_SHARE * held[0] and unlinked[number] >= _NAMED:
             return main if number in _elements_around(main, parents) else number
@@ -218,17 +235,17 @@ def _elements_around(number: int, parents: list[int]) -> list[int]:
 
 
 def _is_notice(block: Block) -> bool:
-    return "©" in block.text and block.size < _NOTICE
+    return block.size < _NOTICE and "©" in block.text
 
 
 def join_text(blocks: Iterable[Block]) -> str:
     """Return the text of *blocks*, a line each."""
-    return "\n".join(block.text for block in blocks)
+    return "\n".join([block.text for block in blocks])
 
 
 def join_shown_text(blocks: Iterable[Block]) -> str:
     """Return the text of *blocks*, a line each, without what stands in hidden elements."""
-    return "\n".join(block.shown for block in blocks if block.shown)
+    return "\n".join([block.shown for block in blocks if block.shown])
 
 
 @cache

@@ -69,7 +69,8 @@ class Outline(NamedTuple):
 
     Attributes:
         blocks: in reading order.
-        parents: number of the element around each element; 0, the root, is its own. A parent's number is smaller.
+        parents: number of the element around each element; 0, the root, is its own. Elements are numbered in reading order:
+            those inside of an element follow it.
     """
 
     blocks: list[Block]

@@ -143,8 +143,9 @@ def check_body(body: bytes, config: Config) -> None:
     """Raise :class:`BeyondLimits` for a body that should not be parsed."""
     if len(body) > config.max_bytes:
         raise BeyondLimits("too many bytes")
-    # Some of them open nothing, or stand in scripts.
-    if body.count(b"<") > _BRACKETS_A_NODE * config.max_nodes:
+    # Some of them open nothing, or stand in scripts. A small body cannot hold as many.
+    most = _BRACKETS_A_NODE * config.max_nodes
+    if len(body) > most and body.count(b"<") > most:
         raise BeyondLimits("too many nodes")
 
 

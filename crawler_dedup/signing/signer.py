@@ -213,7 +213,7 @@ class Signer:
             chars=content.main.size,
             inner_link_chars=content.main.linked,
             link_count=len(links),
-            link_chars=sum(block.linked for block in content.outline.blocks),
+            link_chars=sum([block.linked for block in content.outline.blocks]),
             link_digest=links.digest,
             links=links.packed,
         )
@@ -259,7 +259,9 @@ class Signer:
             return _unsigned(page, _TOO_SHORT)
         if _is_mostly_hidden(text, join_shown_text(blocks)):
             return _unsigned(page, _MOSTLY_HIDDEN)
-        page = self._with_blocks(page, content, find_embedded_content(content.tree))
+        with parsing.read_quickly(content.tree):
+            embedded = find_embedded_content(content.tree)
+        page = self._with_blocks(page, content, embedded)
         names = "\n".join(sorted(split_title(page.title)))
         signature = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
         return msgspec.structs.replace(page, kind=PageKind.THIN, signature=signature)

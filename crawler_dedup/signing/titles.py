@@ -14,6 +14,8 @@ from crawler_dedup.signing.features import size_in_letters
 _SEPARATORS = re.compile(r"\s[-–/]\s|:(?!\d)|[|·•»«›‹_()\[\]【】《》—]")
 # C, C++ and C# are three things, "f=", "f>", "f-=", "f/=" and "f!=" five.
 _NOT_LETTER = re.compile(r"[\W_](?<![+#&*<=>^~%])(?<![-/!](?=[=>]))")
+# What the pattern matches in a text of ASCII without = and >, with which operators of several signs end.
+_PUNCTUATION = bytes(code for code in range(128) if _NOT_LETTER.fullmatch(chr(code)))
 _ORNAMENTS = re.compile(r"[&*<=>^~%]+\s+(.*?)(?:\s[&*<=>^~%]+)?", re.DOTALL)
 MAX_TITLE_CHARS = 200
 """Characters of a title that are looked at."""
@@ -38,7 +40,12 @@ def letters_of(plain: str) -> str:
 
     Operators before the text, and then also behind it, are ornaments.
     """
-    return _NOT_LETTER.sub("", _without_ornaments(plain))
+    if plain.isalnum():
+        return plain
+    text = _without_ornaments(plain)
+    if text.isascii() and "=" not in text and ">" not in text:  # a tenth of the time
+        return text.encode().translate(None, _PUNCTUATION).decode()
+    return _NOT_LETTER.sub("", text)
 
 
 def _without_ornaments(text: str) -> str:
