@@ -9,11 +9,12 @@ from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.content import SHORT_TEXT, Content
 from crawler_dedup.rules.forms import FEW_FEATURES, Fact, find_facts, same_form
 from crawler_dedup.rules.keeping import is_heading
-from crawler_dedup.rules.ownblocks import blocks_below, size_of
+from crawler_dedup.rules.ownblocks import blocks_below, size_of, size_of_main
 from crawler_dedup.signing.blocks import Trait, unpack_blocks
 
 _TEXT = 100  # letters
 _TELLING_TEXT = 40  # letters: a shorter line may be "By a guest on Monday"
+_ANSWERS = 2  # times the main text: the frame of a host may say as much below a text
 _CAPTION = 250  # letters: so much may stand between a title and the text, and change
 
 _ENTRY, _HEADING, _MAIN, _NAME, _NUMBER = map(int, (Trait.ENTRY, Trait.HEADING, Trait.MAIN, Trait.NAME, Trait.NUMBER))
@@ -62,6 +63,16 @@ class MissingLines:
         above = takewhile(lambda block: not block.traits & _MAIN, unpack_blocks(self.content.new.blocks))
         texts = (block for block in above if not block.traits & _ENTRY)
         return size_of(filter(self.content.is_own_and_missing, texts)) > _CAPTION
+
+    @property
+    def lacks_answers(self) -> bool:
+        """Whether the kept page lacks texts below the new page's main text that say more than twice as much, beside links.
+
+        Such a main text is rather an opening that others answer: the question of a thread, a product with reviews.
+        """
+        below = takewhile(lambda block: not block.traits & _MAIN, reversed(unpack_blocks(self.content.new.blocks)))
+        texts = (block for block in below if block.size >= _TEXT and not block.traits & _ENTRY)
+        return size_of(filter(self.content.is_own_and_missing, texts)) > _ANSWERS * size_of_main(self.content.new.blocks)
 
     @property
     def lacks_text_below_main(self) -> bool:

@@ -23,8 +23,9 @@ MORE_TEXT = 1.25
 """A text that is so many times as long as another one says more, though in the same words."""
 NEARLY_ALL = 0.95
 """Of a part: at .9 a page with one more comment was a part of one with three others."""
-NAMED_ALIKE = 0.75
-"""The least resemblance of two texts that have one title on two hosts, and signatures far apart."""
+NAMED_ALIKE = 0.85
+"""The least resemblance of two texts that have one title on two hosts, and signatures far apart. With .75 the terms of two
+companies, made from one template, were one page."""
 
 _MOST_WORDS = 0.85
 _NOTHING = 20  # letters: a page that says less of its own says nothing
@@ -184,9 +185,9 @@ class Pair:
         content, missing = self.content, self.missing
         if not self.words_covered or missing.lacks_text_beside_notice or missing.lacks_text_below_main:
             return False
-        # Of a site that is not known, what stands beside the main text may be its frame.
+        # Of a site that is not known, what stands beside the main text may be its frame, unless it is most of the page.
         if not self.new_site.is_known or not self.new.blocks:
-            return True
+            return not missing.lacks_answers
         least = NEARLY_ALL if self.are_told_by_lines else _MOST_WORDS if content.main_text_is_minor else 0
         return content.coverage >= least
 
@@ -272,7 +273,7 @@ class Pair:
 
     @computed
     def is_named_alike(self) -> bool:
-        """Whether two texts on two hosts name the same title themselves, and have three quarters of their words in common.
+        """Whether two texts on two hosts name the same title themselves, and have most of their words in common.
 
         What a frame repeats between the paragraphs of a text moves its signature, though it is few words.
         """

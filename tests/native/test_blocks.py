@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from crawler_dedup.signing import native
 from crawler_dedup.signing.blocks import MAX_BLOCKS, PageBlocks, pack_blocks
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.outline import Block
@@ -58,3 +62,21 @@ def test_of_many_blocks(count: int) -> None:
     page = [Block(f"block {number}", number % 300, 0, 0, f"block {number}") for number in range(count)]
     assert_equal(pack, page, [True, False] * 50, "block 7", 1_000_000, True)
     assert_equal(pack, [page[0]] * count, [], "", 1_000_000, True)
+
+
+def test_in_two_threads_at_once() -> None:
+    """The loop and the signing thread of a crawl pack at once; each heading is read in Python, where threads may switch."""
+    pages = [
+        [Block(f"{name} heading {number}", 20, 0, 1, f"{name} heading {number}", 1) for number in range(300)]
+        for name in ("first", "second")
+    ]
+    with native.switched_off():
+        expected = [pack(page, [True], "", 100_000, True) for page in pages]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            packed = list(threads.map(lambda page: pack(page, [True], "", 100_000, True), pages * 100))
+    finally:
+        sys.setswitchinterval(interval)
+    assert packed == expected * 100

@@ -27,7 +27,7 @@ def mirror(deduplicator: Deduplicator) -> Crawl:
 
 def thread(host: str, posts: list[str] = POSTS, name: str = NAME) -> str:
     """A thread, with what its *host* writes below each post."""
-    below = f"<p>{' '.join(words(host, 24))}</p>"
+    below = f"<p>{' '.join(words(host, 16))}</p>"
     text = "".join(f"<p>{post}</p>{below}" for post in posts)
     return page(f"{name} | {SITE}", f"<article><h1>{name}</h1>{text}</article>", MENU)
 
@@ -61,6 +61,32 @@ def test_the_title_and_most_words_must_be_the_same(crawl: Crawl, mirror: Crawl, 
     assert are_far_apart(crawl.deduplicator, thread("river"), thread("harbour", posts, name))
     assert crawl.check("/t/1", thread("river")).verdict is Verdict.NEW
     assert mirror.check("/t/1", thread("harbour", posts, name)).verdict is Verdict.NEW
+
+
+def test_two_texts_made_from_a_template_are_two_pages(crawl: Crawl, mirror: Crawl) -> None:
+    terms, others = (thread("river", [*POSTS[:17], *own]) for own in (POSTS[17:], OTHER_POSTS[:3]))
+    assert crawl.check("/terms", terms).verdict is Verdict.NEW
+    assert mirror.check("/terms", others).verdict is Verdict.NEW
+
+
+QUESTION = "".join(f"<p>{' '.join(words(f'asked {number}', 20))}.</p>" for number in range(7))
+
+
+def question(about: str, count: int) -> str:
+    """A question, with so many answers that no other forum has."""
+    answers = "".join(f"<div><p>{' '.join(words(f'{about} {number}', 60))}.</p></div>" for number in range(count))
+    return page(f"{NAME} | {SITE}", f"<article><h1>{NAME}</h1>{QUESTION}</article><section>{answers}</section>", MENU)
+
+
+@pytest.mark.parametrize("kept", [0, 12])
+def test_a_question_with_other_answers_is_another_page(crawl: Crawl, mirror: Crawl, kept: int) -> None:
+    assert crawl.check("/q/1", question("river", kept)).verdict is Verdict.NEW
+    assert mirror.check("/q/1", question("harbour", 12)).verdict is Verdict.NEW
+
+
+def test_a_question_without_the_answers_is_a_duplicate(crawl: Crawl, mirror: Crawl) -> None:
+    assert crawl.check("/q/1", question("river", 12)).verdict is Verdict.NEW
+    assert is_duplicate(mirror.check("/q/1", question("harbour", 0)), "http://h/q/1", "alike")
 
 
 def test_a_short_name_may_be_that_of_the_site(crawl: Crawl, mirror: Crawl) -> None:

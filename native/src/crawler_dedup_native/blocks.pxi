@@ -16,7 +16,7 @@ cdef struct Packed:
     unsigned char units
 
 
-cdef class PackBlocks(_Lines):
+cdef class PackBlocks:
     """Packs the blocks of pages.
 
     Args:
@@ -34,12 +34,13 @@ cdef class PackBlocks(_Lines):
     cdef object normalise, heading, find_file, describe, select, page_blocks
     cdef int most_blocks, size_unit, most_units
     cdef Words advertising
+    cdef bytes punctuation
 
     def __init__(
         self, *, punctuation, advertising, normalise, heading, find_file, describe, select, page_blocks, most_blocks,
         size_unit, most_units,
     ):
-        super().__init__(punctuation)
+        self.punctuation = punctuation
         self.normalise, self.heading, self.find_file, self.describe = normalise, heading, find_file, describe
         self.select, self.page_blocks = select, page_blocks
         self.most_blocks, self.size_unit, self.most_units = most_blocks, size_unit, most_units
@@ -85,6 +86,7 @@ cdef Py_ssize_t find_first(list blocks, set of_main) except -1:
 
 cdef class _Page:
     cdef PackBlocks terms
+    cdef _Lines lines         # of this page: threads pack at the same time
     cdef str plain_title
     cdef Py_ssize_t longest_name
     cdef Words title_units
@@ -95,6 +97,7 @@ cdef class _Page:
 
     def __cinit__(self, PackBlocks terms, str title, str plain_title):
         self.terms, self.plain_title = terms, plain_title
+        self.lines = _Lines(terms.punctuation)
         self.longest_name = 2 * len(title) + 2  # it may have its words twice
         self.headings, self.main_texts = [], []
         count_units(&self.title_units, plain_title)
@@ -121,7 +124,7 @@ cdef class _Page:
     cdef int read_line(
         self, block, Py_ssize_t place, set main, str plain, const Text* text, Py_ssize_t begin, Py_ssize_t end
     ) except -1:
-        cdef _Lines lines = self.terms
+        cdef _Lines lines = self.lines
         cdef Py_ssize_t size = PySequence_GetItem(block, 1), linked = PySequence_GetItem(block, 2)
         cdef int level = PySequence_GetItem(block, 5)
         cdef int traits = ENTRY if 2 * linked >= size else 0
@@ -184,14 +187,14 @@ cdef class _Page:
         return 0
 
     cdef int add_embedded(self, str source, bint is_shown) except -1:
-        cdef uint32_t whole = self.terms.hash_text(source)
+        cdef uint32_t whole = self.lines.hash_text(source)
         cdef uint32_t number = whole
         cdef str file
         if self.is_known(whole):
             return 0
         file = self.terms.find_file(source)
         if file:
-            number = (self.terms.hash_text(file) & 0xFFFF0000) | (whole & 0xFFFE) | 1
+            number = (self.lines.hash_text(file) & 0xFFFF0000) | (whole & 0xFFFE) | 1
         else:
             number = whole & ~<uint32_t> 1
         return 0 if self.is_known(number) else self.add(number, EMBEDDED if is_shown else EMBEDDED | HIDDEN, 0)

@@ -21,7 +21,8 @@ cdef int reserve(Bytes* buffer, size_t more) except -1:
 
 cdef int append(Bytes* buffer, const void* content, size_t size) except -1:
     reserve(buffer, size)
-    memcpy(buffer.start + buffer.size, content, size)
+    if size:
+        memcpy(buffer.start + buffer.size, content, size)
     buffer.size += size
     return 0
 

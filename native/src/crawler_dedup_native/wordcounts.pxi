@@ -55,8 +55,9 @@ cdef size_t find_slot(const Words* words, uint64_t hash_, const unsigned char* c
     cdef const Word* word
     while words.slots[slot]:
         word = &words.start[words.slots[slot] - 1]
-        if word.hash == hash_ and word.size == size and memcmp(words.content.start + word.begin, content, size) == 0:
-            break
+        if word.hash == hash_ and word.size == size:
+            if not size or memcmp(words.content.start + word.begin, content, size) == 0:
+                break
         slot = (slot + 1) & (words.slot_count - 1)
     return slot
 
