@@ -70,9 +70,10 @@ class MissingLines:
 
         Such a main text is rather an opening that others answer: the question of a thread, a product with reviews.
         """
-        below = takewhile(lambda block: not block.traits & _MAIN, reversed(unpack_blocks(self.content.new.blocks)))
+        packed = self.content.new.blocks
+        below = takewhile(lambda block: not block.traits & _MAIN, reversed(unpack_blocks(packed)))
         texts = (block for block in below if block.size >= _TEXT and not block.traits & _ENTRY)
-        return size_of(filter(self.content.is_own_and_missing, texts)) > _ANSWERS * size_of_main(self.content.new.blocks)
+        return size_of(filter(self.content.is_own_and_missing, texts)) > _ANSWERS * size_of_main(packed)
 
     @property
     def lacks_text_below_main(self) -> bool:

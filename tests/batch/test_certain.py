@@ -45,7 +45,7 @@ def collections(draw: st.DrawFn) -> list[Page]:
     pages = []
     for number in range(draw(st.integers(1, 40))):
         text = words(draw(st.integers(0, 1)), 200)
-        changed = draw(st.sampled_from([0, 1, 10, 22, 30, 60]))
+        changed = draw(st.sampled_from([0, 1, 4, 8, 22, 30, 60]))
         text[:changed] = words(f"changed {draw(st.integers(0, 2))}", changed)
         text = text[: draw(st.sampled_from([100, 150, 195, 200]))]
         name = f"What the ferrymen told each other {draw(st.integers(0, 2))}"
