@@ -50,6 +50,7 @@ KNOWN: dict[str, str] = {
     "copies / a short text with a word corrected / warm": _SHORT,
     "parked domains / a folder sorted the other way / cold": _LINES,
     "parked domains / a folder sorted the other way / warm": _LINES,
+    "manuals / a mirror that has not seen the last chapter, the part last / warm": _FURNITURE,
     "notices / a member without and with notices, the part last / cold": _KINDS,
     "notices / a member without and with notices, the part last / warm": _KINDS,
 }
