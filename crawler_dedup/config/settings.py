@@ -7,18 +7,17 @@ wrong value, and ``docs/settings.md`` all come from it.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Annotated, Any, Literal, get_type_hints
-from urllib.parse import urlsplit
 
 from msgspec import Meta
 
+from crawler_dedup.config.addresses import JOURNAL, JOURNAL_TITLE, is_remote, local_journal, read_journal, read_server
 from crawler_dedup.config.hints import find_nearest
-from crawler_dedup.config.values import describe_values, read_value
+from crawler_dedup.config.values import ImportPath, PathString, Share, describe_values, read_callable, read_value
 from crawler_dedup.errors import ConfigError
 from crawler_dedup.urls import text_without_credentials
 
@@ -32,51 +31,6 @@ MAP_SIZE = 4 * _GIB if os.name == "nt" else 1024 * _GIB if sys.maxsize > 1 << 32
 
 INDEX_CACHE = 256 << 20
 """Default for how many bytes of an index on a server a process keeps in memory."""
-
-_JOURNAL = "journal-%(time)s.jsonl"
-_JOURNAL_TITLE = (
-    'a path, in which "%" begins "%(time)s" or "%(name)s" or is doubled; a URI, in which there may be these two; or an '
-    "empty string"
-)
-
-
-def read_import_path(value: Any) -> str:
-    """Return *value* if it can be an import path: a string with a dot."""
-    if not isinstance(value, str) or "." not in value:
-        raise ValueError(value)
-    return str.__str__(value)
-
-
-def read_callable(value: Any) -> Any:
-    """Return *value* if it can be called."""
-    if not callable(value):
-        raise TypeError(value)
-    return value
-
-
-def read_server(value: Any) -> str:
-    """Return *value* if it is empty or begins as the address of a server; what opens the index reads the rest."""
-    address = str(value)
-    if address and _uri_scheme(address) not in ("redis", "rediss", "unix"):
-        raise ValueError(address)
-    return address
-
-
-def read_journal(value: Any) -> str:
-    """Return *value* as text if it is a path or a URI with no other placeholders than those of ``DEDUP_JOURNAL``."""
-    name = str(value or "")
-    if not _uri_scheme(name):
-        _ = name % {"time": "", "name": ""}  # raises
-    elif set(re.findall(r"%\((\w*)\)", name)) - {"time", "name"}:
-        raise ValueError(name)
-    return name
-
-
-# A function in the annotation of a type reads its values; the module `values` reads those of other types. `title` is what
-# the error sentence and the page say instead of what follows from the type, `zero` what 0 means.
-PathString = Annotated[str, Meta(min_length=1, title="a path")]
-ImportPath = Annotated[str, read_import_path]
-Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 def _setting(default: Any, explanation: str, *, shown: str = "") -> Any:
@@ -257,8 +211,8 @@ class Config:
         "answer of the index for a fifth of this time, at least 6 seconds. The time in which a dictionary is loaded "
         "does not count. (Small pages are signed on the event loop, which takes milliseconds and is not interrupted.)",
     )
-    journal: Annotated[str, read_journal, Meta(title=_JOURNAL_TITLE)] = _setting(
-        _JOURNAL,
+    journal: Annotated[str, read_journal, Meta(title=JOURNAL_TITLE)] = _setting(
+        JOURNAL,
         "The record of drops ([journal.md](journal.md)). `%(time)s` is the time when the crawl began, `%(name)s` the "
         "name of the spider. A relative path is relative to the directory of the index. A URI has the scheme of one "
         "of Scrapy's feed storages (`s3://`, `gs://`, `ftp://`, and those that `FEED_STORAGES` adds): the journal is "
@@ -298,18 +252,12 @@ class Config:
     @property
     def journal_file(self) -> str:
         """Path of the journal, in which ``%(time)s`` and ``%(name)s`` are to be replaced; ``""``: none is written."""
-        scheme = _uri_scheme(self.journal)
-        if scheme == "file":
-            from w3lib.url import file_uri_to_path  # noqa: PLC0415  (slow)
-
-            path = file_uri_to_path(self.journal).replace("%", "%%")
-            return path.replace("%%(time)s", "%(time)s").replace("%%(name)s", "%(name)s")
-        return _JOURNAL if scheme else self.journal
+        return local_journal(self.journal)
 
     @property
     def journal_uri(self) -> str:
         """URI at which the journal is stored when the crawl ends; ``""``: it stays where it was written."""
-        return self.journal if _uri_scheme(self.journal) not in ("", "file") else ""
+        return self.journal if is_remote(self.journal) else ""
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Config:
@@ -348,9 +296,3 @@ def setting_name(field_name: str) -> str:
 def declared_types() -> dict[str, Any]:
     """Return the declared type of each field of :class:`Config`."""
     return get_type_hints(Config, include_extras=True)
-
-
-def _uri_scheme(name: str) -> str:
-    """Return ``s3`` of ``s3://bucket/journal``; ``""`` of a path, which may begin with the letter of a drive."""
-    scheme = urlsplit(name).scheme
-    return scheme if len(scheme) > 1 else ""

@@ -12,6 +12,27 @@ import msgspec
 from msgspec import Meta
 
 
+def read_import_path(value: Any) -> str:
+    """Return *value* if it can be an import path: a string with a dot."""
+    if not isinstance(value, str) or "." not in value:
+        raise ValueError(value)
+    return str.__str__(value)
+
+
+def read_callable(value: Any) -> Any:
+    """Return *value* if it can be called."""
+    if not callable(value):
+        raise TypeError(value)
+    return value
+
+
+# A function in the annotation of a type reads its values, `_READERS` those of other types. `title` is what the error
+# sentence and the page say instead of what follows from the type, `zero` what 0 means.
+PathString = Annotated[str, Meta(min_length=1, title="a path")]
+ImportPath = Annotated[str, read_import_path]
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+
 def _alternatives(declared: Any) -> tuple[Any, ...]:
     """Return the members of a union, or the type itself."""
     return get_args(declared) if get_origin(declared) in (Union, UnionType) else (declared,)
