@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,23 +65,14 @@ def find_in(
     Args:
         session: of Spark, which does the work; ``None``: this process does.
     """
-    if session is not None:
+    find_in_collection: Callable[..., Report]
+    if session is None:
+        from crawler_dedup.batch.find import find_duplicates as find_in_collection  # noqa: PLC0415  (needs an extra)
+    else:
         from crawler_dedup.batch.spark.files import find_on_spark  # noqa: PLC0415  (needs an extra)
 
-        return find_on_spark(
-            session,
-            signed,
-            output,
-            config,
-            start,
-            order=search.order,
-            profiles=search.profiles,
-            against=search.against,
-            memory=search.memory,
-        )
-    from crawler_dedup.batch.find import find_duplicates  # noqa: PLC0415  (needs an extra)
-
-    return find_duplicates(
+        find_in_collection = partial(find_on_spark, session)
+    return find_in_collection(
         signed,
         output,
         config,
