@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from crawler_dedup.batch.neighbours import Flags, Places
 from crawler_dedup.batch.rows import Rows, StoredPages
 from crawler_dedup.batch.shard import TEXT, THIN
 from crawler_dedup.batch.spark.exchange import Batches, unsigned_numbers
+from crawler_dedup.batch.spark.schemas import arrow_schema, make_batches
 from crawler_dedup.hamming import Numbers
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record, name_page
@@ -35,22 +35,7 @@ DECIDED_COLUMNS = (
     " rule string, distance short, resemblance float, coverage float"
 )
 """What is known of a decision: where the page and the one that stands for it are, and how they agree."""
-
-DECIDED = pa.schema(
-    [
-        ("row", pa.int64()),
-        ("record", pa.int64()),
-        ("id", pa.string()),
-        ("verdict", pa.string()),
-        ("kept_row", pa.int64()),
-        ("kept_record", pa.int64()),
-        ("representative", pa.string()),
-        ("rule", pa.string()),
-        ("distance", pa.int16()),
-        ("resemblance", pa.float32()),
-        ("coverage", pa.float32()),
-    ]
-)
+DECIDED = arrow_schema(DECIDED_COLUMNS)
 """The same for Arrow."""
 
 _DECISIONS = 5_000  # that are given back at a time
@@ -90,11 +75,7 @@ class Deciding:
             certain = find_certain(rows, chosen, places, candidates, scheme, Measures.join(measures), limits)
             del measures
             decided = decide_pages(pages, places, certain, existing, self.matcher, self.profiles, kept, self.memory)
-            values = (_values_of(decision, pages) for decision in decided)
-            while some := list(islice(values, _DECISIONS)):
-                columns = zip(zip(*some, strict=True), DECIDED, strict=True)
-                arrays = [pa.array(column, field.type) for column, field in columns]
-                yield pa.RecordBatch.from_arrays(arrays, schema=DECIDED)
+            yield from make_batches((_values_of(decision, pages) for decision in decided), DECIDED, _DECISIONS)
 
 
 def _all_candidates(rows: Rows, existing: Iterable[Record], matcher: RememberingMatcher) -> Candidates:

@@ -19,6 +19,7 @@ from crawler_dedup.batch.keyentries import KeyEntries
 from crawler_dedup.batch.neighbours import Places, Table
 from crawler_dedup.batch.shard import TEXT, decode_page
 from crawler_dedup.batch.spark.linking import Distinct, Links, link_equal, link_near
+from crawler_dedup.batch.spark.schemas import arrow_schema
 from crawler_dedup.hamming import BITS, Numbers
 from crawler_dedup.index.profiles import FrozenProfiles, site_key
 from crawler_dedup.index.records import decode as decode_record
@@ -31,7 +32,7 @@ PACKED_COLUMNS = "part int, kind int, numbers binary, rows binary"
 LINKS, NAMES, TITLES, KEYS, SIGNATURES = range(-1, 4)
 """Kinds: links, whose numbers are rows, too; and numbers that rows share."""
 
-_SCHEMA = pa.schema([("part", pa.int32()), ("kind", pa.int32()), ("numbers", pa.binary()), ("rows", pa.binary())])
+_SCHEMA = arrow_schema(PACKED_COLUMNS)
 _PIECE = 1 << 20  # rows that are packed at a time
 _PART_BITS = 12
 _MOST_BITS = 16  # of the number of a part

@@ -14,6 +14,7 @@ from crawler_dedup.batch.readers.records import Columns, PassedOver, read_fields
 from crawler_dedup.batch.shard import SCHEMA, UNSIGNED, SignedRow, columns_of, decode_page
 from crawler_dedup.batch.sign import cached_signer, sign_page
 from crawler_dedup.batch.spark.exchange import Batches
+from crawler_dedup.batch.spark.schemas import arrow_schema
 from crawler_dedup.config import Config
 from crawler_dedup.rules.counts import SiteCounts
 
@@ -24,10 +25,7 @@ SIGNED_COLUMNS = (
 """The columns of a shard but for the record, which a DataFrame does not have. Spark knows no unsigned numbers."""
 SITE_COLUMNS = "key binary, number long, counts binary, snapshot binary"
 
-_SIGNED = pa.schema(
-    [pa.field(field.name, pa.int64() if field.type == pa.uint64() else field.type) for field in SCHEMA][1:]
-)
-_SITE = pa.schema([("key", pa.binary()), ("number", pa.int64()), ("counts", pa.binary()), ("snapshot", pa.binary())])
+_SIGNED, _SITE = arrow_schema(SIGNED_COLUMNS), arrow_schema(SITE_COLUMNS)
 _ROWS = 500
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from crawler_dedup.batch.existing import ExistingPages
 from crawler_dedup.batch.rows import read_rows
 from crawler_dedup.batch.shard import KINDS
 from crawler_dedup.batch.spark.exchange import Batches
+from crawler_dedup.batch.spark.schemas import arrow_schema, make_batches
 from crawler_dedup.config import Config
 from crawler_dedup.index.maintenance import read_profiles
 from crawler_dedup.index.profiles import FrozenProfiles
@@ -32,18 +32,7 @@ from crawler_dedup.signing.signer import Signer, config_from_spec
 from crawler_dedup.system.callbacks import ignore_progress
 
 _COLUMNS = "row long, record long, id string, kind string, signature long, name long, title long, page binary"
-_SCHEMA = pa.schema(
-    [
-        ("row", pa.int64()),
-        ("record", pa.int64()),
-        ("id", pa.string()),
-        ("kind", pa.string()),
-        ("signature", pa.int64()),
-        ("name", pa.int64()),
-        ("title", pa.int64()),
-        ("page", pa.binary()),
-    ]
-)
+_SCHEMA = arrow_schema(_COLUMNS)
 _RECORDS = 1_000  # that are given back at a time
 
 
@@ -113,11 +102,7 @@ class _FindExisting:
         wanted = np.concatenate([np.zeros(0, dtype=bool), *flags])
         places = iter((first + np.flatnonzero(wanted)).tolist())
         records = part.read_records(wanted, matcher, profiles)
-        while some := list(islice(records, _RECORDS)):
-            rows = [_row_of(next(places), record, matcher) for record in some]
-            columns = zip(zip(*rows, strict=True), _SCHEMA, strict=True)
-            arrays = [pa.array(column, field.type) for column, field in columns]
-            yield pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+        yield from make_batches((_row_of(next(places), record, matcher) for record in records), _SCHEMA, _RECORDS)
 
 
 def _row_of(row: int, record: Record, matcher: RuleMatcher) -> tuple[object, ...]:
