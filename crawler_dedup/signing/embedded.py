@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 from lxml.html import HtmlElement
 
-from crawler_dedup.signing.hidden import hidden_elements
+from crawler_dedup.signing.hidden import conceal_by_style, hidden_elements
+from crawler_dedup.signing.native import replaceable
 
 # Where the address stands. Of a picture that a script shows later, "src" is one that stands in for it.
 _ADDRESSES = {
@@ -25,6 +27,11 @@ _LOOKED_AT = (*_ADDRESSES, *_WITH_TEXT, "script")
 _UNREAD = frozenset(("desc", "metadata", "script", "style", "title"))
 
 
+def _for_core() -> dict[str, Any]:
+    return {"addresses": _ADDRESSES, "with_text": _WITH_TEXT, "unread": _UNREAD, "conceals": conceal_by_style}
+
+
+@replaceable(_for_core)
 def find_embedded_content(tree: HtmlElement) -> dict[str, bool]:
     """Return the addresses of pictures, frames, sounds and videos, and the texts of buttons, asides, text fields
     and JSON data.

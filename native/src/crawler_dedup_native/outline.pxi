@@ -15,10 +15,6 @@ cdef enum Kind:
     CONTENT = 2048  # an article, a main part or a footer
     LEVEL = 4096    # the lowest of three bits: the level of a heading
 
-cdef enum:
-    SHOWN = 0
-    NOT_DISPLAYED = 2
-
 cdef enum Ending:
     NOTHING
     BLOCK_ENDS

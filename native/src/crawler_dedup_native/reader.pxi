@@ -74,7 +74,7 @@ cdef class _Reader:
     cdef int read_root(self, etree._Element root, int around, int levels) except -1:
         cdef tree.xmlNode* node = node_of(root)
         self.document = root._doc
-        self.turn(self.concealment(node, around))
+        self.turn(concealment(node, around, self.terms.conceals))
         self.open(node, 0, levels, NOTHING)
         while self.depth:
             self.read_next()
@@ -153,7 +153,7 @@ cdef class _Reader:
         cdef int number
         if self.parts.size:
             self.end_block(parent)
-        self.turn(self.concealment(element, self.state))
+        self.turn(concealment(element, self.state, self.terms.conceals))
         number = self.enter(element, kind, tag, parent)
         if levels < 2 or this_or_next_element(element.children) != NULL:
             self.open(element, number, levels - 1, BLOCK_ENDS)
@@ -165,7 +165,7 @@ cdef class _Reader:
 
     cdef bint read_inline(self, tree.xmlNode* element, int kind, int number, int levels) except -1:
         cdef tree.xmlAttr* target = NULL
-        self.turn(self.concealment(element, self.state))
+        self.turn(concealment(element, self.state, self.terms.conceals))
         if kind & ANCHOR and self.link_begins < 0:
             target = find_attribute(element, b"href")
         if target != NULL:
@@ -198,7 +198,7 @@ cdef class _Reader:
         written = <bytes> words.start[: words.size]  # what ends a block overwrites it
         if self.parts.size:
             self.end_block(parent)
-        self.turn(self.concealment(drawing, self.state))
+        self.turn(concealment(drawing, self.state, self.terms.conceals))
         append(&self.parts, <const char*> written, len(written))
         return self.end_block(self.enter(drawing, kind, tag, parent))
 
@@ -244,22 +244,6 @@ cdef class _Reader:
                     return True
             node = next_within(node, element)
         return False
-
-    cdef int concealment(self, tree.xmlNode* element, int around) except -1:
-        """Return how *element* conceals what stands in it, given how the element *around* it conceals."""
-        cdef tree.xmlAttr* style
-        cdef const char* value
-        if element.properties == NULL or around == NOT_DISPLAYED:
-            return around
-        if find_attribute(element, b"hidden") != NULL:
-            return NOT_DISPLAYED
-        style = find_attribute(element, b"style")
-        if style == NULL:
-            return around
-        value = plain_value(style)
-        if value != NULL and not may_conceal(value):
-            return around
-        return self.terms.conceals(etree.attributeValue(element, style), around)
 
     cdef int turn(self, int state) except -1:
         """What is taken in from here on is shown, or not."""
@@ -356,17 +340,3 @@ cdef int append_word(Bytes* words, tree.xmlNode* node) except -1:
 cdef bint begins_with_hash(tree.xmlNode* element, tree.xmlAttr* attribute) except -1:
     cdef const char* value = plain_value(attribute)
     return value[0] == c"#" if value != NULL else etree.attributeValue(element, attribute)[:1] == "#"
-
-
-cdef bint may_conceal(const char* style) noexcept nogil:
-    """Whether *style* has a name of a property that conceals, in letters of any case and maybe of Unicode."""
-    cdef const unsigned char* at = <const unsigned char*> style
-    while at[0]:
-        if at[0] >= 0x80:
-            return True
-        if at[0] | 0x20 == c"d" and strncasecmp(<const char*> at, b"display", 7) == 0:
-            return True
-        if at[0] | 0x20 == c"v" and strncasecmp(<const char*> at, b"visibility", 10) == 0:
-            return True
-        at += 1
-    return False

@@ -1,0 +1,40 @@
+# What an element hides: the same as crawler_dedup.signing.hidden, which explains it.
+
+cdef enum:
+    SHOWN = 0
+    NOT_DISPLAYED = 2
+
+
+cdef int concealment(tree.xmlNode* element, int around, conceals) except -1:
+    """Return how *element* conceals what stands in it, given how the element *around* it conceals.
+
+    Args:
+        conceals: tells it of an element with a style.
+    """
+    cdef tree.xmlAttr* style
+    cdef const char* value
+    if element.properties == NULL or around == NOT_DISPLAYED:
+        return around
+    if find_attribute(element, b"hidden") != NULL:
+        return NOT_DISPLAYED
+    style = find_attribute(element, b"style")
+    if style == NULL:
+        return around
+    value = plain_value(style)
+    if value != NULL and not may_conceal(value):
+        return around
+    return conceals(etree.attributeValue(element, style), around)
+
+
+cdef bint may_conceal(const char* style) noexcept nogil:
+    """Whether *style* has a name of a property that conceals, in letters of any case and maybe of Unicode."""
+    cdef const unsigned char* at = <const unsigned char*> style
+    while at[0]:
+        if at[0] >= 0x80:
+            return True
+        if at[0] | 0x20 == c"d" and strncasecmp(<const char*> at, b"display", 7) == 0:
+            return True
+        if at[0] | 0x20 == c"v" and strncasecmp(<const char*> at, b"visibility", 10) == 0:
+            return True
+        at += 1
+    return False
