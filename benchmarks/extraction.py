@@ -34,7 +34,7 @@ from crawler_dedup.signing.parsing import find_title, parse
 
 def _with_paragraphs(body: bytes) -> str:
     tree = parse(body)
-    return join_text(find_main_blocks(read_outline(tree), find_title(tree)).blocks)
+    return join_text(find_main_blocks(read_outline(tree), find_title(tree)))
 
 
 def _as_delivered(body: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntFlag
 from functools import lru_cache, partial
 from itertools import accumulate
@@ -20,7 +20,8 @@ from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.titles import letters_of, split_title
 
 if TYPE_CHECKING:
-    from crawler_dedup.signing.outline import Block
+    from crawler_dedup.signing.maintext import MainBlocks
+    from crawler_dedup.signing.outline import Block, Outline
 
 MAX_BLOCKS = 512
 """Blocks of a page that are kept; of more, those that say most."""
@@ -140,15 +141,15 @@ def _for_core() -> dict[str, Any]:
 
 @replaceable(_for_core)
 def pack_blocks(
-    blocks: list[Block],
-    main: Collection[Block],
+    page: Outline,
+    main: MainBlocks,
     title: str,
     embedded: Mapping[str, bool] | None = None,
     *,
     max_chars: int,
     fold_han: bool = True,
 ) -> PageBlocks:
-    """Pack the blocks of a page.
+    """Pack the blocks of a *page*, of which *main* is the main text.
 
     Two blocks are the same if their texts are after normalising (NFKC, case and Traditional characters folded) but for white
     space and punctuation outside of numbers: that of ASCII, also in full width, and the dashes and quotation marks of
@@ -156,7 +157,6 @@ def pack_blocks(
     A line that only says that an advertisement follows is none.
 
     Args:
-        main: those of the main text.
         embedded: what the page has beside its text (:func:`crawler_dedup.signing.embedded.find_embedded_content`), and
             whether it shows that.
         max_chars: characters that are read; of a page that has more, the blocks behind them are left out.
@@ -165,7 +165,7 @@ def pack_blocks(
     plain_title = normalise(title)
     title_units = frozenset(split_units(plain_title))
     beginnings = frozenset(unit[0] for unit in title_units)
-    of_main = frozenset(map(id, main))
+    blocks, of_main = page.blocks, frozenset(map(id, main.blocks))
     packed: dict[int, tuple[int, int]] = {}
     times: dict[int, int] = {}
     headings: list[_Heading] = []

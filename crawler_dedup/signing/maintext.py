@@ -238,14 +238,14 @@ def _is_notice(block: Block) -> bool:
     return block.size < _NOTICE and "©" in block.text
 
 
-def join_text(blocks: Iterable[Block]) -> str:
-    """Return the text of *blocks*, a line each."""
-    return "\n".join([block.text for block in blocks])
+def join_text(part: Outline | MainBlocks) -> str:
+    """Return the text of a page, or of its main text, a line for each block."""
+    return "\n".join([block.text for block in part.blocks])
 
 
-def join_shown_text(blocks: Iterable[Block]) -> str:
-    """Return the text of *blocks*, a line each, without what stands in hidden elements."""
-    return "\n".join([block.shown for block in blocks if block.shown])
+def join_shown_text(part: Outline | MainBlocks) -> str:
+    """Return the text of a page, or of its main text, a line for each block, without what stands in hidden elements."""
+    return "\n".join([block.shown for block in part.blocks if block.shown])
 
 
 @cache
@@ -298,8 +298,8 @@ def _from_tree(spec: str, extract: Callable[[HtmlElement], str]) -> Extractor:
 _BUILT_IN = {
     "paragraphs": Extractor(
         _PARAGRAPHS,
-        lambda _, main: join_text(main.blocks),
-        lambda _, main: join_shown_text(main.blocks),
+        lambda _, main: join_text(main),
+        lambda _, main: join_shown_text(main),
     ),
     "trafilatura": _from_tree(_TRAFILATURA, extract_with_trafilatura),
 }

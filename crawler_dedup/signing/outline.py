@@ -67,6 +67,8 @@ class Block(NamedTuple):
 class Outline(NamedTuple):
     """The blocks of a page, and how their elements are nested.
 
+    The native core has a class of its own with the same attributes, which makes blocks when they are asked for.
+
     Attributes:
         blocks: in reading order.
         parents: number of the element around each element; 0, the root, is its own. Elements are numbered in reading order:
@@ -75,6 +77,16 @@ class Outline(NamedTuple):
 
     blocks: list[Block]
     parents: list[int]
+
+    @property
+    def linked(self) -> int:
+        """How much of what the blocks say stands inside links."""
+        return sum([block.linked for block in self.blocks])
+
+    @property
+    def hides(self) -> bool:
+        """Whether the page hides a block, or a part of one."""
+        return any(block.shown != block.text for block in self.blocks)
 
 
 def _for_core() -> dict[str, Any]:
@@ -91,7 +103,6 @@ def _for_core() -> dict[str, Any]:
         },
         "headings": _HEADINGS,
         "block": Block,
-        "outline": Outline,
         "too_deep": BeyondLimits,
         "roots_and_states": roots_and_states,
         "conceals": conceal_by_style,

@@ -172,7 +172,7 @@ class Signer:
         signed = self._sign_content(page, body, content, main_text)
         if scope is None and not signed.unsigned:
             is_enough = self._is_enough(content.main, main_text)
-            compared = main_text if is_enough else self.text_of(join_text(content.outline.blocks))
+            compared = main_text if is_enough else self.text_of(join_text(content.outline))
             language = find_language(compared.plain, compared.tokens)
             signed = msgspec.structs.replace(signed, scope=_language_scope(language))
         return signed, content.text
@@ -213,7 +213,7 @@ class Signer:
             chars=content.main.size,
             inner_link_chars=content.main.linked,
             link_count=len(links),
-            link_chars=sum([block.linked for block in content.outline.blocks]),
+            link_chars=content.outline.linked,
             link_digest=links.digest,
             links=links.packed,
         )
@@ -226,8 +226,8 @@ class Signer:
         self, page: SignedPage, content: _Content, embedded: Mapping[str, bool] | None = None
     ) -> SignedPage:
         blocks = pack_blocks(
-            content.outline.blocks,
-            content.main.blocks,
+            content.outline,
+            content.main,
             page.title,
             embedded,
             max_chars=self.config.max_chars,
@@ -236,7 +236,7 @@ class Signer:
         return msgspec.structs.replace(page, blocks=blocks.packed, heading=blocks.heading, named=blocks.named)
 
     def _sign_main_text(self, page: SignedPage, content: _Content, main_text: Text) -> SignedPage:
-        hides = any(block.shown != block.text for block in content.outline.blocks)
+        hides = content.outline.hides
         shown = self._extractor.extract_shown(content.tree, content.main) if hides else content.text
         # What is shown may be less than the page is about: a frame that waits for a script, or one of many tabs.
         if _is_mostly_hidden(content.text, shown):
@@ -250,14 +250,13 @@ class Signer:
 
     def _sign_thin(self, page: SignedPage, content: _Content) -> SignedPage:
         """Sign a page with little main text by its blocks, or not at all."""
-        blocks = content.outline.blocks
-        text = join_text(blocks)
+        text = join_text(content.outline)
         if len(text) > self.config.max_chars:
             return _unsigned(page, _TOO_LONG)
         # An error page, a form or a shell that a script fills looks the same wherever it stands.
         if not page.link_count or parsing.asks_for_password(content.tree) or size_in_letters(text) < _LEAST_LETTERS:
             return _unsigned(page, _TOO_SHORT)
-        if _is_mostly_hidden(text, join_shown_text(blocks)):
+        if _is_mostly_hidden(text, join_shown_text(content.outline)):
             return _unsigned(page, _MOSTLY_HIDDEN)
         with parsing.read_quickly(content.tree):
             embedded = find_embedded_content(content.tree)

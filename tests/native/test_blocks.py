@@ -10,9 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from crawler_dedup.signing import native
-from crawler_dedup.signing.blocks import MAX_BLOCKS, PageBlocks, pack_blocks
+from crawler_dedup.signing.blocks import MAX_BLOCKS, PageBlocks
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.outline import Block
+from tests.support import outlines
 from tests.support.examples import examples
 from tests.support.native import assert_equal
 
@@ -41,7 +42,9 @@ def blocks(draw: st.DrawFn) -> Block:
 def pack(page: list[Block], chosen: list[bool], title: str, max_chars: int, fold_han: bool) -> PageBlocks:
     main = [block for block, is_main in zip(page, chosen, strict=False) if is_main]
     embedded = {block.text: bool(block.level) for block in page[:4]} | {"/a/b.png?x=1": True, "a\nb 1.5": False}
-    return pack_blocks(page, main, title, embedded if len(chosen) % 2 else None, max_chars=max_chars, fold_han=fold_han)
+    return outlines.pack(
+        page, main, title, embedded if len(chosen) % 2 else None, max_chars=max_chars, fold_han=fold_han
+    )
 
 
 @settings(max_examples=examples(2000))

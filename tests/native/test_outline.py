@@ -65,8 +65,13 @@ elements = st.recursive(
 documents = st.lists(elements, max_size=6).map("".join)
 
 
+def read(tree: html.HtmlElement, max_depth: int) -> tuple[object, ...]:
+    page = read_outline(tree, max_depth)
+    return page.blocks, page.parents, page.linked, page.hides
+
+
 def assert_same(tree: html.HtmlElement, max_depth: int = 250) -> None:
-    assert_equal(read_outline, tree, max_depth)
+    assert_equal(read, tree, max_depth)
     assert_equal(find_title, tree)
 
 

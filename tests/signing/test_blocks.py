@@ -30,6 +30,7 @@ from crawler_dedup.signing.maintext import find_main_blocks
 from crawler_dedup.signing.outline import Block, read_outline
 from crawler_dedup.signing.parsing import find_title, parse
 from crawler_dedup.signing.titles import split_title
+from tests.support import outlines
 from tests.support.crawling import paragraphs, words
 
 TITLE = "Ferry to the island | Tea House"
@@ -40,9 +41,9 @@ def pack(markup: str, title: str = "", *, max_chars: int = 1 << 20, fold_han: bo
     """Pack a page as the signer does."""
     tree = parse(f"<title>{title}</title><body>{markup}".encode())
     outline = read_outline(tree)
-    main = find_main_blocks(outline).blocks
+    main = find_main_blocks(outline)
     embedded = find_embedded_content(tree)
-    return pack_blocks(outline.blocks, main, find_title(tree), embedded, max_chars=max_chars, fold_han=fold_han)
+    return pack_blocks(outline, main, find_title(tree), embedded, max_chars=max_chars, fold_han=fold_han)
 
 
 def hashes(markup: str, *, fold_han: bool = True) -> list[int]:
@@ -82,12 +83,12 @@ TEXTS = st.lists(st.text(st.sampled_from("ab 漢汉é,.-"), min_size=1, max_size
 @given(TEXTS)
 def test_a_block_is_packed_as_often_as_it_stands_in_reading_order(texts: list[str]) -> None:
     outline = [Block(text, size_in_letters(text), 0, number, text) for number, text in enumerate(texts)]
-    found = [block.hash for block in unpack_blocks(pack_blocks(outline, [], "", max_chars=1000).packed)]
+    found = [block.hash for block in unpack_blocks(outlines.pack(outline).packed)]
     keys = ["".join(character for character in normalise(text) if character not in " ,.-") for text in texts]
     assert len({*found}) == len(found) == len(texts)
     for number, (key, block) in enumerate(zip(keys, outline, strict=True)):
         repeated = [block] * (keys[: number + 1].count(key))
-        alone = unpack_blocks(pack_blocks(repeated, [], "", max_chars=1000).packed)
+        alone = unpack_blocks(outlines.pack(repeated).packed)
         assert alone[-1].hash == found[number]
 
 
@@ -278,7 +279,7 @@ def test_other_numbers_are_other_blocks(one: str, other: str) -> None:
 def test_a_block_is_known_by_its_letters_and_numbers(text: str) -> None:
     numbers = re.findall(r"(?<!\w)-\d+(?:[.,:/-]\d+)*|\d+(?:[.,:/-]\d+)*", text)
     letters = re.sub(r"[^\w+&<]|_", "", text) + "".join(f" {number}" for number in numbers)
-    (block,) = unpack_blocks(pack_blocks([Block(text, len(text), 0, 1, text)], [], "", max_chars=1000).packed)
+    (block,) = unpack_blocks(outlines.pack([Block(text, len(text), 0, 1, text)]).packed)
     assert block.hash == xxh3_64_intdigest(letters.encode()) >> 32
     assert bool(block.traits & Trait.NUMBER) == bool(numbers)
 
@@ -292,7 +293,7 @@ def test_a_line_that_only_announces_an_advertisement_is_no_block(label: str) -> 
 def test_the_digits_of_every_script_are_numbers() -> None:
     digits = [character for character in map(chr, range(sys.maxunicode + 1)) if character.isdecimal()]
     for digit in digits:
-        (block,) = unpack_blocks(pack_blocks([Block(f"a {digit}", 3, 0, 1, "")], [], "", max_chars=9).packed)
+        (block,) = unpack_blocks(outlines.pack([Block(f"a {digit}", 3, 0, 1, "")]).packed)
         assert block.traits & Trait.NUMBER
 
 
@@ -326,7 +327,7 @@ def test_work_grows_with_the_page_and_no_faster() -> None:
         before = sys.gettrace()
         sys.settrace(trace)
         try:
-            pack_blocks(outline, outline[::2], TITLE, dict.fromkeys(texts, True), max_chars=1 << 30)
+            outlines.pack(outline, outline[::2], TITLE, dict.fromkeys(texts, True))
         finally:
             sys.settrace(before)
         return run
@@ -377,7 +378,7 @@ def test_a_part_of_two_letters_may_stand_in_any_text() -> None:
 @given(st.text(st.sampled_from("ab |茶館12"), max_size=40), st.text(st.sampled_from("ab |茶館12"), max_size=40))
 def test_only_parts_of_the_title_are_named(title: str, heading: str) -> None:
     outline = [Block(heading, size_in_letters(heading), 0, 1, heading, 1)] if heading.strip() else []
-    bits = pack_blocks(outline, [], title, max_chars=100).named
+    bits = outlines.pack(outline, title=title).named
     assert bits < 1 << min(len(split_title(title)), 32)
 
 

@@ -46,7 +46,7 @@ def extracted(name: str, body: bytes = BODY) -> str:
 
 def test_the_filters_own_extractor_is_the_default() -> None:
     assert Config().extractor == "paragraphs"
-    assert extracted("paragraphs") == join_text(find_main_blocks(read_outline(parse(BODY))).blocks) != ""
+    assert extracted("paragraphs") == join_text(find_main_blocks(read_outline(parse(BODY)))) != ""
 
 
 def test_trafilatura_goes_by_its_name() -> None:

@@ -16,7 +16,7 @@ from tests.support.kindsofpages import PAGES
 
 
 def main_text(html: str, title: str = "") -> str:
-    return join_text(find_main_blocks(read_outline(parse(html.encode())), title).blocks)
+    return join_text(find_main_blocks(read_outline(parse(html.encode())), title))
 
 
 def sentence(seed: object, count: int) -> str:
@@ -352,7 +352,7 @@ def token_f1(found: str, gold: str) -> float:
 def test_the_main_text_is_the_one_that_people_find(data: Path) -> None:
     scores: dict[str, list[float]] = {"en": [], "zh": []}
     for page in documents(data, "gold/gold.jsonl"):
-        text = join_text(find_main_blocks(read_outline(parse(saved(data / page["html"])))).blocks)
+        text = join_text(find_main_blocks(read_outline(parse(saved(data / page["html"])))))
         scores[page["lang"]].append(token_f1(text, page["text"]))
     assert mean(scores["en"] + scores["zh"]) >= 0.822
     assert mean(scores["en"]) >= 0.808

@@ -49,10 +49,11 @@ cdef class PackBlocks:
     def __dealloc__(self):
         free_words(&self.advertising)
 
-    def __call__(self, list blocks, main, str title, embedded=None, *, Py_ssize_t max_chars, bint fold_han=True):
+    def __call__(self, outline, main, str title, embedded=None, *, Py_ssize_t max_chars, bint fold_han=True):
         cdef _Page page = _Page(self, title, self.normalise(title))
+        cdef list blocks = outline.blocks
         cdef Py_ssize_t count = count_within(blocks, max_chars)
-        cdef set of_main = {<size_t> <PyObject*> block for block in main}
+        cdef set of_main = {<size_t> <PyObject*> block for block in main.blocks}
         if count:
             plain = self.normalise("\n".join([PySequence_GetItem(block, 0) for block in blocks[:count]]), fold_han=fold_han)
             page.read_lines(blocks, count, of_main, plain)

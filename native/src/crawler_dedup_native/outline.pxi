@@ -46,7 +46,6 @@ cdef class ReadOutline:
         kinds: the tags of each kind, by its name.
         headings: the level of each heading, by its tag.
         block: what makes a block of a tuple.
-        outline: what makes an outline of blocks and parents.
         too_deep: what is raised where elements are nested too deep.
         roots_and_states: yields the roots of a tree.
         conceals: tells how an element with a style conceals what stands in it.
@@ -56,13 +55,13 @@ cdef class ReadOutline:
 
     cdef dict kinds
     cdef type block, too_deep
-    cdef object outline, roots_and_states, conceals
+    cdef object roots_and_states, conceals
     cdef int least_swallowed, most_passes
 
     def __init__(
-        self, *, kinds, headings, block, outline, too_deep, roots_and_states, conceals, least_swallowed, most_passes
+        self, *, kinds, headings, block, too_deep, roots_and_states, conceals, least_swallowed, most_passes
     ):
-        self.block, self.outline, self.too_deep = block, outline, too_deep
+        self.block, self.too_deep = block, too_deep
         self.roots_and_states, self.conceals = roots_and_states, conceals
         self.least_swallowed, self.most_passes = least_swallowed, most_passes
         self.kinds = {}
@@ -80,17 +79,19 @@ cdef class ReadOutline:
             reader = _Reader(self, {<size_t> node_of(element) for element in swallowed})
             for root, around in self.roots_and_states(tree):
                 reader.read_root(root, around, max_depth)
-            least = max(self.least_swallowed, unlinked_size(reader))
-            more = [element for element in reader.skipped if unlinked_size(self.read_alone(element, max_depth)) > least]
+            least = max(self.least_swallowed, unlinked_size(reader.outline))
+            more = [
+                element for element in reader.skipped if unlinked_size(self.read_alone(element, max_depth)) > least
+            ]
             if not more:
                 break
             swallowed += more
-        return self.outline(reader.blocks, reader.parents)
+        return reader.outline
 
-    cdef _Reader read_alone(self, etree._Element element, int max_depth):
+    cdef Outline read_alone(self, etree._Element element, int max_depth):
         cdef _Reader reader = _Reader(self, set())
         reader.read_root(element, SHOWN, max_depth)
-        return reader
+        return reader.outline
 
 
 read_outline = ReadOutline
@@ -103,10 +104,9 @@ KINDS = {
 OTHER_KINDS = {"anchor": ["a"], "break": ["br"], "first heading": ["h1"], "content": ["article", "footer", "main"]}
 
 
-cdef Py_ssize_t unlinked_size(_Reader reader) except -1:
+cdef Py_ssize_t unlinked_size(Outline outline) noexcept:
     cdef Py_ssize_t size = 0
-    for block in reader.blocks:
-        size += <Py_ssize_t> PySequence_GetItem(block, 1) - <Py_ssize_t> PySequence_GetItem(block, 2)
-    return size
-
-
+    cdef int at
+    for at in range(outline.count):
+        size += outline.row_of()[at].letters
+    return size - outline.linked

@@ -6,14 +6,14 @@ cdef class _Reader:
     cdef Map known_names         # the same, by the address of the name
     cdef Numbers kinds_of        # by number of the tag
     cdef set swallowed           # addresses of elements
-    cdef readonly list blocks, skipped, parents
+    cdef Outline outline
+    cdef list skipped            # elements that may have swallowed the page
     cdef Around* around          # by number of the element
     cdef int around_room, elements
     cdef Map places
     cdef Open* opened
     cdef int depth, opened_room
     cdef Bytes parts             # what was taken in since the last block
-    cdef Bytes text              # of the last block
     cdef Bytes shown_parts       # those that are not hidden
     cdef Numbers hidden          # where in the parts hidden ones begin and end, but for those that end at last
     cdef Py_ssize_t link_begins, hidden_begins, linked
@@ -23,7 +23,9 @@ cdef class _Reader:
 
     def __cinit__(self, ReadOutline terms, set swallowed):
         self.terms, self.swallowed = terms, swallowed
-        self.tags, self.blocks, self.skipped, self.parents = {}, [], [], []
+        self.tags, self.skipped = {}, []
+        self.outline = Outline()
+        self.outline.block = terms.block
         self.link_begins = -1
         self.state = SHOWN
         self.add_element(0, 0, 0, 0, 0)
@@ -35,7 +37,6 @@ cdef class _Reader:
         free(self.places.entries)
         free(self.opened)
         free(self.parts.start)
-        free(self.text.start)
         free(self.shown_parts.start)
         free(self.hidden.start)
 
@@ -49,7 +50,7 @@ cdef class _Reader:
             self.around, self.around_room = <Around*> moved, 2 * number + 64
         self.around[number].group, self.around[number].list = group, around
         self.around[number].level, self.around[number].place = level, place
-        self.parents.append(parent)
+        append_number(&self.outline.numbers, parent)
         self.elements += 1
         return number
 
@@ -269,41 +270,31 @@ cdef class _Reader:
     cdef int end_block(self, int number) except -1:
         """What was taken in since the last block is one, in the element *number*."""
         cdef Extent extent
-        cdef Py_ssize_t linked
-        cdef int place = self.around[number].place
+        cdef Outline outline = self.outline
+        cdef Row row
         if self.link_begins >= 0:  # the link goes on in the next block
             self.end_link()
             self.link_begins = 0
-        self.text.size = 0
-        reserve(&self.text, self.parts.size)
-        extent = collapse(self.parts.start, self.parts.start + self.parts.size, self.text.start)
-        text = PyUnicode_DecodeUTF8(<const char*> self.text.start, extent.size, NULL)
-        shown = self.read_shown() if self.hidden.size or self.state != SHOWN else text
+        reserve(&outline.texts, self.parts.size + 1)
+        row.begin = outline.texts.size
+        extent = collapse(self.parts.start, self.parts.start + self.parts.size, outline.texts.start + row.begin)
+        row.size, row.letters, row.linked = extent.size, extent.letters, min(self.linked, extent.letters)
+        row.group, row.level, row.place = self.around[number].group, self.around[number].level, self.around[number].place
+        row.hides = (self.hidden.size or self.state != SHOWN) and self.read_shown(&row)
         self.parts.size = 0
-        linked, self.linked = self.linked, 0
-        if linked and not self.leads_away:
-            place = 0
+        if self.linked and not self.leads_away:
+            row.place = 0
+        self.linked = 0
         if self.link_begins < 0:
             self.leads_away = False
-        if extent.size:
-            self.blocks.append(
-                make_tuple(
-                    self.terms.block,
-                    text,
-                    extent.letters,
-                    min(linked, extent.letters),
-                    self.around[number].group,
-                    shown,
-                    self.around[number].level,
-                    place,
-                )
-            )
-        return 0
+        return outline.add(&row) if extent.size else 0
 
-    cdef str read_shown(self):
-        """Return what was taken in since the last block and is not hidden."""
+    cdef bint read_shown(self, Row* row) except -1:
+        """Read what was taken in since the last block and is not hidden, or tell that this is the text of the block."""
         cdef Extent extent
         cdef Bytes* shown = &self.shown_parts
+        cdef Bytes* shown_texts = &self.outline.shown_texts
+        cdef const unsigned char* text = self.outline.texts.start + row.begin
         cdef Py_ssize_t begin = 0
         cdef int at
         if self.state != SHOWN:
@@ -315,15 +306,13 @@ cdef class _Reader:
             begin = self.hidden.start[at + 1]
         append(shown, self.parts.start + begin, self.parts.size - begin)
         self.hidden.size = 0
-        reserve(&self.text, shown.size)
-        extent = collapse(shown.start, shown.start + shown.size, self.text.start)
-        return PyUnicode_DecodeUTF8(<const char*> self.text.start, extent.size, NULL)
-
-
-cdef object make_tuple(
-    type block, text, Py_ssize_t size, Py_ssize_t linked, int group, shown, int level, int place
-):
-    return PyTuple_Type.tp_new(block, ((text, size, linked, group, shown, level, place),), NULL)
+        reserve(shown_texts, shown.size + 1)
+        extent = collapse(shown.start, shown.start + shown.size, shown_texts.start + shown_texts.size)
+        if <size_t> extent.size == row.size and memcmp(shown_texts.start + shown_texts.size, text, row.size) == 0:
+            return False
+        row.shown_begin, row.shown_size = shown_texts.size, extent.size
+        shown_texts.size += extent.size
+        return True
 
 
 cdef int append_word(Bytes* words, tree.xmlNode* node) except -1:

@@ -1,0 +1,28 @@
+"""Outlines of blocks that no page has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crawler_dedup.signing.blocks import PageBlocks, pack_blocks
+from crawler_dedup.signing.maintext import MainBlocks
+from crawler_dedup.signing.outline import Block, Outline
+
+
+def make_outline(blocks: Sequence[Block]) -> Outline:
+    """An outline of *blocks*, whose elements stand side by side."""
+    return Outline([*blocks], [0] * (1 + max((block.group for block in blocks), default=0)))
+
+
+def pack(
+    blocks: Sequence[Block],
+    main: Sequence[Block] = (),
+    title: str = "",
+    embedded: dict[str, bool] | None = None,
+    *,
+    max_chars: int = 1 << 30,
+    fold_han: bool = True,
+) -> PageBlocks:
+    """Pack *blocks*, of which *main* are the main text."""
+    page, chosen = make_outline(blocks), MainBlocks([*main], 0, 0)
+    return pack_blocks(page, chosen, title, embedded, max_chars=max_chars, fold_han=fold_han)
