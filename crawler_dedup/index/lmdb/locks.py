@@ -8,10 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-import portalocker
-
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.system.access import opener
+from crawler_dedup.system.filelocks import LockFailed, lock, unlock
 from crawler_dedup.system.mounts import find_mount
 
 # Memory maps of one file on two hosts do not see each other's pages, and locks are often not real.
@@ -81,12 +80,12 @@ class SharedLock:
 
     def acquire_exclusive(self) -> bool:
         """Lock the directory for this process alone; ``False`` when others have it open."""
-        return self._lock(portalocker.LockFlags.EXCLUSIVE) and self._lock_data(portalocker.LockFlags.EXCLUSIVE)
+        return self._lock(shared=False) and self._lock_data(shared=False)
 
     def acquire_shared(self, timeout: float) -> bool:
         """Lock the directory together with others; ``False`` when one of them has it for itself for *timeout* seconds."""
         give_up = time.monotonic() + timeout
-        while not (self._lock(portalocker.LockFlags.SHARED) and self._lock_data(portalocker.LockFlags.SHARED)):
+        while not (self._lock(shared=True) and self._lock_data(shared=True)):
             if time.monotonic() > give_up:
                 return False
             time.sleep(0.02)
@@ -98,15 +97,15 @@ class SharedLock:
             self._file.close()
         self._release_data()
 
-    def _lock(self, kind: portalocker.LockFlags) -> bool:
+    def _lock(self, *, shared: bool) -> bool:
         if self._file is None:
             return True
         if self._held:  # no system turns one kind into the other in one step
-            portalocker.unlock(self._file)
-        self._held = _lock(self._file, kind)
+            unlock(self._file)
+        self._held = _lock(self._file, shared=shared)
         return self._held
 
-    def _lock_data(self, kind: portalocker.LockFlags) -> bool:
+    def _lock_data(self, *, shared: bool) -> bool:
         self._release_data()
         if os.name != "posix":
             return True
@@ -114,22 +113,19 @@ class SharedLock:
             self._data = self._data_path.open("rb")
         except FileNotFoundError:
             return True
-        return _lock(self._data, kind)
+        return _lock(self._data, shared=shared)
 
     def _release_data(self) -> None:
         if self._data is not None:
             self._data.close()
 
 
-def _lock(file: IO[Any], kind: portalocker.LockFlags) -> bool:
+def _lock(file: IO[Any], *, shared: bool) -> bool:
     """Lock *file*; ``False`` where others hold a lock that forbids it."""
     try:
-        portalocker.lock(file, kind | portalocker.LockFlags.NON_BLOCKING)
-    except portalocker.AlreadyLocked:
-        return False
-    except portalocker.LockException as error:
+        return lock(file, shared=shared)
+    except LockFailed as error:
         raise IndexUnusable(f"{file.name} cannot be locked: {error}") from error
-    return True
 
 
 class ProcessLock:
@@ -145,11 +141,10 @@ class ProcessLock:
         self._path = path
         self._file = open(path, "x", opener=opener)  # noqa: SIM115  (open as long as it is held)
         try:
-            portalocker.lock(self._file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-            is_ours = path.stat().st_ino == os.fstat(self._file.fileno()).st_ino
-        except (portalocker.AlreadyLocked, FileNotFoundError):
+            is_ours = lock(self._file, shared=False) and path.stat().st_ino == os.fstat(self._file.fileno()).st_ino
+        except FileNotFoundError:
             is_ours = False
-        except (portalocker.LockException, OSError) as error:
+        except OSError as error:
             self._file.close()
             raise OSError(f"{path} cannot be locked: {error}") from error
         if not is_ours:
@@ -195,25 +190,24 @@ def is_held(path: Path, *, readonly: bool = False) -> bool | None:
     """
     try:
         return is_held_or_raise(path, readonly=readonly)
-    except (OSError, portalocker.LockException):
+    except OSError:
         return None
 
 
 def is_held_or_raise(path: Path, *, readonly: bool = False) -> bool:
-    """Return what :func:`is_held` does; raise :class:`OSError` or a ``LockException`` where it cannot be found out."""
+    """Return what :func:`is_held` does; raise :class:`OSError`, also :class:`LockFailed`, where it cannot be found out."""
     if path in ProcessLock._held:
         return True
     try:
         with path.open("r" if readonly else "r+") as file:
-            portalocker.lock(file, portalocker.LockFlags.SHARED | portalocker.LockFlags.NON_BLOCKING)
+            if not lock(file, shared=True):
+                return True
             # While it is locked: whoever makes one of this name now must not have it taken away.
             if not readonly:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
     except FileNotFoundError:
         return False
-    except portalocker.AlreadyLocked:
-        return True
     if os.name == "nt" and not readonly:  # where what is open cannot be removed
         with suppress(OSError):
             path.unlink(missing_ok=True)

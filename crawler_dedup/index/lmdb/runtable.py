@@ -10,13 +10,13 @@ from pathlib import Path
 
 import lmdb
 import msgspec
-import portalocker
 
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.index.decoding import decode_number
 from crawler_dedup.index.lmdb.locks import ProcessLock, is_held, is_held_or_raise
 from crawler_dedup.index.runs import RUN_NAME_BYTES, Run, RunEntry, RunStates, decode_run, encode_run
 from crawler_dedup.system.access import owner_of
+from crawler_dedup.system.filelocks import LockFailed
 
 _LOCK_FILE = "run-{}.lock"
 _REMEMBERED = 64  # runs: whether one lives is asked in each transaction
@@ -56,7 +56,7 @@ class RunLock(Run):
 def _remove_if_dead(lock_file: Path) -> None:
     """Remove the file of a run that is over. A run of which nobody can tell that would live for ever, with its claims."""
     try:
-        with suppress(portalocker.LockException):
+        with suppress(LockFailed):
             is_held_or_raise(lock_file)
     except PermissionError:
         raise IndexUnusable(
