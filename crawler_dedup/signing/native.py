@@ -43,14 +43,15 @@ def load_core() -> ModuleType | None:
         return None
     try:
         return _import_core()
-    except ModuleNotFoundError as error:
-        if error.name != _NAME:
-            _LOGGER.warning("The native core is not used: %s.", error)
     except (_Refused, ImportError, AttributeError, ValueError) as reason:  # the last: for a class of another size
-        _LOGGER.warning(
-            "The native core is not used: %s. Pages are signed in Python, which gives the same signatures and takes longer.",
-            reason,
-        )
+        is_missing = isinstance(reason, ModuleNotFoundError) and reason.name == _NAME
+        if not is_missing:
+            _LOGGER.warning(
+                "The native core is not used: %s. Pages are signed in Python, which gives the same signatures and takes"
+                " longer. To use the core, install that of this version again (pip install ./native in its checkout); to"
+                " do without it, uninstall crawler-dedup-native.",
+                reason,
+            )
     return None
 
 
@@ -58,7 +59,10 @@ def _import_core() -> ModuleType:
     package = import_module(_NAME)
     if package.BEHAVIOUR != BEHAVIOUR:
         raise _Refused(f"it has behaviour {package.BEHAVIOUR}, and this version of crawler-dedup {BEHAVIOUR}")
-    core = import_module(f"{_NAME}.core")
+    try:
+        core = import_module(f"{_NAME}.core")
+    except ModuleNotFoundError as error:
+        raise _Refused(f"its installation is not complete ({error})") from error
     core.read_characters_with(describe_page)
     return core
 

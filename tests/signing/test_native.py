@@ -8,7 +8,10 @@ from crawler_dedup.signing.behaviour import BEHAVIOUR
 from tests.support.indexing import run
 
 NOT_USED = "The native core is not used: "
-IN_PYTHON = ". Pages are signed in Python, which gives the same signatures and takes longer.\n"
+IN_PYTHON = (
+    ". Pages are signed in Python, which gives the same signatures and takes longer. To use the core, install that of this"
+    " version again (pip install ./native in its checkout); to do without it, uninstall crawler-dedup-native.\n"
+)
 OUTLINE = """
     from crawler_dedup.signing import native, outline, parsing
     print(native.describe_core())
@@ -44,7 +47,7 @@ def core(content: str) -> str:
         ),
         (
             module("crawler_dedup_native", "from crawler_dedup.signing.behaviour import BEHAVIOUR"),
-            f"{NOT_USED}No module named 'crawler_dedup_native.core'.\n",
+            f"{NOT_USED}its installation is not complete (No module named 'crawler_dedup_native.core'){IN_PYTHON}",
         ),
     ],
 )
