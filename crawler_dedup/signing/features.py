@@ -248,11 +248,14 @@ def weigh_tokens(tokens: Collection[str]) -> Features:
 
     The power damps words that a page repeats. Stop words, which all texts of a language share, move alike texts closer
     together (of 322 labelled pairs 320 within 6 bits, by roots of counts without stop words 317). Square roots are
-    rounded alike by every machine (IEEE 754), logarithms are not.
+    rounded alike by every machine (IEEE 754), logarithms are not. Lone surrogates count as question marks.
     """
     counts = Counter(tokens)
     ignored = stop_words()
-    hashes = np.array([xxh3_64_intdigest(token.encode("utf-8", "replace")) for token in counts], dtype=np.uint64)
+    try:
+        hashes = np.array([xxh3_64_intdigest(token.encode()) for token in counts], dtype=np.uint64)
+    except UnicodeEncodeError:
+        return weigh_tokens([token.encode("utf-8", "replace").decode() for token in tokens])
     tf = np.fromiter(counts.values(), dtype=np.float64, count=len(counts))
     telling = ~np.fromiter(map(ignored.__contains__, counts), dtype=np.bool_, count=len(counts))
     weights = np.rint(np.sqrt(tf * np.sqrt(tf)) * np.where(telling, WEIGHT_UNIT, STOP_WORD_UNIT))

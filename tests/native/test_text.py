@@ -124,6 +124,12 @@ def test_of_long_texts(piece: str, size: int) -> None:
 
 
 @settings(max_examples=examples(500))
+@given(st.lists(st.one_of(st.sampled_from(["", "?", "a?b", "a\ud800b", "\udfff", "the"]), texts), max_size=30))
+def test_of_any_tokens(tokens: list[str]) -> None:
+    assert_equal(weighed_tokens, tokens)
+
+
+@settings(max_examples=examples(500))
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=200), st.integers(0, 3))
 def test_of_any_hashes(numbers: list[int], times: int) -> None:
     numbers += [number ^ 0x10000 for number in numbers] * times  # equal in the bits that a sketch looks at

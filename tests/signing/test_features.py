@@ -152,6 +152,12 @@ def test_lone_surrogates_do_not_stop_it() -> None:
     assert len(weigh_tokens(tokenize("tram \ud800 depot\udfff", bigrams)).hashes) == 2
 
 
+def test_lone_surrogates_in_tokens_count_as_question_marks() -> None:
+    weighed, expected = weigh_tokens(["a\ud800b", "a?b", "\udfff"]), weigh_tokens(["a?b", "a?b", "?"])
+    for name in ("hashes", "weights", "telling", "counts"):
+        assert getattr(weighed, name).tolist() == getattr(expected, name).tolist()
+
+
 NON_STARTERS = [
     character for character in map(chr, range(sys.maxunicode + 1)) if combining(normalize("NFKD", character)[0])
 ]
