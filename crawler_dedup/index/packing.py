@@ -72,11 +72,12 @@ class PackedRecord(msgspec.Struct, frozen=True, array_like=True):
     unsigned: str = ""
 
 
-class _Beginning(msgspec.Struct, frozen=True, array_like=True):
-    """The first fields of a :class:`PackedRecord`; what follows is passed over."""
+class Beginning(msgspec.Struct, frozen=True, array_like=True):
+    """The first fields of a :class:`PackedRecord`, which never change; what follows is passed over."""
 
-    key: bytes
+    key: Annotated[bytes, msgspec.Meta(min_length=KEY_BYTES, max_length=KEY_BYTES)]
     dictionary: _DictionaryNumber
+    texts: bytes
 
 
 _FIELDS = PackedRecord.__struct_fields__
@@ -90,7 +91,7 @@ _before_blocks_of_page = attrgetter(*_PAGE_FIELDS[_PAGE_FIELDS.index("digest") :
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(PackedRecord).decode
-_decode_beginning = msgspec.msgpack.Decoder(_Beginning).decode
+_decode_beginning = msgspec.msgpack.Decoder(Beginning).decode
 _decode_texts = msgspec.msgpack.Decoder(tuple[str, str, str]).decode
 
 
@@ -100,9 +101,9 @@ def pack(record: Record, dictionary: Dictionary | None) -> bytes:
     return _pack(record, bytes.fromhex(shorten_key(record.page.key)), number, texts)
 
 
-def repack(packed: PackedRecord, record: Record) -> bytes:
-    """Return *packed* with all that *record*, that of the same page, says of anything but its key and texts."""
-    return _pack(record, packed.key, packed.dictionary, packed.texts)
+def repack(beginning: Beginning, record: Record) -> bytes:
+    """Return what the database holds of *record* if it held *beginning* before."""
+    return _pack(record, beginning.key, beginning.dictionary, beginning.texts)
 
 
 def _pack(record: Record, key: bytes, dictionary: int, texts: bytes) -> bytes:
@@ -124,12 +125,9 @@ def _clip(seconds: int) -> int:
     return seconds if -_MAX_TIME <= seconds <= _MAX_TIME else max(-_MAX_TIME, min(seconds, _MAX_TIME))
 
 
-def dictionary_of(content: bytes | memoryview) -> int:
-    """Return the number of the dictionary with which the texts of a record are compressed, 0: none.
-
-    Raises :class:`msgspec.DecodeError` for anything else than the beginning of a record.
-    """
-    return decode_struct(_decode_beginning, content).dictionary
+def unpack_beginning(content: bytes | memoryview) -> Beginning:
+    """Decode the beginning of what the database holds; raise :class:`msgspec.DecodeError` for anything else."""
+    return decode_struct(_decode_beginning, content)
 
 
 def unpack_head(content: bytes | memoryview) -> PackedRecord:
@@ -159,6 +157,20 @@ def unpack(packed: PackedRecord, dictionary: Dictionary | None) -> Record:
             aliases=packed.aliases,
         )
     )
+
+
+def as_unpacked(record: Record) -> Record | None:
+    """Return what :func:`unpack` returns of *record* once it is packed; ``None`` where that is not certain."""
+    page = record.page
+    if not all(0 <= moment < _MAX_TIME for moment in (record.filed, record.seen, record.settled)):
+        return None
+    key = shorten_key(page.key)
+    if key != page.key:
+        record = msgspec.structs.replace(record, page=msgspec.structs.replace(page, key=key))
+    try:
+        return record if checked(record) is record else None
+    except msgspec.DecodeError:
+        return None
 
 
 def joined_texts(page: SignedPage) -> bytes | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Annotated
 
@@ -19,6 +20,7 @@ KEY_BYTES = 20
 """Bytes of the key of a kept page."""
 
 _NAME_BYTES = 12
+_REMEMBERED = 512  # keys of pages: each is asked for several times
 
 RunNumber = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
 Aliases = Annotated[tuple[bytes, ...], msgspec.Meta(max_length=MAX_ALIASES)]
@@ -83,6 +85,7 @@ def hash_page_key(scope: str, key: str) -> bytes:
     return xxh3_128_digest(f"{len(scope)}:{scope}{key}".encode("utf-8", "replace"))[:_NAME_BYTES]
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def name_page(scope: str, key: str) -> bytes:
     """Return the name by which the index finds a page, of the key that it is offered with or of that of its record."""
     return hash_page_key(scope, shorten_key(key))

@@ -6,7 +6,7 @@ The kept pages stand in an index, which is read and changed within one transacti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from crawler_dedup.signedpage import PageKind, SignedPage
 
 MAX_COMPARED = 256
 """Kept pages that are compared with one new page, nearest first."""
+_MAX_SNAPSHOTS = 256  # of sites that were looked up; one of a hostile site takes 400 KB
 
 
 class Matcher(Filing, CountsReader, Protocol):
@@ -88,12 +89,14 @@ class _Changes:
         lost_aliases: pairs of the number of a record and a key that leads to it no more.
         visited: number and record of the page itself, which is unchanged.
         is_filed: whether the page is filed.
+        claim: number of the claim that it makes; 0: it is settled at once.
     """
 
     gone: dict[int, Record] = field(default_factory=dict)
     lost_aliases: list[tuple[int, str]] = field(default_factory=list)
     visited: tuple[int, Record] | None = None
     is_filed: bool = False
+    claim: int = 0
 
 
 class Verdicts:
@@ -113,7 +116,7 @@ class Verdicts:
         self._terms = terms
         self._now = now
         self._oldest = now - terms.max_age if terms.max_age else 0
-        self._snapshots: dict[bytes, Snapshot] = {}  # that were looked up for the page
+        self._snapshots: dict[bytes, Snapshot] = {}  # that were looked up since the last change
 
     def decide(self, page: SignedPage, alias: str = "") -> Decision:
         """Decide about *page*, and file it if it passes.
@@ -129,19 +132,22 @@ class Verdicts:
         decision = self._judge(page, alias, changes)
         for number, record in changes.gone.items():
             self._kept.remove(number, record, self._matcher)
+            self._snapshots.clear()  # with its last page a site is forgotten
         for number, key in changes.lost_aliases:
             self._remove_alias(number, key)
         if changes.visited is not None:
             self._note_visit(page, alias, *changes.visited)
-        claim = self._file(page, alias) if changes.is_filed else 0
-        return replace(decision, claim=claim) if claim else decision
+        if changes.is_filed:
+            self._file(page, alias, changes.claim)
+        return decision
 
     def look(self, page: SignedPage, alias: str = "") -> Decision:
         """Return the decision about *page* and change nothing."""
         return self._judge(self._prepare(page), alias, _Changes())
 
     def _prepare(self, page: SignedPage) -> SignedPage:
-        self._snapshots.clear()
+        if len(self._snapshots) >= _MAX_SNAPSHOTS:
+            self._snapshots.clear()
         return page if page.unsigned else self._matcher.prepare(page, self._snapshot_of(page))
 
     def _judge(self, page: SignedPage, alias: str, changes: _Changes) -> Decision:
@@ -168,8 +174,7 @@ class Verdicts:
                 return self._renew(page, number, record, chosen[1], changes)
             if is_own:
                 changes.gone[number] = record
-                changes.is_filed = True
-                return self._decision(page, Verdict.CHANGED)
+                return self._file_as(Verdict.CHANGED, page, changes)
             if record.page.key != shorten_key(key):
                 # The address led to another page once, which may still be there.
                 changes.lost_aliases.append((number, key))
@@ -183,8 +188,7 @@ class Verdicts:
         fate = self._fate_of(record)
         if fate is Fate.OPEN and self._terms.makes_claims:
             changes.gone[number] = record
-            changes.is_filed = True
-            return self._decision(page, Verdict.UNCHANGED, record.page, match=match)
+            return self._file_as(Verdict.UNCHANGED, page, changes, record.page, match=match)
         earlier = record.run != self._terms.run and fate is Fate.STANDS and self._runs.has_finished(record.run)
         if self._terms.run and not earlier and self._runs.is_over(record.run):
             # Its links may not have been followed. This run does so, and if it finishes too, they were.
@@ -204,8 +208,7 @@ class Verdicts:
             kept, match = chosen
             reason = BEING_HANDLED
             return self._decision(page, Verdict.UNCHECKED, kept, reason=reason, duplicate_of=kept.url, match=match)
-        changes.is_filed = True
-        return self._decision(page, Verdict.NEW)
+        return self._file_as(Verdict.NEW, page, changes)
 
     def _candidates(self, page: SignedPage, being_handled: list[SignedPage], changes: _Changes) -> Iterator[SignedPage]:
         """Yield the pages near *page*, or under its title, that stand for others; put those that do not stand yet into
@@ -247,13 +250,21 @@ class Verdicts:
     def _fate_of(self, record: Record) -> Fate:
         return Fate.RELEASED if record.seen < self._oldest else self._runs.fate_of(record)
 
-    def _file(self, page: SignedPage, alias: str) -> int:
-        """File *page* and return the number of its claim. Without a claim it is handled: its site is learned from it now."""
-        claim = self._terms.next_claim() if self._terms.next_claim else 0
+    def _file_as(
+        self, verdict: Verdict, page: SignedPage, changes: _Changes, kept: SignedPage | None = None, **fields: Any
+    ) -> Decision:
+        """Return the decision about a page that is filed, with the number of its claim."""
+        changes.is_filed = True
+        if self._terms.next_claim is not None:
+            changes.claim = self._terms.next_claim()
+        return self._decision(page, verdict, kept, claim=changes.claim, **fields)
+
+    def _file(self, page: SignedPage, alias: str, claim: int) -> None:
+        """File *page*. Without a claim it is handled: its site is learned from it now."""
         self._kept.add(self.record_of(page, alias, claim), self._matcher)
         if not claim:
             self._kept.teach(page, self._matcher, self._now)
-        return claim
+            self._snapshots.clear()
 
     def record_of(self, page: SignedPage, alias: str = "", claim: int = 0) -> Record:
         """Return the record of a page that passes now."""

@@ -23,7 +23,7 @@ from crawler_dedup.index.header import FORMAT
 from crawler_dedup.index.lmdb import catalogue, recordtable, verification
 from crawler_dedup.index.lmdb.compaction import compact
 from crawler_dedup.index.lmdb.store import Store
-from crawler_dedup.index.packing import dictionary_of, pack, unpack, unpack_head
+from crawler_dedup.index.packing import as_unpacked, pack, repack, unpack, unpack_beginning, unpack_head
 from crawler_dedup.index.records import MAX_ALIASES, Record, shorten_key
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules.counts import can_read
@@ -244,9 +244,12 @@ def test_what_is_packed_comes_back(
     dictionary = _DICTIONARY if is_compressed else None
     packed = pack(record, dictionary)
     head = unpack_head(packed)
-    assert dictionary_of(packed) == head.dictionary
+    beginning = unpack_beginning(packed)
+    assert beginning.dictionary == head.dictionary
     expected = msgspec.structs.replace(record, page=msgspec.structs.replace(signed, key=shorten_key(key)))
     assert unpack(head, dictionary if head.dictionary else None) == expected
+    assert as_unpacked(record) == (expected if min(times) >= 0 else None)
+    assert repack(beginning, record) == packed
 
 
 @given(st.binary(max_size=200))

@@ -208,8 +208,11 @@ class OpenFiles:
 
         The next opening then need not look for every page, to tell that from a file that was cut off.
         """
+        length = file_length(self.env)
+        if self._seen[0] >= length:  # as it was when it was last looked at: a sound file never becomes shorter
+            return None
         self.require_intact()
-        return self._extend if self._seen[0] < file_length(self.env) else None
+        return self._extend if self._seen[0] < length else None
 
     def _extend(self, _: lmdb.Transaction) -> None:
         """Make the data file as long as LMDB says, in a write transaction: no other process makes it longer meanwhile."""

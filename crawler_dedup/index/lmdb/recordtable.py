@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 
 import lmdb
@@ -13,12 +13,38 @@ from crawler_dedup.index.decoding import decode_number
 from crawler_dedup.index.dictionary import TRAINED_ON, Dictionary
 from crawler_dedup.index.lmdb.dictionaries import Dictionaries
 from crawler_dedup.index.lmdb.numbers import RecordNumbers
-from crawler_dedup.index.packing import dictionary_of, joined_texts, pack, repack, unpack, unpack_head
+from crawler_dedup.index.packing import as_unpacked, joined_texts, pack, repack, unpack, unpack_beginning, unpack_head
 from crawler_dedup.index.places import NUMBER_BYTES, place_of_name
 from crawler_dedup.index.records import MAX_ALIASES, Record, name_page
 
-_REMEMBERED = 256  # records that were read last
+_REMEMBERED = 128  # records that were read or written last; up to twice as many
 _MOST_REMEMBERED = 8_000  # bytes of one
+
+
+class _RecentRecords:
+    """Records that were read or written last, by what is stored, whatever their number: several threads read.
+
+    What stands for many pages is read for each of them, and what was claimed is read when it is settled.
+    """
+
+    def __init__(self) -> None:
+        self._latest: dict[bytes, tuple[Record, Dictionary | None]] = {}
+        self._before: dict[bytes, tuple[Record, Dictionary | None]] = {}
+
+    def find(self, content: bytes) -> tuple[Record, Dictionary | None] | None:
+        """Return the record that is stored as *content*, and the dictionary with which its texts were read."""
+        latest = self._latest.get(content)
+        if latest is None and (latest := self._before.get(content)) is not None:
+            self.add(content, *latest)
+        return latest
+
+    def add(self, content: bytes, record: Record, dictionary: Dictionary | None) -> None:
+        """Remember *record*, which is stored as *content*."""
+        if len(content) > _MOST_REMEMBERED:
+            return
+        if len(self._latest) >= _REMEMBERED:
+            self._before, self._latest = self._latest, {}
+        self._latest[content] = record, dictionary
 
 
 class Records:
@@ -31,6 +57,7 @@ class Records:
     def __init__(self, env: lmdb.Environment, txn: lmdb.Transaction | None, numbers: RecordNumbers) -> None:
         self._records = env.open_db(b"records", txn)
         self._numbers = numbers
+        self._recent = _RecentRecords()
         self.dictionaries = Dictionaries(env, txn)
 
     def find(self, txn: lmdb.Transaction, scope: str, key: str) -> tuple[int, Record] | None:
@@ -46,12 +73,19 @@ class Records:
 
     def get(self, txn: lmdb.Transaction, number: int) -> Record | None:
         """Return the record with *number*, or ``None``. Raises :class:`msgspec.DecodeError` for one that cannot be read."""
-        content = txn.get(_number(number), db=self._records)
-        if content is None:
+        stored = txn.get(_number(number), db=self._records)
+        if stored is None:
             return None
-        if len(content) > _MOST_REMEMBERED:
-            return self._unpack(txn, content)
-        return _unpack_again(bytes(content), self._find_dictionary(txn, dictionary_of(content)))
+        content = bytes(stored)
+        recent = self._recent.find(content)
+        # There may be another dictionary with its number, after another process has emptied the index.
+        if recent is not None and (recent[1] is None or recent[1] is self.dictionaries.find(txn, recent[1].number)):
+            return recent[0]
+        packed = unpack_head(content)
+        dictionary = self._find_dictionary(txn, packed.dictionary)
+        record = unpack(packed, dictionary)
+        self._recent.add(content, record, dictionary)
+        return record
 
     def add(self, txn: lmdb.Transaction, record: Record) -> tuple[int, Record]:
         """Store *record*, with those of its aliases that lead nowhere yet, under a new number; return both."""
@@ -60,7 +94,9 @@ class Records:
         self._numbers.insert(txn, place_of_name(_name_of(record)), number)
         record = self._with_free_aliases(txn, number, record)
         dictionary = self.dictionaries.find_newest(txn)
-        txn.put(_number(number), pack(record, dictionary), db=self._records, append=True)
+        content = pack(record, dictionary)
+        txn.put(_number(number), content, db=self._records, append=True)
+        self._remember(txn, content, record)
         if dictionary is None:
             self._train(txn)
         return number, record
@@ -68,7 +104,15 @@ class Records:
     def replace(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
         """Store *record*, which is of the same page, in the place of the one with *number*."""
         name = _number(number)
-        txn.put(name, repack(unpack_head(txn.get(name, b"", db=self._records)), record), db=self._records)
+        content = repack(unpack_beginning(txn.get(name, b"", db=self._records)), record)
+        txn.put(name, content, db=self._records)
+        self._remember(txn, content, record)
+
+    def _remember(self, txn: lmdb.Transaction, content: bytes, record: Record) -> None:
+        """Remember *record*, which was stored as *content*, if it is certain that it would be read as it is."""
+        unpacked = as_unpacked(record)
+        if unpacked is not None:
+            self._recent.add(content, unpacked, self._find_dictionary(txn, unpack_beginning(content).dictionary))
 
     def remove(self, txn: lmdb.Transaction, number: int, record: Record) -> None:
         """Forget *record*, which has *number*."""
@@ -191,12 +235,6 @@ class Records:
 
     def _find_dictionary(self, txn: lmdb.Transaction, number: int) -> Dictionary | None:
         return self.dictionaries.find(txn, number) if number else None
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _unpack_again(content: bytes, dictionary: Dictionary | None) -> Record:
-    """Return the record that is stored as *content*, whatever its number: what stands for many pages is read for each."""
-    return unpack(unpack_head(content), dictionary)
 
 
 def _name_of(record: Record) -> bytes:

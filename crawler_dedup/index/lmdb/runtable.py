@@ -80,15 +80,20 @@ class Runs:
         self._directory = directory
         self._readonly = readonly
         self._asked: tuple[lmdb.Transaction | None, dict[int, bool | None]] = None, {}
+        self._touched: tuple[object, int] = None, 0  # by which call, and what it has returned
 
     def touch(
         self, txn: lmdb.Transaction, number: int, grace: int, now: int, *, stored_until: int | None = None
     ) -> int:
         """Note that a run lives, and return the time that its records get. It never goes back, even if clocks do."""
+        call = txn, number, grace, now, stored_until
+        if self._touched[0] == call:
+            return self._touched[1]
         run = self.find(txn, number)
         touched = RunEntry(now if run is None else max(now, run.last), grace, stored_until=stored_until)
         if touched != run:
             txn.put(_name(number), encode_run(touched), db=self._runs)
+        self._touched = call, touched.last
         return touched.last
 
     def end(
@@ -102,6 +107,7 @@ class Runs:
         stored_until: int | None = None,
     ) -> None:
         """End a run of which all is stored that it settled and that is recorded, but for what *stored_until* excepts."""
+        self._touched = None, 0
         ended = RunEntry(last, 0, has_finished, is_tidy and stored_until is None, stored_until)
         if ended.has_finished and ended.is_tidy:
             txn.delete(_name(number), db=self._runs)
