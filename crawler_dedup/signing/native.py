@@ -20,6 +20,10 @@ from crawler_dedup.system.logs import logger_without_credentials
 
 _NAME = "crawler_dedup_native"
 _VARIABLE = "CRAWLER_DEDUP_NATIVE"  # 0: the core is off
+_ADVICE = (
+    "To use the core, install that of this version again (pip install ./native in its checkout); to do without it, uninstall"
+    " crawler-dedup-native."
+)
 _LOGGER = logger_without_credentials(__name__)
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -48,9 +52,9 @@ def load_core() -> ModuleType | None:
         if not is_missing:
             _LOGGER.warning(
                 "The native core is not used: %s. Pages are signed in Python, which gives the same signatures and takes"
-                " longer. To use the core, install that of this version again (pip install ./native in its checkout); to"
-                " do without it, uninstall crawler-dedup-native.",
+                " longer. %s",
                 reason,
+                _ADVICE,
             )
     return None
 
@@ -108,7 +112,14 @@ def replaceable(
         @cache
         def replacement() -> Callable[_P, _R] | None:
             core = load_core()
-            return None if core is None else cast("Callable[_P, _R]", getattr(core, function.__name__)(**terms()))
+            if core is None:
+                return None
+            own_terms = terms()
+            try:
+                return cast("Callable[_P, _R]", getattr(core, function.__name__)(**own_terms))
+            except (AttributeError, TypeError) as error:  # it has no such function, or one that takes other terms
+                _note_misfit(function.__name__, error)
+                return None
 
         _REPLACEMENTS.append(replacement)
 
@@ -129,6 +140,19 @@ def replaceable(
         return call
 
     return decorate
+
+
+def _note_misfit(name: str, error: Exception) -> None:
+    """Log the first function of the core that does not fit."""
+    _State.failures += 1
+    if _State.failures == 1:
+        _LOGGER.warning(
+            "The native core was made for another version of crawler-dedup: %s in it does not fit (%s), and Python does it"
+            " instead. %s",
+            name,
+            error,
+            _ADVICE,
+        )
 
 
 def _note_failure(name: str, error: Exception) -> None:

@@ -8,10 +8,11 @@ from crawler_dedup.signing.behaviour import BEHAVIOUR
 from tests.support.indexing import run
 
 NOT_USED = "The native core is not used: "
-IN_PYTHON = (
-    ". Pages are signed in Python, which gives the same signatures and takes longer. To use the core, install that of this"
-    " version again (pip install ./native in its checkout); to do without it, uninstall crawler-dedup-native.\n"
+ADVICE = (
+    "To use the core, install that of this version again (pip install ./native in its checkout); to do without it, uninstall"
+    " crawler-dedup-native.\n"
 )
+IN_PYTHON = f". Pages are signed in Python, which gives the same signatures and takes longer. {ADVICE}"
 OUTLINE = """
     from crawler_dedup.signing import native, outline, parsing
     print(native.describe_core())
@@ -69,18 +70,20 @@ def test_a_core_can_be_switched_off() -> None:
     assert run(off + core("") + OUTLINE) == (0, "Python\ntext\ntext\n0\n", "")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "def read_outline(**terms): return lambda tree: 1 / 0",
-        "def read_outline(): pass",
-        "",
-    ],
-)
-def test_where_a_core_fails_python_takes_over_and_the_first_failure_is_logged(content: str) -> None:
-    status, output, errors = run(core(content) + OUTLINE)
+def test_where_a_core_fails_python_takes_over_and_the_first_failure_is_logged() -> None:
+    status, output, errors = run(core("def read_outline(**terms): return lambda tree: 1 / 0") + OUTLINE)
     assert (status, output) == (0, "native core 1\ntext\ntext\n2\n")
     assert errors.count("The native core has failed in read_outline; Python does it instead: ") == 1
+
+
+@pytest.mark.parametrize("content", ["def read_outline(): pass", ""])
+def test_where_a_function_of_a_core_does_not_fit_python_takes_over_and_the_log_says_what_to_do(content: str) -> None:
+    status, output, errors = run(core(content) + OUTLINE)
+    assert (status, output) == (0, "native core 1\ntext\ntext\n1\n")
+    assert errors.startswith(
+        "The native core was made for another version of crawler-dedup: read_outline in it does not"
+    )
+    assert errors.endswith(f", and Python does it instead. {ADVICE}")
 
 
 def test_what_the_core_cannot_read_is_no_failure() -> None:
