@@ -124,6 +124,11 @@ def describe_folding(page: int, *, fold_han: bool) -> list[str | None]:
     return described
 
 
+def describe_casefold(page: int) -> list[str]:
+    """Return what folding case makes of 256 characters in a row, the first of which is 256 × *page*."""
+    return [chr(code).casefold() for code in range(page * _PAGE, (page + 1) * _PAGE)]
+
+
 @cache
 def _changing() -> re.Pattern[str]:
     """Match what combines, becomes one with the character before it, or depends on the next one, of the first 65,536."""

@@ -20,12 +20,14 @@ from math import sqrt
 from operator import add
 from pkgutil import resolve_name
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lxml.html import HtmlElement
 
 from crawler_dedup.errors import ConfigError
+from crawler_dedup.signing.characters import describe_casefold
 from crawler_dedup.signing.hidden import without_hidden
+from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.outline import Block, Outline
 
 _PARAGRAPHS = "paragraphs size>=100 links<=1/3 series>=4 title<=2 share>=3/5"
@@ -69,6 +71,31 @@ class MainBlocks(NamedTuple):
         return 2 * sum(block.linked for block in self.blocks) > sum(block.size for block in self.blocks)
 
 
+def _for_core() -> dict[str, Any]:
+    return {
+        "casefold": describe_casefold,
+        "limits": {
+            "enough": _ENOUGH,
+            "link_share": _LINK_SHARE,
+            "main_share": _MAIN_SHARE,
+            "unlinked_share": _UNLINKED_SHARE,
+            "named_share": _NAMED_SHARE,
+            "named": _NAMED,
+            "name": _NAME,
+            "common_words": _COMMON_WORDS,
+            "notice": _NOTICE,
+            "series": _SERIES,
+            "different": _DIFFERENT,
+            "title": _TITLE,
+            "detail": _DETAIL,
+            "title_weight": _TITLE_WEIGHT,
+            "titles_share": _TITLES_SHARE,
+            "long": _LONG,
+        },
+    }
+
+
+@replaceable(_for_core)
 def find_main_blocks(page: Outline, title: str = "") -> MainBlocks:
     """Find the blocks that are the main text of *page*, which has the title *title*: none if it has no main text."""
     size, linked = [0] * len(page.parents), [0] * len(page.parents)
@@ -238,11 +265,13 @@ def _is_notice(block: Block) -> bool:
     return block.size < _NOTICE and "©" in block.text
 
 
+@replaceable()
 def join_text(part: Outline | MainBlocks) -> str:
     """Return the text of a page, or of its main text, a line for each block."""
     return "\n".join([block.text for block in part.blocks])
 
 
+@replaceable()
 def join_shown_text(part: Outline | MainBlocks) -> str:
     """Return the text of a page, or of its main text, a line for each block, without what stands in hidden elements."""
     return "\n".join([block.shown for block in part.blocks if block.shown])
