@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from crawler_dedup.hamming import Numbers, mix_bits
 from crawler_dedup.rules import oldercounts
+from crawler_dedup.rules.counters import (
+    ANY_TITLE,
+    BLOCK,
+    COUNT,
+    COUNT_BITS,
+    HASH_BITS,
+    ITEM,
+    KIND,
+    LINK,
+    ONE,
+    PART,
+    TITLE_BITS,
+    TITLE_SHIFT,
+    TITLES_COUNTED,
+    Once,
+    count_page,
+    shorten,
+    without_least,
+)
 from crawler_dedup.rules.countpacking import (
-    KINDS,
     OTHER_BYTES,
-    SHORT_BITS,
     join_counters,
     pack_short,
     split_counters,
@@ -23,7 +39,6 @@ from crawler_dedup.rules.countpacking import (
 )
 from crawler_dedup.rules.sites import MAX_COUNTERS, MIN_PAGES, SiteProfile, Sites, decode_profile, hash_part
 from crawler_dedup.signedpage import Count, SignedPage
-from crawler_dedup.signing.blocks import block_hashes
 from crawler_dedup.signing.titles import split_title
 from crawler_dedup.system.deflate import StreamDamaged, deflate, inflate
 from crawler_dedup.urls import site_of
@@ -42,30 +57,14 @@ _NAVIGATION_SHARE = 0.3
 _TITLE_SHARE = 0.3  # kinds and things, four of each, make sixteen titles: "Manual | Router"
 _MIN_SHARED = 3
 
-_Number = TypeVar("_Number", np.uint32, np.uint64)
-
 _SECOND = 16
 _INTERVAL = 32
 _HALVE_AT = 240
 _LEFT = 7 * MAX_COUNTERS // 8  # after the rarest were forgotten, so that this is not done with each page
 _MAX_TAUGHT = 1 << 30  # that are believed of a site from elsewhere: its number must fit a name, and grow
 
-# A counter: what is counted (2 bits of its kind, 32 of its hash), 8 bits of the count, and 16 for titles, of which each sets
-# one: as many bits as are set, so many different titles there were at least (linear counting: Whang, Vander-Zanden and
-# Taylor, "A linear-time probabilistic counting algorithm for database applications", TODS 15, 1990).
-_KIND, _ITEM, _COUNT = np.uint64(56), np.uint64(24), np.uint64(16)
-_BLOCK, _LINK, _PART = (np.uint64(kind) << _KIND for kind in range(KINDS))
-_END = np.uint64(KINDS) << _KIND
-_HASH_BITS, _BYTE, _TITLE_BITS = np.uint64(0xFFFFFFFF), np.uint64(0xFF), np.uint64(0xFFFF)
-_ONE, _ONCE, _TWICE, _LOWER = np.uint64(1), np.uint64(1 << 16), np.uint64(2 << 16), np.uint64((1 << 24) - 1)
-_SHORT_MASK = np.uint64((1 << SHORT_BITS) - 1)
-_TITLES_COUNTED = 16
 _NO_COUNTERS: Numbers = np.empty(0, dtype=np.uint64)
-
-# Of what was counted once: its kind (2 bits), 16 bits of its hash, and 4 for the number of the bit that the title has set.
-_Once = NDArray[np.uint32]
-_TITLE_SHIFT, _ANY_TITLE = np.uint32(4), np.uint32(_TITLES_COUNTED - 1)
-_NOTHING: _Once = np.empty(0, dtype=np.uint32)
+_NOTHING: Once = np.empty(0, dtype=np.uint32)
 
 
 class SiteCounts:
@@ -100,40 +99,18 @@ class SiteCounts:
             self._halve()
         self.taught += 1
         self._pages += 1
-        title = np.uint8(xxh3_64_intdigest(page.title.encode("utf-8", "replace")) % _TITLES_COUNTED)
-        self._titles |= 1 << int(title)
-        self._count_once(self._count(_read_page(page), title), title)
+        title = xxh3_64_intdigest(page.title.encode("utf-8", "replace")) % TITLES_COUNTED
+        self._titles |= 1 << title
+        parts = [hash_part(part) for part in split_title(page.title)]
+        self._counters, self._once = count_page(self._counters, self._once, page.blocks, page.links, parts, title)
         if len(self._counters) + len(self._once) > MAX_COUNTERS:
             self._forget_rarest()
-
-    def _count(self, items: Numbers, title: np.uint8) -> Numbers:
-        """Count each of *items* (ascending, distinct) that has a counter, on a page whose *title* sets that bit.
-
-        Return the others.
-        """
-        places, is_counted = _find(self._counters, items, _LOWER)
-        counted = places[is_counted]
-        self._counters[counted] = self._counters[counted] + _ONCE | _ONE << title
-        return items[~is_counted]
-
-    def _count_once(self, items: Numbers, title: np.uint8) -> None:
-        """Note *items* that have no counter, or give them one if they stood on another page, too."""
-        short = _shorten(items)
-        places, is_known = _find(self._once, short, _ANY_TITLE)
-        if is_known.any():
-            known = places[is_known]
-            titles = _ONE << title | _ONE << (self._once[known] & _ANY_TITLE).astype(np.uint64)
-            self._counters = _merge(self._counters, items[is_known] | _TWICE | titles)
-            is_left = np.ones(len(self._once), dtype=bool)
-            is_left[known] = False
-            self._once, short = self._once[is_left], short[~is_known]
-        self._once = _distinct(_merge(self._once, short | title))
 
     def _halve(self) -> None:
         """Halve all counts, and forget what was counted once."""
         self._pages //= 2
-        counts = self._counters >> _COUNT & _BYTE
-        halved = self._counters & ~(_BYTE << _COUNT) | counts >> _ONE << _COUNT
+        counts = self._counters >> COUNT & COUNT_BITS
+        halved = self._counters & ~(COUNT_BITS << COUNT) | counts >> ONE << COUNT
         self._counters = halved[counts > 1]
         self._once = _NOTHING
 
@@ -142,10 +119,10 @@ class SiteCounts:
         of what stands on several pages must not be forgotten each time."""
         excess = len(self._counters) + len(self._once) - _LEFT
         from_once = min(excess, len(self._once))
-        self._once = _without_least(self._once, self._shuffle(self._once.astype(np.uint64)), from_once)
-        counts = self._counters >> _COUNT & _BYTE
-        order = counts << _KIND | self._shuffle(self._counters >> _ITEM) >> np.uint64(8)
-        self._counters = _without_least(self._counters, order, excess - from_once)
+        self._once = without_least(self._once, self._shuffle(self._once.astype(np.uint64)), from_once)
+        counts = self._counters >> COUNT & COUNT_BITS
+        order = counts << KIND | self._shuffle(self._counters >> ITEM) >> np.uint64(8)
+        self._counters = without_least(self._counters, order, excess - from_once)
 
     def _shuffle(self, items: Numbers) -> Numbers:
         return mix_bits(items + np.uint64(self.taught << 34))
@@ -153,14 +130,14 @@ class SiteCounts:
     def publish(self) -> SiteProfile:
         """Return the snapshot of what is counted now."""
         titles = min(TITLES, self._titles.bit_count())
-        furniture = self._frequent(_BLOCK, FURNITURE_SHARE * self._pages, titles)
+        furniture = self._frequent(BLOCK, FURNITURE_SHARE * self._pages, titles)
         more_than = max(int(SHARED_SHARE * self._pages) + 1, TITLES)
         return SiteProfile(
             self.taught,
             furniture,
-            self._frequent(_BLOCK, more_than, titles) - furniture,
-            self._frequent(_LINK, max(_MIN_SHARED, _NAVIGATION_SHARE * self._pages), titles),
-            self._frequent(_PART, max(_MIN_SHARED, _TITLE_SHARE * self._pages)),
+            self._frequent(BLOCK, more_than, titles) - furniture,
+            self._frequent(LINK, max(_MIN_SHARED, _NAVIGATION_SHARE * self._pages), titles),
+            self._frequent(PART, max(_MIN_SHARED, _TITLE_SHARE * self._pages)),
         )
 
     def _frequent(self, kind: np.uint64, pages: float, titles: int = 1) -> frozenset[int]:
@@ -168,19 +145,19 @@ class SiteCounts:
 
         On few pages two different titles may have set one bit.
         """
-        first, end = np.searchsorted(self._counters, (kind, kind + (_ONE << _KIND)))
+        first, end = np.searchsorted(self._counters, (kind, kind + (ONE << KIND)))
         counters = self._counters[first:end]
-        counts, bits = counters >> _COUNT & _BYTE, np.bitwise_count(counters & _TITLE_BITS)
-        is_frequent = (counts >= pages) & (bits >= np.minimum(titles, counts - _ONE))
-        return frozenset((counters[is_frequent] >> _ITEM & _HASH_BITS).tolist())
+        counts, bits = counters >> COUNT & COUNT_BITS, np.bitwise_count(counters & TITLE_BITS)
+        is_frequent = (counts >= pages) & (bits >= np.minimum(titles, counts - ONE))
+        return frozenset((counters[is_frequent] >> ITEM & HASH_BITS).tolist())
 
     def encode(self) -> bytes:
         """Return the counts as they are stored: see :meth:`decode`."""
-        links, parts = np.searchsorted(self._counters, (_LINK, _PART)).tolist()
+        links, parts = np.searchsorted(self._counters, (LINK, PART)).tolist()
         lengths = (links, parts - links, len(self._counters) - parts)
         plain, others = split_counters(self._counters)
-        titles = (self._once & _ANY_TITLE).astype(np.uint8)
-        once = pack_short(self._once >> _TITLE_SHIFT)
+        titles = (self._once & ANY_TITLE).astype(np.uint8)
+        once = pack_short(self._once >> TITLE_SHIFT)
         return _encode_counts(
             _PackedCounts(
                 self.taught,
@@ -210,7 +187,7 @@ class SiteCounts:
             counts._take_older(packed.read_counters())
         else:
             counts._counters, counts._once = packed.read()
-        times = counts._counters >> _COUNT & _BYTE
+        times = counts._counters >> COUNT & COUNT_BITS
         least = 1 if len(times) or len(counts._once) else 0
         if not max(least, times.max(initial=0)) <= packed.pages <= _HALVE_AT or (times < least).any():
             raise msgspec.DecodeError("the counts of a site are not what they can be")
@@ -218,11 +195,11 @@ class SiteCounts:
 
     def _take_older(self, counters: Numbers) -> None:
         """Take *counters*, of which many have counted one page."""
-        is_single = (counters >> _COUNT & _BYTE) == 1
+        is_single = (counters >> COUNT & COUNT_BITS) == 1
         self._counters, single = counters[~is_single], counters[is_single]
-        titles = np.bitwise_count((single & _TITLE_BITS) - _ONE).astype(np.uint32) & _ANY_TITLE
-        short = _shorten(single) | titles
-        self._once = short[np.unique(short >> _TITLE_SHIFT, return_index=True)[1]]
+        titles = np.bitwise_count((single & TITLE_BITS) - ONE).astype(np.uint32) & ANY_TITLE
+        short = shorten(single) | titles
+        self._once = short[np.unique(short >> TITLE_SHIFT, return_index=True)[1]]
 
 
 class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
@@ -242,14 +219,14 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
 
     taught: Count
     pages: Count
-    titles: Annotated[int, msgspec.Meta(ge=0, lt=1 << _TITLES_COUNTED)]
+    titles: Annotated[int, msgspec.Meta(ge=0, lt=1 << TITLES_COUNTED)]
     lengths: tuple[Count, Count, Count]
     plain: bytes
     once_count: Count
     once: bytes
     deflated: bytes
 
-    def read(self) -> tuple[Numbers, _Once]:
+    def read(self) -> tuple[Numbers, Once]:
         """Return the counters, and what was counted once. Raises :class:`msgspec.DecodeError`."""
         count = sum(self.lengths)
         if count + self.once_count > MAX_COUNTERS:
@@ -259,64 +236,14 @@ class _PackedCounts(msgspec.Struct, frozen=True, array_like=True):
         except StreamDamaged as error:
             raise msgspec.DecodeError(f"the counts of a site are damaged: {error}") from error
         titles = np.frombuffer(others, dtype=np.uint8, offset=OTHER_BYTES * count)
-        if (titles >= _TITLES_COUNTED).any():
+        if (titles >= TITLES_COUNTED).any():
             raise msgspec.DecodeError("the counts of a site name a title that cannot be")
-        once = unpack_short(self.once, self.once_count) << _TITLE_SHIFT | titles
+        once = unpack_short(self.once, self.once_count) << TITLE_SHIFT | titles
         return join_counters(self.plain + others[: OTHER_BYTES * count], self.lengths), once
 
 
 _encode_counts = msgspec.msgpack.Encoder().encode
 _decode_counts = msgspec.msgpack.Decoder(_PackedCounts).decode
-
-
-def _read_page(page: SignedPage) -> Numbers:
-    """Return what is counted of *page*, each once, ascending: kind and hash in the place that they have in a counter."""
-    blocks, links = block_hashes(page.blocks), np.frombuffer(page.links, dtype="<u4")
-    parts = [hash_part(part) for part in split_title(page.title)]
-    items = np.concatenate([blocks, links, np.array(parts, dtype=np.uint32)]).astype(np.uint64) << _ITEM
-    items[len(blocks) :] |= _LINK
-    items[len(blocks) + len(links) :] ^= _LINK | _PART
-    items.sort()
-    return _distinct(items)
-
-
-def _shorten(items: Numbers) -> _Once:
-    """Return what is kept of *items* that were counted once, without a title."""
-    short = items >> _KIND << np.uint64(SHORT_BITS) | items >> _ITEM & _SHORT_MASK
-    shortened: _Once = short.astype(np.uint32) << _TITLE_SHIFT
-    return shortened
-
-
-def _find(
-    numbers: NDArray[_Number], wanted: NDArray[_Number], lower: _Number
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return for each of *wanted* the place in *numbers*, ascending, and whether that has the same bits but for the *lower*.
-
-    In *wanted* these are 0.
-    """
-    places = numbers.searchsorted(wanted)
-    if not len(numbers):
-        return places, places != 0
-    return places, numbers.take(places, mode="clip") ^ wanted <= lower
-
-
-def _merge(first: NDArray[_Number], second: NDArray[_Number]) -> NDArray[_Number]:
-    """Return the members of two arrays ascending; *first* is."""
-    merged = np.concatenate([first, second])
-    merged.sort(kind="stable")  # fast where much is in order
-    return merged
-
-
-def _distinct(numbers: NDArray[_Number]) -> NDArray[_Number]:
-    """Return ascending *numbers*, each once."""
-    is_first = np.ones(len(numbers), dtype=bool)
-    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
-    return numbers[is_first]
-
-
-def _without_least(numbers: NDArray[_Number], order: Numbers, count: int) -> NDArray[_Number]:
-    """Return *numbers* without the *count* that are least in their *order*."""
-    return numbers[np.sort(np.argpartition(order, count)[count:])] if 0 < count < len(numbers) else numbers[count:]
 
 
 def can_read(site: StoredSite) -> bool:

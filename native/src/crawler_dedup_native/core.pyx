@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Parts of crawler_dedup.signing, in C. Each does what the function of its name does there, which explains it."""
+"""Parts of crawler_dedup.signing and crawler_dedup.rules, in C. Each does what the function of its name does there, which explains it."""
 
 cimport lxml.includes.etreepublic as etree
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
 from cpython.sequence cimport PySequence_GetItem
 from libc.math cimport rint, sqrt
@@ -90,4 +91,5 @@ include "maintext.pxi"
 include "lines.pxi"
 include "blocks.pxi"
 include "links.pxi"
+include "counters.pxi"
 include "embedded.pxi"
