@@ -72,6 +72,19 @@ class CellCache:
             self._cells.move_to_end(key)
         return cell
 
+    def find(self, keys: Iterable[bytes], known: dict[bytes, bytes]) -> list[bytes]:
+        """Add to *known* the buckets *keys* that it does not have and that are here; return those that are not."""
+        cells, touch, missing = self._cells, self._cells.move_to_end, list[bytes]()
+        for key in keys:
+            if key not in known:
+                cell = cells.get(key)
+                if cell is None:
+                    missing.append(key)
+                else:
+                    touch(key)
+                    known[key] = cast("bytes", cell)
+        return missing
+
     def find_missing(self, keys: Iterable[bytes]) -> list[bytes]:
         """Return those of *keys* of which the cells are not here."""
         cells = self._cells

@@ -52,6 +52,7 @@ class Changes:
         buckets: the content of the buckets that it has read.
         rows: the rows that it has read.
         counts: the number of records of sites that it has read.
+        assumed: those of *buckets* and *rows* that it has taken for empty without reading them.
         new: the contents of new records, in the order of their numbers.
         commands: what else is done, each a command of the server or of :data:`crawler_dedup.index.redis.scripts.COMMIT`.
         entries: of runs, as they are written.
@@ -65,6 +66,7 @@ class Changes:
     buckets: dict[bytes, bytes] = field(default_factory=dict)
     rows: dict[bytes, Row] = field(default_factory=dict)
     counts: dict[bytes, int] = field(default_factory=dict)
+    assumed: list[bytes] = field(default_factory=list)
     new: list[bytes] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     entries: dict[int, RunEntry] = field(default_factory=dict)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from struct import pack
 from time import monotonic
-from typing import Any, cast
+from typing import Any
 
 from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis import scripts
-from crawler_dedup.index.redis.cells import CellCache, Row, Versions
-from crawler_dedup.index.redis.changes import Changes, Command, KnownRuns
+from crawler_dedup.index.redis.cells import Versions
+from crawler_dedup.index.redis.changes import Changes, KnownRuns
 from crawler_dedup.index.redis.connection import (
     ANSWER_SECONDS,
     ConnectionLost,
@@ -24,6 +24,7 @@ from crawler_dedup.index.redis.connection import (
 )
 from crawler_dedup.index.redis.copies import Copies
 from crawler_dedup.index.redis.keys import Keys, meta_key
+from crawler_dedup.index.redis.knowncells import KnownCells
 
 _WRITER_SECONDS = 3600
 _READ_KEYS = 1000  # that are asked for at once
@@ -45,6 +46,7 @@ class Client:
         epoch: the name of the life of the index that is read.
         runs: as they were last read. They are checked with each commit.
         versions: for rows.
+        cells: as they are known. They are checked, too.
     """
 
     def __init__(self, address: ServerAddress, header: Header, cache_bytes: int, *, is_writing: bool = False) -> None:
@@ -57,7 +59,7 @@ class Client:
         self._copies = Copies(self._connection)
         self._is_writing = is_writing
         self._unconfirmed = 0
-        self._cache = CellCache(cache_bytes)
+        self.cells = KnownCells(self._connection, cache_bytes, may_assume=is_writing)
         self._opened = 0
         self._removed = b"0"
         self._scopes: set[int] = set()
@@ -79,7 +81,7 @@ class Client:
         if self._is_writing:
             self._copies.look_from_time_to_time()
         while self._opened != self._connection.opened:
-            self._cache.clear()
+            self.cells.clear()
             self._scopes.clear()
             self.epoch = read_epoch(self._connection, self._header)
             self.keys = Keys(self._connection.address, self.epoch)
@@ -88,43 +90,6 @@ class Client:
                 self._note_runs(read)
                 self._removed = read[3]
                 self._opened = self._connection.opened
-
-    def read_buckets(self, changes: Changes, keys: Sequence[bytes]) -> list[bytes]:
-        """Return the contents of buckets, as *changes* has read them before, as they are known, or as they are now."""
-        known, missing = changes.buckets, list[bytes]()
-        for key in keys:
-            if key not in known:
-                content = self._cache.get(key)
-                if content is None:
-                    missing.append(key)
-                else:
-                    known[key] = cast("bytes", content)
-        for key, content in self._fetch(missing):
-            known[key] = content
-            self._cache.put(key, content)
-        return [known[key] for key in keys]
-
-    def read_row(self, changes: Changes, key: bytes) -> Row:
-        """Return a row, likewise."""
-        row = changes.rows.get(key) or cast("Row | None", self._cache.get(key))
-        if row is None:
-            row = Row(self.call(b"GET", key) or b"")
-            self._cache.put(key, row)
-        changes.rows[key] = row
-        return row
-
-    def read_ahead(self, buckets: Iterable[bytes], rows: Iterable[bytes]) -> None:
-        """Read buckets and rows that are not known, so that a transaction need not read each of them by itself."""
-        missing, missing_rows = self._cache.find_missing(buckets), set(self._cache.find_missing(rows))
-        if len(missing) + len(missing_rows) > 1:
-            for key, content in self._fetch([*missing, *missing_rows]):
-                self._cache.put(key, Row(content) if key in missing_rows else content)
-
-    def _fetch(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        for start in range(0, len(keys), _READ_KEYS):
-            some = keys[start : start + _READ_KEYS]
-            contents = self._connection.call(b"MGET", *some)
-            yield from ((key, content or b"") for key, content in zip(some, contents, strict=True))
 
     def find_new_scopes(self, scopes: set[int]) -> set[int]:
         """Return those of *scopes* that may not be entered yet."""
@@ -266,10 +231,9 @@ class Client:
         _, removed, version, encoded = answer
         self._removed = removed
         numbers = [int.from_bytes(number, "little") for number in encoded]
+        self.cells.note_done(changes, encoded)
         for number, content, decoded in zip(numbers, changes.new, changes.new_decoded, strict=True):
-            self._cache.put(self.keys.record(number), Row(content, decoded))
-        for command in changes.commands:
-            self._apply(command, encoded, changes.decoded)
+            self.cells.put_record(self.keys.record(number), content, decoded)
         self._scopes = changes.scopes | (self._scopes if len(self._scopes) < _KNOWN_SCOPES else set())
         self.runs.entries.update(changes.entries)
         if version != self.runs.version:
@@ -279,41 +243,14 @@ class Client:
                 self.forget()
         return numbers
 
-    def _apply(self, command: Command, encoded: Sequence[bytes], decoded: Mapping[bytes, object]) -> None:
-        """Do to a known cell what *command* has done to the stored one."""
-        name, key = command[0], cast("bytes", command[1])
-        if name == b"APPEND":
-            self._cache.append(key, cast("bytes", command[2]))
-        elif name == b"place":
-            self._cache.append(key, encoded[int(command[2]) - 1] + cast("bytes", command[3]))
-        elif name == b"SET":
-            self._cache.replace(key, cast("bytes", command[2]), decoded.get(key))
-        else:
-            self._cache.drop(key)
-
     def _note_stale(self, changes: Changes, answer: list[Any]) -> bool:
         """Note what has changed; return whether that is anything of what *changes* has read."""
         _, runs, removed, self._removed, stale = answer
-        names = [*changes.buckets, *changes.rows]
-        is_stale = bool(stale) or runs != 0 or removed == 0
+        is_stale = self.cells.note_stale(changes, removed, stale) or runs != 0 or removed == 0
         if removed == b"all":
-            self._cache.clear()
             self._scopes.clear()
-            is_stale = True
-        elif removed != 0:
-            for key in removed:
-                self._cache.drop(key)
-                is_stale = is_stale or key in changes.buckets
         if runs != 0:
             self._note_runs(runs)
-        for at in range(0, len(stale), 3):
-            key, offset, now = names[stale[at]], int(stale[at + 1]), stale[at + 2]
-            if key in changes.rows:
-                self._cache.put(key, Row(now))
-            elif removed == 0 or offset == 0:
-                self._cache.put(key, changes.buckets[key][:offset] + now)
-            else:
-                self._cache.drop(key)
         return is_stale
 
     def load_runs(self) -> None:

@@ -44,6 +44,7 @@ class PagesOnServer(RunsInTransaction):
 
     def __init__(self, client: Client, header: Header, frozen: FrozenProfiles | None = None) -> None:
         super().__init__(client, Changes())
+        self._cells = client.cells
         self._header = header
         self._frozen = frozen
         self._sites = SitesInTransaction(client, self._changes)
@@ -67,7 +68,7 @@ class PagesOnServer(RunsInTransaction):
     def get(self, number: int) -> Record | None:
         if number in self._records:
             return self._records[number]
-        return self._decode(self.client.read_row(self._changes, self._keys.record(number)))
+        return self._decode(self._cells.read_row(self._changes, self._keys.record(number)))
 
     def read_buckets(self, scope: str, probes: Iterable[int], limit: int | None) -> Numbers:
         return self._read_signatures(hash_scope(scope), probes, limit)
@@ -176,6 +177,8 @@ class PagesOnServer(RunsInTransaction):
         return self._header
 
     def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
+        if self._cells.is_assuming:
+            return
         keys, buckets, rows = self._keys, list[bytes](), list[bytes]()
         for page in pages:
             if page.unsigned:
@@ -188,7 +191,7 @@ class PagesOnServer(RunsInTransaction):
             buckets += keys.bucket_names(scope, lookup.probes(page))
             if site := site_key(page.scope, page.url):
                 rows.append(keys.site(site))
-        self.client.read_ahead(dict.fromkeys(buckets), dict.fromkeys(rows))
+        self._cells.read_ahead(dict.fromkeys(buckets), dict.fromkeys(rows))
 
     def require_copies(self) -> None:
         self._changes.needs_copies = self.has_required_copies = True
@@ -246,7 +249,8 @@ class PagesOnServer(RunsInTransaction):
 
     def what_was_read(self) -> Changes:
         """Return what was read, without what is to be changed."""
-        return Changes(self._changes.buckets, self._changes.rows, self._changes.counts)
+        read = self._changes
+        return Changes(read.buckets, read.rows, read.counts, read.assumed)
 
     def collect(self) -> Changes:
         """Return what was read, and what is to be changed."""
@@ -293,7 +297,7 @@ class PagesOnServer(RunsInTransaction):
 
     def _numbers_at(self, place: int) -> list[int]:
         key, first = place_entry(place, 0)
-        return numbers_in(self._read([self._keys.number_bucket(key)])[0], first)
+        return numbers_in(self._read_bucket(self._keys.number_bucket(key)), first)
 
     def _put(self, place: int, number: int) -> None:
         key, payload = place_entry(place, number)
@@ -311,12 +315,16 @@ class PagesOnServer(RunsInTransaction):
     def _change(self, key: bytes) -> ChangedBucket:
         bucket = self._buckets.get(key)
         if bucket is None:
-            bucket = self._buckets[key] = ChangedBucket(self._read([key])[0])
+            bucket = self._buckets[key] = ChangedBucket(self._cells.read_bucket(self._changes, key))
         return bucket
+
+    def _read_bucket(self, key: bytes) -> bytes:
+        bucket = self._buckets.get(key)
+        return self._cells.read_bucket(self._changes, key) if bucket is None else bucket.content
 
     def _read(self, keys: list[bytes]) -> list[bytes]:
         """Return the contents of buckets."""
-        contents = self.client.read_buckets(self._changes, keys)
+        contents = self._cells.read_buckets(self._changes, keys)
         if not self._buckets:
             return contents
         changed = self._buckets

@@ -195,7 +195,7 @@ class SitesInTransaction:
             return self._heads[key]
         if key in self._gone:
             return _NO_HEAD
-        row = self._read(self._keys.site(key))
+        row = self._read(self._keys.site(key), may_be_new=True)
         if row.decoded is None:
             content = row.content[:-VERSION_BYTES]
             row.decoded = decode_struct(_decode_head, content) if content else _NO_HEAD
@@ -225,7 +225,7 @@ class SitesInTransaction:
             if merged is not None or key in self._gone:
                 counts = reader.read_counts(merged.content if merged else b"")
             else:
-                row = self._read(self._keys.site_counts(key))
+                row = self._read(self._keys.site_counts(key), may_be_new=True)
                 counts = cast("Counts | None", row.decoded) or reader.read_counts(_stored(row).content)
                 row.decoded = None
             self._counts[key] = counts
@@ -243,8 +243,8 @@ class SitesInTransaction:
         stored = None if key in self._gone else self._stored_counts(key)
         return stored.taught if stored else 0
 
-    def _read(self, name: bytes) -> Row:
-        return self._client.read_row(self._changes, name)
+    def _read(self, name: bytes, *, may_be_new: bool = False) -> Row:
+        return self._client.cells.read_row(self._changes, name, may_be_new=may_be_new)
 
     def items(self) -> Iterator[tuple[bytes, int]]:
         """Yield key and number of records of each site."""

@@ -149,7 +149,7 @@ def _under_titles(client: Client, readable: dict[int, Record], filing: Filing) -
 
 def _numbers_at(client: Client, place: int) -> list[int]:
     key, first = place_entry(place, 0)
-    return numbers_in(client.read_buckets(Changes(), [client.keys.number_bucket(key)])[0], first)
+    return numbers_in(client.cells.read_bucket(Changes(), client.keys.number_bucket(key)), first)
 
 
 def _standing(client: Client, numbers: list[int], scope: int, signature: int) -> Iterator[int]:

@@ -1,0 +1,164 @@
+"""The cells of an index on a server that a client knows: it reads those that it does not know, or takes them for empty.
+
+In a young index most buckets are empty. Instead of reading that, a transaction assumes it, and the script that makes its
+changes finds out, as of anything else that a transaction has read. Where it is wrong too often, cells are read first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from crawler_dedup.index.redis.cells import CellCache, Row
+from crawler_dedup.index.redis.changes import Changes, Command
+from crawler_dedup.index.redis.connection import ServerConnection
+
+_READ_KEYS = 1000  # that are asked for at once
+_SURE = 0.9
+"""Share of the latest transactions whose unknown cells were all empty, from which on cells are taken for empty: a wrong
+assumption costs as much as five times reading."""
+_LATEST = 16
+
+
+class KnownCells:
+    """Cells as they were last read or written. Whatever is taken from here, the script checks.
+
+    Args:
+        connection: with which cells are read.
+        max_bytes: how many bytes of them are kept.
+        may_assume: whether each transaction is checked before it is answered, so that cells may be taken for empty.
+    """
+
+    def __init__(self, connection: ServerConnection, max_bytes: int, *, may_assume: bool) -> None:
+        self._connection = connection
+        self._cache = CellCache(max_bytes)
+        self._may_assume = may_assume
+        self._emptiness = 0.0
+
+    @property
+    def is_assuming(self) -> bool:
+        """Whether cells that are not known are taken for empty now."""
+        return self._emptiness > _SURE
+
+    def clear(self) -> None:
+        """Forget all cells."""
+        self._cache.clear()
+        self._emptiness = 0.0
+
+    def read_buckets(self, changes: Changes, keys: Sequence[bytes]) -> list[bytes]:
+        """Return the contents of buckets, as *changes* has read them before, as they are known, or as they are now."""
+        known = changes.buckets
+        if missing := self._cache.find(keys, known):
+            if self.is_assuming:
+                known.update(dict.fromkeys(missing, b""))
+                changes.assumed += missing
+            else:
+                for key, content in self._fetch(missing):
+                    known[key] = content
+                    self._cache.put(key, content)
+        return [known[key] for key in keys]
+
+    def read_bucket(self, changes: Changes, key: bytes) -> bytes:
+        """Return the content of a bucket, likewise."""
+        content = changes.buckets.get(key)
+        return self.read_buckets(changes, [key])[0] if content is None else content
+
+    def read_row(self, changes: Changes, key: bytes, *, may_be_new: bool = False) -> Row:
+        """Return a row, likewise.
+
+        Args:
+            may_be_new: whether nobody may have written it yet.
+        """
+        row = changes.rows.get(key) or cast("Row | None", self._cache.get(key))
+        if row is None:
+            if may_be_new and self.is_assuming:
+                row = Row(b"")
+                changes.assumed.append(key)
+            else:
+                row = Row(self._connection.call(b"GET", key) or b"")
+                self._cache.put(key, row)
+        changes.rows[key] = row
+        return row
+
+    def read_ahead(self, buckets: Iterable[bytes], rows: Iterable[bytes]) -> None:
+        """Read buckets and rows that are not known, so that a transaction need not read each of them by itself."""
+        missing, missing_rows = self._cache.find_missing(buckets), set(self._cache.find_missing(rows))
+        if len(missing) + len(missing_rows) > 1:
+            is_empty = True
+            for key, content in self._fetch([*missing, *missing_rows]):
+                is_empty = is_empty and not content
+                self._cache.put(key, Row(content) if key in missing_rows else content)
+            self._note_emptiness(is_empty=is_empty)
+
+    def _fetch(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        for start in range(0, len(keys), _READ_KEYS):
+            some = keys[start : start + _READ_KEYS]
+            contents = self._connection.call(b"MGET", *some)
+            yield from ((key, content or b"") for key, content in zip(some, contents, strict=True))
+
+    def put_record(self, key: bytes, content: bytes, decoded: object) -> None:
+        """Keep a record that was made."""
+        self._cache.put(key, Row(content, decoded))
+
+    def note_done(self, changes: Changes, encoded: Sequence[bytes]) -> None:
+        """Note what was changed: the cells are known without reading them again.
+
+        Args:
+            encoded: the numbers of the new records.
+        """
+        self._keep_assumed(changes, ())
+        for command in changes.commands:
+            self._apply(command, encoded, changes.decoded)
+
+    def _apply(self, command: Command, encoded: Sequence[bytes], decoded: Mapping[bytes, object]) -> None:
+        """Do to a known cell what *command* has done to the stored one."""
+        name, key = command[0], cast("bytes", command[1])
+        if name == b"APPEND":
+            self._cache.append(key, cast("bytes", command[2]))
+        elif name == b"place":
+            self._cache.append(key, encoded[int(command[2]) - 1] + cast("bytes", command[3]))
+        elif name == b"SET":
+            self._cache.replace(key, cast("bytes", command[2]), decoded.get(key))
+        else:
+            self._cache.drop(key)
+
+    def note_stale(self, changes: Changes, removed: Any, stale: Sequence[Any]) -> bool:
+        """Note what has changed; return whether that is anything of what *changes* has read.
+
+        Args:
+            removed: names of buckets from which something was removed; ``b"all"``: perhaps from any; 0: from none.
+            stale: number of a cell of *changes*, offset and content from there, by turns.
+        """
+        names = [*changes.buckets, *changes.rows]
+        is_stale = bool(stale)
+        if removed == b"all":
+            self.clear()
+            is_stale = True
+        elif removed != 0:
+            for key in removed:
+                self._cache.drop(key)
+                is_stale = is_stale or key in changes.buckets
+        self._keep_assumed(changes, [names[number] for number in stale[::3]])
+        for number, offset, now in zip(stale[::3], map(int, stale[1::3]), stale[2::3], strict=True):
+            key = names[number]
+            if key in changes.rows:
+                self._cache.put(key, Row(now))
+            elif removed == 0 or offset == 0:
+                self._cache.put(key, changes.buckets[key][:offset] + now)
+            else:
+                self._cache.drop(key)
+        return is_stale
+
+    def _keep_assumed(self, changes: Changes, stale: Iterable[bytes]) -> None:
+        """Keep the cells that were taken for empty, but for those that are *stale*: the script has checked them."""
+        if not changes.assumed:
+            return
+        wrong = {*stale}.intersection(changes.assumed)
+        self._note_emptiness(is_empty=not wrong)
+        for key in changes.assumed:
+            if key not in wrong:
+                self._cache.put(key, Row(b"") if key in changes.rows else b"")
+
+    def _note_emptiness(self, *, is_empty: bool) -> None:
+        if self._may_assume:
+            self._emptiness += (is_empty - self._emptiness) / _LATEST

@@ -1,0 +1,91 @@
+"""What a client knows of an index on a server: cells of a young index are taken for empty, and the server checks that."""
+
+from __future__ import annotations
+
+import random
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from crawler_dedup import SignedPage, Verdict
+from crawler_dedup.index.backend import Backend
+from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.system.extras import has_extra
+from tests.support.indexing import ByDistance, clusters, flipped, open_backend, page, uniform
+from tests.support.servers import Server
+
+if not has_extra("redis"):
+    pytest.skip("needs the extra redis", allow_module_level=True)
+
+NEAR = ByDistance(7)
+_ENOUGH = 60  # pages after which a client takes cells for empty
+
+
+@pytest.fixture
+def address(server: Server) -> ServerAddress:
+    """An empty index."""
+    server.empty()
+    return server.address()
+
+
+def count_calls(server: Server, command: str) -> int:
+    """How many times clients have called a command."""
+    stats = server.info("commandstats").get(f"cmdstat_{command}", {})
+    return int(stats.get("calls", 0))  # type: ignore[attr-defined]
+
+
+def offer_each(store: Backend, pages: list[SignedPage]) -> list[Verdict]:
+    """Offer pages one after the other."""
+    return [store.offer([offered], NEAR).result()[0].verdict for offered in pages]
+
+
+def test_a_page_of_a_young_index_takes_a_single_call(address: ServerAddress, server: Server) -> None:
+    pages = [page(number, signature) for number, signature in enumerate(uniform(1, _ENOUGH + 50))]
+    with closing(open_backend(address)) as store:
+        offer_each(store, pages[:_ENOUGH])
+        calls, read = count_calls(server, "evalsha"), count_calls(server, "mget")
+        assert set(offer_each(store, pages[_ENOUGH:])) == {Verdict.NEW}
+        assert count_calls(server, "evalsha") - calls <= 52
+        assert count_calls(server, "mget") == read
+        assert store.verify(NEAR) == []
+
+
+def test_a_page_of_another_client_is_found_where_nothing_was_expected(address: ServerAddress) -> None:
+    source = random.Random(2)
+    own, other = uniform(2, _ENOUGH), uniform(3, 5)
+    with closing(open_backend(address)) as store, closing(open_backend(address)) as second:
+        offer_each(store, [page(number, signature) for number, signature in enumerate(own)])
+        offer_each(second, [page(1_000 + number, signature) for number, signature in enumerate(other)])
+        copies = [page(2_000 + number, flipped(source, signature, 7)) for number, signature in enumerate(other)]
+        assert offer_each(store, copies) == [Verdict.DUPLICATE] * len(copies)
+        assert store.verify(NEAR) == []
+
+
+def test_cells_are_read_first_where_most_are_not_empty(address: ServerAddress, server: Server) -> None:
+    source, signatures = random.Random(4), uniform(4, _ENOUGH + 30)
+    with closing(open_backend(address)) as store, closing(open_backend(address)) as second:
+        offer_each(store, [page(number, signature) for number, signature in enumerate(signatures[:_ENOUGH])])
+        offer_each(second, [page(1_000 + number, signature) for number, signature in enumerate(signatures[_ENOUGH:])])
+        copies = [page(2_000 + n, flipped(source, signature, 2)) for n, signature in enumerate(signatures[_ENOUGH:])]
+        calls, read = count_calls(server, "evalsha"), count_calls(server, "mget")
+        assert offer_each(store, copies) == [Verdict.DUPLICATE] * 30
+        assert count_calls(server, "mget") - read >= 20
+        assert count_calls(server, "evalsha") - calls <= 40
+
+
+def test_clients_that_expect_nothing_answer_as_a_directory_does(address: ServerAddress, tmp_path: Path) -> None:
+    source = random.Random(5)
+    numbers = iter(range(10_000))
+    start = [page(next(numbers), signature) for signature in uniform(5, 2 * _ENOUGH)]
+    rest = [page(next(numbers), signature, f"{source.randrange(3)}") for signature in clusters(5, 300)]
+    with (
+        closing(open_backend(tmp_path)) as directory,
+        closing(open_backend(address)) as first,
+        closing(open_backend(address)) as second,
+    ):
+        verdicts = offer_each(first, start[:_ENOUGH]) + offer_each(second, start[_ENOUGH:])
+        verdicts += [offer_each(source.choice((first, second)), [offered])[0] for offered in rest]
+        assert offer_each(directory, start + rest) == verdicts
+        assert first.forget(lambda record: record.page.signature % 3 == 0, NEAR) > 20
+        assert second.verify(NEAR) == []
