@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,9 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.signing.features import normalise, size_in_letters, split_units
+from crawler_dedup.signing.features import normalise, split_units
+from crawler_dedup.signing.headings import MAX_PARTS, NEAR, Heading, describe_page, encode_parts, read_heading
+from crawler_dedup.signing.lines import (
+    BEGINS_NO_DIGIT,
+    PUNCTUATION,
+    hash_line,
+    hash_text,
+    numbers_in,
+    without_punctuation,
+)
 from crawler_dedup.signing.native import replaceable
-from crawler_dedup.signing.titles import letters_of, split_title
+from crawler_dedup.signing.titles import letters_of
 
 if TYPE_CHECKING:
     from crawler_dedup.signing.maintext import MainBlocks
@@ -31,14 +39,6 @@ _ROW = struct.Struct("<IBB")
 _SIZE_UNIT = 4
 _REMEMBERED = 128  # pages whose blocks were unpacked last: a new page is compared with several kept ones
 _MAX_UNITS = 255
-_PUNCTUATION = b" \t!\"$'(),-./:;?@[\\]_`{|}"  # but for C++ and C#, and operators
-# Dashes and quotation marks of typography in UTF-8, which one rendering of a text has for those of ASCII, and another not.
-_TYPOGRAPHIC = re.compile(b"\xe2\x80[\x90-\x95\x98-\x9f]")
-_EN_DASH = "–"  # also a minus, and what stands between two years
-# All bytes but those with which a decimal digit of some script begins in UTF-8.
-_BEGINS_NO_DIGIT = bytes(set(range(256)) - set(b"0123456789\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0\n"))
-# A set of characters comes first, so that what is none of them is passed over quickly; a minus ends no word.
-_NUMBERS = re.compile(r"[-\d](?:(?<=\d)\d*|(?<!\w-)\d+)(?:[.,:/-]\d+)*")
 # Lines that only say that an advertisement follows, which is another one on each visit.
 _ADVERTISING = frozenset(
     word.encode()
@@ -51,9 +51,6 @@ _ADVERTISING = frozenset(
 )
 _FILE, _ADDRESS = 0xFFFF0000, 1  # of the number of a picture: the bits of the file's name, and the bit of an address
 _BEGINS_DATA = ("{", "[", '"')  # JSON without white space, in which addresses may stand
-_MAX_PARTS = 32
-_NEAR = 16  # blocks: price, sizes and sellers of a product; a heading farther above is that of a frame
-_TELLING = 3  # letters: a shorter part of a title may stand in any text
 
 
 class Trait(IntFlag):
@@ -97,16 +94,6 @@ class PackedBlock(NamedTuple):
 _make_block = partial(tuple.__new__, PackedBlock)
 
 
-class _Heading(NamedTuple):
-    """Level and letters of a heading, whether it is mainly a link or belongs to the main text, and its place in the page."""
-
-    level: int
-    letters: str
-    is_link: bool
-    is_main: bool
-    place: int
-
-
 class PageBlocks(NamedTuple):
     """The blocks of a page, and what they tell about its title.
 
@@ -125,15 +112,16 @@ class PageBlocks(NamedTuple):
 
 def _for_core() -> dict[str, Any]:
     return {
-        "punctuation": _PUNCTUATION,
+        "punctuation": PUNCTUATION,
         "advertising": _ADVERTISING,
         "normalise": normalise,
-        "heading": _read_heading,
-        "find_file": _find_file,
-        "describe": _describe_page,
+        "parts": encode_parts,
+        "letters": letters_of,
         "select": _pack,
         "page_blocks": PageBlocks,
         "most_blocks": MAX_BLOCKS,
+        "most_parts": MAX_PARTS,
+        "near": NEAR,
         "size_unit": _SIZE_UNIT,
         "most_units": _MAX_UNITS,
     }
@@ -168,7 +156,7 @@ def pack_blocks(
     blocks, of_main = page.blocks, frozenset(map(id, main.blocks))
     packed: dict[int, tuple[int, int]] = {}
     times: dict[int, int] = {}
-    headings: list[_Heading] = []
+    headings: list[Heading] = []
     main_texts: list[str] = []
     first_main = next((place for place, block in enumerate(blocks) if id(block) in of_main), len(blocks))
     lines = _lines(blocks, max_chars, fold_han=fold_han)
@@ -177,13 +165,13 @@ def pack_blocks(
         traits = _ENTRY if 2 * block.linked >= block.size else 0
         is_main = id(block) in of_main
         if block.level:
-            headings.append(_read_heading(block.level, plain, bool(traits), is_main, place))
+            headings.append(read_heading(block.level, plain, bool(traits), is_main, place))
             traits |= _HEADING
         if is_main:
             if traits != _ENTRY | _HEADING:
                 main_texts.append(plain)
             traits |= _MAIN
-        numbers = _numbers_in(plain) if digits else []
+        numbers = numbers_in(plain) if digits else []
         if numbers:
             traits |= _NUMBER
         begins_alike = plain[:1] in beginnings or not plain[:1].isalnum()  # false for most blocks
@@ -191,7 +179,7 @@ def pack_blocks(
             traits |= _NAME
         if block.shown != block.text:
             traits |= _HIDDEN
-        number = _hash_of(letters, numbers)
+        number = hash_line(letters, numbers)
         if not traits & (_ENTRY | _HIDDEN | _NAME):
             times[number] = count = times.get(number, 0) + 1
             if count > 1:
@@ -201,22 +189,10 @@ def pack_blocks(
         units = min(-(-block.size // _SIZE_UNIT), _MAX_UNITS)
         packed[number] = traits, units if plain[:1].isalnum() or any(map(str.isalnum, plain)) else 0
     for source, is_shown in (embedded or {}).items():
-        whole = _hash(source)
+        whole = hash_text(source)
         if whole not in packed:
             packed.setdefault(_hash_source(source, whole), (_EMBEDDED if is_shown else _EMBEDDED | _HIDDEN, 0))
-    return PageBlocks(_pack(packed), *_describe_page(headings, main_texts, title, plain_title, first_main))
-
-
-def _read_heading(level: int, plain: str, is_link: bool, is_main: bool, place: int) -> _Heading:
-    return _Heading(level, letters_of(plain), is_link, is_main, place)
-
-
-def _describe_page(
-    headings: Sequence[_Heading], main: Sequence[str], title: str, plain_title: str, first_main: int
-) -> tuple[int, int]:
-    """Return the heading of a page, and what it names of its title, as :class:`PageBlocks` has them."""
-    parts = split_title(title)
-    return _find_heading(headings, parts, first_main), _find_named(headings, main, parts, letters_of(plain_title))
+    return PageBlocks(_pack(packed), *describe_page(headings, main_texts, title, plain_title, first_main))
 
 
 def _lines(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterator[tuple[str, bytes, bytes]]:
@@ -232,25 +208,8 @@ def _lines(blocks: Sequence[Block], max_chars: int, *, fold_han: bool) -> Iterat
     # All at once: of a short text the call costs more than the work.
     plain = normalise("\n".join(texts), fold_han=fold_han)
     content = plain.encode("utf-8", "replace")
-    letters, digits = _without_punctuation(content), content.translate(None, _BEGINS_NO_DIGIT)
+    letters, digits = without_punctuation(content), content.translate(None, BEGINS_NO_DIGIT)
     return zip(plain.split("\n"), letters.split(b"\n"), digits.split(b"\n"), strict=True)
-
-
-def _without_punctuation(content: bytes) -> bytes:
-    return _TYPOGRAPHIC.sub(b"", content.translate(None, _PUNCTUATION))
-
-
-def _hash(text: str) -> int:
-    return _hash_of(_without_punctuation(text.replace("\n", "").encode("utf-8", "replace")), _numbers_in(text))
-
-
-def _numbers_in(plain: str) -> list[str]:
-    return _NUMBERS.findall(plain.replace(_EN_DASH, "-"))
-
-
-def _hash_of(letters: bytes, numbers: Sequence[str]) -> int:
-    """Return the hash of a text, given without punctuation: without what stands between digits, 1.12 would be 11.2."""
-    return xxh3_64_intdigest(letters + " ".join(["", *numbers]).encode() if numbers else letters) >> 32
 
 
 def _hash_again(number: int, times: int) -> int:
@@ -264,7 +223,7 @@ def _hash_source(source: str, whole: int) -> int:
     Of an address these are 16 bits of the name of its file, before 15 of all of it.
     """
     file, whole = _find_file(source), whole & ~_ADDRESS
-    return _hash(file) & _FILE | whole & ~_FILE | _ADDRESS if file else whole
+    return hash_text(file) & _FILE | whole & ~_FILE | _ADDRESS if file else whole
 
 
 def _find_file(source: str) -> str:
@@ -299,44 +258,6 @@ def _pack(blocks: dict[int, tuple[int, int]]) -> bytes:
     # Two pages of so many blocks are the same only if the others are, too.
     rest = xxh3_64_intdigest(np.array(left_out, dtype="<u4").tobytes()) >> 32
     return _pack({number: block for number, block in blocks.items() if number in kept}) + _ROW.pack(rest, _NUMBER, 0)
-
-
-def _find_heading(headings: Sequence[_Heading], parts: frozenset[str], first_main: int) -> int:
-    highest = [heading for heading in headings if heading.level == 1 and heading.letters][:_MAX_PARTS]
-    if any(part in heading.letters or heading.letters in part for heading in highest for part in parts):
-        return 0
-    texts = [heading for heading in highest if not heading.is_link]
-    above = [heading for heading in texts if 0 <= first_main - heading.place <= _NEAR]
-    inside = [heading for heading in texts if heading.is_main]
-    return next((_hash(heading.letters) for heading in [*above[-1:], *inside]), 0)
-
-
-def _find_named(headings: Sequence[_Heading], main: Sequence[str], parts: frozenset[str], title: str) -> int:
-    """Return the *parts* of a *title*, given by its letters, that the page itself names, as bits.
-
-    A heading that is a link may be the site's name, which comes before that of the page. So the last one counts, if there
-    are several, and only if nothing else names a part.
-    """
-    telling = [
-        (1 << bit, part) for bit, part in enumerate(sorted(parts)[:_MAX_PARTS]) if size_in_letters(part) >= _TELLING
-    ]
-    if not telling:
-        return 0
-    repeating = [heading for heading in headings if heading.letters and heading.letters in title]
-    named = _bits(telling, [heading.letters for heading in repeating if not heading.is_link])
-    named |= _bits([(bit, part) for bit, part in telling if not named & bit], main)
-    links = repeating[-1].letters if len({heading.letters for heading in repeating}) > 1 else ""
-    return named or _bits(telling, [links])
-
-
-def _bits(parts: Sequence[tuple[int, str]], texts: Sequence[str]) -> int:
-    """Return which of *parts*, each with its bit, stand in *texts*, whose spaces do not count."""
-    if not parts:
-        return 0
-    names = (
-        "\n".join(texts).encode("utf-8", "surrogatepass").translate(None, b" ")
-    )  # quicker than to replace in a string
-    return sum([bit for bit, part in parts if part.encode("utf-8", "surrogatepass") in names])
 
 
 def unpack_blocks(packed: bytes) -> list[PackedBlock]:

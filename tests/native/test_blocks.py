@@ -47,6 +47,53 @@ def pack(page: list[Block], chosen: list[bool], title: str, max_chars: int, fold
     )
 
 
+# Of addresses and of what looks alike.
+SOURCES = '/ // a b.png . ? # = x1 -2 1,5 { [ " data: http: 漢 é \ud800 \u3000 \n %20 & + .'.split(" ")
+sources = st.one_of(
+    st.lists(st.sampled_from(SOURCES), max_size=8).map("".join),
+    st.sampled_from(
+        ["", " ", " /a/b.png?x=1 ", "/a/b//?1", "/a/1//?2", "a\nb 1.5", "/ a", "///", "a.b/#c", "/?", "?", "?/."]
+    ),
+)
+
+
+@settings(max_examples=examples(2000))
+@given(st.lists(sources, max_size=12))
+def test_of_any_embedded_content(pieces: list[str]) -> None:
+    embedded = {piece: bool(number % 2) for number, piece in enumerate(pieces)}
+    assert_equal(outlines.pack, [], embedded=embedded)
+    page = [Block(piece, 1, 0, 0, piece) for piece in pieces if "\n" not in piece]
+    assert_equal(outlines.pack, page, embedded=embedded)
+
+
+PARTS = "Harbour the A C++ C# != -> f>= *** & ~x~ é 漢字 か\u3099 ½ _ \ud800 - | : · … ! 1.5 » ß ﬁ \x85".split(" ")
+titles = st.lists(st.sampled_from(PARTS), max_size=7).map(" ".join)
+
+
+@settings(max_examples=examples(2000))
+@given(
+    titles,
+    st.lists(
+        st.tuples(
+            st.one_of(titles, st.sampled_from(PARTS)), st.sampled_from([0, 1, 1, 2]), st.booleans(), st.booleans()
+        ),
+        max_size=12,
+    ),
+)
+@example("the site", [("the site", 1, True, False), ("site", 1, True, False)])
+@example("the site | harbour", [("x", 1, False, True), *[("y", 0, False, False)] * 17, ("harbour", 0, False, True)])
+@example("a", [(f"b{number}", 1, False, True) for number in range(33)] + [("a", 1, False, True)])
+@example("|".join(f"part {number}" for number in range(70)), [("part 7", 1, False, False), ("part 69", 0, False, True)])
+def test_of_any_headings(title: str, lines_of_page: list[tuple[str, int, bool, bool]]) -> None:
+    page = [
+        Block(text, len(text), len(text) * is_link, 0, text, level) for text, level, is_link, _ in lines_of_page if text
+    ]
+    main = [
+        block for block, (*_, is_main) in zip(page, [row for row in lines_of_page if row[0]], strict=True) if is_main
+    ]
+    assert_equal(outlines.pack, page, main, title)
+
+
 @settings(max_examples=examples(2000))
 @given(
     st.lists(blocks(), max_size=25).flatmap(lambda page: st.permutations(page + page[:3])),

@@ -22,142 +22,162 @@ cdef class PackBlocks:
     Args:
         advertising: the letters of lines that only say that an advertisement follows.
         normalise: normalises a text.
-        heading: makes what is known of a heading of its level, its text, whether it is a link or belongs to the main text, and
-            its place.
-        find_file: returns the name of the file of an address, or ``""``.
-        describe: returns heading and named parts of a page, given its headings, the normalised texts of its main text, its
-            title, that normalised, and the place of its first main block.
+        parts: returns the parts of a title in order, and whether a text that has one names it.
+        letters: returns the letters of a normalised text.
         select: packs more blocks than are kept, given as a dictionary of traits and sizes.
         page_blocks: makes the result.
     """
 
-    cdef object normalise, heading, find_file, describe, select, page_blocks
-    cdef int most_blocks, size_unit, most_units
+    cdef object normalise, parts, letters, select, page_blocks
+    cdef int most_blocks, most_parts, near, size_unit, most_units
     cdef Words advertising
-    cdef bytes punctuation
+    cdef size_t longest_advertising
+    cdef unsigned char described[128]
 
     def __init__(
-        self, *, punctuation, advertising, normalise, heading, find_file, describe, select, page_blocks, most_blocks,
+        self, *, punctuation, advertising, normalise, parts, letters, select, page_blocks, most_blocks, most_parts, near,
         size_unit, most_units,
     ):
-        self.punctuation = punctuation
-        self.normalise, self.heading, self.find_file, self.describe = normalise, heading, find_file, describe
+        describe_ascii(self.described, punctuation)
+        self.normalise, self.parts, self.letters = normalise, parts, letters
         self.select, self.page_blocks = select, page_blocks
-        self.most_blocks, self.size_unit, self.most_units = most_blocks, size_unit, most_units
+        self.most_blocks, self.most_parts, self.near = most_blocks, most_parts, near
+        self.size_unit, self.most_units = size_unit, most_units
+        self.longest_advertising = max(map(len, advertising))
         count_in_list(&self.advertising, [letters.decode() for letters in advertising])
 
     def __dealloc__(self):
         free_words(&self.advertising)
 
-    def __call__(self, outline, main, str title, embedded=None, *, Py_ssize_t max_chars, bint fold_han=True):
-        cdef _Page page = _Page(self, title, self.normalise(title))
-        cdef list blocks = outline.blocks
-        cdef Py_ssize_t count = count_within(blocks, max_chars)
-        cdef set of_main = {<size_t> <PyObject*> block for block in main.blocks}
+    def __call__(self, page, main, str title, embedded=None, *, Py_ssize_t max_chars, bint fold_han=True):
+        cdef str plain_title = self.normalise(title)
+        cdef MainBlocks chosen = chosen_of(page, main)
+        cdef _Page packed = _Page(self, chosen, len(title), plain_title)
+        cdef const Row* row = chosen.page.row_of()
+        cdef int count = count_within(chosen.page, max_chars)
         if count:
-            plain = self.normalise("\n".join([PySequence_GetItem(block, 0) for block in blocks[:count]]), fold_han=fold_han)
-            page.read_lines(blocks, count, of_main, plain)
-        for source, is_shown in (embedded or {}).items():
-            page.add_embedded(source, is_shown)
-        first_main = find_first(blocks, of_main)
-        heading, named = self.describe(page.headings, page.main_texts, title, page.plain_title, first_main)
-        return self.page_blocks(page.pack(), heading, named)
+            texts = decode(chosen.page.texts.start, row[count - 1].begin + row[count - 1].size)
+            packed.read_lines(self.normalise(texts, fold_han=fold_han), count)
+        if embedded:
+            for source, is_shown in embedded.items():
+                packed.add_embedded(source, is_shown)
+        heading, named = packed.describe(self.parts(title), plain_title)
+        return self.page_blocks(packed.pack(), heading, named)
 
 
-cdef Py_ssize_t count_within(list blocks, Py_ssize_t max_chars) except -1:
+cdef MainBlocks chosen_of(page, main):
+    """Return a main text that Python has chosen as one of the core."""
+    cdef MainBlocks chosen
+    cdef set blocks
+    cdef int at
+    if type(main) is MainBlocks and (<MainBlocks> main).page is page:
+        return main
+    chosen = MainBlocks(outline_of(page))
+    blocks = {<size_t> <PyObject*> block for block in main.blocks}
+    for at in range(chosen.page.count):
+        chosen.chosen[at] = <size_t> <PyObject*> chosen.page.blocks[at] in blocks
+    return chosen
+
+
+cdef int count_within(Outline page, Py_ssize_t max_chars) noexcept:
     """Return how many of the first blocks have up to so many characters together."""
-    cdef Py_ssize_t count = 0, size = 0
-    for block in blocks:
-        size += len(<str?> PySequence_GetItem(block, 0))
+    cdef const Row* row = page.row_of()
+    cdef Py_ssize_t size = 0
+    cdef int count
+    cdef size_t at
+    if <Py_ssize_t> page.texts.size <= max_chars:
+        return page.count
+    for count in range(page.count):
+        for at in range(row[count].begin, row[count].begin + row[count].size):
+            size += page.texts.start[at] & 0xC0 != 0x80
         if size > max_chars:
-            break
-        count += 1
-    return count
-
-
-cdef Py_ssize_t find_first(list blocks, set of_main) except -1:
-    """Return the place of the first block of the main text; behind the last if there is none."""
-    cdef Py_ssize_t place = 0
-    for block in blocks:
-        if <size_t> <PyObject*> block in of_main:
-            break
-        place += 1
-    return place
+            return count
+    return page.count
 
 
 cdef class _Page:
     cdef PackBlocks terms
     cdef _Lines lines         # of this page: threads pack at the same time
-    cdef str plain_title
     cdef Py_ssize_t longest_name
     cdef Words title_units
-    cdef list headings, main_texts
+    cdef _Headings headings
+    cdef const Row* rows
+    cdef MainBlocks main
+    cdef Text text            # normalised
+    cdef str plain            # the same
+    cdef Numbers main_lines   # where in it lines of the main text begin and end
     cdef Bytes packed         # of type Packed
     cdef Map numbers          # places of those, and 1, by hash and 1
     cdef Map times
 
-    def __cinit__(self, PackBlocks terms, str title, str plain_title):
-        self.terms, self.plain_title = terms, plain_title
-        self.lines = _Lines(terms.punctuation)
-        self.longest_name = 2 * len(title) + 2  # it may have its words twice
-        self.headings, self.main_texts = [], []
+    def __cinit__(self, PackBlocks terms, MainBlocks main, Py_ssize_t title_size, str plain_title):
+        self.terms, self.main, self.rows = terms, main, main.page.row_of()
+        self.lines = _Lines()
+        self.lines.described = terms.described
+        self.headings = _Headings()
+        self.longest_name = 2 * title_size + 2  # it may have its words twice
         count_units(&self.title_units, plain_title)
 
     def __dealloc__(self):
         free_words(&self.title_units)
+        free(self.main_lines.start)
         free(self.packed.start)
         free(self.numbers.entries)
         free(self.times.entries)
 
-    cdef int read_lines(self, list blocks, Py_ssize_t count, set main, str plain) except -1:
-        cdef Text text = read(plain)
-        cdef Py_ssize_t place, begin = 0, end
+    cdef int read_lines(self, str plain, int count) except -1:
+        """Read the lines of a normalised text, each of which is that of a block."""
+        cdef Py_ssize_t begin = 0, end
+        cdef int place
+        self.plain, self.text = plain, read(plain)
         for place in range(count):
             end = begin
-            while end < text.size and read_at(&text, end) != c"\n":
+            while end < self.text.size and read_at(&self.text, end) != c"\n":
                 end += 1
-            self.read_line(blocks[place], place, main, plain, &text, begin, end)
+            self.read_line(&self.rows[place], place, begin, end)
             begin = end + 1
-        if begin != text.size + 1:
+        if begin != self.text.size + 1:
             raise ValueError("There is a line for each block.")
         return 0
 
-    cdef int read_line(
-        self, block, Py_ssize_t place, set main, str plain, const Text* text, Py_ssize_t begin, Py_ssize_t end
-    ) except -1:
+    cdef int read_line(self, const Row* row, int place, Py_ssize_t begin, Py_ssize_t end) except -1:
         cdef _Lines lines = self.lines
-        cdef Py_ssize_t size = PySequence_GetItem(block, 1), linked = PySequence_GetItem(block, 2)
-        cdef int level = PySequence_GetItem(block, 5)
-        cdef int traits = ENTRY if 2 * linked >= size else 0
-        cdef int units
+        cdef int traits = ENTRY if 2 * row.linked >= row.letters else 0
+        cdef int units, holds
         cdef uint32_t number
-        cdef bint is_main = <size_t> <PyObject*> block in main
-        lines.take_letters(text, begin, end, True)
+        cdef bint is_main = self.main.chosen[place]
+        holds = lines.take_letters(&self.text, begin, end, True)
         if self.is_advertising(lines):
             return 0
-        if level:
-            self.headings.append(self.terms.heading(level, plain[begin:end], traits != 0, bool(is_main), place))
+        if row.level:
+            letters = letters_of_line(self.plain, &self.text, begin, end, self.terms.letters)
+            self.headings.add(row.level, letters, traits != 0, is_main, place)
             traits |= HEADING
         if is_main:
             if traits != ENTRY | HEADING:
-                self.main_texts.append(plain[begin:end])
+                append_number(&self.main_lines, begin)
+                append_number(&self.main_lines, end)
             traits |= MAIN
-        lines.take_numbers(text, begin, end)
+        if holds & HAS_DIGIT:
+            lines.take_numbers(&self.text, begin, end)
         if lines.numbers.size:
             traits |= NUMBER
-        if end - begin <= self.longest_name and repeats(&self.title_units, text, begin, end):
+        if end - begin <= self.longest_name and repeats(&self.title_units, &self.text, begin, end):
             traits |= NAME
-        if PySequence_GetItem(block, 4) != PySequence_GetItem(block, 0):
+        if row.hides:
             traits |= HIDDEN
         number = lines.hash_taken()
         if not traits & (ENTRY | HIDDEN | NAME):
             number = self.count_number(number)
-        units = <int> min((size + self.terms.size_unit - 1) // self.terms.size_unit, self.terms.most_units)
-        return self.add(number, traits, units if says_something(text, begin, end) else 0)
+        units = <int> min((row.letters + self.terms.size_unit - 1) // self.terms.size_unit, self.terms.most_units)
+        return self.add(number, traits, units if holds & HAS_LETTER else 0)
 
     cdef bint is_advertising(self, _Lines lines) noexcept:
         cdef const Words* known = &self.terms.advertising
-        cdef uint64_t hash_ = XXH3_64bits(lines.letters.start, lines.letters.size)
+        cdef uint64_t hash_
+        if lines.letters.size > self.terms.longest_advertising:
+            return False
+        hash_ = XXH3_64bits(lines.letters.start, lines.letters.size)
         return known.slots[find_slot(known, hash_, lines.letters.start, lines.letters.size)] != 0
 
     cdef uint32_t count_number(self, uint32_t number) except? 0:
@@ -188,20 +208,55 @@ cdef class _Page:
         return 0
 
     cdef int add_embedded(self, str source, bint is_shown) except -1:
-        cdef uint32_t whole = self.lines.hash_text(source)
-        cdef uint32_t number = whole
-        cdef str file
+        cdef Text text = read(source)
+        cdef uint32_t whole = self.lines.hash_range(&text, 0, text.size)
+        cdef uint32_t number = whole & ~<uint32_t> 1
+        cdef Py_ssize_t begin = 0, end = 0
         if self.is_known(whole):
             return 0
-        file = self.terms.find_file(source)
-        if file:
-            number = (self.lines.hash_text(file) & 0xFFFF0000) | (whole & 0xFFFE) | 1
-        else:
-            number = whole & ~<uint32_t> 1
+        if find_file(&text, &begin, &end):
+            number = (self.lines.hash_range(&text, begin, end) & 0xFFFF0000) | (whole & 0xFFFE) | 1
         return 0 if self.is_known(number) else self.add(number, EMBEDDED if is_shown else EMBEDDED | HIDDEN, 0)
 
     cdef bint is_known(self, uint32_t number) except -1:
         return has(&self.numbers, <uint64_t> number + 1)
+
+    cdef int find_first(self) noexcept:
+        """Return the place of the first block of the main text; behind the last if there is none."""
+        cdef int place = 0
+        while place < self.main.page.count and not self.main.chosen[place]:
+            place += 1
+        return place
+
+    cdef tuple describe(self, list parts, str plain_title):
+        """Return the heading of the page, and which parts of its title it names."""
+        cdef Text title = read(plain_title)
+        cdef bytes heading = self.headings.find_main(parts, self.find_first(), self.terms.most_parts, self.terms.near)
+        letters = letters_of_line(plain_title, &title, 0, title.size, self.terms.letters)
+        named = self.headings.find_named(parts, letters, self)
+        return 0 if heading is None else self.lines.hash_text(heading.decode("utf-8", "surrogatepass")), named
+
+    cdef bytes main_letters(self):
+        """Return the lines of the main text in UTF-8, without spaces."""
+        cdef Bytes made
+        cdef Py_ssize_t at
+        cdef uint32_t code
+        cdef unsigned char* into
+        cdef int line
+        memset(&made, 0, sizeof(Bytes))
+        try:
+            for line in range(0, self.main_lines.size, 2):
+                reserve(&made, 4 * <size_t> (self.main_lines.start[line + 1] - self.main_lines.start[line]) + 4)
+                into = made.start + made.size
+                for at in range(self.main_lines.start[line], self.main_lines.start[line + 1]):
+                    code = read_at(&self.text, at)
+                    if code != c" ":
+                        into = write_code(into, code)
+                into[0] = c"\n"
+                made.size = into + 1 - made.start
+            return <bytes> made.start[: made.size] if made.size else b""
+        finally:
+            free(made.start)
 
     cdef bytes pack(self):
         cdef Packed* blocks = <Packed*> self.packed.start
@@ -219,6 +274,46 @@ cdef class _Page:
             row[4], row[5] = blocks[at].traits, blocks[at].units
             row += 6
         return bytes(rows)
+
+
+cdef bint find_file(const Text* text, Py_ssize_t* file_begin, Py_ssize_t* file_end) except -1:
+    """Find the name of a file and its parameters, if a text is an address.
+
+    The slashes between the two, which are not hashed, may stand among them.
+    """
+    cdef Py_ssize_t begin = 0, end = text.size, at, path_end, file
+    cdef bint is_address = False
+    cdef uint32_t code
+    while begin < end and traits_of(read_at(text, begin)) & SPACE:
+        begin += 1
+    while begin < end and traits_of(read_at(text, end - 1)) & SPACE:
+        end -= 1
+    for at in range(begin, end):
+        if traits_of(read_at(text, at)) & SPACE:
+            return False
+    at = begin
+    while at < end and read_at(text, at) != c"#":
+        at += 1
+    end, path_end = at, begin
+    while path_end < end:
+        code = read_at(text, path_end)
+        if code == c"?":
+            break
+        is_address = is_address or code == c"/" or code == c"."
+        path_end += 1
+    if not is_address:
+        return False
+    code = read_at(text, begin)
+    if code == c"{" or code == c"[" or code == c'"':
+        return False
+    at = path_end
+    while at > begin and read_at(text, at - 1) == c"/":
+        at -= 1
+    file = at
+    while file > begin and read_at(text, file - 1) != c"/":
+        file -= 1
+    file_begin[0], file_end[0] = file, end if path_end < end else at
+    return file < file_end[0]
 
 
 pack_blocks = PackBlocks

@@ -4,7 +4,6 @@
 cimport lxml.includes.etreepublic as etree
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
-from cpython.sequence cimport PySequence_GetItem
 from libc.math cimport rint, sqrt
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -89,6 +88,7 @@ include "titlewords.pxi"
 include "series.pxi"
 include "maintext.pxi"
 include "lines.pxi"
+include "headings.pxi"
 include "blocks.pxi"
 include "links.pxi"
 include "counters.pxi"

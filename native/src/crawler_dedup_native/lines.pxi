@@ -1,41 +1,60 @@
 # Lines of normalised text as hashes: the same as crawler_dedup.signing.blocks, which explains it.
 
+cdef enum:
+    LEFT_OUT = 1    # of what is hashed
+    HAS_DIGIT = 2
+    HAS_LETTER = 4  # or a digit
+
+
+cdef int describe_ascii(unsigned char* described, bytes punctuation) except -1:
+    """Describe the characters of ASCII, of which *punctuation* is left out."""
+    cdef int code
+    memset(described, 0, 128)
+    for code in punctuation:
+        described[code] = LEFT_OUT
+    for code in range(128):
+        if is_digit_code(code):
+            described[code] |= HAS_DIGIT | HAS_LETTER
+        elif c"a" <= code | 0x20 <= c"z":
+            described[code] |= HAS_LETTER
+    return 0
+
+
 cdef class _Lines:
-    """Hashes lines without white space and punctuation.
+    """Hashes lines without white space and punctuation."""
 
-    Args:
-        punctuation: the characters of ASCII that are left out.
-    """
-
-    cdef bint is_left_out[128]
+    cdef const unsigned char* described  # each character of ASCII
     cdef Bytes letters, numbers
 
     def __dealloc__(self):
         free(self.letters.start)
         free(self.numbers.start)
 
-    def __init__(self, bytes punctuation):
-        for code in range(128):
-            self.is_left_out[code] = code in punctuation
-
     cdef int take_letters(self, const Text* text, Py_ssize_t begin, Py_ssize_t end, bint with_lines) except -1:
-        """Take in what of a text is hashed besides its numbers; a line feed only with *with_lines*."""
+        """Take in what of a text is hashed besides its numbers; a line feed only with *with_lines*.
+
+        Returns:
+            whether it has digits and letters.
+        """
         cdef unsigned char* at
         cdef Py_ssize_t place
         cdef uint32_t code
-        self.letters.size = 0
+        cdef int traits = 0, holds = 0
+        self.letters.size = self.numbers.size = 0
         reserve(&self.letters, 4 * <size_t> (end - begin) + 4)
         at = self.letters.start
         for place in range(begin, end):
             code = read_at(text, place)
             if code < 0x80:
-                if not self.is_left_out[code] and (with_lines or code != c"\n"):
+                holds |= self.described[code]
+                if not self.described[code] & LEFT_OUT and (with_lines or code != c"\n"):
                     at[0] = code
                     at += 1
             elif not is_typographic(code):
                 at = write_code(at, code)
+                traits |= traits_of(code)
         self.letters.size = at - self.letters.start
-        return 0
+        return holds | (HAS_LETTER if traits & WORD else 0) | (HAS_DIGIT if traits & DIGIT else 0)
 
     cdef int take_numbers(self, const Text* text, Py_ssize_t begin, Py_ssize_t end) except -1:
         """Take in the numbers of a text, a space before each."""
@@ -73,8 +92,11 @@ cdef class _Lines:
     cdef uint32_t hash_text(self, str text) except? 0:
         """Hash a text of one or more lines."""
         cdef Text content = read(text)
-        self.take_letters(&content, 0, content.size, False)
-        self.take_numbers(&content, 0, content.size)
+        return self.hash_range(&content, 0, content.size)
+
+    cdef uint32_t hash_range(self, const Text* text, Py_ssize_t begin, Py_ssize_t end) except? 0:
+        if self.take_letters(text, begin, end, False) & HAS_DIGIT:
+            self.take_numbers(text, begin, end)
         return self.hash_taken()
 
 
@@ -90,15 +112,6 @@ cdef inline bint is_minus(uint32_t code) noexcept nogil:
 cdef inline bint is_separator(uint32_t code) noexcept nogil:
     """Whether it may stand between the digits of a number."""
     return c"-" <= code <= c"/" or code == c"," or code == c":" or code == EN_DASH
-
-
-cdef bint says_something(const Text* text, Py_ssize_t begin, Py_ssize_t end) except -1:
-    """Whether there is a letter or digit."""
-    cdef Py_ssize_t at
-    for at in range(begin, end):
-        if read_at(text, at) != c"_" and traits_of(read_at(text, at)) & WORD:
-            return True
-    return False
 
 
 cdef Py_ssize_t end_of_unit(const Text* text, Py_ssize_t at, Py_ssize_t end) except -1:

@@ -92,7 +92,11 @@ def compute_sketch_of_numbers(str plain):
 
 cdef inline bint is_digit(const Text* text, Py_ssize_t at) except -1:
     cdef uint32_t code = read_at(text, at)
-    return c"0" <= code <= c"9" if code < 0x80 else traits_of(code) & DIGIT != 0
+    return is_digit_code(code) if code < 0x80 else traits_of(code) & DIGIT != 0
+
+
+cdef inline bint is_digit_code(uint32_t code) noexcept nogil:
+    return c"0" <= code <= c"9"
 
 
 cdef Py_ssize_t end_of_number(const Text* text, Py_ssize_t at) except -1:

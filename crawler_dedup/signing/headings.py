@@ -1,0 +1,93 @@
+"""Headings of a page beside its title: what the page is called, and which parts of the title it names itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from crawler_dedup.signing.features import size_in_letters
+from crawler_dedup.signing.lines import hash_text
+from crawler_dedup.signing.titles import letters_of, split_title
+
+MAX_PARTS = 32
+"""Parts of a title, and first headings, that are looked at."""
+NEAR = 16
+"""Blocks between heading and main text: price, sizes, sellers of a product. A heading farther above is that of a frame."""
+_TELLING = 3  # letters: a shorter part of a title may stand in any text
+
+
+class Heading(NamedTuple):
+    """Level and letters of a heading, whether it is mainly a link or belongs to the main text, and its place in the page."""
+
+    level: int
+    letters: str
+    is_link: bool
+    is_main: bool
+    place: int
+
+
+def read_heading(level: int, plain: str, is_link: bool, is_main: bool, place: int) -> Heading:
+    """Return what is known of a heading, of which *plain* is the normalised text."""
+    return Heading(level, letters_of(plain), is_link, is_main, place)
+
+
+def describe_page(
+    headings: Sequence[Heading], main: Sequence[str], title: str, plain_title: str, first_main: int
+) -> tuple[int, int]:
+    """Return the heading of a page, and what it names of its title, as
+    :class:`~crawler_dedup.signing.blocks.PageBlocks` has them.
+
+    Args:
+        main: the normalised lines of its main text.
+        plain_title: the *title*, normalised.
+        first_main: the place of the first block of the main text.
+    """
+    parts = split_title(title)
+    return _find_heading(headings, parts, first_main), _find_named(headings, main, parts, letters_of(plain_title))
+
+
+def encode_parts(title: str) -> list[tuple[bytes, bool]]:
+    """Return the parts of a *title* in alphabetical order, in UTF-8, and whether a text that has one names it."""
+    parts = sorted(split_title(title))
+    return [
+        (part.encode("utf-8", "surrogatepass"), bit < MAX_PARTS and _is_telling(part)) for bit, part in enumerate(parts)
+    ]
+
+
+def _find_heading(headings: Sequence[Heading], parts: frozenset[str], first_main: int) -> int:
+    highest = [heading for heading in headings if heading.level == 1 and heading.letters][:MAX_PARTS]
+    if any(part in heading.letters or heading.letters in part for heading in highest for part in parts):
+        return 0
+    texts = [heading for heading in highest if not heading.is_link]
+    above = [heading for heading in texts if 0 <= first_main - heading.place <= NEAR]
+    inside = [heading for heading in texts if heading.is_main]
+    return next((hash_text(heading.letters) for heading in [*above[-1:], *inside]), 0)
+
+
+def _find_named(headings: Sequence[Heading], main: Sequence[str], parts: frozenset[str], title: str) -> int:
+    """Return the *parts* of a *title*, given by its letters, that the page itself names, as bits.
+
+    A heading that is a link may be the site's name, which comes before that of the page. So the last one counts, if there
+    are several, and only if nothing else names a part.
+    """
+    telling = [(1 << bit, part) for bit, part in enumerate(sorted(parts)[:MAX_PARTS]) if _is_telling(part)]
+    if not telling:
+        return 0
+    repeating = [heading for heading in headings if heading.letters and heading.letters in title]
+    named = _bits(telling, [heading.letters for heading in repeating if not heading.is_link])
+    named |= _bits([(bit, part) for bit, part in telling if not named & bit], main)
+    links = repeating[-1].letters if len({heading.letters for heading in repeating}) > 1 else ""
+    return named or _bits(telling, [links])
+
+
+def _is_telling(part: str) -> bool:
+    return size_in_letters(part) >= _TELLING
+
+
+def _bits(parts: Sequence[tuple[int, str]], texts: Sequence[str]) -> int:
+    """Return which of *parts*, each with its bit, stand in *texts*, whose spaces do not count."""
+    if not parts:
+        return 0
+    # Quicker than to replace in a string.
+    names = "\n".join(texts).encode("utf-8", "surrogatepass").translate(None, b" ")
+    return sum([bit for bit, part in parts if part.encode("utf-8", "surrogatepass") in names])
