@@ -12,7 +12,7 @@ from crawler_dedup.config import Config
 from crawler_dedup.report import charts
 from crawler_dedup.report.charts import Chart
 from crawler_dedup.report.data import PageCounts
-from crawler_dedup.report.rendering import draw_agreement, make_environment
+from crawler_dedup.report.rendering import draw_agreement, fill_template
 from crawler_dedup.signing.schemes import SimHash
 
 _LIMITS = ("max_distance", "min_resemblance", "min_coverage")
@@ -112,16 +112,8 @@ def render_job(data: JobData, config: Config, made: datetime) -> str:
         config: the limits that are drawn in.
         made: when, in UTC; all else depends on the other arguments only.
     """
-    return (
-        make_environment()
-        .get_template("job.html.jinja")
-        .render(
-            data=data,
-            config=config,
-            made=made.strftime("%Y-%m-%d %H:%M UTC"),
-            limits=_LIMITS,
-            charts=list(_draw(data, config)),
-        )
+    return fill_template(
+        "job.html.jinja", made, data=data, config=config, limits=_LIMITS, charts=list(_draw(data, config))
     )
 
 

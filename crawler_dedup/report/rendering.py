@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -35,27 +36,32 @@ def render(data: ReportData, config: Config, made: datetime) -> str:
         config: the limits that are drawn in.
         made: when, in UTC; all else depends on the other arguments only.
     """
-    return (
-        make_environment()
-        .get_template("report.html.jinja")
-        .render(
-            data=data,
-            config=config,
-            covered=describe_runs(data.run_count, *data.span),
-            made=made.strftime("%Y-%m-%d %H:%M UTC"),
-            timeline=charts.draw_timeline(data.period_seconds, data.periods) if data.periods else None,
-            bar_length=_length(data.period_seconds),
-            limits=_LIMITS,
-            least_pages=LEAST_PAGES,
-            limit_charts=list(_draw_limits(data, config)),
-            signature_charts=list(_draw_signatures(data)),
-            within=sum(data.distribution.nearest[: config.max_distance + 1]) if data.distribution else 0,
-        )
+    return fill_template(
+        "report.html.jinja",
+        made,
+        data=data,
+        config=config,
+        covered=describe_runs(data.run_count, *data.span),
+        timeline=charts.draw_timeline(data.period_seconds, data.periods) if data.periods else None,
+        bar_length=_length(data.period_seconds),
+        limits=_LIMITS,
+        least_pages=LEAST_PAGES,
+        limit_charts=list(_draw_limits(data, config)),
+        signature_charts=list(_draw_signatures(data)),
+        within=sum(data.distribution.nearest[: config.max_distance + 1]) if data.distribution else 0,
     )
 
 
-def make_environment() -> Environment:
-    """Return what lays out a page; whatever it fills in is escaped."""
+def fill_template(name: str, made: datetime, **values: Any) -> str:
+    """Fill in a template of this folder; whatever is filled in is escaped.
+
+    Args:
+        made: when, in UTC.
+    """
+    return _make_environment().get_template(name).render(made=made.strftime("%Y-%m-%d %H:%M UTC"), **values)
+
+
+def _make_environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
