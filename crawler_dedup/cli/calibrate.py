@@ -13,7 +13,7 @@ from crawler_dedup.cli.evaluation_json import counts_part
 from crawler_dedup.cli.evaluation_output import format_figure, format_share, threshold_settings
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.evaluation import Calibration
-from crawler_dedup.cli.options import NumberRange, jobs_option, json_option, settings_option
+from crawler_dedup.cli.options import jobs_option, json_option, precision_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_labelled_pages, read_config
 from crawler_dedup.config import PREFIX, setting_name
@@ -27,14 +27,7 @@ _WIDE_INTERVAL = 0.2
 
 @click.command()
 @folder_argument
-@click.option(
-    "--precision",
-    metavar="SHARE",
-    type=NumberRange(0, 1),
-    default=0.99,
-    show_default=True,
-    help="Least share of true duplicates among the pairs that are called duplicates.",
-)
+@precision_option("Least share of true duplicates among the pairs that are called duplicates.")
 @jobs_option
 @json_option
 @settings_option

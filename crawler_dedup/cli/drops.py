@@ -12,25 +12,15 @@ import click
 import msgspec
 from rich.text import Text
 
+from crawler_dedup.cli.drop_options import WantedDrops, drop_options
 from crawler_dedup.cli.drop_summary import print_summary, summary_lines
 from crawler_dedup.cli.entries import describe_drops, describe_duplicate, print_damage
 from crawler_dedup.cli.jsonlines import print_json
 from crawler_dedup.cli.jsontypes.journal import Drop
-from crawler_dedup.cli.options import (
-    host_option,
-    index_argument,
-    journal_option,
-    json_option,
-    last_option,
-    rule_option,
-    run_option,
-    select_duplicates,
-    settings_option,
-    since_option,
-)
+from crawler_dedup.cli.options import index_argument, journal_option, json_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_journals
-from crawler_dedup.cli.runs import choose_run, describe_coverage
+from crawler_dedup.cli.runs import describe_coverage
 from crawler_dedup.cli.terminal import make_console, printable
 from crawler_dedup.index.location import Location
 from crawler_dedup.inspection.drops import DropReader, summarise_drops
@@ -47,11 +37,7 @@ _WIDE = 100  # columns of a terminal on which the time has a place beside the ad
 @click.option(
     "--top", metavar="N", type=click.IntRange(1), default=10, show_default=True, help="Rows of a table of --summary."
 )
-@last_option
-@run_option
-@since_option
-@host_option
-@rule_option
+@drop_options
 @click.option("--sample", "size", type=click.IntRange(1), metavar="N", help="Draw N pages at random.")
 @click.option("--seed", type=int, help="Draw the same pages again.")
 @click.option("--explain", is_flag=True, help="Print titles and all measures, on three lines a page.")
@@ -62,11 +48,7 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     index: Location | None,
     summary: bool,
     top: int,
-    last: bool,
-    run: str,
-    since: str,
-    host: str,
-    rule: str,
+    wanted: WantedDrops,
     size: int | None,
     seed: int | None,
     explain: bool,
@@ -93,7 +75,7 @@ def drops(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         raise click.UsageError("--summary cannot be combined with --sample or --explain.")
     journals = find_journals(index, journal, settings)
     # Wrong options are refused before the journal is read.
-    selection = select_duplicates(host, rule, since, run=choose_run(run, last, journals))
+    selection = wanted.select(journals)
     reader = DropReader(selection)
     if summary:
         _print_summary(reader, selection, journals, top, json=json)

@@ -11,7 +11,7 @@ from crawler_dedup.cli import evaluation_output
 from crawler_dedup.cli.completion import complete_scheme
 from crawler_dedup.cli.evaluation_json import evaluation_lines, scheme_lines
 from crawler_dedup.cli.jsonlines import print_json
-from crawler_dedup.cli.options import NumberRange, jobs_option, json_option, settings_option
+from crawler_dedup.cli.options import jobs_option, json_option, precision_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import find_labelled_pages, read_config
 from crawler_dedup.config import Config
@@ -37,14 +37,7 @@ folder_argument = click.argument("folder", required=False, type=click.Path(file_
     "--errors", type=click.IntRange(0), default=0, metavar="N", help="List up to N pairs that are judged wrongly."
 )
 @click.option("--leave-one-out", is_flag=True, help="Calibrate without each site in turn, and evaluate on that site.")
-@click.option(
-    "--precision",
-    metavar="SHARE",
-    type=NumberRange(0, 1),
-    default=0.99,
-    show_default=True,
-    help="The precision for which --leave-one-out calibrates.",
-)
+@precision_option("The precision for which --leave-one-out calibrates.")
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -13,22 +13,13 @@ from rich.console import Console
 from rich.prompt import Prompt
 
 from crawler_dedup.cli.diff import print_side_by_side
+from crawler_dedup.cli.drop_options import WantedDrops, drop_options
 from crawler_dedup.cli.entries import describe_drops, describe_duplicate, print_damage
 from crawler_dedup.cli.evaluation_output import format_share
-from crawler_dedup.cli.options import (
-    host_option,
-    index_argument,
-    journal_option,
-    last_option,
-    rule_option,
-    run_option,
-    select_duplicates,
-    settings_option,
-    since_option,
-)
+from crawler_dedup.cli.options import index_argument, journal_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import JUDGED, Target, find_target
-from crawler_dedup.cli.runs import choose_run, describe_coverage
+from crawler_dedup.cli.runs import describe_coverage
 from crawler_dedup.cli.terminal import make_console, printable, quantity
 from crawler_dedup.errors import DedupError
 from crawler_dedup.evaluation.answers import Answers, PageContent
@@ -46,11 +37,7 @@ from crawler_dedup.signing.storedtext import unpack_text
 
 @click.command()
 @index_argument
-@last_option
-@run_option
-@since_option
-@host_option
-@rule_option
+@drop_options
 @click.option(
     "--sample",
     "size",
@@ -71,13 +58,9 @@ from crawler_dedup.signing.storedtext import unpack_text
 )
 @journal_option
 @settings_option
-def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
+def judge(
     index: Location | None,
-    last: bool,
-    run: str,
-    since: str,
-    host: str,
-    rule: str,
+    wanted: WantedDrops,
     size: int,
     seed: int | None,
     fetch: bool,
@@ -103,7 +86,7 @@ def judge(  # noqa: PLR0913, PLR0917  (each is an option of the command)
     """
     target = find_target(index, journal, settings)
     target.require_journal()
-    selection = select_duplicates(host, rule, since, run=choose_run(run, last, target.journals))
+    selection = wanted.select(target.journals)
     answers = Answers(folder or target.directory / JUDGED)
     reader = DropReader(selection)
     with progress_bars() as start:
@@ -133,7 +116,7 @@ def _ask_about(entries: Sequence[Entry], answers: Answers, viewer: _DropViewer, 
         if answer != "s":
             answers.add(entry, new, kept, 1 if answer == "y" else 0)
             precision = answers.precision(selection)
-            click.echo(f"Precision so far: {format_share(precision)}, of {precision.of}.")
+            click.echo(f"Precision so far: {format_share(precision)}, of {precision.total}.")
 
 
 def _fetch_missing(answers: Answers, viewer: _DropViewer) -> None:

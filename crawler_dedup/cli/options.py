@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import datetime, timedelta, timezone
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import wraps
 from math import isnan
 from pathlib import Path
 from typing import Any
 
 import click
 
-from crawler_dedup.cli.completion import complete_rule, complete_setting
-from crawler_dedup.journal.entry import DUPLICATES
-from crawler_dedup.journal.reader import Selection
-from crawler_dedup.urls import host_of
+from crawler_dedup.cli.completion import complete_setting
+
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class NumberRange(click.FloatRange):
@@ -66,16 +67,6 @@ jobs_option = click.option(
     help="Number of processes that work at a time.",
 )
 json_option = click.option("--json", is_flag=True, help="Print JSON Lines: one JSON object per line.")
-host_option = click.option("--host", metavar="HOST", default="", help="Only pages of this host.")
-rule_option = click.option(
-    "--rule", metavar="NAME", default="", shell_complete=complete_rule, help="Only pages that this rule decided."
-)
-since_option = click.option(
-    "--since",
-    metavar="TIME",
-    default="",
-    help="Only since this time (2026-11-21T18:00, in UTC), or of the last 2h, 3d, 1w.",
-)
 run_option = click.option(
     "--run", metavar="RUN", default="", help="Only this run, as `drops --summary` and `index stats` list it."
 )
@@ -84,52 +75,33 @@ last_option = click.option("--last", is_flag=True, help="Only the latest run: th
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
-def select_duplicates(host: str, rule: str, since: str, run: str) -> Selection:
-    """Select the duplicates in a journal that options ask for; ``""`` asks for all.
-
-    Args:
-        run: the number of a run as the journal writes it.
-
-    Raises:
-        click.BadParameter: an option has a wrong value.
-    """
-    from crawler_dedup.rules import table  # noqa: PLC0415  (loads numpy, which --help does not need)
-
-    if rule and rule not in table.NAMES:
-        raise click.BadParameter(f"There is no rule {rule!r}; there are {', '.join(map(repr, table.NAMES))}.")
-    return Selection(
-        DUPLICATES,
-        host_of(host) if "//" in host else host,
-        rule,
-        parse_since(since) if since else "",
-        run,
+def precision_option(text: str) -> Option:
+    """Return the option for a precision, which *text* explains."""
+    return click.option(
+        "--precision", metavar="SHARE", type=NumberRange(0, 1), default=0.99, show_default=True, help=text
     )
+
+
+def group_options(
+    command: Callable[..., Any], name: str, group: type[Any], options: Sequence[Option]
+) -> Callable[..., Any]:
+    """Return *command* with *options*, whose values it gets together: as the argument *name*, a *group*."""
+
+    @wraps(command)
+    def call(**values: Any) -> Any:
+        own = {field.name: values.pop(field.name) for field in fields(group)}
+        return command(**{name: group(**own)}, **values)
+
+    with_options: Callable[..., Any] = call
+    for option in reversed(options):
+        with_options = option(with_options)
+    return with_options
 
 
 def parse_duration(text: str) -> float | None:
     """Return the seconds of ``90d``, ``12h`` or ``2w``; ``None`` if *text* is no duration."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text.strip())
     return float(match[1]) * _SECONDS[match[2]] if match else None
-
-
-def parse_since(text: str) -> str:
-    """Return the time at which a period begins, in UTC as the journal writes it.
-
-    Raises:
-        click.BadParameter: *text* is neither a time nor a duration before now.
-    """
-    seconds = parse_duration(text)
-    try:
-        if seconds is not None:
-            time = datetime.now(timezone.utc) - timedelta(seconds=seconds)
-        else:
-            time = datetime.fromisoformat(text.removesuffix("Z"))
-            time = time.astimezone(timezone.utc) if time.tzinfo else time
-    except (ValueError, OverflowError):
-        raise click.BadParameter(
-            f"{text!r} is neither a time (2026-11-21T18:00) nor a duration (2h, 3d, 1w)."
-        ) from None
-    return time.strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def parse_run(text: str) -> str:

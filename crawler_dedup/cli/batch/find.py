@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 def find(signed: Path, output: Path, search: Search, spark: str, settings: Sequence[str]) -> None:
     """Find the near-duplicates among signed pages.
 
-    SIGNED is a directory that `crawler-dedup batch sign` has written. First it is learned what the pages of each site have
-    in common. Then the pages are decided one after the other, as a crawl decides them.
+    SIGNED is a directory that `crawler-dedup batch sign` has written. The command first learns what the pages of each
+    site have in common. Then it decides about the pages one after the other, as a crawl does.
 
     \b
     Examples:
@@ -50,7 +50,7 @@ def find(signed: Path, output: Path, search: Search, spark: str, settings: Seque
       crawler-dedup batch find signed --order -size --max-distance 3 -o decisions
     """
     require_batch()
-    config = search.settle(read_config(settings))
+    config = search.limit_distance(read_config(settings))
     with spark_session(spark) as session, progress_bars() as start:
         report = find_in(signed, output, config, search, start, session)
     print_report(report, output)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
-from functools import wraps
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from crawler_dedup.cli.options import Option, group_options
 from crawler_dedup.config import Config
 from crawler_dedup.system.extras import require_extra
 
@@ -25,7 +25,6 @@ _ORDERS = ("time", "size", "chars")
 _FORMATS = ("warc", "wacz", "jsonl", "parquet")
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 inputs_argument = click.argument(
     "inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(exists=True, path_type=Path)
@@ -83,7 +82,7 @@ class Search:
     against: Path | None
     memory: int
 
-    def settle(self, config: Config) -> Config:
+    def limit_distance(self, config: Config) -> Config:
         """Return *config* with the distance that was asked for."""
         return config if self.max_distance is None else replace(config, max_distance=self.max_distance)
 
@@ -95,33 +94,17 @@ def output_option(metavar: str, text: str) -> Callable[[_Command], _Command]:
     )
 
 
-def _with_options(
-    command: Callable[..., Any], name: str, group: type[Any], options: Sequence[_Option]
-) -> Callable[..., Any]:
-    """Return *command* with *options*, whose values it gets together: as the argument *name*, a *group*."""
-
-    @wraps(command)
-    def call(**values: Any) -> Any:
-        own = {field.name: values.pop(field.name) for field in fields(group)}
-        return command(**{name: group(**own)}, **values)
-
-    with_options: Callable[..., Any] = call
-    for option in reversed(options):
-        with_options = option(with_options)
-    return with_options
-
-
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how pages are read and signed: the argument ``reading``, a :class:`Reading`."""
-    return _with_options(command, "reading", Reading, _READING)
+    return group_options(command, "reading", Reading, _READING)
 
 
 def finding_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how duplicates are found: the argument ``search``, a :class:`Search`."""
-    return _with_options(command, "search", Search, _FINDING)
+    return group_options(command, "search", Search, _FINDING)
 
 
-_READING: Sequence[_Option] = (
+_READING: Sequence[Option] = (
     click.option(
         "--format",
         "input_format",
@@ -154,7 +137,7 @@ _READING: Sequence[_Option] = (
         " language.",
     ),
 )
-_FINDING: Sequence[_Option] = (
+_FINDING: Sequence[Option] = (
     click.option("--max-distance", metavar="K", type=click.IntRange(0), help="As DEDUP_MAX_DISTANCE."),
     click.option(
         "--order",

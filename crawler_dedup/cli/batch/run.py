@@ -61,7 +61,7 @@ def run(
     require_batch()
     from crawler_dedup.batch.apply import apply_decisions  # noqa: PLC0415  (needs an extra)
 
-    config = search.settle(read_config(settings))
+    config = search.limit_distance(read_config(settings))
     signed, decided, clean = (output / name for name in ("signed", "decisions", "clean"))
     with spark_session(spark) as session, progress_bars() as start:
         signing = sign_inputs(inputs, signed, config, reading, jobs, start, session)
