@@ -126,7 +126,7 @@ def _read_report(decisions: Path) -> Report:
 
 
 def _find_copies(inputs: Sequence[Path], report: Report, output: Path) -> list[_Copy]:
-    """Return the copies to write; they stand to each other as the inputs do."""
+    """Return the copies to write; their paths relative to each other are those of the inputs."""
     decided = {source.path: source for source in report.inputs}
     paths = find_files(inputs)
     unknown = [str(path) for path in paths if str(path) not in decided]

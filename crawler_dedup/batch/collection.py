@@ -146,7 +146,7 @@ class Collection:
         dropped: list[str] = []
         if (directory / _HEADER).exists():
             before = cls.open(directory).header
-            require_same_spec(str(directory), _way_of(before), _way_of(header))
+            require_same_spec(str(directory), _terms_of(before), _terms_of(header))
             inputs = {source.path for source in header.sources}
             dropped = [source.path for source in before.sources if source.path not in inputs]
         directory.mkdir(parents=True, exist_ok=True)
@@ -191,7 +191,7 @@ class Collection:
         """
         receipts, missing, damaged = [], [], []
         shards = self.shards
-        for shard, (receipt, is_whole) in zip(shards, call_all(_look_at, shards, advance), strict=True):
+        for shard, (receipt, is_whole) in zip(shards, call_all(_read_state, shards, advance), strict=True):
             if receipt is None:
                 missing.append(shard.source.path)
             elif not is_whole:
@@ -207,14 +207,14 @@ class Collection:
         return receipts
 
 
-def _look_at(shard: Shard) -> tuple[Receipt | None, bool]:
+def _read_state(shard: Shard) -> tuple[Receipt | None, bool]:
     """Return the receipt of a shard, and whether the shard is whole."""
     receipt = shard.read_receipt()
     return receipt, receipt is not None and shard.is_whole(receipt)
 
 
-def _way_of(header: CollectionHeader) -> dict[str, str]:
-    """Return in what a collection and one that goes on with it must agree."""
+def _terms_of(header: CollectionHeader) -> dict[str, str]:
+    """Return what a call that goes on with a collection must have in common with the call that began it."""
     columns = {f"column {name}": value for name, value in msgspec.to_builtins(header.columns).items()}
     return {**header.identity, **columns}
 

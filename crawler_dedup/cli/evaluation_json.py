@@ -74,7 +74,7 @@ def counts_part(counts: Counts) -> types.Counts:
 
 def _share_part(share: Share) -> types.Share:
     low, high = share.interval
-    return types.Share(hits=share.hits, of=share.of, value=share.value, low=low, high=high)
+    return types.Share(hits=share.hits, of=share.total, value=share.value, low=low, high=high)
 
 
 def _wrong_pair(result: PairResult) -> types.WrongPair:

@@ -101,7 +101,7 @@ def print_schemes(results: Sequence[SchemeResult]) -> None:
 def format_share(share: Share) -> str:
     """Return a share with its interval, ``0.950 (0.764–0.991)``."""
     low, high = share.interval
-    return f"{format_figure(share.value)} ({format_figure(low)}–{format_figure(high)})" if share.of else "–"
+    return f"{format_figure(share.value)} ({format_figure(low)}–{format_figure(high)})" if share.total else "–"
 
 
 def format_figure(value: float | None) -> str:
@@ -141,7 +141,7 @@ def _average_line(precision: SiteMean, recall: SiteMean) -> str:
 def _grey_table(grey: Sequence[tuple[str, Share]]) -> Table:
     table = _make_table("grey pairs, by j_sub", "pairs", "dropped", "share (95 %)")
     for name, share in grey:
-        table.add_row(name, str(share.of), str(share.hits), format_share(share))
+        table.add_row(name, str(share.total), str(share.hits), format_share(share))
     return table
 
 

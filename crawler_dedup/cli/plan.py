@@ -1,4 +1,4 @@
-"""``crawler-dedup plan``: what designs of permuted tables cost, and which has the least tables."""
+"""``crawler-dedup plan``: what designs of permuted tables cost, and which has the fewest tables."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from crawler_dedup.index.planning import DesignCost, estimate_cost, find_least_t
 def plan(pages: float, distance: int, candidates: float, bits: int, json: bool) -> None:
     """Estimate the size and cost of an index of signatures.
 
-    The first row is the design of permuted tables with the least tables in which no probe compares more signatures than
+    The first row is the design of permuted tables with the fewest tables in which no probe compares more signatures than
     --candidates, of all that recursive splits of the bits make (Manku, Jain and Das Sarma 2007, section 3.1.2). The
     others are the designs of the paper, of which a crawl uses the one with 4 tables, or another one with the option
     `tables` of simhash. The figures are computed for

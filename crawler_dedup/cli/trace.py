@@ -133,5 +133,5 @@ def _line(source: Source) -> SourceLine:
         scope=source.page.scope,
         share_of_text=source.share_of_text,
         share_of_page=source.share_of_page,
-        passages=[Passage(start=found.start, end=found.end, at=found.at) for found in source.passages],
+        passages=[Passage(start=passage.start, end=passage.end, at=passage.at) for passage in source.passages],
     )

@@ -10,15 +10,15 @@ _Z = 1.959964  # 95 % of the normal distribution lie within so many standard dev
 
 @dataclass(frozen=True)
 class Share:
-    """*hits* of *of*."""
+    """How many of *total* are *hits*."""
 
     hits: int
-    of: int
+    total: int
 
     @property
     def value(self) -> float | None:
-        """0 to 1; ``None`` of nothing."""
-        return self.hits / self.of if self.of else None
+        """From 0 to 1; ``None`` if *total* is 0."""
+        return self.hits / self.total if self.total else None
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -27,14 +27,14 @@ class Share:
         Wilson's score interval ("Probable inference, the law of succession, and statistical inference", Journal of the
         American Statistical Association 22, 1927), which holds for shares near 0 and 1 and for small numbers too.
         """
-        if not self.of:
+        if not self.total:
             return 0.0, 1.0
-        share, z2 = self.hits / self.of, _Z * _Z
-        middle = (share + z2 / (2 * self.of)) / (1 + z2 / self.of)
-        half = _Z * sqrt(share * (1 - share) / self.of + z2 / (4 * self.of * self.of)) / (1 + z2 / self.of)
+        share, z2 = self.hits / self.total, _Z * _Z
+        middle = (share + z2 / (2 * self.total)) / (1 + z2 / self.total)
+        half = _Z * sqrt(share * (1 - share) / self.total + z2 / (4 * self.total * self.total)) / (1 + z2 / self.total)
         # Rounding must not move the ends that are exact.
         low = middle - half if self.hits else 0.0
-        high = middle + half if self.hits < self.of else 1.0
+        high = middle + half if self.hits < self.total else 1.0
         return low, high
 
 

@@ -1,4 +1,4 @@
-"""What a design of permuted tables costs, and the one with the least tables: arithmetic, without an index.
+"""What a design of permuted tables costs, and the one with the fewest tables: arithmetic, without an index.
 
 Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, §3.1.
 """
@@ -62,7 +62,7 @@ def _cost_of(tables: Mapping[int, int], probed: Mapping[int, int], signatures: f
 
 @dataclass(frozen=True)
 class LeastTables:
-    """The design with the least tables of all that a recursive split makes.
+    """The design with the fewest tables of all that a recursive split makes.
 
     Attributes:
         tables: how many there are, by their prefix bits.
@@ -83,7 +83,7 @@ class LeastTables:
 
 
 def find_least_tables(bits: int, max_distance: int, signatures: float, candidates: float) -> LeastTables | None:
-    """Find the least tables in which each probe of *signatures* meets *candidates* at most; ``None``: there are none.
+    """Find the fewest tables in which each probe of *signatures* meets *candidates* at most; ``None``: there are none.
 
     X(f, k, d) of §3.1.2: cut the bits into r blocks and let each choice of r - k of them lead; cut what is left in the
     same way as long as too few bits lead. Blocks have whole numbers of bits here, and every choice is counted by itself.
@@ -106,7 +106,7 @@ def _find_least(bits: int, max_distance: int, prefix: int) -> LeastTables | None
 
 
 def _split(bits: int, max_distance: int, prefix: int, blocks: int) -> LeastTables | None:
-    """Return the least tables if the bits are first cut into so many *blocks*."""
+    """Return the fewest tables if the bits are first cut into so many *blocks*."""
     tables: Counter[int] = Counter()
     further: tuple[int, ...] = ()
     for leading, ways in _choices(bits, max_distance, blocks):

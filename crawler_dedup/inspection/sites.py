@@ -1,4 +1,4 @@
-"""What was known of the sites of two pages when it was decided about one of them."""
+"""What was known about the sites of two pages when one of them was decided about."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ class PairSites:
 
     new: SiteProfile = UNKNOWN_SITE
     kept: SiteProfile = UNKNOWN_SITE
-    source: str = "Nothing is known of the sites."
+    source: str = "Nothing is known about the sites."
 
 
-_AS_THEN = "Of the sites is known what was known when it was decided."
-_NOT_RECORDED = "Of the sites is known what the index knows now: the journal does not say what was known then."
-_GONE = "Of the sites is known what the index knows now: what was known when it was decided is no longer kept."
-_AS_NOW = "Of the sites is known what the index knows now."
+_KNOWN_NOW = "The rules were asked with what the index knows about the sites now"
+_AS_THEN = "The rules were asked with what was known about the sites at the time of the decision."
+_NOT_RECORDED = f"{_KNOWN_NOW}: the journal does not say what was known then."
+_GONE = f"{_KNOWN_NOW}: what was known at the time of the decision is no longer kept."
+_AS_NOW = f"{_KNOWN_NOW}."
 
 
 def find_sites_then(pages: Backend, entry: Entry) -> PairSites:

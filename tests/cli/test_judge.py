@@ -88,7 +88,7 @@ def test_the_same_pair_dropped_twice_is_judged_once(dropped: Path) -> None:
     write(dropped / SECOND, entries_of(dropped / FIRST))
     judge(dropped, "y\n" * 20)
     assert "No drop is left to judge" in judge(dropped, "").stdout
-    assert Answers(dropped / "judged").precision(Selection(DUPLICATES)).of == 6
+    assert Answers(dropped / "judged").precision(Selection(DUPLICATES)).total == 6
 
 
 def test_answers_without_texts_are_noted_and_make_no_pairs(dropped: Path, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_journal_names_the_snapshots_by_which_was_decided(index: Path) -> None
 
 def test_a_decision_is_repeated_by_what_was_known_then(index: Path) -> None:
     output = compare(index, "--scope", "site", status=0)
-    assert "Of the sites is known what was known when it was decided." in output
+    assert "with what was known about the sites at the time of the decision." in output
     assert output.endswith("duplicate: alike")
     (line,) = json_lines("compare", "copy.html", "kept.html", "--new-url", COPY, "--index", index, "--json", status=1)
     assert (line["snapshot"], line["kept_snapshot"]) == (0, 0)
@@ -77,7 +77,7 @@ def test_a_decision_is_repeated_by_what_was_known_then(index: Path) -> None:
 def test_what_was_never_decided_is_compared_by_what_is_known_now(index: Path) -> None:
     change_journal(index, url="http://a.org/elsewhere")
     output = compare(index, "--scope", "site", status=1)
-    assert "Of the sites is known what the index knows now." in output
+    assert "with what the index knows about the sites now." in output
     assert output.endswith("different: other titles")
     assert (find(index).new.number, find(index).kept.number) == (32, 32)
 

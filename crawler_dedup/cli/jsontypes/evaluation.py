@@ -131,12 +131,12 @@ class Calibration(Line, frozen=True, kw_only=True, tag="calibration"):
 
 
 class Design(Line, frozen=True, kw_only=True, tag="design"):
-    """A design of permuted tables, as `crawler-dedup plan --json` prints it. The first one has the least tables."""
+    """A design of permuted tables, as `crawler-dedup plan --json` prints it. The first one has the fewest tables."""
 
     tables: Annotated[int, Meta(description="Number of tables.")]
     blocks: Annotated[
         list[int] | None,
-        Meta(description="Of the one with the least tables, the blocks of its splits; null: a design of the paper."),
+        Meta(description="Of the one with the fewest tables, the blocks of its splits; null: a design of the paper."),
     ] = None
     prefix_bits: Annotated[list[int], Meta(description="Prefix bits of its tables, each number once.")]
     signatures: Annotated[float, Meta(description="Number of signatures that was given.")]
