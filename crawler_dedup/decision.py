@@ -10,6 +10,9 @@ from crawler_dedup.urls import text_without_credentials, without_credentials
 BEING_HANDLED = "alike page being handled"
 """Reason of an ``unchecked`` page: one that is alike has passed, and it is not yet known whether it was handled."""
 
+NO_ANSWER = "no answer from the index"
+"""Reason of an ``unchecked`` page that was offered with others, of which the index has answered some."""
+
 
 class Verdict(str, Enum):
     """The answer for one page."""

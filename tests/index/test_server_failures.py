@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup import Config, Deduplicator, IndexUnusable, Verdict
-from crawler_dedup.decision import BEING_HANDLED
+from crawler_dedup.decision import BEING_HANDLED, NO_ANSWER
 from crawler_dedup.errors import IndexGone
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.verdicts import OfferTerms
@@ -495,7 +495,7 @@ def test_a_large_batch_is_decided_in_pieces_in_its_order(address: ServerAddress,
         assert store.verify(NEAR) == []
 
 
-def test_of_a_batch_that_fails_in_the_middle_nothing_is_claimed(tmp_path: Path) -> None:
+def test_of_a_batch_that_fails_in_the_middle_what_was_decided_is_answered(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "server", "--appendonly", "yes", "--appendfsync", "always") as server,
         closing(open_backend(server.address())) as store,
@@ -507,10 +507,15 @@ def test_of_a_batch_that_fails_in_the_middle_nothing_is_claimed(tmp_path: Path) 
         offer = store.offer(pages, NEAR, claiming)
         wait_for(lambda: len(store) >= 500)
         server.kill()
-        assert isinstance(offer.exception(), IndexUnusable)
+        decisions = offer.result()
+        assert [decision.key for decision in decisions] == [one.key for one in pages]
+        decided = [decision for decision in decisions if decision.verdict is Verdict.NEW]
+        assert 250 <= len(decided) < 5000
+        assert {decision.reason for decision in decisions[len(decided) :]} == {NO_ANSWER}
         server.start()
         wait_for(lambda: store.offer([page(-1, 1)], NEAR, claiming).exception() is None)
-        wait_for(lambda: sum(map(len, store.records(100))) <= 1)
+        wait_for(lambda: sum(map(len, store.records(100))) <= len(decided) + 1)
+        assert store.end_claim(decided[-1], NEAR, terms, settled=True).result()
         assert store.verify(NEAR) == []
         store.end_run(terms, finished=True)
         run.release()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler_dedup import Config, ConfigError, Decision, Deduplicator, IndexMismatch, IndexUnusable, Verdict
-from crawler_dedup.decision import BEING_HANDLED
+from crawler_dedup.decision import BEING_HANDLED, NO_ANSWER
 from crawler_dedup.errors import IndexGone
 from crawler_dedup.index import export, maintenance
 from crawler_dedup.index.backend import Backend
@@ -278,8 +277,8 @@ def test_a_run_that_cannot_end_in_a_shard_ends_in_the_others(address: ServerAddr
         run.release()
 
 
-def test_of_a_batch_that_fails_in_a_shard_nothing_is_claimed_in_the_others(
-    address: ServerAddress, server: Server
+def test_of_a_batch_that_fails_in_a_shard_the_others_answer(
+    address: ServerAddress, server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     with closing(open_backend(address)) as store:
         run = store.begin_run()
@@ -287,16 +286,19 @@ def test_of_a_batch_that_fails_in_a_shard_nothing_is_claimed_in_the_others(
         claiming = replace(terms, next_claim=itertools.count(1).__next__)
         server.run("DEL", "{index:0:1}")
         pages = [page(number, 5, f"scope {number}") for number in range(20)]
-        assert isinstance(store.offer(pages, NEAR, claiming).exception(), IndexUnusable)
-        others = [one for one in pages if hash_scope(one.scope) % SHARDS != 1]
-        for shard in {hash_scope(one.scope) % SHARDS for one in others}:
-            scope = next(one.scope for one in others if hash_scope(one.scope) % SHARDS == shard)
-            store.offer([page(-1, 2**64 - 1, scope)], NEAR, terms).result()  # with which claims are given back
-        end = time.monotonic() + 10
-        for one in others:
-            again = page(100 + number_of(one), 5, one.scope)
-            while store.offer([again], NEAR, terms).result()[0].verdict is not Verdict.NEW:
-                assert time.monotonic() < end
+        decisions = store.offer(pages, NEAR, claiming).result()
+        assert [decision.key for decision in decisions] == [one.key for one in pages]
+        for one, decision in zip(pages, decisions, strict=True):
+            if hash_scope(one.scope) % SHARDS == 1:
+                assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, NO_ANSWER)
+            else:
+                assert decision.verdict is Verdict.NEW
+                assert store.end_claim(decision, NEAR, terms, settled=True).result()
+                again = page(100 + number_of(one), 5, one.scope)
+                assert store.offer([again], NEAR, terms).result()[0].verdict is Verdict.DUPLICATE
+        assert "are unchecked" in caplog.text
+        away = [one for one in pages if hash_scope(one.scope) % SHARDS == 1]
+        assert isinstance(store.offer(away, NEAR, claiming).exception(), IndexUnusable)
         run.release()
 
 

@@ -1,25 +1,30 @@
-"""An offer that is made in several parts, each of which may fail."""
+"""An offer that is made in several parts, each of which may fail: the pages of the others have their decisions."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from typing import NamedTuple
 
-from crawler_dedup.decision import Decision
+from crawler_dedup.decision import NO_ANSWER, Decision, Verdict
 from crawler_dedup.errors import IndexUnusable
 from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.system.logs import logger_without_credentials
+
+logger = logger_without_credentials("crawler_dedup.index")
 
 
-def combine(
-    parts: Sequence[tuple[Sequence[int], Future[list[Decision]]]], give_back: Callable[[Decision], None]
-) -> Future[list[Decision]]:
-    """Return a future of all decisions, which fails where a part fails.
+class Part(NamedTuple):
+    """Some pages of an offer, and the future of their decisions."""
 
-    Args:
-        parts: places of the decisions among all, and the future of the decisions.
-        give_back: called for each claim of the other parts where one fails, because nobody will handle these pages.
-    """
+    pages: Sequence[SignedPage]
+    places: Sequence[int]
+    offer: Future[list[Decision]]
+
+
+def combine(parts: Sequence[Part]) -> Future[list[Decision]]:
+    """Return a future of all decisions, in the order of their places; it fails where all *parts* fail."""
     combined: Future[list[Decision]] = Future()
     combined.set_running_or_notify_cancel()
     left, lock = len(parts), threading.Lock()
@@ -30,32 +35,28 @@ def combine(
             left -= 1
             if left:
                 return
-        error = next((error for _, part in parts if (error := part.exception()) is not None), None)
-        if error is None:
-            decisions = [
-                (at, decision) for places, part in parts for at, decision in zip(places, part.result(), strict=True)
-            ]
-            combined.set_result([decision for _, decision in sorted(decisions, key=lambda pair: pair[0])])
+        errors = [error for part in parts if (error := part.offer.exception()) is not None]
+        if len(errors) == len(parts):
+            combined.set_exception(errors[0])
             return
-        combined.set_exception(error)
-        for _, part in parts:
-            _give_back(part.result() if part.exception() is None else (), give_back)
+        decided: dict[int, Decision] = {}
+        for part in parts:
+            error = part.offer.exception()
+            decisions = part.offer.result() if error is None else leave_unchecked(part.pages, error)
+            decided.update(zip(part.places, decisions, strict=True))
+        combined.set_result([decided[place] for place in sorted(decided)])
 
-    for _, future in parts:
-        future.add_done_callback(note)
+    for part in parts:
+        part.offer.add_done_callback(note)
     return combined
 
 
 def offer_in_pieces(
-    offer: Callable[[Sequence[SignedPage]], Future[list[Decision]]],
-    pages: Sequence[SignedPage],
-    size: int,
-    give_back: Callable[[Decision], None],
+    offer: Callable[[Sequence[SignedPage]], Future[list[Decision]]], pages: Sequence[SignedPage], size: int
 ) -> Future[list[Decision]]:
     """Offer *pages* in pieces of *size*, each when the one before was decided; return a future of all decisions.
 
-    Args:
-        give_back: called for each claim of the pieces before where one fails, because nobody will handle these pages.
+    It fails where the first piece fails.
     """
     combined: Future[list[Decision]] = Future()
     combined.set_running_or_notify_cancel()
@@ -81,14 +82,16 @@ def offer_in_pieces(
             combined.set_result(decided)
 
     def fail(error: BaseException) -> None:
-        combined.set_exception(error)
-        _give_back(decided, give_back)
+        if decided:
+            combined.set_result(decided + leave_unchecked(pages[len(decided) :], error))
+        else:
+            combined.set_exception(error)
 
     offer_next()
     return combined
 
 
-def _give_back(decisions: Sequence[Decision], give_back: Callable[[Decision], None]) -> None:
-    for decision in decisions:
-        if decision.claim:
-            give_back(decision)
+def leave_unchecked(pages: Sequence[SignedPage], error: BaseException) -> list[Decision]:
+    """Return decisions about *pages* that could not be judged because of *error*, which is logged."""
+    logger.warning("%d of the pages that were offered together are unchecked. %s", len(pages), error)
+    return [Decision(Verdict.UNCHECKED, page.url, page.key, page.scope, NO_ANSWER) for page in pages]

@@ -21,7 +21,7 @@ from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import SiteFigures, Snapshot, StoredSite
 from crawler_dedup.index.records import Record, hash_scope
-from crawler_dedup.index.redis.parts import combine
+from crawler_dedup.index.redis.parts import Part, combine
 from crawler_dedup.index.redis.runs import ServerRun
 from crawler_dedup.index.redis.store import ServerStore
 from crawler_dedup.index.runs import Run
@@ -94,11 +94,11 @@ class ShardedStore(Backend):
             places.setdefault(self._shard_of(page.scope), []).append(at)
         if len(places) == 1:
             return next(iter(places)).offer(pages, matcher, terms, aliases=aliases)
-        offers = [
-            (part, shard.offer([pages[at] for at in part], matcher, terms, aliases=aliases))
-            for shard, part in places.items()
-        ]
-        return combine(offers, lambda decision: self._shard_of(decision.scope).give_back(decision, matcher, terms))
+        parts = []
+        for shard, part in places.items():
+            some = [pages[at] for at in part]
+            parts.append(Part(some, part, shard.offer(some, matcher, terms, aliases=aliases)))
+        return combine(parts)
 
     def look(
         self, page: SignedPage, matcher: Matcher, terms: OfferTerms = OfferTerms(), *, alias: str = ""

@@ -121,7 +121,7 @@ class ServerStore(TransactionalBackend):
         offer = partial(super().offer, matcher=matcher, terms=terms, aliases=aliases)
         if len(pages) <= _MERGED:
             return offer(pages)
-        return offer_in_pieces(offer, pages, _MERGED, lambda decision: self.give_back(decision, matcher, terms))
+        return offer_in_pieces(offer, pages, _MERGED)
 
     def merge(self, records: Sequence[Record], filing: Filing) -> int:
         parts = (records[at : at + _MERGED] for at in range(0, len(records), _MERGED))
