@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from crawler_dedup.cli.options import settings_option
+from crawler_dedup.cli.options import output_file_option, settings_option
 from crawler_dedup.cli.progress import progress_bars
 from crawler_dedup.cli.project import read_config
 from crawler_dedup.inspection.corpus import read_texts
@@ -18,14 +18,7 @@ from crawler_dedup.signing.text import Text
 
 @click.command()
 @click.argument("source", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("lexicon"),
-    show_default=True,
-    help="File to write.",
-)
+@output_file_option("lexicon", "File to write.")
 @settings_option
 def build(source: Path, output: Path, settings: Sequence[str]) -> None:
     """Count in how many documents each word stands.

@@ -75,6 +75,18 @@ last_option = click.option("--last", is_flag=True, help="Only the latest run: th
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
+def output_file_option(default: str, text: str) -> Option:
+    """Return the option for the file that a command writes, which *text* explains."""
+    return click.option(
+        "--output",
+        "-o",
+        type=click.Path(dir_okay=False, path_type=Path),
+        default=Path(default),
+        show_default=True,
+        help=text,
+    )
+
+
 def precision_option(text: str) -> Option:
     """Return the option for a precision, which *text* explains."""
     return click.option(

@@ -18,6 +18,7 @@ from crawler_dedup.cli.options import (
     journal_option,
     json_option,
     last_option,
+    output_file_option,
     run_option,
     settings_option,
 )
@@ -37,14 +38,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @index_argument
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("report.html"),
-    show_default=True,
-    help="HTML file to write.",
-)
+@output_file_option("report.html", "HTML file to write.")
 @last_option
 @run_option
 @json_option
