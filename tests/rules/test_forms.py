@@ -21,11 +21,6 @@ TEXT = paragraphs(words("rigger", 60))
 OTHER_MENU = "".join(f'<li><a href="/other/{number}">another section {number}</a></li>' for number in range(14))
 
 
-@pytest.fixture
-def crawl(deduplicator: Deduplicator) -> Crawl:
-    return Crawl(deduplicator)
-
-
 def form(*cells: str, text: str = TEXT, line: str = "", below: str = "", menu: str = MENU) -> str:
     rows = "".join(
         f"<tr><td>{name}</td><td>{said}</td></tr>" for name, said in zip(("Place", "Hours"), cells, strict=False)

@@ -15,16 +15,6 @@ NAME = "What the ferrymen told each other"
 POSTS = [" ".join(words(f"told {number}", 14)) + "." for number in range(20)]
 
 
-@pytest.fixture
-def crawl(deduplicator: Deduplicator) -> Crawl:
-    return Crawl(deduplicator)
-
-
-@pytest.fixture
-def mirror(deduplicator: Deduplicator) -> Crawl:
-    return Crawl(deduplicator, "http://mirror")
-
-
 def thread(host: str, posts: list[str] = POSTS, name: str = NAME) -> str:
     """A thread, with what its *host* writes below each post."""
     below = f"<p>{' '.join(words(host, 16))}</p>"

@@ -19,11 +19,6 @@ NAME = "A bridge of willow over the Ouse"
 POSTS = [" ".join(words(f"post {number}", 14)) + "." for number in range(4)]
 
 
-@pytest.fixture
-def crawl(deduplicator: Deduplicator) -> Crawl:
-    return Crawl(deduplicator)
-
-
 def thread(*texts: str, name: str = NAME, below: str = "") -> str:
     return page(
         f"{name} | {SITE}",

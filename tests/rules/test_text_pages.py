@@ -17,11 +17,6 @@ knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "
 
 
 @pytest.fixture
-def crawl(deduplicator: Deduplicator) -> Crawl:
-    return Crawl(deduplicator)
-
-
-@pytest.fixture
 def bounded(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Crawl]:
     """A crawl with the bound of variants that the test gives."""
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", max_list_variants=request.param)) as opened:

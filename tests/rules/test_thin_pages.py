@@ -26,17 +26,6 @@ from tests.support.sitepages import (
     story,
 )
 
-
-@pytest.fixture
-def crawl(deduplicator: Deduplicator) -> Crawl:
-    return Crawl(deduplicator)
-
-
-@pytest.fixture
-def mirror(deduplicator: Deduplicator) -> Crawl:
-    return Crawl(deduplicator, "http://mirror")
-
-
 knowing = pytest.mark.parametrize("known", [False, True], ids=["site unknown", "site known"])
 
 

@@ -6,9 +6,7 @@ events that are recorded are those that were committed.
 
 from __future__ import annotations
 
-import os
 import pickle
-import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -26,6 +24,7 @@ from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.maintenance import open_to_write
 from crawler_dedup.system.extras import has_extra
 from tests.support.indexing import FILING
+from tests.support.workers import Clocks, work
 
 if TYPE_CHECKING:
     from crawler_dedup.index.redis.pages import PagesOnServer
@@ -75,18 +74,6 @@ def _events_key(address: ServerAddress) -> bytes:
     from crawler_dedup.index.redis.keys import meta_key
 
     return meta_key(address) + EVENTS
-
-
-class _Clocks:
-    """What a process is told of the time: how much has passed, and how much its system's clock was set back."""
-
-    passed = behind = 0.0
-
-    def monotonic(self) -> float:
-        return self.passed
-
-    def time(self) -> float:
-        return self.passed - self.behind
 
 
 class _Recorder:
@@ -168,7 +155,7 @@ class _Recorder:
 class _Process:
     """What a process has open, and the decisions whose pages it has not handled yet."""
 
-    def __init__(self, clocks: _Clocks, recorder: _Recorder, location: Location, grace: int) -> None:
+    def __init__(self, clocks: Clocks, recorder: _Recorder, location: Location, grace: int) -> None:
         self._clocks = clocks
         self._recorder = recorder
         self._deduplicator = Deduplicator.open(location, Config(tokenizer="bigrams", grace=grace))
@@ -213,7 +200,7 @@ class _Process:
 
 
 def _obey(connection: Connection) -> None:
-    clocks, recorder = _Clocks(), _Recorder()
+    clocks, recorder = Clocks(), _Recorder()
     runs.time, runs.monotonic = clocks.time, clocks.monotonic  # type: ignore[attr-defined]
     if has_extra("redis"):
         from crawler_dedup.index.redis import runs as server_runs
@@ -235,13 +222,5 @@ def _obey(connection: Connection) -> None:
 
 
 def main() -> None:
-    """Obey the commands that come through the socket that is this process's input, and answer them."""
-    with Connection(os.dup(0)) as connection:
-        try:
-            _obey(connection)
-        except EOFError:
-            os._exit(0)
-        except BaseException:
-            connection.send(traceback.format_exc())
-            os._exit(1)
-    os._exit(0)
+    """Obey the commands that come through the socket that is this process's input."""
+    work(_obey)

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import traceback
 from multiprocessing.connection import Connection
 
 from crawler_dedup import Config, Deduplicator
 from crawler_dedup.index import runs
-
-
-class _Clocks:
-    """What a process is told of the time: how much has passed, and how much its system's clock was set back."""
-
-    passed = behind = 0.0
-
-    def monotonic(self) -> float:
-        return self.passed
-
-    def time(self) -> float:
-        return self.passed - self.behind
+from tests.support.workers import Clocks, work
 
 
 def _obey(connection: Connection) -> None:
     """A process: opens an index when it is told to, and does there what it is told to, at the time it is told."""
-    clocks = _Clocks()
+    clocks = Clocks()
     opened: Deduplicator | None = None
     runs.time, runs.monotonic = clocks.time, clocks.monotonic  # type: ignore[attr-defined]
     while True:
@@ -51,13 +38,5 @@ def _obey(connection: Connection) -> None:
 
 
 def main() -> None:
-    """Obey the commands that come through the socket that is this process's input, and answer them."""
-    with Connection(os.dup(0)) as connection:
-        try:
-            _obey(connection)
-        except EOFError:
-            os._exit(0)
-        except BaseException:
-            connection.send(traceback.format_exc())
-            os._exit(1)
-    os._exit(0)
+    """Obey the commands that come through the socket that is this process's input."""
+    work(_obey)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import traceback
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -54,3 +57,28 @@ class Worker:
     def _checked(answer: Any) -> Any:
         assert not isinstance(answer, str), answer
         return answer
+
+
+class Clocks:
+    """What a process is told of the time: how much has passed, and how much its system's clock was set back."""
+
+    passed = behind = 0.0
+
+    def monotonic(self) -> float:
+        return self.passed
+
+    def time(self) -> float:
+        return self.passed - self.behind
+
+
+def work(obey: Callable[[Connection], None]) -> None:
+    """Let *obey* answer the commands that come through the socket that is this process's input, and end the process."""
+    with Connection(os.dup(0)) as connection:
+        try:
+            obey(connection)
+        except EOFError:
+            os._exit(0)
+        except BaseException:
+            connection.send(traceback.format_exc())
+            os._exit(1)
+    os._exit(0)

@@ -1,0 +1,20 @@
+"""Crawls of sites, whose pages one after the other are decided about."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawler_dedup import Deduplicator
+from tests.support.sitepages import Crawl
+
+
+@pytest.fixture
+def crawl(deduplicator: Deduplicator) -> Crawl:
+    """A crawl of a site."""
+    return Crawl(deduplicator)
+
+
+@pytest.fixture
+def mirror(deduplicator: Deduplicator) -> Crawl:
+    """A crawl of another host with the same index."""
+    return Crawl(deduplicator, "http://mirror")
