@@ -256,7 +256,7 @@ def test_a_lost_answer_is_looked_up_at_the_node_that_serves_the_index_by_then(
         return answer
 
     def move(connection: ServerConnection, *words: bytes | str | int) -> object:
-        if is_lost.is_set() and words[0] == b"GET" and not is_moved.is_set():
+        if is_lost.is_set() and words[0] == b"MGET" and not is_moved.is_set():
             is_moved.set()
             raise ConnectionMoved("MOVED")
         return call(connection, *words)

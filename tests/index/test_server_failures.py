@@ -20,7 +20,7 @@ from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
 from tests.support.indexing import ByDistance, beside, number_of, open_backend, page, release, settle, uniform
-from tests.support.servers import Server, serving
+from tests.support.servers import Server, declare_dead, serving
 
 if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
@@ -115,9 +115,7 @@ def test_a_run_that_counts_as_dead_is_opened_anew_as_another_run(address: Server
     with Deduplicator.open(server.url(), CONFIG) as run:
         assert check(run, 1) == "new"
         before = run.run
-        key = next(name for name in server.run("KEYS", "*") if name[13:] == b"u")  # type: ignore[attr-defined]
-        server.run("SADD", key[:-1] + b"d", before.to_bytes(4, "big"))
-        server.run("HINCRBY", "{index:0}", "runs", "1")
+        declare_dead(address, before)
         with pytest.raises(IndexGone):
             check(run, 2)
         run.reopen()
@@ -188,7 +186,8 @@ def test_a_run_whose_entry_is_damaged_may_have_lost_everything_and_fails_no_tran
         key = next(name for name in server.run("KEYS", "*") if name[13:] == b"u")  # type: ignore[attr-defined]
         server.run("HSET", key, run.number.to_bytes(4, "big"), b"damaged")
         server.run("HSET", key, b"no run", b"damaged")
-        server.run("HINCRBY", "{index:0}", "runs", "1")
+        server.run("CLIENT", "KILL", "TYPE", "normal")  # what is known of runs is read anew
+        wait_for(lambda: run.is_visible and store.offer([page(3, 5)], NEAR).exception() is None)
         assert store.offer([page(3, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE  # it lives
         assert store.verify(NEAR) == ["1 entries of runs cannot be read."]
         run.release()
@@ -373,7 +372,7 @@ def test_a_claim_of_which_nobody_knows_whether_it_was_filed_is_released_later(
             raise ConnectionLost("lost")
         return answer
 
-    def lose_check(client: Client) -> bool:
+    def lose_check(client: Client, mark: bytes) -> bool:
         is_lost.set()
         raise ConnectionLost("lost too")
 

@@ -119,8 +119,8 @@ def test_an_index_that_is_emptied_may_get_another_number_of_shards(server: Serve
         old.offer(pages, NEAR).result()
     with closing(open_backend(at(server, "0", after), fresh=True)) as new:
         assert len(new) == 0
-        keys = server.run("KEYS", "*")
-        assert len(keys) == after  # type: ignore[arg-type]
+        tags = {bytes(name).partition(b"}")[0] for name in server.run("KEYS", "*")}  # type: ignore[attr-defined]
+        assert len(tags) == after
         assert {one.verdict for one in new.offer(pages, NEAR).result()} == {Verdict.NEW}
         assert new.verify(NEAR) == []
 
@@ -267,7 +267,8 @@ def test_a_run_that_cannot_end_in_a_shard_ends_in_the_others(address: ServerAddr
         run = store.begin_run()
         claiming = OfferTerms(run.number, 60, clock=run.now, next_claim=itertools.count(1).__next__)
         store.offer([page(number, 5, f"scope {number}") for number in range(20)], NEAR, claiming).result()
-        server.run("DEL", "{index:0:1}")
+        for name in server.run("KEYS", "{index:0:1}*"):  # type: ignore[attr-defined]
+            server.run("DEL", name)
         with pytest.raises(IndexUnusable):
             store.end_run(claiming, finished=True)
         again = [page(100 + number, 5, f"scope {number}") for number in range(20)]
@@ -284,7 +285,8 @@ def test_of_a_batch_that_fails_in_a_shard_the_others_answer(
         run = store.begin_run()
         terms = OfferTerms(run.number, 60, clock=run.now)
         claiming = replace(terms, next_claim=itertools.count(1).__next__)
-        server.run("DEL", "{index:0:1}")
+        for name in server.run("KEYS", "{index:0:1}*"):  # type: ignore[attr-defined]
+            server.run("DEL", name)
         pages = [page(number, 5, f"scope {number}") for number in range(20)]
         decisions = store.offer(pages, NEAR, claiming).result()
         assert [decision.key for decision in decisions] == [one.key for one in pages]

@@ -32,7 +32,6 @@ from crawler_dedup.index.location import Location, ServerAddress
 from crawler_dedup.index.maintenance import open_to_write
 from crawler_dedup.index.profiles import StoredSite
 from crawler_dedup.index.records import Record
-from crawler_dedup.index.runs import RUN_NAME_BYTES
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer
@@ -41,6 +40,7 @@ from tests.support.examples import examples
 from tests.support.indexing import FILING
 from tests.support.places import Places
 from tests.support.recording import Event, read_events
+from tests.support.servers import declare_dead
 from tests.support.workers import Nothing, Worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked and spoken to as on Linux")
@@ -228,18 +228,6 @@ def _rows_of(environment: Environment, name: bytes) -> dict[bytes, bytes]:
     database = environment.make_databases(lambda env, txn: env.open_db(name, txn))
     with environment.read() as txn, txn.cursor(db=database) as cursor:
         return {bytes(key): bytes(content) for key, content in cursor}
-
-
-def declare_dead(address: ServerAddress, run: int) -> None:
-    """Let a run on a server be dead, as another run does that has seen no sign of life for long."""
-    from crawler_dedup.index.redis import scripts
-    from crawler_dedup.index.redis.connection import ServerConnection
-    from crawler_dedup.index.redis.keys import Keys, meta_key
-
-    with ServerConnection(address) as connection:
-        epoch: bytes = connection.call(b"HGET", meta_key(address), b"epoch")
-        keys = Keys(address, epoch)
-        connection.evaluate(scripts.RELEASE, [keys.meta], [epoch, keys.prefix, run.to_bytes(RUN_NAME_BYTES, "big")])
 
 
 def replay_and_compare(folder: Path, location: Location, monkeypatch: pytest.MonkeyPatch) -> None:

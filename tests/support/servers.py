@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from crawler_dedup.index.location import ServerAddress, find_location
+from crawler_dedup.index.runs import RUN_NAME_BYTES
 from crawler_dedup.system.extras import has_extra
 
 _SECONDS = 10.0
@@ -147,3 +148,15 @@ def serving(directory: Path, *options: str) -> Iterator[Server]:
         yield server
     finally:
         server.stop()
+
+
+def declare_dead(address: ServerAddress, run: int) -> None:
+    """Let a run on a server be dead, as another run does that has seen no sign of life for long."""
+    from crawler_dedup.index.redis import scripts
+    from crawler_dedup.index.redis.connection import ServerConnection
+    from crawler_dedup.index.redis.keys import Keys, meta_key
+
+    with ServerConnection(address) as connection:
+        epoch: bytes = connection.call(b"HGET", meta_key(address), b"epoch")
+        keys = Keys(address, epoch)
+        connection.evaluate(scripts.RELEASE, [keys.meta], [epoch, keys.prefix, run.to_bytes(RUN_NAME_BYTES, "big")])

@@ -1,43 +1,27 @@
-"""Cells: the values of an index on a server, as a client keeps them, and how it tells whether they have changed.
+"""Cells: the values of an index on a server, as a client keeps them.
 
-A cell is a string. A row is replaced as a whole, and ends with a version that no other content of it has had. A bucket, of
-payloads of 8 bytes, grows at its end: as long as nothing was removed from it, its length tells its content.
+A cell is a string. A row is replaced as a whole. A bucket, of payloads of 8 bytes, grows at its end.
 """
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Iterable
-from itertools import count
 from typing import cast
 
-VERSION_BYTES = 6
-"""Bytes at the end of a row that are its version."""
+from crawler_dedup.index.redis.changelog import TOKEN_BYTES
+
 PAYLOAD_BYTES = 8
 """Bytes of a payload in a bucket."""
 
-_NO_VERSION = bytes(VERSION_BYTES)
 _OVERHEAD = 250  # bytes of a cell in memory beside its content, with its name
-
-
-class Versions:
-    """Gives versions to rows: no two that this or another client has given are the same (but for a chance of 2^-48)."""
-
-    def __init__(self) -> None:
-        start = int.from_bytes(os.urandom(VERSION_BYTES), "big")
-        self._numbers = count(start)
-
-    def next(self) -> bytes:
-        """Return the next version."""
-        return (next(self._numbers) & (1 << 8 * VERSION_BYTES) - 1).to_bytes(VERSION_BYTES, "big")
 
 
 class Row:
     """A row as it was read, or is known to be.
 
     Attributes:
-        content: with its version; of nothing empty.
+        content: of nothing empty.
         decoded: what stands in it, if that was decoded.
     """
 
@@ -46,12 +30,6 @@ class Row:
     def __init__(self, content: bytes, decoded: object = None) -> None:
         self.content = content
         self.decoded = decoded
-
-    @property
-    def check(self) -> bytes:
-        """What tells whether it has changed: where its version begins, and that; zeros of nothing."""
-        offset = max(0, len(self.content) - VERSION_BYTES)
-        return offset.to_bytes(4, "little") + (self.content[offset:] or _NO_VERSION)
 
 
 class CellCache:
@@ -64,6 +42,8 @@ class CellCache:
     def __init__(self, max_bytes: int) -> None:
         self._cells: OrderedDict[bytes, bytes | Row] = OrderedDict()
         self._left = self._max_bytes = max_bytes
+        self._long: dict[bytes, set[bytes]] = {}  # names that are longer than their tokens
+        self._prefix = b""
 
     def get(self, key: bytes) -> bytes | Row | None:
         """Return a cell, or ``None``."""
@@ -94,6 +74,8 @@ class CellCache:
         """Keep a cell, and forget those that were not used for longest."""
         self.drop(key)
         self._cells[key] = cell
+        if len(key) > len(self._prefix) + TOKEN_BYTES:
+            self._long.setdefault(self._token_of(key), set()).add(key)
         self._left -= _measure(cell)
         self._keep_to_size()
 
@@ -118,17 +100,36 @@ class CellCache:
         """Forget a cell."""
         cell = self._cells.pop(key, None)
         if cell is not None:
-            self._left += _measure(cell)
+            self._note_dropped(key, cell)
+
+    def drop_changed(self, tokens: Iterable[bytes]) -> None:
+        """Forget the cells that have one of *tokens*."""
+        for token in tokens:
+            self.drop(self._prefix + token)
+            for key in tuple(self._long.get(token, ())):
+                self.drop(key)
+
+    def _note_dropped(self, key: bytes, cell: bytes | Row) -> None:
+        self._left += _measure(cell)
+        if len(key) > len(self._prefix) + TOKEN_BYTES:
+            token = self._token_of(key)
+            self._long[token].discard(key)
+            if not self._long[token]:
+                del self._long[token]
+
+    def _token_of(self, key: bytes) -> bytes:
+        return key[len(self._prefix) : len(self._prefix) + TOKEN_BYTES]
 
     def _keep_to_size(self) -> None:
         while self._left < 0:
-            _, oldest = self._cells.popitem(last=False)
-            self._left += _measure(oldest)
+            self._note_dropped(*self._cells.popitem(last=False))
 
-    def clear(self) -> None:
-        """Forget all cells."""
+    def begin(self, prefix: bytes) -> None:
+        """Forget all cells. The names of those that come begin with *prefix*."""
         self._cells.clear()
+        self._long.clear()
         self._left = self._max_bytes
+        self._prefix = prefix
 
 
 def _measure(cell: bytes | Row) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from crawler_dedup.index.places import NUMBER_BYTES
 from crawler_dedup.index.redis.cells import PAYLOAD_BYTES
-from crawler_dedup.index.redis.changes import Command
+from crawler_dedup.index.redis.changes import Changes
 
 
 class ChangedBucket:
@@ -43,17 +43,15 @@ class ChangedBucket:
         else:
             self.taken.append(payload)
 
-    def commands(self, key: bytes, new: Mapping[int, int]) -> Iterator[Command]:
-        """Yield the commands that change the bucket *key*.
+    def collect(self, key: bytes, new: Mapping[int, int], changes: Changes) -> None:
+        """Put what changes the bucket *key* into *changes*.
 
         Args:
             new: number of a new record, which gets another one when it is stored → its place among the new ones.
         """
         for payload in self.taken:
-            yield b"take", key, payload
+            changes.commands.append((b"take", key, payload))
         for payload in self.added:
-            number = int.from_bytes(payload[:NUMBER_BYTES], "little")
-            if number in new:
-                yield b"place", key, new[number], payload[NUMBER_BYTES:]
-            else:
-                yield b"APPEND", key, payload
+            changes.added.append(
+                (key, new.get(int.from_bytes(payload[:NUMBER_BYTES], "little"), 0) if new else 0, payload)
+            )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from struct import pack
+from itertools import chain
 from time import monotonic
 from typing import Any
 
@@ -12,7 +11,7 @@ from crawler_dedup.errors import IndexGone, IndexUnusable
 from crawler_dedup.index.header import Header, decode_header
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.redis import scripts
-from crawler_dedup.index.redis.cells import Versions
+from crawler_dedup.index.redis.changelog import RUNS, Marks, State, make_tokens, read_tokens
 from crawler_dedup.index.redis.changes import Changes, KnownRuns
 from crawler_dedup.index.redis.connection import (
     ANSWER_SECONDS,
@@ -23,10 +22,9 @@ from crawler_dedup.index.redis.connection import (
     read_time,
 )
 from crawler_dedup.index.redis.copies import Copies
-from crawler_dedup.index.redis.keys import Keys, meta_key
+from crawler_dedup.index.redis.keys import LAYOUT, Keys, meta_key
 from crawler_dedup.index.redis.knowncells import KnownCells
 
-_WRITER_SECONDS = 3600
 _READ_KEYS = 1000  # that are asked for at once
 _KNOWN_SCOPES = 10_000
 
@@ -45,13 +43,11 @@ class Client:
         keys: the names of what the index keeps.
         epoch: the name of the life of the index that is read.
         runs: as they were last read. They are checked with each commit.
-        versions: for rows.
         cells: as they are known. They are checked, too.
     """
 
     def __init__(self, address: ServerAddress, header: Header, cache_bytes: int, *, is_writing: bool = False) -> None:
         self.keys = Keys(address, b"")
-        self.versions = Versions()
         self.runs = KnownRuns()
         self._header = header
         self.epoch = b""
@@ -61,10 +57,9 @@ class Client:
         self._unconfirmed = 0
         self.cells = KnownCells(self._connection, cache_bytes, may_assume=is_writing)
         self._opened = 0
-        self._removed = b"0"
+        self._state = b""
         self._scopes: set[int] = set()
-        self._writer = os.urandom(8)
-        self._written = 0
+        self._marks = Marks()
         self._ahead = 0.0
 
     def prepare(self) -> None:
@@ -81,14 +76,13 @@ class Client:
         if self._is_writing:
             self._copies.look_from_time_to_time()
         while self._opened != self._connection.opened:
-            self.cells.clear()
             self._scopes.clear()
             self.epoch = read_epoch(self._connection, self._header)
             self.keys = Keys(self._connection.address, self.epoch)
-            read = self._connection.evaluate(scripts.RUNS, [self.keys.meta], [self.epoch, self.keys.prefix])
-            if read[0] != b"gone":
-                self._note_runs(read)
-                self._removed = read[3]
+            self.cells.begin(self.keys.prefix)
+            state = self._read_runs()
+            if state is not None:
+                self._state = state
                 self._opened = self._connection.opened
 
     def find_new_scopes(self, scopes: set[int]) -> set[int]:
@@ -114,39 +108,43 @@ class Client:
             ConnectionLost: whether they were made is not known.
             ServerReadOnly: they were not made.
         """
-        self._written += 1
-        arguments = self._arguments(changes)
-        keys = [self.keys.meta, *changes.buckets, *changes.rows]
+        mark = self._marks.next()
+        arguments = self._arguments(changes, mark)
+        keys = [
+            self.keys.state,
+            self.keys.log,
+            *changes.assumed,
+            *(name for name, _, _ in changes.added),
+            *changes.written,
+        ]
         if changes.needs_copies:  # a replica that leaves while they are made counts
             self._copies.look()
-        while True:
-            try:
-                answer = self._evaluate(keys, arguments)
-            except ConnectionMoved:
-                return None
-            except ServerReadOnly:
+        try:
+            answer = self._evaluate(keys, arguments)
+        except ConnectionMoved:
+            return None
+        except ServerReadOnly:
+            raise
+        except ConnectionLost:
+            was_written = self._was_written(mark)
+            if was_written and changes.needs_copies:  # only the connection that is lost could wait for these
                 raise
-            except ConnectionLost:
-                was_written = self._was_written()
-                if was_written and changes.needs_copies:  # only the connection that is lost could wait for these
-                    raise
-                return [] if was_written else None
-            match answer[0]:
-                case b"done":
-                    return self._note_done(changes, answer)
-                case b"gone":
-                    self.forget()
-                    return None
-                case b"late":
-                    self._learn_time()
-                    return None
-            if self._note_stale(changes, answer):
-                return None
+            return [] if was_written else None
+        match answer[0]:
+            case b"done":
+                return self._note_done(changes, answer)
+            case b"stale":
+                self._note_stale(changes, answer)
+            case b"late":
+                self._learn_time()
+            case _:
+                self.forget()
+        return None
 
     def _evaluate(self, keys: Sequence[bytes], arguments: Sequence[bytes | str | int]) -> list[Any]:
         # A script that the server runs later, because it was stopped, changes nothing: nobody waits for its answer then.
         until = int(1000 * (monotonic() + self._ahead + ANSWER_SECONDS))
-        known = (self.epoch, self.keys.prefix, self.runs.version, self._removed, until)
+        known = (self.keys.prefix, self._state, until)
         answer: list[Any] = self._connection.evaluate(scripts.COMMIT, keys, [*known, *arguments])
         return answer
 
@@ -171,16 +169,20 @@ class Client:
             if cursor == b"0":
                 return
 
-    def read_last_number(self) -> int:
-        """Return the number of the newest record. Raises :class:`IndexGone` where the index was emptied meanwhile."""
-        epoch, last = self.call(b"HMGET", self.keys.meta, b"epoch", b"last")
-        self.require_epoch(epoch)
-        return int(last)
+    def read_state(self) -> State:
+        """Return the state of the index. Raises :class:`IndexGone` where it was emptied meanwhile."""
+        state = self.call(b"GET", self.keys.state)
+        if state is None:
+            raise self._complain_of_emptying()
+        return State.decode(state)
 
     def require_epoch(self, epoch: bytes | None) -> None:
         """Raise :class:`IndexGone` where *epoch* is not the name of the life of the index that is read."""
         if epoch != self.epoch:
-            raise IndexGone(f"The index in {self._connection.address} was emptied meanwhile.")
+            raise self._complain_of_emptying()
+
+    def _complain_of_emptying(self) -> IndexGone:
+        return IndexGone(f"The index in {self._connection.address} was emptied meanwhile.")
 
     def forget(self) -> None:
         """Forget all that was read: it is read again with the next transaction."""
@@ -190,19 +192,21 @@ class Client:
         """Close the connection."""
         self._connection.drop()
 
-    def _arguments(self, changes: Changes) -> list[bytes | str | int]:
+    def _arguments(self, changes: Changes, mark: bytes) -> list[bytes | str | int]:
         """Return what :data:`crawler_dedup.index.redis.scripts.COMMIT` is told of *changes*."""
-        arguments: list[bytes | str | int] = [
-            pack(f"<{len(changes.buckets)}I", *map(len, changes.buckets.values())),
-            b"".join([row.check for row in changes.rows.values()]),
-            len(changes.counts),
-        ]
+        prefix_length = len(self.keys.prefix)
+        read = make_tokens(chain(changes.buckets, changes.rows), prefix_length)
+        arguments: list[bytes | str | int] = [read, len(changes.assumed), len(changes.counts)]
         for key, count in changes.counts.items():
             arguments += (key, count)
-        if changes.new or changes.commands or changes.needs_copies:
-            arguments += (self.keys.writer(self._writer), self._written, _WRITER_SECONDS, changes.count)
-        for content in changes.new:
-            arguments += (2, b"new", content)
+        if not changes.changes_anything:
+            return arguments
+        entry = make_tokens(changes.changed_names(), prefix_length) + (RUNS if changes.with_runs else b"") + mark
+        payloads = b"".join([number.to_bytes(2, "little") + payload for _, number, payload in changes.added])
+        arguments += (entry, changes.count, payloads, len(changes.new))
+        arguments += changes.new
+        arguments.append(len(changes.written))
+        arguments += changes.written.values()
         for command in changes.commands:
             arguments.append(len(command))
             arguments += command
@@ -212,55 +216,74 @@ class Client:
         """Learn by how much the clock of the server is ahead of ours. It may be set at any time."""
         self._ahead = read_time(self._connection) - monotonic()
 
-    def _was_written(self) -> bool:
-        """Return whether the last change was made, although its answer is lost. Raises :class:`ConnectionLost`."""
-        name = self.keys.writer(self._writer)
+    def _was_written(self, mark: bytes) -> bool:
+        """Return whether the change with *mark* was made, although its answer is lost.
+
+        Raises:
+            ConnectionLost: that cannot be told.
+        """
+        keys = self.keys
         try:
-            written = self._connection.call(b"GET", name)
+            state, log = self._connection.call(b"MGET", keys.state, keys.log)
         except ConnectionMoved:
             try:
-                written = self._connection.call(b"GET", name)
+                state, log = self._connection.call(b"MGET", keys.state, keys.log)
             except ConnectionMoved as error:  # which would mean that nothing was made
                 raise ConnectionLost(*error.args) from None
-        return written is not None and int(written) == self._written
+        if state is None:  # it was emptied
+            return False
+        if mark in (log or b""):
+            return True
+        missed = State.decode(state).position - State.decode(self._state).position
+        if missed > len(log or b""):
+            raise ConnectionLost(f"Nobody knows any more what the index in {self._connection.address} has stored.")
+        return False
 
     def _note_done(self, changes: Changes, answer: list[Any]) -> list[int]:
         """Note what was changed: the cells are known without reading them again."""
         if changes.needs_copies:
             self._unconfirmed = self._unconfirmed or self._connection.opened
-        _, removed, version, encoded = answer
-        self._removed = removed
+        _, state, noted, encoded = answer
+        self._forget_changed(noted)
+        self._state = state
         numbers = [int.from_bytes(number, "little") for number in encoded]
-        self.cells.note_done(changes, encoded)
-        for number, content, decoded in zip(numbers, changes.new, changes.new_decoded, strict=True):
-            self.cells.put_record(self.keys.record(number), content, decoded)
+        self.cells.note_done(changes, encoded, map(self.keys.record, numbers))
         self._scopes = changes.scopes | (self._scopes if len(self._scopes) < _KNOWN_SCOPES else set())
         self.runs.entries.update(changes.entries)
-        if version != self.runs.version:
+        if changes.with_runs:
             try:
                 self.load_runs()
             except IndexUnusable:  # what was changed is stored: that is no failure of the transaction
                 self.forget()
         return numbers
 
-    def _note_stale(self, changes: Changes, answer: list[Any]) -> bool:
-        """Note what has changed; return whether that is anything of what *changes* has read."""
-        _, runs, removed, self._removed, stale = answer
-        is_stale = self.cells.note_stale(changes, removed, stale) or runs != 0 or removed == 0
-        if removed == b"all":
-            self._scopes.clear()
-        if runs != 0:
-            self._note_runs(runs)
-        return is_stale
+    def _note_stale(self, changes: Changes, answer: list[Any]) -> None:
+        """Note what has changed of what *changes* has read, and what else has."""
+        _, state, noted, contents = answer
+        self._forget_changed(noted)
+        self.cells.note_stale(changes, contents)
+        self._state = state
+
+    def _forget_changed(self, noted: bytes) -> None:
+        """Forget what others have changed, as they have noted."""
+        if noted:
+            tokens = set(read_tokens(noted))
+            self.cells.drop_changed(tokens)
+            if RUNS in tokens:
+                self.load_runs()
 
     def load_runs(self) -> None:
         """Read the runs as they are now."""
-        read = self._connection.evaluate(scripts.RUNS, [self.keys.meta], [self.epoch, self.keys.prefix])
-        if read[0] != b"gone":
-            self._note_runs(read)
+        self._read_runs()
 
-    def _note_runs(self, read: list[Any]) -> None:
-        self.runs = KnownRuns.decode(*read[:3])
+    def _read_runs(self) -> bytes | None:
+        """Read the runs; return the state in which the index was then, ``None``: there is none any more."""
+        read = self._connection.evaluate(scripts.RUNS, [self.keys.state], [self.keys.prefix])
+        if read[0] == b"gone":
+            return None
+        self.runs = KnownRuns.decode(*read[1:])
+        state: bytes = read[0]
+        return state
 
 
 def read_epoch(connection: ServerConnection, header: Header) -> bytes:
@@ -271,10 +294,23 @@ def read_epoch(connection: ServerConnection, header: Header) -> bytes:
         IndexUnusable: it was emptied, and is another one than *header* says.
     """
     address = connection.address
-    epoch, stored, shards = connection.call(b"HMGET", meta_key(address), b"epoch", b"header", b"shards")
+    epoch, stored, shards, layout = connection.call(
+        b"HMGET", meta_key(address), b"epoch", b"header", b"shards", b"layout"
+    )
     if epoch is None or stored is None:
         raise IndexGone(f"The index in {address} was removed.")
+    require_layout(address, layout)
     if decode_header(stored) != header or int(shards or 1) != address.shards:
         raise IndexUnusable(f"The index in {address} was emptied for another configuration meanwhile.")
     current: bytes = epoch
     return current
+
+
+def require_layout(address: ServerAddress, layout: bytes | None) -> None:
+    """Raise :class:`IndexUnusable` where the keys of an index are laid out in another way."""
+    number = int(layout or 1)
+    if number != LAYOUT:
+        raise IndexUnusable(
+            f"The index in {address} was made by a version of crawler-dedup that lays out keys in another way (layout"
+            f" {number}, this one uses {LAYOUT}). Export it with that version, and import that here."
+        )

@@ -1,4 +1,7 @@
-"""The names of what a shard of an index keeps on a server. All have one hash tag."""
+"""The names of what a shard of an index keeps on a server. All have one hash tag.
+
+The names of cells differ in their tokens (:mod:`crawler_dedup.index.redis.changelog`), but for snapshots of one site.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,15 @@ import string
 from collections.abc import Iterable
 
 from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.index.redis.changelog import TOKEN_BYTES
+
+LAYOUT = 2
+"""Number of the way in which keys are laid out: it rises when code of another one cannot read them."""
 
 _TABLE_SHIFT = 40
 _REST = (1 << _TABLE_SHIFT) - 1
 _EPOCH_LETTERS = 4
+_SITE_BYTES = TOKEN_BYTES - 2
 _LETTERS = string.ascii_letters + string.digits  # none means anything in the pattern of a scan
 
 
@@ -28,8 +36,10 @@ class Keys:
     """Names within one life of an index.
 
     Attributes:
-        meta: the hash with header, epoch and counters.
+        meta: the hash with header and epoch.
         prefix: the beginning of all others.
+        state: what the index is at the moment (:class:`crawler_dedup.index.redis.changelog.State`).
+        log: the names of what was changed.
         counts: the hash with the number of records of each site.
         runs: the hash of the entries of runs.
         dead: the set of the runs that are over.
@@ -39,6 +49,8 @@ class Keys:
     def __init__(self, address: ServerAddress, epoch: bytes) -> None:
         self.meta = meta_key(address)
         self.prefix = prefix = self.meta + epoch
+        self.state = prefix + b"v"
+        self.log = prefix + b"g"
         self.counts = prefix + b"k"
         self.runs = prefix + b"u"
         self.dead = prefix + b"d"
@@ -47,23 +59,20 @@ class Keys:
         self.numbers = prefix + b"n"
         self._records = prefix + b"r"
         self._sites = prefix + b"s"
-        self._site_counts = prefix + b"c"
-        self._snapshots = prefix + b"p"
         self._lives = prefix + b"l"
-        self._writer = prefix + b"w"
 
     @property
     def singles(self) -> list[bytes]:
         """The names of which there is one in each life of the index."""
-        return [self.meta, self.counts, self.runs, self.dead, self.scopes, self.prefix + b"x"]
+        return [self.meta, self.state, self.log, self.counts, self.runs, self.dead, self.scopes]
 
     def record(self, number: int) -> bytes:
         """Return the name of a record."""
-        return self._records + number.to_bytes(5, "little")
+        return self._records + number.to_bytes(TOKEN_BYTES - 1, "big")
 
     def number_bucket(self, key: int) -> bytes:
         """Return the name of a bucket of numbers of records (:func:`crawler_dedup.index.places.place_entry`)."""
-        return self.numbers + key.to_bytes(2, "big")
+        return self.numbers + key.to_bytes(TOKEN_BYTES - 1, "big")
 
     def bucket(self, scope: int, key: int) -> bytes:
         """Return the name of a bucket of signatures."""
@@ -92,20 +101,19 @@ class Keys:
 
     def site(self, key: bytes) -> bytes:
         """Return the name of what is stored of a site beside its counts."""
-        return self._sites + key
+        return self._name_site(key, b"s")
 
     def site_counts(self, key: bytes) -> bytes:
         """Return the name of the counts of a site."""
-        return self._site_counts + key
+        return self._name_site(key, b"c")
 
     def snapshot(self, key: bytes, number: int) -> bytes:
         """Return the name of a snapshot of a site."""
-        return self._snapshots + key + number.to_bytes(5, "big")
+        return self._name_site(key, b"p") + number.to_bytes(5, "big")
+
+    def _name_site(self, key: bytes, kind: bytes) -> bytes:
+        return self._sites + key[:_SITE_BYTES] + kind + key[_SITE_BYTES:]
 
     def life(self, run: bytes) -> bytes:
         """Return the name of the sign of life of a run."""
         return self._lives + run
-
-    def writer(self, writer: bytes) -> bytes:
-        """Return the name of the number of the last change that a client has made."""
-        return self._writer + writer

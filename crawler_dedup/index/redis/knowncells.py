@@ -6,11 +6,12 @@ changes finds out, as of anything else that a transaction has read. Where it is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
 
+from crawler_dedup.index.places import NUMBER_BYTES
 from crawler_dedup.index.redis.cells import CellCache, Row
-from crawler_dedup.index.redis.changes import Changes, Command
+from crawler_dedup.index.redis.changes import CHANGING, Changes
 from crawler_dedup.index.redis.connection import ServerConnection
 
 _READ_KEYS = 1000  # that are asked for at once
@@ -40,9 +41,9 @@ class KnownCells:
         """Whether cells that are not known are taken for empty now."""
         return self._emptiness > _SURE
 
-    def clear(self) -> None:
-        """Forget all cells."""
-        self._cache.clear()
+    def begin(self, prefix: bytes) -> None:
+        """Forget all cells. The names of those that come begin with *prefix*."""
+        self._cache.begin(prefix)
         self._emptiness = 0.0
 
     def read_buckets(self, changes: Changes, keys: Sequence[bytes]) -> list[bytes]:
@@ -96,68 +97,44 @@ class KnownCells:
             contents = self._connection.call(b"MGET", *some)
             yield from ((key, content or b"") for key, content in zip(some, contents, strict=True))
 
-    def put_record(self, key: bytes, content: bytes, decoded: object) -> None:
-        """Keep a record that was made."""
-        self._cache.put(key, Row(content, decoded))
+    def drop_changed(self, tokens: Iterable[bytes]) -> None:
+        """Forget the cells that others have changed, and that have one of *tokens*."""
+        self._cache.drop_changed(tokens)
 
-    def note_done(self, changes: Changes, encoded: Sequence[bytes]) -> None:
+    def note_done(self, changes: Changes, encoded: Sequence[bytes], records: Iterable[bytes]) -> None:
         """Note what was changed: the cells are known without reading them again.
 
         Args:
             encoded: the numbers of the new records.
+            records: their names.
         """
-        self._keep_assumed(changes, ())
+        cache = self._cache
+        if changes.assumed:
+            self._keep_assumed(changes, [None] * len(changes.assumed))
+        for key, content, decoded in zip(records, changes.new, changes.new_decoded, strict=True):
+            cache.put(key, Row(content, decoded))
+        for key, number, payload in changes.added:
+            cache.append(key, encoded[number - 1] + payload[NUMBER_BYTES:] if number else payload)
+        for key, content in changes.written.items():
+            cache.replace(key, content, changes.decoded.get(key))
         for command in changes.commands:
-            self._apply(command, encoded, changes.decoded)
+            if command[0] in CHANGING:
+                cache.drop(cast("bytes", command[1]))
 
-    def _apply(self, command: Command, encoded: Sequence[bytes], decoded: Mapping[bytes, object]) -> None:
-        """Do to a known cell what *command* has done to the stored one."""
-        name, key = command[0], cast("bytes", command[1])
-        if name == b"APPEND":
-            self._cache.append(key, cast("bytes", command[2]))
-        elif name == b"place":
-            self._cache.append(key, encoded[int(command[2]) - 1] + cast("bytes", command[3]))
-        elif name == b"SET":
-            self._cache.replace(key, cast("bytes", command[2]), decoded.get(key))
-        else:
-            self._cache.drop(key)
-
-    def note_stale(self, changes: Changes, removed: Any, stale: Sequence[Any]) -> bool:
-        """Note what has changed; return whether that is anything of what *changes* has read.
+    def note_stale(self, changes: Changes, contents: Sequence[bytes | None]) -> None:
+        """Note that something has changed of what *changes* has read.
 
         Args:
-            removed: names of buckets from which something was removed; ``b"all"``: perhaps from any; 0: from none.
-            stale: number of a cell of *changes*, offset and content from there, by turns.
+            contents: of the cells that were taken for empty, if one of them is not.
         """
-        names = [*changes.buckets, *changes.rows]
-        is_stale = bool(stale)
-        if removed == b"all":
-            self.clear()
-            is_stale = True
-        elif removed != 0:
-            for key in removed:
-                self._cache.drop(key)
-                is_stale = is_stale or key in changes.buckets
-        self._keep_assumed(changes, [names[number] for number in stale[::3]])
-        for number, offset, now in zip(stale[::3], map(int, stale[1::3]), stale[2::3], strict=True):
-            key = names[number]
-            if key in changes.rows:
-                self._cache.put(key, Row(now))
-            elif removed == 0 or offset == 0:
-                self._cache.put(key, changes.buckets[key][:offset] + now)
-            else:
-                self._cache.drop(key)
-        return is_stale
+        if contents:
+            self._keep_assumed(changes, contents)
 
-    def _keep_assumed(self, changes: Changes, stale: Iterable[bytes]) -> None:
-        """Keep the cells that were taken for empty, but for those that are *stale*: the script has checked them."""
-        if not changes.assumed:
-            return
-        wrong = {*stale}.intersection(changes.assumed)
-        self._note_emptiness(is_empty=not wrong)
-        for key in changes.assumed:
-            if key not in wrong:
-                self._cache.put(key, Row(b"") if key in changes.rows else b"")
+    def _keep_assumed(self, changes: Changes, contents: Sequence[bytes | None]) -> None:
+        """Keep the cells that were taken for empty, with their *contents*."""
+        self._note_emptiness(is_empty=not any(contents))
+        for key, content in zip(changes.assumed, contents, strict=True):
+            self._cache.put(key, Row(content or b"") if key in changes.rows else content or b"")
 
     def _note_emptiness(self, *, is_empty: bool) -> None:
         if self._may_assume:

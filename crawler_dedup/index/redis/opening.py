@@ -13,9 +13,10 @@ from crawler_dedup.index.header import FORMAT, Header, check_header, decode_head
 from crawler_dedup.index.location import MAX_SHARDS, ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.redis import scripts
+from crawler_dedup.index.redis.client import require_layout
 from crawler_dedup.index.redis.connection import ServerConnection, require_server
 from crawler_dedup.index.redis.copies import Copies
-from crawler_dedup.index.redis.keys import Keys, make_epoch, meta_key
+from crawler_dedup.index.redis.keys import LAYOUT, Keys, make_epoch, meta_key
 from crawler_dedup.index.redis.shardedstore import ShardedStore
 from crawler_dedup.index.redis.store import READING_BYTES, ServerStore
 from crawler_dedup.system.logs import logger_without_credentials
@@ -152,15 +153,17 @@ def _empty(address: ServerAddress, header: Header) -> None:
                 require_server(connection)
                 epoch, _, _ = _make(connection, scripts.EMPTY, header, shards)
             else:
-                connection.call(b"DEL", meta_key(place))
+                old = connection.call(b"HGET", meta_key(place), b"epoch") or b""
+                connection.call(b"DEL", meta_key(place), Keys(place, old).state)
                 epoch = b""
             _remove_others(connection, epoch)
 
 
 def _make(connection: ServerConnection, script: str, header: Header, shards: int) -> tuple[bytes, bytes, bytes]:
     made = make_epoch()
-    arguments: list[bytes | str | int] = [made, msgspec.json.encode(header), shards]
-    epoch, stored, number = connection.evaluate(script, [meta_key(connection.address)], arguments)
+    arguments: list[bytes | str | int] = [made, msgspec.json.encode(header), shards, LAYOUT]
+    epoch, stored, number, layout = connection.evaluate(script, [meta_key(connection.address)], arguments)
+    require_layout(connection.address, layout)
     if epoch == made:  # what was there before must not come back
         Copies(connection).confirm()
     return epoch, stored, number
@@ -168,9 +171,10 @@ def _make(connection: ServerConnection, script: str, header: Header, shards: int
 
 def _read_header(address: ServerAddress) -> tuple[Header, int]:
     with ServerConnection(address.whole) as connection:
-        header, shards = connection.call(b"HMGET", meta_key(address.whole), b"header", b"shards")
+        header, shards, layout = connection.call(b"HMGET", meta_key(address.whole), b"header", b"shards", b"layout")
     if header is None:
         raise IndexMissing(f"There is no index in {address}.")
+    require_layout(address, layout)
     stored = int(shards or 1)
     if address.shards not in (None, stored):
         raise IndexMismatch(str(address), {"shards": (stored, address.shards)})

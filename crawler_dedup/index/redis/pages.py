@@ -16,7 +16,7 @@ from crawler_dedup.index.packing import pack, unpack, unpack_head
 from crawler_dedup.index.places import NUMBER_BYTES, numbers_in, place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite, site_key
 from crawler_dedup.index.records import MAX_ALIASES, Record, hash_scope, name_page, shorten_key
-from crawler_dedup.index.redis.cells import PAYLOAD_BYTES, VERSION_BYTES, Row
+from crawler_dedup.index.redis.cells import PAYLOAD_BYTES, Row
 from crawler_dedup.index.redis.changedbucket import ChangedBucket
 from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.client import Client
@@ -197,7 +197,7 @@ class PagesOnServer(RunsInTransaction):
         self._changes.needs_copies = self.has_required_copies = True
 
     def count(self) -> int:
-        return int(self.client.call(b"HGET", self._keys.meta, b"count") or 0)
+        return self.client.read_state().records
 
     def items(self) -> Iterator[tuple[int, Record | None]]:
         for number, content in self.stored_records():
@@ -206,7 +206,7 @@ class PagesOnServer(RunsInTransaction):
     def stored_records(self) -> Iterator[tuple[int, bytes]]:
         """Yield (number, content) of all records in ascending order, also of pages that are filed again meanwhile."""
         first = 1
-        while (last := self.client.read_last_number()) >= first:
+        while (last := self.client.read_state().last) >= first:
             for start in range(first, last + 1, _READ_RECORDS):
                 numbers = range(start, min(start + _READ_RECORDS, last + 1))
                 contents = self.client.call(b"MGET", *map(self._keys.record, numbers))
@@ -229,7 +229,7 @@ class PagesOnServer(RunsInTransaction):
 
     def sites(self) -> Iterator[StoredSite]:
         yield from self._sites.read_all()
-        self.client.read_last_number()  # raises where the index was emptied meanwhile
+        self.client.read_state()  # raises where the index was emptied meanwhile
 
     def merge_site(self, site: StoredSite, now: int) -> None:
         self._sites.merge(site, now)
@@ -259,16 +259,19 @@ class PagesOnServer(RunsInTransaction):
             number: at for at, number in enumerate((n for n, r in self._records.items() if n >= _FIRST_NEW and r), 1)
         }
         for number, record in self._records.items():
-            content = b"" if record is None else pack(record, None) + self.client.versions.next()
+            content = b"" if record is None else pack(record, None)
             if number in new:
                 changes.new.append(content)
                 changes.new_decoded.append(record)
             elif number < _FIRST_NEW:
                 key = self._keys.record(number)
-                commands.append((b"SET", key, content) if content else (b"DEL", key))
-                changes.decoded[key] = record
+                if content:
+                    changes.written[key] = content
+                    changes.decoded[key] = record
+                else:
+                    commands.append((b"DEL", key))
         for key, bucket in self._buckets.items():
-            commands += bucket.commands(key, new if key.startswith(self._keys.numbers) else {})
+            bucket.collect(key, new if key.startswith(self._keys.numbers) else {}, changes)
         scopes = [scope.to_bytes(4, "big") for scope in sorted(self.client.find_new_scopes(changes.scopes))]
         for start in range(0, len(scopes), _MOST_SCOPES):
             commands.append((b"SADD", self._keys.scopes, *scopes[start : start + _MOST_SCOPES]))
@@ -342,7 +345,7 @@ class PagesOnServer(RunsInTransaction):
 
 def decode_record(content: bytes) -> Record:
     """Decode what is stored of a record; raise :class:`msgspec.DecodeError` where that is damaged."""
-    return unpack(unpack_head(content[:-VERSION_BYTES]), None)
+    return unpack(unpack_head(content), None)
 
 
 def _decode_sound(content: bytes) -> Record | None:

@@ -42,15 +42,13 @@ class RunsInTransaction:
         else:
             self._put_run(number, ended, is_new=False)
             self._changes.commands.append((b"SADD", self._keys.dead, name))
-        self._changes.commands.append((b"HINCRBY", self._keys.meta, b"runs", 1))
+        self._changes.with_runs = True
 
     def _put_run(self, number: int, entry: RunEntry, *, is_new: bool) -> None:
         name = number.to_bytes(RUN_NAME_BYTES, "big")
-        is_written = number in self._changes.entries
         self._changes.entries[number] = entry
         self._changes.commands.append((b"HSET", self._keys.runs, name, encode_run(entry)))
-        if is_new and not is_written:
-            self._changes.commands.append((b"HINCRBY", self._keys.meta, b"runs", 1))
+        self._changes.with_runs = self._changes.with_runs or is_new
 
     def find_run(self, number: int) -> RunEntry | None:
         return self._changes.entries.get(number) or self.client.runs.entries.get(number)

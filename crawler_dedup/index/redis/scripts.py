@@ -1,30 +1,58 @@
 """The scripts that a server runs, each at once: nothing happens between what one reads and what it writes.
 
-All keys of a shard have one hash tag, so that they stand in one slot of a cluster. ``KEYS[1]`` is the hash that says what
-the shard is. Keys of records that a script makes cannot be declared: it gives them their numbers. A node that hands the slot
-over key by key refuses what asks for a key that it does not have, also where that is not declared. So a script that changes
-several keys asks for one that nobody has before it changes any.
+All keys of a shard have one hash tag: they stand in one slot of a cluster. Keys of records that a script makes cannot
+be declared: it gives them their numbers. A node that hands the slot over key by key refuses what asks for a key that it does
+not have, also where that is not declared. So a script that changes several keys asks first for one that nobody has.
+
+Each change is noted in a log (:mod:`crawler_dedup.index.redis.changelog`): a script tells from its end whether anything that
+a client has read has changed since.
 """
 
 from __future__ import annotations
 
-BEGIN = """
--- Makes a shard where there is none. ARGV: epoch, header, number of shards. Returns what there is then of these three.
-if redis.call('HEXISTS', KEYS[1], 'epoch') == 0 then
-  redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'header', ARGV[2], 'shards', ARGV[3], 'runs', '0', 'removed', '0',
-    'writes', '0', 'last', '0', 'count', '0')
-end
-return redis.call('HMGET', KEYS[1], 'epoch', 'header', 'shards')
+from crawler_dedup.index.redis.changelog import LONGEST, MARK_BYTES, TOKEN_BYTES
+
+_SIZES = f"""
+local MARK, TOKEN, LONGEST = {MARK_BYTES}, {TOKEN_BYTES}, {LONGEST}
 """
 
-EMPTY = """
--- Empties a shard, or makes it. ARGV: epoch of the new one, its header, number of shards. What is left of the old one cannot
--- be reached.
-redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'header', ARGV[2], 'shards', ARGV[3], 'runs', '0', 'removed', '0',
-  'writes', '0', 'last', '0', 'count', '0')
-return redis.call('HMGET', KEYS[1], 'epoch', 'header', 'shards')
+_MAKE = (
+    _SIZES
+    + """
+local function make(epoch, header, shards, layout)
+  redis.call('HSET', KEYS[1], 'epoch', epoch, 'header', header, 'shards', shards, 'layout', layout)
+  local prefix, mark = KEYS[1] .. epoch, epoch .. string.rep('\\0', MARK - #epoch)
+  redis.call('SET', prefix .. 'g', mark)
+  redis.call('SET', prefix .. 'v', struct.pack('<I8I8I8', #mark, 0, 0) .. mark)
+end
 """
+)
+
+BEGIN = (
+    """
+-- Makes a shard where there is none. KEYS: the hash that says what it is. ARGV: epoch, header, number of shards, layout.
+-- Returns what there is then of these four.
+"""
+    + _MAKE
+    + """
+if redis.call('HEXISTS', KEYS[1], 'epoch') == 0 then make(unpack(ARGV)) end
+return redis.call('HMGET', KEYS[1], 'epoch', 'header', 'shards', 'layout')
+"""
+)
+
+EMPTY = (
+    """
+-- Empties a shard, or makes it. As BEGIN. What is left of the old one cannot be reached.
+"""
+    + _MAKE
+    + """
+local old = redis.call('HGET', KEYS[1], 'epoch')
+redis.call('DEL', KEYS[1])
+if old then redis.call('DEL', KEYS[1] .. old .. 'v') end
+make(unpack(ARGV))
+return redis.call('HMGET', KEYS[1], 'epoch', 'header', 'shards', 'layout')
+"""
+)
 
 REMOVE = """
 -- Removes keys, unless the shard was emptied meanwhile. KEYS: and those to remove. ARGV: epoch; '': there is no shard.
@@ -33,138 +61,158 @@ redis.call('UNLINK', unpack(KEYS, 2))
 return 'removed'
 """
 
-_RUNS = """
-local function runs()
-  return {redis.call('HGET', KEYS[1], 'runs'), redis.call('HGETALL', prefix .. 'u'), redis.call('SMEMBERS', prefix .. 'd')}
+_LOG = (
+    _SIZES
+    + """
+local function write_log(entry)
+  if redis.call('APPEND', prefix .. 'g', entry) > 2 * LONGEST then
+    redis.call('SET', prefix .. 'g', redis.call('GETRANGE', prefix .. 'g', -LONGEST, -1))
+  end
 end
 """
+)
 
 COMMIT = (
     """
--- Changes the index if what was read is still so. KEYS: and the buckets and the rows that were read. ARGV: epoch, prefix of
--- all keys, version of the runs, number of removals, time of the server in milliseconds after which the client waits for no
--- answer, the length of each bucket (4 bytes), of each row where its version begins (4 bytes) and the version (6 bytes),
--- number of counts that were read; of each count the field and the value. If anything is to be changed: the key that says
--- what this client has changed last, the number that it gets, seconds for which it stays, by how many the number of records
--- grows; then commands, each behind the number of its arguments. Returns {'gone'}; {'late'};
--- {'stale', runs or 0, removed buckets or 0 or 'all', number of removals, numbers and contents of cells};
--- or {'done', number of removals, version of the runs, numbers of the new records}.
-local prefix = ARGV[2]
+-- Changes the index if what was read is still so. KEYS: its state, its log, cells that were taken for empty, buckets that
+-- get payloads, rows that are written. ARGV: prefix of all keys, state that the client knows, time of the server in
+-- milliseconds after which it waits for no answer, the tokens of the names that were read, number of cells that were taken
+-- for empty, of counts that were read; of each count the field and the value. If anything is to be changed: entry of the
+-- log, by how many the number of records grows, of each payload its number among the new records, 0: of none (2 bytes), and
+-- the payload (8 bytes), number of new records, their contents, number of rows, their contents; then commands, each behind
+-- the number of its arguments. Returns {'gone'}; {'late'}; {'unknown'}: all may have changed; {'stale', state, what others
+-- have noted in the log, contents of the cells that were taken for empty where one is not}; or {'done', state, what others
+-- have noted, numbers of the new records}.
+local prefix = ARGV[1]
 """
-    + _RUNS
+    + _LOG
     + """
-local meta = redis.call('HMGET', KEYS[1], 'epoch', 'runs', 'removed', 'last', 'count', 'writes')
-if meta[1] ~= ARGV[1] then return {'gone'} end
+local state = redis.call('GET', KEYS[1])
+if not state then return {'gone'} end
 local time = redis.call('TIME')
-if time[1] * 1000 + time[2] / 1000 > tonumber(ARGV[5]) then return {'late'} end
-local stale, buckets = {}, #ARGV[6] / 4
-local function note(cell, offset, content)
-  stale[#stale + 1] = cell - 2
-  stale[#stale + 1] = offset
-  stale[#stale + 1] = content
+if time[1] * 1000 + time[2] / 1000 > tonumber(ARGV[3]) then return {'late'} end
+local position, last, count = struct.unpack('<I8I8I8', state)
+local tail, stale = '', false
+local function tokens(packed, first)  -- as numbers, and one more
+  return {struct.unpack('<' .. string.rep('I8', math.min(100, (#packed - first + 1) / TOKEN)), packed, first)}
 end
-for first = 1, buckets, 1000 do
-  local some = math.min(1000, buckets - first + 1)
-  local lengths = {struct.unpack('<' .. string.rep('I4', some), ARGV[6], 4 * first - 3)}
-  for i = 1, some do
-    local key = KEYS[first + i]
-    local now, known = redis.call('STRLEN', key), lengths[i]
-    if now ~= known then
-      if now < known then known = 0 end
-      note(first + i, known, redis.call('GETRANGE', key, known, -1))
-    end
+if state ~= ARGV[2] then
+  local missed = position - struct.unpack('<I8', ARGV[2])
+  if missed < 0 or missed > LONGEST then return {'unknown'} end
+  tail = redis.call('GETRANGE', KEYS[2], -missed - MARK, -1)
+  if #tail ~= missed + MARK or string.sub(tail, 1, MARK) ~= string.sub(ARGV[2], -MARK) then return {'unknown'} end
+  tail = string.sub(tail, MARK + 1)
+  local read = {[string.byte('u')] = true}
+  for first = 1, #ARGV[4], 100 * TOKEN do
+    local some = tokens(ARGV[4], first)
+    for at = 1, #some - 1 do read[some[at]] = true end
+  end
+  for first = 1, #tail, 100 * TOKEN do
+    local some = tokens(tail, first)
+    for at = 1, #some - 1 do stale = stale or read[some[at]] end
   end
 end
-for row = 1, #ARGV[7] / 10 do
-  local cell = 1 + buckets + row
-  local offset = struct.unpack('<I4', ARGV[7], 10 * row - 9)
-  local now = redis.call('GETRANGE', KEYS[cell], offset, -1)
-  if now == '' then now = '\0\0\0\0\0\0' end
-  if now ~= string.sub(ARGV[7], 10 * row - 5, 10 * row) then note(cell, 0, redis.call('GET', KEYS[cell]) or '') end
+local buckets, empty = 2 + tonumber(ARGV[5]), true
+for first = 3, buckets, 1000 do
+  empty = empty and redis.call('EXISTS', unpack(KEYS, first, math.min(first + 999, buckets))) == 0
 end
-local at = 9
-local outdated = false
-for _ = 1, tonumber(ARGV[8]) do
-  outdated = outdated or (redis.call('HGET', prefix .. 'k', ARGV[at]) or '0') ~= ARGV[at + 1]
+local at = 7
+for _ = 1, tonumber(ARGV[6]) do
+  stale = stale or (redis.call('HGET', prefix .. 'k', ARGV[at]) or '0') ~= ARGV[at + 1]
   at = at + 2
 end
-if #stale > 0 or outdated or meta[2] ~= ARGV[3] or meta[3] ~= ARGV[4] then
-  local removed, missed = 0, tonumber(meta[3]) - tonumber(ARGV[4])
-  if missed ~= 0 then
-    removed = 'all'
-    if missed > 0 and missed <= redis.call('LLEN', prefix .. 'x') then
-      removed = redis.call('LRANGE', prefix .. 'x', -missed, -1)
+if stale or not empty then
+  local contents = {}
+  for first = 3, empty and 0 or buckets, 1000 do
+    for _, content in ipairs(redis.call('MGET', unpack(KEYS, first, math.min(first + 999, buckets)))) do
+      contents[#contents + 1] = content
     end
   end
-  return {'stale', meta[2] ~= ARGV[3] and runs() or 0, removed, meta[3], stale}
+  return {'stale', state, tail, contents}
 end
-if at > #ARGV then return {'done', meta[3], meta[2], {}} end
-redis.call('EXISTS', prefix)
-redis.call('SET', ARGV[at], ARGV[at + 1], 'EX', ARGV[at + 2])
-local numbers, removals, last, count = {}, 0, tonumber(meta[4]), meta[5] + ARGV[at + 3]
-at = at + 4
-local function encoded(number)
-  return struct.pack('<I4B', number % 4294967296, math.floor(number / 4294967296))
+if at > #ARGV then return {'done', state, tail, {}} end
+local entry, payloads, numbers, rows = ARGV[at], ARGV[at + 2], {}, {KEYS[1], ''}
+count = count + tonumber(ARGV[at + 1])
+at = at + 3
+for number = 1, tonumber(ARGV[at]) do
+  last = last + 1
+  numbers[number] = string.sub(struct.pack('<I8', last), 1, 5)
+  rows[#rows + 1] = prefix .. 'r' .. string.sub(struct.pack('>I8', last), 2)
+  rows[#rows + 1] = ARGV[at + number]
+end
+at = at + 1 + #numbers
+local added = #payloads / 10
+for row = 1, tonumber(ARGV[at]) do
+  rows[#rows + 1] = KEYS[buckets + added + row]
+  rows[#rows + 1] = ARGV[at + row]
+end
+at = at + 1 + tonumber(ARGV[at])
+state = struct.pack('<I8I8I8', position + #entry, last, count) .. string.sub(entry, -MARK)
+rows[2] = state
+if #numbers == 0 then redis.call('EXISTS', prefix) end
+for first = 1, #rows, 2000 do
+  redis.call('MSET', unpack(rows, first, math.min(first + 1999, #rows)))
+end
+for bucket = 1, added do
+  local first = 10 * bucket - 9
+  local new, payload = struct.unpack('<I2c8', payloads, first)
+  if new > 0 then payload = numbers[new] .. string.sub(payload, 6) end
+  redis.call('APPEND', KEYS[buckets + bucket], payload)
 end
 while at <= #ARGV do
   local length = tonumber(ARGV[at])
-  local command = ARGV[at + 1]
-  if command == 'new' then
-    last = last + 1
-    local number = encoded(last)
-    numbers[#numbers + 1] = number
-    redis.call('SET', prefix .. 'r' .. number, ARGV[at + 2])
-  elseif command == 'place' then
-    redis.call('APPEND', ARGV[at + 2], numbers[tonumber(ARGV[at + 3])] .. ARGV[at + 4])
-  elseif command == 'take' then
-    local content, entry = redis.call('GET', ARGV[at + 2]) or '', ARGV[at + 3]
+  if ARGV[at + 1] == 'take' then
+    local name, entry = ARGV[at + 2], ARGV[at + 3]
+    local content = redis.call('GET', name) or ''
     local from = string.find(content, entry, 1, true)
     while from and from % 8 ~= 1 do from = string.find(content, entry, from + 1, true) end
     if from then
-      local last = string.sub(content, -8)
       if from + 8 <= #content then
-        content = string.sub(content, 1, from - 1) .. last .. string.sub(content, from + 8)
+        content = string.sub(content, 1, from - 1) .. string.sub(content, -8) .. string.sub(content, from + 8)
       end
       content = string.sub(content, 1, -9)
-      if content == '' then redis.call('DEL', ARGV[at + 2]) else redis.call('SET', ARGV[at + 2], content) end
-      redis.call('RPUSH', prefix .. 'x', ARGV[at + 2])
-      removals = removals + 1
+      if content == '' then redis.call('DEL', name) else redis.call('SET', name, content) end
     end
   else
     redis.call(unpack(ARGV, at + 1, at + length))
   end
   at = at + length + 1
 end
-local function decimal(number) return string.format('%.0f', number) end
-redis.call('HSET', KEYS[1], 'last', decimal(last), 'count', decimal(count), 'writes', decimal(meta[6] + 1))
-if removals > 0 then
-  redis.call('LTRIM', prefix .. 'x', -10000, -1)
-  meta[3] = redis.call('HINCRBY', KEYS[1], 'removed', removals)
-end
-return {'done', meta[3], redis.call('HGET', KEYS[1], 'runs'), numbers}
+write_log(entry)
+return {'done', state, tail, numbers}
 """
 )
 
-RUNS = (
-    """
--- Reads the runs. ARGV: epoch, prefix. Returns {'gone'}, or {version, entries, dead runs, number of removals}.
-local prefix = ARGV[2]
+RUNS = """
+-- Reads the runs. KEYS: state. ARGV: prefix. Returns {'gone'}, or {state, entries, dead runs}.
+local state = redis.call('GET', KEYS[1])
+if not state then return {'gone'} end
+return {state, redis.call('HGETALL', ARGV[1] .. 'u'), redis.call('SMEMBERS', ARGV[1] .. 'd')}
 """
-    + _RUNS
+
+_NOTE_RUNS = (
+    _LOG
     + """
-if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return {'gone'} end
-local read = runs()
-read[4] = redis.call('HGET', KEYS[1], 'removed')
-return read
+local function note_runs(run)
+  local state, time = redis.call('GET', prefix .. 'v'), redis.call('TIME')
+  local position, last, count = struct.unpack('<I8I8I8', state)
+  local mark = struct.pack('<I8I4', time[1] * 1000000 + time[2], 0) .. run
+  redis.call('SET', prefix .. 'v', struct.pack('<I8I8I8', position + TOKEN + #mark, last, count) .. mark)
+  write_log('u' .. string.rep('\\0', TOKEN - 1) .. mark)
+end
 """
 )
 
-BEAT = """
+BEAT = (
+    """
 -- Shows that a run lives, and declares dead those that have not shown it for long. ARGV: epoch, prefix, run, seconds that
 -- the sign of life lasts, which server this is, whether the run could not show it for long (1 or 0). A server that was away,
 -- was stopped or was loading has seen no signs: it must have been there for as long as they last.
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 'gone' end
 local prefix, now = ARGV[2], tonumber(redis.call('TIME')[1])
+"""
+    + _NOTE_RUNS
+    + """
 local own = 'lives'
 if redis.call('SISMEMBER', prefix .. 'd', ARGV[3]) == 1 then
   own = 'dead'
@@ -181,21 +229,27 @@ elseif now - tonumber(server[2]) >= tonumber(ARGV[4]) then
       died = died + redis.call('SADD', prefix .. 'd', run)
     end
   end
-  if died > 0 then redis.call('HINCRBY', KEYS[1], 'runs', 1) end
+  if died > 0 then note_runs(ARGV[3]) end
 end
 return own
 """
+)
 
-RELEASE = """
+RELEASE = (
+    """
 -- Ends the life of a run. ARGV: epoch, prefix, run. One that is entered still has died.
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 'gone' end
 local prefix = ARGV[2]
+"""
+    + _NOTE_RUNS
+    + """
 redis.call('DEL', prefix .. 'l' .. ARGV[3])
 if redis.call('HEXISTS', prefix .. 'u', ARGV[3]) == 1 and redis.call('SADD', prefix .. 'd', ARGV[3]) == 1 then
-  redis.call('HINCRBY', KEYS[1], 'runs', 1)
+  note_runs(ARGV[3])
 end
 return 'released'
 """
+)
 
 MEASURE = """
 -- Measures a part of the keys. KEYS: those that are measured in any case. ARGV: prefix of the others, pattern of the names

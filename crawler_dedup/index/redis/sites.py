@@ -18,7 +18,7 @@ from crawler_dedup.index.profiles import (
     StoredSite,
     site_key,
 )
-from crawler_dedup.index.redis.cells import VERSION_BYTES, Row
+from crawler_dedup.index.redis.cells import Row
 from crawler_dedup.signedpage import Count, SignedPage
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class SitesInTransaction:
 
     def collect(self) -> None:
         """Put what was changed into the changes of the transaction."""
-        commands, versions = self._changes.commands, self._client.versions
+        commands, written = self._changes.commands, self._changes.written
         for key, number in self._added.items():
             if key in self._gone and self._client.read_count(self._changes, key) + number <= 0:
                 commands.append((b"HDEL", self._keys.counts, key))
@@ -166,16 +166,15 @@ class SitesInTransaction:
         for key, number in self._dropped:
             commands.append((b"DEL", self._keys.snapshot(key, number)))
         for key, head in self._heads.items():
-            commands.append((b"SET", self._keys.site(key), _encode(head) + versions.next()))
+            written[self._keys.site(key)] = _encode(head)
         for key, counts in self._counts.items():
-            stored = _StoredCounts(counts.taught, counts.encode())
-            content = _encode(stored) + versions.next()
-            commands.append((b"SET", self._keys.site_counts(key), content))
-            self._changes.decoded[self._keys.site_counts(key)] = counts
+            name = self._keys.site_counts(key)
+            written[name] = _encode(_StoredCounts(counts.taught, counts.encode()))
+            self._changes.decoded[name] = counts
         for key, stored in self._merged.items():
-            commands.append((b"SET", self._keys.site_counts(key), _encode(stored) + versions.next()))
+            written[self._keys.site_counts(key)] = _encode(stored)
         for (key, number), content in self._snapshots.items():
-            commands.append((b"SET", self._keys.snapshot(key, number), content + versions.next()))
+            written[self._keys.snapshot(key, number)] = content
 
     def _forget(self, key: bytes) -> None:
         """Forget all that is known of a site."""
@@ -197,8 +196,7 @@ class SitesInTransaction:
             return _NO_HEAD
         row = self._read(self._keys.site(key), may_be_new=True)
         if row.decoded is None:
-            content = row.content[:-VERSION_BYTES]
-            row.decoded = decode_struct(_decode_head, content) if content else _NO_HEAD
+            row.decoded = decode_struct(_decode_head, row.content) if row.content else _NO_HEAD
         return cast("SiteHead", row.decoded)
 
     def _sound_head(self, key: bytes) -> SiteHead:
@@ -214,7 +212,7 @@ class SitesInTransaction:
             return None
         row = self._read(self._keys.snapshot(key, number))
         if row.decoded is None and row.content:
-            row.decoded = Snapshot(number, row.content[:-VERSION_BYTES])
+            row.decoded = Snapshot(number, row.content)
         return cast("Snapshot | None", row.decoded)
 
     def _learning(self, key: bytes, reader: CountsReader) -> Counts:
@@ -261,5 +259,4 @@ class SitesInTransaction:
 
 
 def _stored(row: Row) -> _StoredCounts:
-    content = row.content[:-VERSION_BYTES]
-    return decode_struct(_decode_counts, content) if content else _StoredCounts(0, b"")
+    return decode_struct(_decode_counts, row.content) if row.content else _StoredCounts(0, b"")

@@ -19,9 +19,10 @@ from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.location import ServerAddress
 from crawler_dedup.index.profiles import FrozenProfiles
 from crawler_dedup.index.records import Record
+from crawler_dedup.index.redis.changelog import State
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection, read_time
-from crawler_dedup.index.redis.keys import meta_key
+from crawler_dedup.index.redis.keys import Keys, meta_key
 from crawler_dedup.index.redis.measuring import measure_bytes
 from crawler_dedup.index.redis.pages import PagesOnServer
 from crawler_dedup.index.redis.parts import offer_in_pieces
@@ -172,7 +173,9 @@ class ServerStore(TransactionalBackend):
         return PagesOnServer(client, self.header, self._frozen)
 
     def __len__(self) -> int:
-        return int(self._quick.call(b"HGET", meta_key(self.address), b"count") or 0)
+        epoch = self._quick.call(b"HGET", meta_key(self.address), b"epoch")
+        state = epoch and self._quick.call(b"GET", Keys(self.address, epoch).state)
+        return State.decode(state).records if state else 0
 
 
 def _forget_open() -> None:

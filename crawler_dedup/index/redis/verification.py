@@ -16,6 +16,7 @@ from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.places import numbers_in, place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import Record, hash_scope, name_page
+from crawler_dedup.index.redis.changelog import forget_all
 from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.pages import PagesOnServer, decode_record
@@ -34,7 +35,7 @@ def find_problems(pages: PagesOnServer, filing: Filing, advance: Advance) -> lis
         IndexUnusable: something was wrong, and the index was changed meanwhile, so that this may be why.
     """
     client, wrong = pages.client, Counter[str]()
-    before = _read_meta(client, b"writes")
+    before = client.read_state()
     numbers = tables = Tally()
     sites: Counter[bytes] = Counter()
     records, stored = 0, pages.stored_records()
@@ -59,11 +60,11 @@ def find_problems(pages: PagesOnServer, filing: Filing, advance: Advance) -> lis
     counted = dict(pages.site_counts())
     if counted != dict(sites):
         wrong["sites count other records than there are"] = len(counted.items() ^ sites.items())
-    if int(_read_meta(client, b"count")) != records:
+    if client.read_state().records != records:
         wrong["records are there, and another number is noted"] = records
     wrong["entries of runs cannot be read"] = sum(run is DAMAGED_RUN for run in client.runs.entries.values())
     problems = [f"{count} {what}." for what, count in wrong.items() if count]
-    if problems and _read_meta(client, b"writes") != before:
+    if problems and client.read_state() != before:
         raise IndexUnusable("The index was changed while it was verified. Verify it when no crawl uses it.")
     return problems
 
@@ -83,12 +84,10 @@ def rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
         for names in client.scan(pattern + b"*"):
             client.call(b"UNLINK", *names)
     client.call(b"DEL", keys.counts, keys.scopes)
-    client.call(b"HSET", keys.meta, b"count", 0)
+    client.call(b"SET", keys.state, forget_all(client.call(b"GET", keys.state)))  # others forget what they know
     for number, run in client.runs.entries.items():
         if run is DAMAGED_RUN:
             client.call(b"HSET", keys.runs, number.to_bytes(RUN_NAME_BYTES, "big"), encode_run(run))
-    client.call(b"HINCRBY", keys.meta, b"runs", 1)
-    client.call(b"HINCRBY", keys.meta, b"removed", 1 << 40)  # others forget what they know
     client.forget()
     stored = pages.stored_records()
     while batch := list(islice(stored, _SLICE)):
@@ -185,8 +184,3 @@ def _columns(rows: Iterable[tuple[int, ...]], width: int = 2) -> list[Numbers]:
     listed = list(rows)
     columns = zip(*listed, strict=True) if listed else [()] * width
     return [np.array(list(column), dtype=np.uint64) for column in columns]
-
-
-def _read_meta(client: Client, name: bytes) -> bytes:
-    value: bytes = client.call(b"HGET", client.keys.meta, name)
-    return value
