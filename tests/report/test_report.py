@@ -575,10 +575,10 @@ NO_SHARES: dict[str, Any] = {"resemblance": None, "coverage": None}
         ([], [entry(**NO_SHARES)], "Resemblance", ""),
         ([], [entry(**NO_SHARES)], "Coverage", ""),
         ([], [entry(time="once")], "Pages over time", ""),
-        ([record(1, 1)], [entry(1, "unchecked")], "Distance of a duplicate", "The journal tells of no duplicates."),
+        ([record(1, 1)], [entry(1, "unchecked")], "Distance of a duplicate", "The journal has no duplicates."),
         ([], [entry(url="http://a.org/1")], "", "No duplicate has its kept page on another host."),
-        ([], [entry()], "", "None: no kept page stands for suspiciously many."),
-        ([], [entry()], "", "No page: all could be judged."),
+        ([], [entry()], "", "None: no kept page stands for suspiciously many pages."),
+        ([], [entry()], "", "None: all pages could be judged."),
         ([], [entry()], "", "1 kept page has duplicates, none of them more than one."),
     ],
 )
