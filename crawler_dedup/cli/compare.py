@@ -124,7 +124,7 @@ def _line(new: InspectedPage, kept: InspectedPage, pair: Pair, *, brief: bool) -
         resemblance=pair.resemblance if signed else None,
         coverage=pair.coverage if signed else None,
         signatures=None if signatures is None else SignatureResult(**asdict(signatures)),
-        same_links=pair.same_links if signed else None,
+        same_links=pair.links.are_same if signed else None,
         snapshot=pair.new_site.number,
         kept_snapshot=pair.kept_site.number,
         rules=rules,

@@ -51,7 +51,7 @@ def _figures(pair: Pair) -> Table:
     table.add_row("distance", "–" if pair.distance is None else str(pair.distance))
     table.add_row("resemblance", f"{pair.resemblance:.2f}")
     table.add_row("coverage of new by kept", f"{pair.coverage:.2f}")
-    table.add_row("same links", "yes" if pair.same_links else "no")
+    table.add_row("same links", "yes" if pair.links.are_same else "no")
     signatures = compare_signatures(pair)
     if signatures is not None:
         _add_signatures(table, signatures)

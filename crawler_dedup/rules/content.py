@@ -11,6 +11,7 @@ from crawler_dedup.rules.forms import is_fact
 from crawler_dedup.rules.keeping import is_main_heading, is_main_text_minor
 from crawler_dedup.rules.ownblocks import (
     NO_TEXT,
+    OwnText,
     blocks_below,
     find_hashes,
     find_hidden,
@@ -132,30 +133,35 @@ class Content:
         return standing - self._concealed if self._concealed else standing
 
     @computed
-    def new_own(self) -> Mapping[int, PackedBlock]:
-        """What the new page alone says, beside its title, by hash."""
+    def _new_text(self) -> OwnText:
+        """What the new page alone says, beside its title."""
         return self._own_text(self.new, self.site_of_new)
 
     @computed
-    def kept_own(self) -> Mapping[int, PackedBlock]:
-        """What the kept page alone says, beside its title, by hash."""
+    def _kept_text(self) -> OwnText:
+        """What the kept page alone says, beside its title."""
         return self._own_text(self.kept, self._site_of_kept)
 
-    def _own_text(self, page: SignedPage, site: SiteProfile) -> Mapping[int, PackedBlock]:
+    def _own_text(self, page: SignedPage, site: SiteProfile) -> OwnText:
         own = find_own_text(page.blocks, site, is_thin=self.is_thin)
         if not self.leaves_out_frames:
             return own
-        return {number: block for number, block in own.items() if block.traits & _MAIN}
+        return OwnText.of(block for block in own.blocks.values() if block.traits & _MAIN)
 
-    @computed
+    @property
+    def new_own(self) -> Mapping[int, PackedBlock]:
+        """What the new page alone says, beside its title, by hash."""
+        return self._new_text.blocks
+
+    @property
     def own_size(self) -> int:
         """How much the new page alone says beside its title, in letters."""
-        return size_of(self.new_own.values())
+        return self._new_text.size
 
     @property
     def unlinked_size(self) -> int:
         """How much of that is no link."""
-        return size_of(block for block in self.new_own.values() if not block.traits & _ENTRY)
+        return self._new_text.unlinked_size
 
     @property
     def is_list(self) -> bool:
@@ -178,7 +184,8 @@ class Content:
     @property
     def same_entries(self) -> bool:
         """Whether both pages alone say the same, in the same order: two lists of the same entries."""
-        return [*self.new_own] == [*self.kept_own] and self.standing.issuperset(self.new_own)
+        # The second question takes longer, and is asked of the few pages of which the first holds.
+        return self.standing.issuperset(self.new_own) and [*self.new_own] == [*self._kept_text.blocks]
 
     @computed
     def common_size(self) -> int:
@@ -188,7 +195,7 @@ class Content:
     @property
     def resemblance(self) -> float:
         """What both pages alone say, in letters, of what one of them says; 0 to 1."""
-        union = self.own_size + size_of(self.kept_own.values()) - self.common_size
+        union = self.own_size + self._kept_text.size - self.common_size
         return self.common_size / union if union > 0 else 1.0
 
     @property

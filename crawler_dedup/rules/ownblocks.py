@@ -3,19 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
 from crawler_dedup.rules.keeping import is_main_heading, is_telling
 from crawler_dedup.rules.sites import SiteProfile
-from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, unpack_blocks
+from crawler_dedup.signing.blocks import PackedBlock, Trait, block_hashes, block_traits, unpack_blocks
 
 NO_TEXT = int(Trait.NAME | Trait.EMBEDDED)
 """Traits of what is no text of the page's own: what only repeats its title, and pictures and the like."""
 
 _REMEMBERED = 16  # pages that were compared last: a new page is compared with several kept ones
 _REMEMBERED_KEPT = 128
-_MAIN, _NAME, _HIDDEN = map(int, (Trait.MAIN, Trait.NAME, Trait.HIDDEN))
+_ENTRY, _MAIN, _NAME, _HIDDEN = map(int, (Trait.ENTRY, Trait.MAIN, Trait.NAME, Trait.HIDDEN))
+_TRAITS_OF_SHOWN = bytes(traits for traits in range(256) if not traits & _HIDDEN)
+
+
+@dataclass(frozen=True)
+class OwnText:
+    """What a page alone says.
+
+    Attributes:
+        blocks: by hash.
+        size: how much they say, in letters.
+        unlinked_size: how much of that is no link.
+    """
+
+    blocks: Mapping[int, PackedBlock]
+    size: int
+    unlinked_size: int
+
+    @classmethod
+    def of(cls, blocks: Iterable[PackedBlock]) -> OwnText:
+        """Return a text of these blocks."""
+        by_hash = MappingProxyType({block.hash: block for block in blocks})
+        own = by_hash.values()
+        return cls(by_hash, size_of(own), size_of([block for block in own if not block.traits & _ENTRY]))
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -25,11 +49,11 @@ def leave_out(packed: bytes, furniture: frozenset[int]) -> Sequence[PackedBlock]
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def find_own_text(packed: bytes, site: SiteProfile, *, is_thin: bool) -> Mapping[int, PackedBlock]:
-    """Return the blocks of text that stand on one page of its *site* alone, beside its title, by hash."""
+def find_own_text(packed: bytes, site: SiteProfile, *, is_thin: bool) -> OwnText:
+    """Return the blocks of text that stand on one page of its *site* alone, beside its title."""
     blocks = leave_out(packed, site.furniture)
     own = (block for block in blocks if block.hash not in site.shared and not block.traits & NO_TEXT)
-    return MappingProxyType({block.hash: block for block in own if is_thin or is_telling(block)})
+    return OwnText.of(block for block in own if is_thin or is_telling(block))
 
 
 @lru_cache(maxsize=_REMEMBERED_KEPT)
@@ -41,6 +65,8 @@ def find_hashes(packed: bytes) -> frozenset[int]:
 @lru_cache(maxsize=_REMEMBERED_KEPT)
 def find_hidden(packed: bytes) -> frozenset[int]:
     """Return the hashes of the blocks that a page hides."""
+    if not block_traits(packed).translate(None, _TRAITS_OF_SHOWN):  # as of most pages
+        return frozenset()
     return frozenset([block.hash for block in unpack_blocks(packed) if block.traits & _HIDDEN])
 
 

@@ -8,14 +8,14 @@ from crawler_dedup.config import Config
 from crawler_dedup.rules import numbers
 from crawler_dedup.rules.computed import computed
 from crawler_dedup.rules.content import SHORT_TEXT, Content
-from crawler_dedup.rules.keeping import is_known_by_lines, is_list
+from crawler_dedup.rules.keeping import is_known_by_lines
+from crawler_dedup.rules.links import Links
 from crawler_dedup.rules.missinglines import MissingLines
 from crawler_dedup.rules.naming import Naming
 from crawler_dedup.rules.sites import UNKNOWN_SITE, SiteProfile
 from crawler_dedup.rules.visibletext import VisibleText
 from crawler_dedup.signedpage import PageKind, SignedPage
 from crawler_dedup.signing import sketch, titles
-from crawler_dedup.signing.links import unpack_links
 from crawler_dedup.signing.schemes import Agreement, Scheme
 from crawler_dedup.urls import site_of
 
@@ -31,7 +31,6 @@ _MOST_WORDS = 0.85
 _NOTHING = 20  # letters: a page that says less of its own says nothing
 _LITTLE = 100  # letters
 _SHORT = 300  # letters: of so little all must be the same, in the same order
-_MANY_MORE, _MORE_LINKS = 1.5, 10  # on one host nearly all copies have the same links
 _SEVERAL = 3
 _MANY_FEATURES = 100  # below, labelled pages with the same words under two titles or headings were two pages
 
@@ -107,7 +106,7 @@ class Pair:
         """Whether two thin pages differ in nothing that is looked at, and name their title themselves."""
         return (
             self.are_thin
-            and self.same_links
+            and self.links.are_same
             and titles.split_title(self.new.title) == titles.split_title(self.kept.title)
             and bool(self.naming.new_named)
             and self.content.same_blocks
@@ -124,7 +123,7 @@ class Pair:
             and self.is_site_known
             and content.is_list
             and content.same_entries
-            and bool(self.new_content_links)
+            and bool(self.links.of_new_content)
         )
 
     @property
@@ -304,7 +303,7 @@ class Pair:
             self.visible.is_less and numbers.differ(self.new.shown.numbers, self.kept.shown.numbers)
         )
 
-    # Links
+    # Hosts and links
 
     @computed
     def same_host(self) -> bool:
@@ -312,35 +311,10 @@ class Pair:
         host = site_of(self.new.url)
         return bool(host) and host == site_of(self.kept.url)
 
-    @property
-    def same_links(self) -> bool:
-        """Whether both pages have the same outlinks."""
-        return self.new.link_digest == self.kept.link_digest
-
-    @property
-    def leads_further(self) -> bool:
-        """Whether a crawl would lose links with the new page, if the kept one stands on the same host.
-
-        Between two hosts links say nothing: mirrors differ in them.
-        """
-        if not self.same_host:
-            return False
-        if is_list(self.new):
-            return not self.links_covered
-        has_many_links = 2 * self.new.link_chars >= self.new.chars
-        return has_many_links and self.new.link_count > _MANY_MORE * self.kept.link_count + _MORE_LINKS
-
     @computed
-    def new_content_links(self) -> set[int]:
-        """The links of the new page without the navigation of its site."""
-        return set(unpack_links(self.new.links)) - self.new_site.navigation
-
-    @computed
-    def links_covered(self) -> bool:
-        """Whether all links of the new page, without the navigation of its site, stand on the kept one."""
-        return self.same_links or (
-            bool(self.new.links) and self.new_content_links <= set(unpack_links(self.kept.links))
-        )
+    def links(self) -> Links:
+        """Where the two pages lead."""
+        return Links(self.new, self.kept, self.new_site, self.same_host)
 
     # Titles
 

@@ -38,7 +38,7 @@ def _same_bytes(pair: Pair) -> bool | None:
     if pair.new.digest != pair.kept.digest:
         return None
     # Relative links of the same bytes at another path lead elsewhere.
-    return pair.same_links
+    return pair.links.are_same
 
 
 def _same_thin_page(pair: Pair) -> bool | None:
@@ -57,7 +57,7 @@ def _different_if(condition: Callable[[Pair], bool]) -> Callable[[Pair], bool | 
 
 
 def _describe_links(pair: Pair) -> str:
-    return "the same links" if pair.same_links else "all links known" if pair.links_covered else "other links"
+    return "the same links" if pair.links.are_same else "all links known" if pair.links.are_covered else "other links"
 
 
 def _describe_bytes(pair: Pair) -> str:
@@ -154,7 +154,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("other words", _different_if(lambda pair: pair.other_words), _describe_resemblance),
     Rule("not covered", _different_if(lambda pair: not pair.all_covered), _describe_coverage),
     # One new link is reason enough to keep a list: behind it stands a page that nobody has seen.
-    Rule(OTHER_LINKS, _different_if(lambda pair: pair.leads_further), _describe_list),
+    Rule(OTHER_LINKS, _different_if(lambda pair: pair.links.lead_further), _describe_list),
     Rule("alike", lambda _: True, lambda _: ""),
 )
 """In the order in which they are asked; the last one always decides."""

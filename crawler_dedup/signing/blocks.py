@@ -277,6 +277,11 @@ def repack_blocks(blocks: Iterable[PackedBlock]) -> bytes:
     return b"".join([_ROW.pack(block.hash, block.traits, block.size // _SIZE_UNIT) for block in blocks])
 
 
+def block_traits(packed: bytes) -> bytes:
+    """Return the traits of packed blocks, a byte each."""
+    return packed[_ROW.size - 2 :: _ROW.size]
+
+
 def block_hashes(packed: bytes) -> NDArray[np.uint32]:
     """Return the hashes of packed blocks."""
     hashes: NDArray[np.uint32] = np.frombuffer(packed, dtype=_PACKED)["hash"]

@@ -1,0 +1,58 @@
+"""Where two pages lead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawler_dedup.rules.computed import computed
+from crawler_dedup.rules.keeping import is_list
+from crawler_dedup.rules.sites import SiteProfile
+from crawler_dedup.signedpage import SignedPage
+from crawler_dedup.signing.links import unpack_links
+
+_MANY_MORE, _MORE_LINKS = 1.5, 10  # on one host nearly all copies have the same links
+
+
+@dataclass(frozen=True)
+class Links:
+    """The outlinks of a new page and of a kept one.
+
+    Attributes:
+        new: the page that may be dropped.
+        kept: the page that would stand for it.
+        new_site: what is known of the site of the new page.
+        same_host: whether both stand on one host.
+    """
+
+    new: SignedPage
+    kept: SignedPage
+    new_site: SiteProfile
+    same_host: bool
+
+    @property
+    def are_same(self) -> bool:
+        """Whether both pages have the same outlinks."""
+        return self.new.link_digest == self.kept.link_digest
+
+    @property
+    def lead_further(self) -> bool:
+        """Whether a crawl would lose links with the new page, if the kept one stands on the same host.
+
+        Between two hosts links say nothing: mirrors differ in them.
+        """
+        if not self.same_host:
+            return False
+        if is_list(self.new):
+            return not self.are_covered
+        has_many_links = 2 * self.new.link_chars >= self.new.chars
+        return has_many_links and self.new.link_count > _MANY_MORE * self.kept.link_count + _MORE_LINKS
+
+    @computed
+    def of_new_content(self) -> set[int]:
+        """The links of the new page without the navigation of its site."""
+        return set(unpack_links(self.new.links)) - self.new_site.navigation
+
+    @computed
+    def are_covered(self) -> bool:
+        """Whether all links of the new page, without the navigation of its site, stand on the kept one."""
+        return self.are_same or (bool(self.new.links) and self.of_new_content <= set(unpack_links(self.kept.links)))
