@@ -71,8 +71,8 @@ def judge(
     """Review drops one by one, and estimate their precision.
 
     Drops are drawn at random; of each you say whether it is right. The precision is the share of drops that are right, and
-    is printed with its interval. A drop that was judged once is not asked again. INDEX is the directory of the index;
-    without it, the index of this Scrapy project is used.
+    is printed with its interval. A drop that was judged once is not asked again. INDEX is the directory of the index, or
+    its address on a server; without it, the index of this Scrapy project is used.
 
     The answers are saved with both pages, so that `crawler-dedup evaluate` and `crawler-dedup calibrate` can use them. The
     pages come from --fetch, which also fetches those of earlier answers, or from DEDUP_STORE_TEXT = True, which stores main

@@ -57,8 +57,9 @@ def report(
 
     The report has totals, hosts, rules, the largest groups of duplicates, and how near decisions came to the thresholds. It
     adds up all runs, and names each, unless --last or --run chooses one. It needs no network and no other file. Its figures
-    come from the index and its journal, the record of drops beside it. INDEX is the directory of the index; without it, the
-    index of this Scrapy project is used. The command needs matplotlib and Jinja: pip install 'crawler-dedup[report]'.
+    come from the index and its journal, the record of drops beside it. INDEX is the directory of the index, or its address
+    on a server; without it, the index of this Scrapy project is used. The command needs matplotlib and Jinja: pip install
+    'crawler-dedup[report]'.
 
     \b
     Examples:

@@ -55,7 +55,7 @@ def why(
 
     URL is the address of the page as the crawl knew it (after redirections). The command tells when the decision was made,
     in which run, by which rule, and because of which other page; below it, what earlier runs have decided. INDEX is the
-    directory of the index; without it, the index of this Scrapy project is used.
+    directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
 
     Exit status 0: the page is known. 1: it is not. 2: index, journal or, with --fetch, a page cannot be read.
 

@@ -52,8 +52,8 @@ class _Stats:
 def stats(index: Location | None, json: bool) -> None:
     """Print the configuration, size and contents of an index.
 
-    INDEX is the directory of the index; without it, the index of this Scrapy project is used. Of many scopes and runs, the
-    table has the largest scopes and the latest runs; --json prints all.
+    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
+    Of many scopes and runs, the table has the largest scopes and the latest runs; --json prints all.
 
     \b
     Examples:

@@ -25,8 +25,9 @@ from crawler_dedup.signing.lookup import lookup_of
 def export_(file: Path, index: Location | None) -> None:
     """Write an index to one portable file.
 
-    FILE is the file to write, which `crawler-dedup index import` reads on any machine. INDEX is the directory of the index;
-    without it, the index of this Scrapy project is used. If the command is interrupted, no file is written.
+    FILE is the file to write, which `crawler-dedup index import` reads on any machine. INDEX is the directory of the index,
+    or its address on a server; without it, the index of this Scrapy project is used. If the command is interrupted, no file
+    is written.
 
     \b
     Examples:
@@ -45,10 +46,10 @@ def export_(file: Path, index: Location | None) -> None:
 def import_(file: Path, index: Location | None) -> None:
     """Merge an exported index into an index.
 
-    FILE was written by `crawler-dedup index export`. INDEX is the directory of the index, which is created if it does not
-    exist; without it, the index of this Scrapy project is used. Pages that are in the index already stay as they are. A
-    damaged file changes nothing. If the command is interrupted, the pages that were imported by then stay in the index, and
-    a second call imports the rest.
+    FILE was written by `crawler-dedup index export`. INDEX is the directory of the index, or its address on a server; it is
+    created if it does not exist. Without INDEX, the index of this Scrapy project is used. Pages that are in the index
+    already stay as they are. A damaged file changes nothing. If the command is interrupted, the pages that were imported by
+    then stay in the index, and a second call imports the rest.
 
     \b
     Examples:

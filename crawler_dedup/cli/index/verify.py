@@ -29,9 +29,10 @@ from crawler_dedup.system.interrupts import interrupts_blocked
 def verify(index: Location | None, repair: bool, json: bool) -> None:
     """Check an index for damage, and repair it.
 
-    INDEX is the directory of the index; without it, the index of this Scrapy project is used. Every bucket is compared with
-    the records. A repair rebuilds everything from the records, and removes records that cannot be read; in an index of bare
-    signatures it keeps every signature that is in any table. If it is interrupted, the index stays as it was.
+    INDEX is the directory of the index, or its address on a server; without it, the index of this Scrapy project is used.
+    Every bucket is compared with the records. A repair rebuilds everything from the records, and removes records that
+    cannot be read; in an index of bare signatures it keeps every signature that is in any table. If it is interrupted, an
+    index in a directory stays as it was; on a server it has to be repeated.
 
     Exit status 0: the index is sound, or was repaired. 1: it is damaged. 2: it cannot be read.
 
