@@ -113,7 +113,7 @@ def build_grid(results: Sequence[PairResult], config: Config, advance: Advance) 
     Args:
         results: pairs of which none is grey.
         config: all other settings.
-        advance: is told about each pair that is done.
+        advance: called with numbers of pairs that are done.
     """
     points = [
         replace(config, max_distance=distance, min_resemblance=resemblance, min_coverage=coverage)

@@ -46,7 +46,7 @@ def sign_documents(
     """Sign every document of *sets* in *jobs* processes: (name of the set, identifier) → document.
 
     Args:
-        advance: is told about each document that is done.
+        advance: called with numbers of documents that are done.
 
     Raises:
         DedupError: a file cannot be read, or a process died.
