@@ -51,7 +51,7 @@ STEPS = {
     "links": ["signing.outlinks:find_links", "signing.links:Links.digest", "signing.links:Links.packed"],
     "normalise": ["signing.features:normalise"],
     "tokens": ["signing.features:tokens_with"],
-    "Chinese dictionary": ["signing.signer:Signer._cut_han"],
+    "Chinese dictionary": ["signing.segmentation:CutOnDemand.__call__"],
     "hashes and weights": ["signing.features:weigh_text", "signing.features:weigh_tokens"],
     "simhash": ["signing.schemes.simhash:simhash"],
     "sketches": ["signing.summary:with_signature", "signing.summary:sketch_numbers"],

@@ -30,8 +30,9 @@ from crawler_dedup.signing.characters import (
     describe_folding,
     simplify_han,
 )
+from crawler_dedup.signing.loading import NotLoaded
 from crawler_dedup.signing.native import replaceable
-from crawler_dedup.signing.segmentation import CutHan, character_bigrams
+from crawler_dedup.signing.segmentation import CutHan, character_bigrams, find_dictionary
 from crawler_dedup.signing.tables import stop_words
 
 _WORD = rf"{LETTER}+(?:[{MARKS_RANGES}]+(?:{LETTER}+)?)*"
@@ -236,10 +237,19 @@ def _read_features(hashes: bytearray, weights: bytearray, telling: bytearray, co
     )
 
 
-@replaceable(_for_weights)
-def weigh_text(plain: str, han_tokens: list[str]) -> Features:
-    """Weigh the tokens of a normalised text, of which those of Chinese are given, as :func:`weigh_tokens` does."""
-    return weigh_tokens(tokens_with(plain, han_tokens))
+def _for_weighing_texts() -> dict[str, Any]:
+    return {**_for_weights(), "find_dictionary": find_dictionary}
+
+
+@replaceable(_for_weighing_texts, raises=NotLoaded)
+def weigh_text(plain: str, han_tokens: Callable[[], list[str]], cut_han: CutHan) -> Features:  # noqa: ARG001  (for the core)
+    """Weigh the tokens of a normalised text as :func:`weigh_tokens` does.
+
+    Args:
+        han_tokens: returns those of Chinese.
+        cut_han: what they are cut with.
+    """
+    return weigh_tokens(tokens_with(plain, han_tokens()))
 
 
 @replaceable(_for_weights)

@@ -87,6 +87,16 @@ def switched_off() -> Iterator[None]:
         _State.is_on = before
 
 
+def make(name: str, **terms: Any) -> object | None:
+    """Make what the core has under *name*; ``None`` if there is no core, or it fails."""
+    core = load_core() if _State.is_on else None
+    try:
+        return None if core is None else getattr(core, name)(**terms)
+    except Exception as error:
+        _note_failure(name, error)
+        return None
+
+
 _REPLACEMENTS: list[Callable[[], object]] = []
 """What makes the functions of the core."""
 

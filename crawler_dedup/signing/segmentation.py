@@ -6,18 +6,29 @@ text on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
 
 from crawler_dedup.config import AUTO, Config
 from crawler_dedup.errors import IndexMismatch
+from crawler_dedup.signing import native
+from crawler_dedup.signing.characters import HAN
 from crawler_dedup.signing.loading import Resource
+from crawler_dedup.signing.native import replaceable
 from crawler_dedup.system.extras import has_extra, require_extra
 
+if TYPE_CHECKING:
+    from importlib.abc import Traversable
+
 _T = TypeVar("_T")
+_PIECE = 1 << 16  # bytes of a dictionary that are read at a time
+_SAMPLED = 16  # words of the dictionary, of which the cuts of one are compared
+_WORDS = 8  # in a line
 
 CutHan = Callable[[list[str]], Iterable[str]]
 """Cuts runs of Chinese characters into tokens, all runs of a text at once."""
@@ -77,13 +88,89 @@ def _bigrams() -> CutHan:
     return lambda runs: [pair for run in runs for pair in character_bigrams(run)]
 
 
+@dataclass(frozen=True)
+class CutOnDemand:
+    """Cuts runs of Chinese characters, with a dictionary that may have to be loaded first.
+
+    Attributes:
+        cutter: what cuts them.
+        load: whether it is loaded when it is needed; else :class:`~crawler_dedup.signing.loading.NotLoaded` is raised.
+    """
+
+    cutter: Resource[CutHan]
+    load: bool
+
+    def __call__(self, runs: list[str]) -> Iterable[str]:
+        """Cut *runs*."""
+        return self.cutter.get(load=self.load)(runs)
+
+
+@dataclass(frozen=True)
+class CoreCutter:
+    """Cuts runs of Chinese characters with a dictionary of the native core.
+
+    Attributes:
+        dictionary: of the core.
+        load: loads what cuts in the same way without the core.
+    """
+
+    dictionary: object
+    load: Callable[[], CutHan]
+
+    def __call__(self, runs: list[str]) -> Iterable[str]:
+        """Cut *runs*."""
+        return cut_runs(runs, self)
+
+
+@replaceable()
+def cut_runs(runs: list[str], cutter: CoreCutter) -> list[str]:
+    """Cut *runs* as *cutter* does."""
+    return [*cutter.load()(runs)]
+
+
+def find_dictionary(cut_han: CutHan) -> object | None:
+    """Return the dictionary of the native core with which *cut_han* cuts; ``None``: it has none."""
+    cutter = cut_han.cutter.get(load=cut_han.load) if isinstance(cut_han, CutOnDemand) else cut_han
+    return cutter.dictionary if isinstance(cutter, CoreCutter) else None
+
+
 def _rjieba() -> CutHan:
+    cut = _load_rjieba()
+    dictionary = _make_dictionary()
+    if dictionary is None:
+        return cut
+    cutter = CoreCutter(dictionary, lambda: cut)
+    return cutter if _cut_alike(cutter, cut) else cut
+
+
+def _make_dictionary() -> object | None:
+    """Make jieba's dictionary in the native core, in pieces: other threads run between them."""
+    with _jieba_file().open("rb") as file:
+        pieces = iter(lambda: b"".join(file.readlines(_PIECE)), b"")
+        return native.make("HanDictionary", pieces=pieces, log=math.log)
+
+
+def _cut_alike(first: CutHan, second: CutHan) -> bool:
+    """Whether two ways to cut agree on lines of words from the whole of jieba's dictionary."""
+    with _jieba_file().open(encoding="utf-8") as file:
+        words = [line.partition(" ")[0] for line in islice(file, 0, None, _SAMPLED)]
+    lines = ["".join(filter(HAN.match, words[at : at + _WORDS])) for at in range(0, len(words), _WORDS)]
+    return [*first(lines)] == [*second(lines)]
+
+
+def _load_rjieba() -> CutHan:
     import rjieba  # noqa: PLC0415  (optional; loads its dictionary)
 
     return lambda runs: _words(rjieba.cut("\n".join(runs), False))
 
 
 def _jieba() -> CutHan:
+    dictionary = _make_dictionary()
+    return _load_jieba() if dictionary is None else CoreCutter(dictionary, _load_jieba)
+
+
+@cache
+def _load_jieba() -> CutHan:
     """Load jieba with a tokenizer of our own: words that other code adds to the global one do not change signatures.
 
     (What it deletes with ``jieba.del_word`` does: jieba keeps that list for all tokenizers.) jieba's guesses at words that
@@ -92,10 +179,14 @@ def _jieba() -> CutHan:
     import jieba  # noqa: PLC0415  (slow; not needed by the other tokenizers)
 
     tokenizer = jieba.Tokenizer()
-    with (files("jieba") / "dict.txt").open(encoding="utf-8") as lines:
+    with _jieba_file().open(encoding="utf-8") as lines:
         tokenizer.FREQ, tokenizer.total = read_dictionary(lines)
     tokenizer.initialized = True
     return lambda runs: _words(tokenizer.cut("\n".join(runs), HMM=False))
+
+
+def _jieba_file() -> Traversable:
+    return files("jieba") / "dict.txt"
 
 
 def read_dictionary(lines: Iterable[str]) -> tuple[dict[str, int], int]:

@@ -5,7 +5,7 @@ Pure: it knows neither Scrapy nor index, and gives the same answer in the crawl,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -38,7 +38,7 @@ from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.outlinks import find_links
 from crawler_dedup.signing.parsing import BeyondLimits
 from crawler_dedup.signing.schemes import scheme_of
-from crawler_dedup.signing.segmentation import han_cutter, resolve_tokenizer
+from crawler_dedup.signing.segmentation import CutOnDemand, han_cutter, resolve_tokenizer
 from crawler_dedup.signing.sketch import digest
 from crawler_dedup.signing.storedtext import pack_text
 from crawler_dedup.signing.summary import sketch_numbers, with_shown, with_signature
@@ -47,7 +47,7 @@ from crawler_dedup.signing.text import Text
 from crawler_dedup.signing.titles import split_title
 
 _QUICK_BYTES = 64 << 10
-_QUICK_BYTES_JIEBA = 16 << 10  # it cuts a few hundred thousand characters a second
+_QUICK_BYTES_JIEBA = 16 << 10  # in Python it cuts a few hundred thousand characters a second
 _LEAST_LETTERS = 20
 _LEAST_SHOWN = 1 / 2
 _MOSTLY_HIDDEN = "mostly hidden"
@@ -85,6 +85,7 @@ class Signer:
         self._extractor = find_extractor(config.extractor)
         self._load_on_demand = load_on_demand
         self._han_cutter = han_cutter(self.config.tokenizer)
+        self._cut_han = CutOnDemand(self._han_cutter, load_on_demand)
         self._of_scheme = Resource(f"What the scheme {self.scheme.name} needs", self.scheme.load)
         if not self.scheme.has_to_load():
             self._of_scheme.load()
@@ -94,7 +95,8 @@ class Signer:
         """Pages up to this size are signed in a few milliseconds once dictionaries are loaded; 0: any may take longer."""
         if self.config.extractor != "paragraphs":
             return 0
-        limit = _QUICK_BYTES_JIEBA if self.config.tokenizer == "jieba" else _QUICK_BYTES
+        is_slow = self.config.tokenizer == "jieba" and native.load_core() is None
+        limit = _QUICK_BYTES_JIEBA if is_slow else _QUICK_BYTES
         return limit // self.scheme.effort
 
     def load(self) -> None:
@@ -109,9 +111,6 @@ class Signer:
     def text_of(self, text: str, *, title: str = "", anchors: str = "") -> Text:
         """Return *text* as schemes look at it: normalised, cut into tokens and weighted when it is asked for."""
         return Text(text, self._cut_han, self.config.fold_han, title, anchors)
-
-    def _cut_han(self, runs: list[str]) -> Iterable[str]:
-        return self._han_cutter.get(load=self._load_on_demand)(runs)
 
     @property
     def spec(self) -> dict[str, str]:

@@ -59,7 +59,7 @@ class Text:
     @cached_property
     def features(self) -> Features:
         """The tokens as a weighted set."""
-        return weigh_text(self.plain, self.han_tokens)
+        return weigh_text(self.plain, lambda: self.han_tokens, self.cut_han)
 
     @cached_property
     def units(self) -> list[str]:

@@ -68,7 +68,7 @@ texts = st.one_of(
 
 
 def weighed_text(plain: str, han_tokens: list[str]) -> list[Any]:
-    return as_lists(weigh_text(plain, han_tokens))
+    return as_lists(weigh_text(plain, lambda: han_tokens, CUT_HAN))
 
 
 def weighed_tokens(tokens: list[str]) -> list[Any]:

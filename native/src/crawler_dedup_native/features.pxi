@@ -118,15 +118,29 @@ cdef class WeighTokens(_Weigher):
 
 
 cdef class WeighText(_Weigher):
-    """Weighs the tokens of a normalised text, of which those of Chinese are given."""
+    """Weighs the tokens of a normalised text.
 
-    def __call__(self, str plain, list han_tokens):
+    Args:
+        find_dictionary: returns the dictionary of the core by which a function cuts Chinese; ``None`` if it has none.
+    """
+
+    cdef object find_dictionary
+
+    def __init__(self, *, find_dictionary, **terms):
+        super().__init__(**terms)
+        self.find_dictionary = find_dictionary
+
+    def __call__(self, str plain, han_tokens, cut_han):
         cdef Text text = read(plain)
         cdef Words words
         memset(&words, 0, sizeof(Words))
         try:
-            count_in_text(&words, &text)
-            count_in_list(&words, han_tokens)
+            if count_in_text(&words, &text):
+                dictionary = self.find_dictionary(cut_han)
+                if dictionary is None:
+                    count_in_list(&words, han_tokens())
+                else:
+                    (<HanDictionary?> dictionary).count_words(&words, &text)
             return self.weigh(&words)
         finally:
             free_words(&words)

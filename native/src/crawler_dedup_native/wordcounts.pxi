@@ -105,10 +105,11 @@ cdef int count_word(Words* words, const Text* text, Py_ssize_t begin, Py_ssize_t
     return count_last(words, before)
 
 
-cdef int count_in_text(Words* words, const Text* text) except -1:
-    """Count words, and pairs of characters of other scripts without spaces than Chinese."""
+cdef bint count_in_text(Words* words, const Text* text) except -1:
+    """Count words, and pairs of characters of other scripts without spaces than Chinese; tell whether there is Chinese."""
     cdef Py_ssize_t at = 0, begin
     cdef int traits
+    cdef bint has_chinese = False
     while at < text.size:
         traits = traits_of(read_at(text, at))
         begin = at
@@ -123,7 +124,9 @@ cdef int count_in_text(Words* words, const Text* text) except -1:
                 count_word(words, text, at - 2, at)
             if at == begin + 1:
                 count_word(words, text, begin, at)
-    return 0
+        elif traits & HAN:
+            has_chinese = True
+    return has_chinese
 
 
 cdef int count_in_list(Words* words, tokens) except -1:
