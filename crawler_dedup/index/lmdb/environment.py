@@ -30,6 +30,7 @@ from crawler_dedup.index.lmdb.engine import explain, measure_file, no_index_erro
 from crawler_dedup.index.lmdb.headerrow import HeaderRow
 from crawler_dedup.index.lmdb.locks import ProcessLock
 from crawler_dedup.index.lmdb.openfiles import OpenFiles, open_alone
+from crawler_dedup.index.lmdb.readers import Readers
 from crawler_dedup.system.logs import logger_without_credentials
 
 logger = logger_without_credentials(__name__)
@@ -62,9 +63,8 @@ class Environment:
         self._forked = False
         self._is_given_up = False
         self._is_closed = False
-        self._reading = 0
-        self._counting = threading.Lock()
         self._files = OpenFiles(directory, map_size, readonly=readonly)
+        self._readers = Readers(self._files, self._require, readonly=readonly)
         self._lmdb = self._files.env
         self.deferred = DeferredRows()
         self._header_row = HeaderRow(self._lmdb, directory, self.deferred)
@@ -159,9 +159,9 @@ class Environment:
         if self._is_closed:
             return
         give_up = time.monotonic() + _USE_TIMEOUT
-        while self._reading and time.monotonic() < give_up:
+        while self._readers.count and time.monotonic() < give_up:
             time.sleep(0.01)
-        if self._reading or not self._committer.close(_USE_TIMEOUT):
+        if self._readers.count or not self._committer.close(_USE_TIMEOUT):
             raise IndexUnusable(f"The index in {self.directory} is gone, but this process still uses it.")
         self._is_closed = True
         self._files.close()
@@ -174,11 +174,15 @@ class Environment:
     @property
     def is_gone(self) -> bool:
         """Whether the files that are open are no longer those in the directory: what is written is lost."""
-        return self._is_given_up or self._files.is_gone
+        return self._is_unusable or self._files.is_gone
+
+    @property
+    def _is_unusable(self) -> bool:
+        return self._is_given_up or self._readers.has_lost_map
 
     def _require(self) -> None:
         """Raise unless it may be used. Called before each use of LMDB."""
-        if self._is_given_up:
+        if self._is_unusable:
             raise IndexGone(f"The index in {self.directory} was deleted or replaced.")
         self._files.require_intact()
 
@@ -247,46 +251,18 @@ class Environment:
         """Begin a read transaction, which sees what is committed now. What LMDB raises in it becomes a clear error."""
         if self._forked:
             raise IndexUnusable(f"The index in {self.directory} was opened by a process of which this is a fork.")
-        with self._counting:
-            self._reading += 1  # from here on it is not closed under this
         try:
-            self._require()
-            with self._begin_read() as txn:
+            with self._readers.begin() as txn:
                 yield txn
         except (lmdb.Error, msgspec.DecodeError) as error:
             raise self._explain(error) from error
-        finally:
-            with self._counting:
-                self._reading -= 1
-
-    def _begin_read(self) -> lmdb.Transaction:
-        try:
-            return self._lmdb.begin(buffers=True)
-        except lmdb.ReadersFullError:
-            self._lmdb.reader_check()
-        except lmdb.MapResizedError:
-            self._enlarge_map()
-        return self._lmdb.begin(buffers=True)
-
-    def _enlarge_map(self) -> None:
-        """Map what another process with a larger map has written, to read it; for who writes, its own map is the limit.
-
-        Where this process reads in another transaction, the map cannot be moved and stays as it is.
-        """
-        with self._counting:
-            if self.readonly and self._reading == 1:
-                try:
-                    self._files.enlarge_map()
-                except lmdb.Error:
-                    self._is_given_up = True  # there is no map
-                    raise
 
     def submit(self, job: Callable[[lmdb.Transaction], _T], *, urgent: bool = True) -> Future[_T]:
         """Run *job* in the next write transaction; its future is done once that is on disk.
 
         One that is not *urgent* waits a moment for others with which it is written.
         """
-        if self._is_given_up:
+        if self._is_unusable:
             self._require()  # raises
         return self._committer.submit(job, urgent=urgent)
 
