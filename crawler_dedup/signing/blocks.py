@@ -262,11 +262,13 @@ def _pack(blocks: dict[int, tuple[int, int]]) -> bytes:
 
 def unpack_blocks(packed: bytes) -> list[PackedBlock]:
     """Return the blocks that :attr:`PageBlocks.packed` holds."""
-    return list(_unpack(packed))
+    return list(read_blocks(packed))
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _unpack(packed: bytes) -> tuple[PackedBlock, ...]:
+@replaceable(lambda: {"block": PackedBlock, "size_unit": _SIZE_UNIT})
+def read_blocks(packed: bytes) -> tuple[PackedBlock, ...]:
+    """Return the blocks that :attr:`PageBlocks.packed` holds."""
     rows = np.frombuffer(packed, dtype=_PACKED)
     sizes = rows["size"].astype(np.uint16) * _SIZE_UNIT
     return tuple(map(_make_block, zip(rows["hash"].tolist(), rows["traits"].tolist(), sizes.tolist(), strict=True)))

@@ -1,4 +1,4 @@
-"""The native core counts what the pages of a site have in common as Python does, and packs it so."""
+"""The native core counts what the pages of a site have in common as Python does, packs it so, and reads packed blocks so."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crawler_dedup.rules.countpacking import join_counters, pack_short, split_co
 from crawler_dedup.rules.counts import SiteCounts
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.signing import native
-from crawler_dedup.signing.blocks import PackedBlock, repack_blocks
+from crawler_dedup.signing.blocks import PackedBlock, read_blocks, repack_blocks
 from tests.support.examples import examples
 from tests.support.native import assert_equal
 
@@ -73,6 +73,14 @@ def test_a_number_of_too_many_bits_is_left_to_python() -> None:
         pack_short(np.array([1 << 20], dtype=np.uint32))
     with pytest.raises(IndexError):
         pack_short(np.array([1 << 20], dtype=np.uint32))
+
+
+@given(st.lists(st.binary(min_size=6, max_size=6), max_size=40))
+def test_packed_blocks_are_read(rows: list[bytes]) -> None:
+    packed = b"".join(rows)
+    assert_equal(read_blocks.__wrapped__, packed)
+    assert all(type(block) is PackedBlock for block in read_blocks(packed))
+    assert repack_blocks(read_blocks(packed)) == packed
 
 
 @settings(max_examples=examples(1000))
