@@ -25,13 +25,13 @@ def print_summary(summary: DropSummary, size: int) -> None:
         return
     pages = "drops" if not summary.marked else f"{column} pages"
     more = "more than " if summary.is_incomplete else ""
-    for name, things, counts, total in (
+    for name, noun, counts, total in (
         ("rule", "rules", summary.rules, len(summary.rules)),
         ("host", "hosts", summary.hosts, summary.host_count),
         ("duplicate_of", "kept pages", summary.representatives, summary.representative_count),
     ):
         if total > len(counts):
-            console.print(f"The {len(counts):,} of {more}{total:,} {things} with most {pages}:")
+            console.print(f"The {len(counts):,} of {more}{total:,} {noun} with most {pages}:")
         console.print(_table(name, column, counts, summary.drops))
     if summary.marked:
         console.print(f"Marked as duplicates, and passed: {quantity(summary.marked, 'page')}.")

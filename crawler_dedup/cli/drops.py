@@ -170,8 +170,8 @@ def _describe_count(reader: DropReader, selection: Selection, size: int | None) 
     """Say how many drops there are, and which runs they come from."""
     runs = describe_coverage(reader.runs)
     if not len(reader.runs):
-        asked = selection.run or selection.since
-        return "No run is known that was asked for." if asked else "The journal is empty."
+        selects_runs = selection.run or selection.since
+        return "No run is known that was asked for." if selects_runs else "The journal is empty."
     if not reader.drops:
         which = " that was asked for" if selection.host or selection.rule else ""
         return f"No page was dropped or marked{which}: {runs}."

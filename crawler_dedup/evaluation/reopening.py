@@ -48,7 +48,7 @@ def compare_reopened(results: Iterable[PairResult], config: Config, every: int, 
         len(batches),
         len(pages),
         sum(not decision.passes for decision in whole),
-        sum(one != other for one, other in zip(whole, parts, strict=True)),
+        sum(first != second for first, second in zip(whole, parts, strict=True)),
     )
 
 

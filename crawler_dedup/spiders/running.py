@@ -150,11 +150,11 @@ def _is_not_critical(record: logging.LogRecord) -> bool:
 
 
 @contextmanager
-def _errors_as_sentences(what: str) -> Iterator[None]:
-    """Raise :class:`DedupError`, beginning with *what*, for errors that the settings of a user can cause."""
+def _errors_as_sentences(beginning: str) -> Iterator[None]:
+    """Raise a :class:`DedupError` that begins with *beginning* for errors that the settings of a user can cause."""
     try:
         yield
     except DedupError:
         raise
     except Exception as error:
-        raise DedupError(f"{what}: {str(error) or type(error).__name__}") from error
+        raise DedupError(f"{beginning}: {str(error) or type(error).__name__}") from error

@@ -68,12 +68,12 @@ def _decode(value: bytes | None) -> str | UnicodeDecodeError | None:
         return error
 
 
-def _columns_in(path: Path, there: list[str], columns: Columns) -> list[str]:
+def _columns_in(path: Path, present: list[str], columns: Columns) -> list[str]:
     """Return the names of the columns to read; raise :class:`DedupError` where one is missing."""
     required = [columns.content, *filter(None, [columns.id, columns.time])]
     if not columns.id:
         required.append(columns.url)
-    missing = [name for name in required if name not in there]
+    missing = [name for name in required if name not in present]
     if missing:
-        raise DedupError(f"{path} has no column {', '.join(map(repr, missing))}; it has {', '.join(there)}.")
-    return list(dict.fromkeys([*required, *(name for name in [columns.url] if name in there)]))
+        raise DedupError(f"{path} has no column {', '.join(map(repr, missing))}; it has {', '.join(present)}.")
+    return list(dict.fromkeys([*required, *(name for name in [columns.url] if name in present)]))
