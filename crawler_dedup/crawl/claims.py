@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 
 from scrapy.http import Request, Response
 
-from crawler_dedup.crawl.gathering import Gathering, Turns
 from crawler_dedup.crawl.monitor import Monitor
+from crawler_dedup.crawl.offers import Offers
 from crawler_dedup.decision import BEING_HANDLED, Decision, Verdict
 from crawler_dedup.deduplicator import Deduplicator
 from crawler_dedup.errors import DedupError, IndexUnusable
@@ -49,13 +49,6 @@ class IndexAnswer(NamedTuple):
 
     decision: Decision
     reason: str = ""
-
-
-class _Offered(NamedTuple):
-    """A page that is offered to the index, and another key of it; ``""``: none."""
-
-    page: SignedPage
-    alias: str
 
 
 class Claim:
@@ -150,9 +143,8 @@ class Claims:
         self._monitor = monitor
         self._limit = limit
         self._patience = patience
-        self._timeout = min(timeout, max(_ANSWER, timeout / _ANSWER_SHARE))
-        self._gathering = Gathering(count_coming)
-        self._turns = Turns()
+        seconds = min(timeout, max(_ANSWER, timeout / _ANSWER_SHARE))
+        self.offers = Offers(deduplicator, timeout=seconds, count_coming=count_coming)
         self._awaited: dict[bytes, asyncio.Event] = {}
         self._given_up: OrderedDict[bytes, str] = OrderedDict()
         self._waiting = 0
@@ -168,8 +160,7 @@ class Claims:
             IndexUnusable: the index cannot be used.
             TimeoutError: of asyncio; it does not answer.
         """
-        offered = _Offered(page, alias)
-        decision = await self._offer(offered)
+        decision = await self._offer(page, alias)
         if decision.reason != BEING_HANDLED:
             return IndexAnswer(decision)
         is_beyond_limit = self._waiting >= self._limit
@@ -179,8 +170,8 @@ class Claims:
         self._waiting += 1
         try:
             if is_beyond_limit:
-                return await self._wait(offered, decision, min(_MOMENT, self._patience), TOO_MANY_WAIT)
-            return await self._wait(offered, decision, self._patience, BEING_HANDLED)
+                return await self._wait(page, alias, decision, min(_MOMENT, self._patience), TOO_MANY_WAIT)
+            return await self._wait(page, alias, decision, self._patience, BEING_HANDLED)
         finally:
             self._waiting -= 1
 
@@ -239,7 +230,9 @@ class Claims:
 
         self._deduplicator.end_claim(decision, settled=settled).add_done_callback(written)
 
-    async def _wait(self, offered: _Offered, decision: Decision, patience: float, reason: str) -> IndexAnswer:
+    async def _wait(
+        self, page: SignedPage, alias: str, decision: Decision, patience: float, reason: str
+    ) -> IndexAnswer:
         """Offer a page until it need not wait, for *patience* seconds; then give up for *reason*."""
         give_up = time.monotonic() + patience
         look = _FIRST_LOOK
@@ -250,7 +243,7 @@ class Claims:
                 return IndexAnswer(decision, reason)
             await self._ended(decision, min(left, look))
             look *= 2
-            decision = await self._offer(offered)
+            decision = await self._offer(page, alias)
         return IndexAnswer(decision)
 
     async def _ended(self, decision: Decision, timeout: float) -> None:
@@ -270,27 +263,10 @@ class Claims:
         if len(self._given_up) > _MAX_REMEMBERED:
             self._given_up.popitem(last=False)
 
-    async def _offer(self, offered: _Offered) -> Decision:
-        page, alias = offered
-        await self._gathering.wait()
-        future = self._deduplicator.submit([page], claim=True, aliases={page.key: alias} if alias else None)
-        try:
-            (decision,) = await asyncio.wait_for(asyncio.wrap_future(future), self._timeout)
-            await self._turns.wait()
-        except BaseException:
-            # Nobody will handle the page on the strength of this answer, if there is one yet.
-            future.add_done_callback(self._give_back)
-            raise
+    async def _offer(self, page: SignedPage, alias: str) -> Decision:
+        decision = await self.offers.decide(page, alias)
         self.write_again()
         return decision
-
-    def _give_back(self, future: Future[list[Decision]]) -> None:
-        if future.cancelled() or future.exception() is not None:
-            return
-        for decision in future.result():
-            if decision.claim:
-                with suppress(DedupError):  # closed meanwhile, which releases it too
-                    self._deduplicator.end_claim(decision, settled=False)
 
 
 def _place(decision: Decision) -> bytes:

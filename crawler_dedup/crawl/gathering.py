@@ -10,64 +10,67 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
+_T = TypeVar("_T")
 _SECONDS = 0.01
 
 
-class Gathering:
+class Gathering(Generic[_T]):
     """Lets pages wait for each other. Belongs to one event loop.
 
     Args:
         count_coming: returns how many pages may come, those that wait already among them.
+        let_go: called with the pages that have waited together.
     """
 
-    def __init__(self, count_coming: Callable[[], int]) -> None:
+    def __init__(self, count_coming: Callable[[], int], let_go: Callable[[list[_T]], None]) -> None:
         self._count_coming = count_coming
-        self._waiting = 0
-        self._ready = asyncio.Event()
+        self._pass_on = let_go
+        self._waiting: list[_T] = []
         self._timer: asyncio.TimerHandle | None = None
 
-    async def wait(self) -> None:
-        """Wait for other pages: a hundredth of a second, or until no other may come."""
-        self._waiting += 1
-        if self._waiting >= self._count_coming():
+    def add(self, page: _T) -> None:
+        """Let *page* wait for others: a hundredth of a second, or until no other may come."""
+        self._waiting.append(page)
+        if len(self._waiting) >= self._count_coming():
             self._let_go()
-            return
-        if self._timer is None:
+        elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_SECONDS, self._let_go)
-        await self._ready.wait()
 
     def _let_go(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._ready.set()
-        self._ready, self._waiting = asyncio.Event(), 0
+        waiting, self._waiting = self._waiting, []
+        self._pass_on(waiting)
 
 
-class Turns:
-    """Lets pages go on one after the other, one in each turn of the event loop. Belongs to one event loop."""
+class Turns(Generic[_T]):
+    """Gives pages their answers one after the other, one in each turn of the event loop. Belongs to one event loop.
 
-    def __init__(self) -> None:
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._is_taken = False  # by a page that goes on in this turn of the loop
+    Args:
+        take_back: called with an answer for which its page waits no longer.
+    """
 
-    async def wait(self) -> None:
-        """Wait for a turn of the loop in which no other page goes on, behind those that wait already."""
-        loop = asyncio.get_running_loop()
-        if not self._is_taken:
-            self._is_taken = True
-            loop.call_soon(self._let_next_go, loop)
-            return
-        turn: asyncio.Future[None] = loop.create_future()
-        self._waiting.append(turn)
-        await turn
+    def __init__(self, take_back: Callable[[_T], None]) -> None:
+        self._take_back = take_back
+        self._waiting: deque[tuple[asyncio.Future[_T], _T]] = deque()
+        self._is_running = False
+
+    def give(self, page: asyncio.Future[_T], answer: _T) -> None:
+        """Give *page* its *answer* when it is its turn, behind those that wait already."""
+        self._waiting.append((page, answer))
+        if not self._is_running:
+            self._is_running = True
+            self._let_next_go(asyncio.get_running_loop())
 
     def _let_next_go(self, loop: asyncio.AbstractEventLoop) -> None:
         while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():  # as that of a page is that was given up
-                turn.set_result(None)
+            page, answer = self._waiting.popleft()
+            if not page.done():
+                page.set_result(answer)
                 loop.call_soon(self._let_next_go, loop)
                 return
-        self._is_taken = False
+            self._take_back(answer)  # the page was given up
+        self._is_running = False

@@ -115,7 +115,7 @@ def test_of_a_page_that_is_given_up_while_others_go_on_before_it_the_claim_is_re
     async def offer() -> None:
         pages = [SignedPage(key=name, url=f"http://h/{name}", scope="") for name in "abcdefgh"]
         offered = [asyncio.create_task(claims.decide(page)) for page in pages]
-        *_, last, first = offered  # the last that may come lets all go
+        first, *_, last = offered
         await first
         assert not last.done()
         last.cancel()

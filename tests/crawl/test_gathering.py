@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from itertools import pairwise
 from typing import Any
-
-import pytest
 
 from crawler_dedup.crawl.gathering import Gathering, Turns
 
@@ -19,57 +16,36 @@ def run(function: Coroutine[Any, Any, None]) -> None:
 
 
 def test_a_page_waits_for_no_other_where_no_other_may_come() -> None:
-    async def offer() -> None:
-        for coming in (0, 1):
-            with pytest.raises(StopIteration):  # it has not waited
-                Gathering(lambda: coming).wait().send(None)  # noqa: B023  (called at once)
-
-    run(offer())
+    for coming in (0, 1):
+        gone = list[list[int]]()
+        Gathering(lambda: coming, gone.append).add(1)  # noqa: B023  (called at once)
+        assert gone == [[1]]
 
 
 def test_pages_wait_until_the_last_one_that_may_come_is_there() -> None:
     async def offer() -> None:
-        gathering = Gathering(lambda: 3)
-        first, second = asyncio.create_task(gathering.wait()), asyncio.create_task(gathering.wait())
+        gone = list[list[int]]()
+        gathering = Gathering(lambda: 3, gone.append)
+        gathering.add(1)
+        gathering.add(2)
         await asyncio.sleep(0)
-        assert not first.done()
-        assert not second.done()
-        await gathering.wait()
-        await asyncio.sleep(0)
-        assert first.done()
-        assert second.done()
+        assert gone == []
+        gathering.add(3)
+        assert gone == [[1, 2, 3]]
+        gathering.add(4)
+        assert gone == [[1, 2, 3]]
 
     run(offer())
 
 
 def test_pages_whose_others_do_not_come_are_offered_together_and_soon() -> None:
-    offered: list[int] = []
-
-    async def offer_one(gathering: Gathering, number: int) -> None:
-        await gathering.wait()
-        offered.append(number)
-
     async def offer() -> None:
-        gathering = Gathering(lambda: NEVER_ALL)
+        gone = asyncio.Queue[list[int]]()
+        gathering = Gathering[int](lambda: NEVER_ALL, gone.put_nowait)
         for _ in range(2):  # also the next ones
-            offered.clear()
-            waiting = [asyncio.create_task(offer_one(gathering, number)) for number in range(5)]
-            await waiting[0]
-            await asyncio.sleep(0)
-            assert offered == [0, 1, 2, 3, 4]
-
-    run(offer())
-
-
-def test_a_page_that_is_given_up_holds_up_no_other() -> None:
-    async def offer() -> None:
-        gathering = Gathering(lambda: NEVER_ALL)
-        given_up, other = asyncio.create_task(gathering.wait()), asyncio.create_task(gathering.wait())
-        await asyncio.sleep(0)
-        given_up.cancel()
-        await other
-        assert given_up.cancelled()
-        await gathering.wait()
+            for number in range(5):
+                gathering.add(number)
+            assert await gone.get() == [0, 1, 2, 3, 4]
 
     run(offer())
 
@@ -77,17 +53,17 @@ def test_a_page_that_is_given_up_holds_up_no_other() -> None:
 # What comes after their decisions
 
 
-async def _note_turns(turns: Turns, number: int, gone: list[int]) -> None:
-    await turns.wait()
-    gone.append(number)
+def no_page_was_given_up(answer: object) -> None:
+    raise AssertionError(answer)
 
 
 def test_a_page_alone_waits_for_no_turn() -> None:
     async def go_on() -> None:
-        turns = Turns()
-        for _ in range(3):
-            with pytest.raises(StopIteration):  # it has not waited
-                turns.wait().send(None)
+        turns = Turns[int](no_page_was_given_up)
+        for number in range(3):
+            page = asyncio.get_running_loop().create_future()
+            turns.give(page, number)
+            assert page.result() == number
             await asyncio.sleep(0)
 
     run(go_on())
@@ -95,30 +71,29 @@ def test_a_page_alone_waits_for_no_turn() -> None:
 
 def test_pages_go_on_in_order_one_in_each_turn_of_the_loop() -> None:
     async def go_on() -> None:
-        turns, gone = Turns(), list[int]()
+        turns = Turns[int](no_page_was_given_up)
         for _ in range(2):  # also the next ones
-            gone.clear()
-            pages = [asyncio.create_task(_note_turns(turns, number, gone)) for number in range(5)]
-            lengths = list[int]()
-            while len(gone) < len(pages):
+            pages = [asyncio.get_running_loop().create_future() for _ in range(5)]
+            for number, page in enumerate(pages):
+                turns.give(page, number)
+            for number in range(5):
+                assert [page.result() for page in pages if page.done()] == list(range(number + 1))
                 await asyncio.sleep(0)
-                lengths.append(len(gone))
-            assert gone == [0, 1, 2, 3, 4]
-            steps = [after - before for before, after in pairwise([0, *lengths])]
-            assert max(steps) == 1
 
     run(go_on())
 
 
-def test_a_page_that_is_given_up_in_front_of_others_takes_no_turn() -> None:
+def test_the_answer_of_a_page_that_is_given_up_is_taken_back_and_takes_no_turn() -> None:
     async def go_on() -> None:
-        turns, gone = Turns(), list[int]()
-        pages = [asyncio.create_task(_note_turns(turns, number, gone)) for number in range(4)]
-        await asyncio.sleep(0)
+        taken_back = list[int]()
+        turns = Turns(taken_back.append)
+        pages = [asyncio.get_running_loop().create_future() for _ in range(4)]
+        for number, page in enumerate(pages):
+            turns.give(page, number)
         pages[1].cancel()
         pages[2].cancel()
-        await asyncio.wait(pages)
-        assert gone == [0, 3]
-        await turns.wait()
+        await asyncio.sleep(0)
+        assert pages[3].result() == 3
+        assert taken_back == [1, 2]
 
     run(go_on())

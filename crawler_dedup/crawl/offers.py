@@ -1,0 +1,119 @@
+"""The offers of a crawl: pages that are ready at nearly the same time share a job of the index, and its answer one wake-up.
+
+Each of them gets a decision of its own, or an error of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import NamedTuple
+
+from crawler_dedup.crawl.gathering import Gathering, Turns
+from crawler_dedup.decision import Decision
+from crawler_dedup.deduplicator import Deduplicator
+from crawler_dedup.errors import DedupError
+from crawler_dedup.signedpage import SignedPage
+
+
+class _Offer(NamedTuple):
+    """A page that is offered, another key of it (``""``: none), and who waits for its decision."""
+
+    page: SignedPage
+    alias: str
+    answer: asyncio.Future[Decision]
+
+
+class Offers:
+    """Offers pages to the index. Belongs to one event loop.
+
+    Args:
+        timeout: seconds that a page waits for the index.
+        count_coming: returns how many pages may be offered soon, those that are being offered among them.
+        claim: whether what passes claims its place, which must be ended then.
+    """
+
+    def __init__(
+        self, deduplicator: Deduplicator, *, timeout: float, count_coming: Callable[[], int], claim: bool = True
+    ) -> None:
+        self._deduplicator = deduplicator
+        self._timeout = timeout
+        self._claim = claim
+        self._gathering: Gathering[_Offer] = Gathering(count_coming, self._submit_all)
+        self._turns: Turns[Decision] = Turns(self._give_back)
+
+    async def decide(self, page: SignedPage, alias: str = "") -> Decision:
+        """Return the decision about *page*, which the index has stored.
+
+        Raises:
+            IndexUnusable: the index cannot be used.
+            TimeoutError: of asyncio; it does not answer.
+        """
+        answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        self._gathering.add(_Offer(page, alias, answer))
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            if not answer.cancelled() and answer.exception() is None:  # it was given up in the turn of its answer
+                self._give_back(answer.result())
+            raise
+
+    def _submit_all(self, gathered: Sequence[_Offer]) -> None:
+        """Offer the pages of a scope together: those of another may stand on another server, which may be away."""
+        deadline = asyncio.get_running_loop().time() + self._timeout
+        batches: dict[tuple[str, str], list[_Offer]] = {}
+        for offer in gathered:
+            if not offer.answer.done():
+                batches.setdefault((offer.page.scope, offer.alias), []).append(offer)
+        for batch in batches.values():
+            self._submit(batch, deadline)
+
+    def _submit(self, batch: Sequence[_Offer], deadline: float) -> None:
+        loop = asyncio.get_running_loop()
+        aliases = {offer.page.key: offer.alias for offer in batch if offer.alias}
+        try:
+            future = self._deduplicator.submit([offer.page for offer in batch], claim=self._claim, aliases=aliases)
+        except Exception as error:
+            _fail(batch, error)
+            return
+        timer = loop.call_at(deadline, _give_up, future, batch)
+
+        def wake_up(future: Future[list[Decision]]) -> None:  # called in the index's thread
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._answer, batch, future, timer)
+
+        future.add_done_callback(wake_up)
+
+    def _answer(self, batch: Sequence[_Offer], future: Future[list[Decision]], timer: asyncio.TimerHandle) -> None:
+        timer.cancel()
+        if future.cancelled():
+            return
+        error = future.exception()
+        if error is None:
+            for offer, decision in zip(batch, future.result(), strict=True):
+                self._turns.give(offer.answer, decision)
+        elif len(batch) == 1:
+            _fail(batch, error)
+        else:  # the fault may be that of one page
+            for offer in batch:
+                if not offer.answer.done():
+                    self._submit([offer], timer.when())
+
+    def _give_back(self, decision: Decision) -> None:
+        """Release the claim of a page that nobody will handle on the strength of *decision*."""
+        if decision.claim:
+            with suppress(DedupError):  # closed meanwhile, which releases it too
+                self._deduplicator.end_claim(decision, settled=False)
+
+
+def _give_up(future: Future[list[Decision]], batch: Sequence[_Offer]) -> None:
+    future.cancel()
+    _fail(batch, asyncio.TimeoutError())
+
+
+def _fail(batch: Sequence[_Offer], error: BaseException) -> None:
+    for offer in batch:
+        if not offer.answer.done():
+            offer.answer.set_exception(error)
