@@ -157,7 +157,7 @@ def clean_identifier(identifier: str) -> str:
 
 def _storable(text: str) -> str:
     """Write out the lone surrogates of *text*: they stand in no UTF-8."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def is_well_formed(page: SignedPage) -> bool:

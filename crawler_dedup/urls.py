@@ -103,11 +103,16 @@ Span = tuple[int, int]
 
 def without_credentials(url: str) -> str:
     """Return *url* without user names and passwords, also those of addresses within it; without any it stays as it is."""
-    if "@" not in url and "%" not in url and url.isascii():  # nearly all
+    if _has_plainly_none(url):
         return url
     plain = url.translate(_PASSED_OVER)
     shown = _without(plain) if _HAS_AT.search(plain) else plain
     return url if shown == plain else shown
+
+
+def _has_plainly_none(text: str) -> bool:
+    """Whether it is plain that a text has no user name: so it is with nearly all."""
+    return "@" not in text and "%" not in text and text.isascii()
 
 
 def text_without_credentials(text: str) -> str:
@@ -125,6 +130,8 @@ def identifier_without_credentials(identifier: str) -> str:
     It may be an address, or ``user:password@host``. Where it had some, a digest of all of it is added: two that differ stay
     different.
     """
+    if _has_plainly_none(identifier):
+        return identifier
     before, shown = "", identifier
     while shown != before:  # what is left may hold credentials again
         before, shown = shown, _WITHOUT_SCHEME.sub(r"\1", without_credentials(shown))

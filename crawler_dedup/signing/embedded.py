@@ -10,6 +10,7 @@ from lxml.html import HtmlElement
 
 from crawler_dedup.signing.hidden import conceal_by_style, hidden_elements
 from crawler_dedup.signing.native import replaceable
+from crawler_dedup.signing.parsing import read_quickly
 
 # Where the address stands. Of a picture that a script shows later, "src" is one that stands in for it.
 _ADDRESSES = {
@@ -38,6 +39,11 @@ def find_embedded_content(tree: HtmlElement) -> dict[str, bool]:
 
     They are in the order of the page. Beside each stands whether it is shown, at least where it stands once.
     """
+    with read_quickly(tree):
+        return _find_in(tree)
+
+
+def _find_in(tree: HtmlElement) -> dict[str, bool]:
     hidden = frozenset(hidden_elements(tree))
     pieces: dict[str, bool] = {}
     read: set[HtmlElement] = set()

@@ -35,7 +35,7 @@ class Links:
         """The first 32 bits of each hash; empty where there are more than :data:`MAX_PACKED`. See :func:`unpack_links`."""
         if len(self.hashes) > MAX_PACKED:
             return b""
-        return (self.hashes >> np.uint64(32)).astype("<u4").tobytes()
+        return self.hashes.astype("<u8", copy=False).view("<u4")[1::2].tobytes()
 
 
 def unpack_links(packed: bytes) -> list[int]:

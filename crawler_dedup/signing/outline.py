@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.hidden import SHOWN, Concealment, conceal_by_style, concealment, roots_and_states
 from crawler_dedup.signing.native import replaceable
-from crawler_dedup.signing.parsing import BeyondLimits
+from crawler_dedup.signing.parsing import BeyondLimits, read_quickly
 
 # Elements that stand inside a line of text. Everything else, unknown elements too, begins and ends a block.
 _INLINE = frozenset(
@@ -122,13 +122,14 @@ def read_outline(tree: HtmlElement, max_depth: int = 250) -> Outline:
         BeyondLimits: elements are nested deeper than *max_depth*, as deep as this function calls itself.
     """
     swallowed: set[HtmlElement] = set()
-    for _ in range(_MOST_PASSES):
-        reader = _read_tree(tree, swallowed, max_depth)
-        least = max(_LEAST_SWALLOWED, _unlinked_size(reader))
-        more = [element for element in reader.skipped if _unlinked_size(_read_element(element, max_depth)) > least]
-        if not more:
-            break
-        swallowed.update(more)
+    with read_quickly(tree):
+        for _ in range(_MOST_PASSES):
+            reader = _read_tree(tree, swallowed, max_depth)
+            least = max(_LEAST_SWALLOWED, _unlinked_size(reader))
+            more = [element for element in reader.skipped if _unlinked_size(_read_element(element, max_depth)) > least]
+            if not more:
+                break
+            swallowed.update(more)
     return Outline(reader.blocks, reader.parents)
 
 

@@ -12,7 +12,6 @@ from lxml import etree
 from lxml.html import HtmlElement
 from xxhash import xxh3_64_intdigest
 
-from crawler_dedup.hamming import sort_distinct
 from crawler_dedup.signing.links import Links
 from crawler_dedup.signing.native import replaceable
 
@@ -60,7 +59,7 @@ def _for_core() -> dict[str, Any]:
 
 
 def _read_hashes(content: bytearray) -> Links:
-    return Links(sort_distinct(np.frombuffer(content, dtype=np.uint64)))
+    return Links(np.frombuffer(content, dtype=np.uint64))
 
 
 @replaceable(_for_core)

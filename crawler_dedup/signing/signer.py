@@ -191,9 +191,8 @@ class Signer:
         parsing.check_nodes(tree, len(body), self.config)
         if self.config.extractor != "paragraphs":
             parsing.check_depth(tree, self.config)
-        with parsing.read_quickly(tree):
-            outline = read_outline(tree, self.config.max_depth)
-            title = parsing.find_title(tree)
+        outline = read_outline(tree, self.config.max_depth)
+        title = parsing.find_title(tree)
         main = find_main_blocks(outline, title)
         return _Content(tree, title, outline, main, self._extractor.extract(tree, main))
 
@@ -257,9 +256,7 @@ class Signer:
             return _unsigned(page, _TOO_SHORT)
         if _is_mostly_hidden(text, join_shown_text(content.outline)):
             return _unsigned(page, _MOSTLY_HIDDEN)
-        with parsing.read_quickly(content.tree):
-            embedded = find_embedded_content(content.tree)
-        page = self._with_blocks(page, content, embedded)
+        page = self._with_blocks(page, content, find_embedded_content(content.tree))
         names = "\n".join(sorted(split_title(page.title)))
         signature = xxh3_64_intdigest(page.blocks, xxh3_64_intdigest(names.encode("utf-8", "replace")))
         return msgspec.structs.replace(page, kind=PageKind.THIN, signature=signature)

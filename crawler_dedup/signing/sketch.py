@@ -38,7 +38,7 @@ def digest(content: bytes) -> bytes:
 
 def set_digest(hashes: NDArray[np.uint64]) -> bytes:
     """Return the :func:`digest` of a set of hashes, given ascending."""
-    return digest(hashes.astype("<u8").tobytes())
+    return digest(hashes.astype("<u8", copy=False).tobytes())
 
 
 def read_members(content: bytes) -> NDArray[np.uint32] | None:

@@ -27,7 +27,7 @@ cdef class FindLinks:
             the page; the host and the folder of addresses that have nothing unusual, or ``None``; and anything else that
             *hash_href* takes.
         hash_href: returns the hash of the address that a link leads to from these places, or ``None``.
-        links: makes the result of hashes, which may be repeated.
+        links: makes the result of hashes, ascending and distinct.
     """
 
     cdef object places, hash_href, links
@@ -115,7 +115,15 @@ cdef class _Links:
         return append(&self.targets, &target, sizeof(target))
 
     cdef bytearray hashes(self):
-        return bytearray((<char*> self.targets.start)[: self.targets.size]) if self.targets.size else bytearray()
+        """Return the hashes, ascending, each once."""
+        cdef uint64_t* targets = <uint64_t*> self.targets.start
+        cdef size_t size = self.targets.size // sizeof(uint64_t), at, distinct = 0
+        sort_numbers(targets, size)
+        for at in range(size):
+            if not at or targets[at] != targets[distinct - 1]:
+                targets[distinct] = targets[at]
+                distinct += 1
+        return bytearray((<char*> targets)[: distinct * sizeof(uint64_t)]) if distinct else bytearray()
 
     cdef bint resolve(self, const unsigned char* href, const unsigned char* end) except -1:
         """Resolve a link that has nothing unusual, and no parameters; the result is in what was made."""
@@ -184,6 +192,36 @@ cdef class _Links:
         if size == <size_t> len(self.host) and memcmp(self.made.start, own, size) == 0:
             self.made.size = 0
         return 0
+
+
+cdef void sort_numbers(uint64_t* numbers, size_t size) noexcept nogil:
+    """Sort by heapsort, which takes no longer for numbers that somebody has chosen."""
+    cdef size_t begin = size // 2, end = size
+    cdef uint64_t number
+    while begin:
+        begin -= 1
+        sift_down(numbers, begin, end)
+    while end > 1:
+        end -= 1
+        number = numbers[end]
+        numbers[end] = numbers[0]
+        numbers[0] = number
+        sift_down(numbers, 0, end)
+
+
+cdef inline void sift_down(uint64_t* numbers, size_t top, size_t end) noexcept nogil:
+    """Move the number at *top* down in the heap until no larger one stands below it."""
+    cdef uint64_t number = numbers[top]
+    cdef size_t below = 2 * top + 1
+    while below < end:
+        if below + 1 < end and numbers[below + 1] > numbers[below]:
+            below += 1
+        if numbers[below] <= number:
+            break
+        numbers[top] = numbers[below]
+        top = below
+        below = 2 * top + 1
+    numbers[top] = number
 
 
 cdef bint is_usual(const unsigned char* at, const unsigned char* end) noexcept nogil:
