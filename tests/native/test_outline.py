@@ -87,6 +87,21 @@ def test_of_any_document(markup: str, max_depth: int) -> None:
     assert_same(parse(markup.encode("utf-8", "surrogatepass"), "utf-8"), max_depth)
 
 
+# Eight letters are read at a time, and scripts by 64 characters: those at both ends of wide ones, and white space between.
+SPACED = (
+    "aaaab  .~\x7f\n\t\x0b\x1c\x1b\xa0\u1680\u2000\u3000\u3040\u3041\u30ff\u3100\u9fff\ua000\uabff\uac00\ud7a3\ud7a4"
+    "茶é🙂"
+)
+
+
+@settings(max_examples=examples(2000), suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.text(st.sampled_from(SPACED), max_size=40), max_size=6), st.sampled_from(["<b hidden>", "<a href=/x>"])
+)
+def test_of_spaces_anywhere(texts: list[str], tag: str) -> None:
+    assert_same(parse(tag.join(["<p>", *texts]).encode(), "utf-8"))
+
+
 @settings(max_examples=examples(1000), suppress_health_check=list(HealthCheck))
 @given(pages)
 def test_of_any_bytes(body: bytes) -> None:

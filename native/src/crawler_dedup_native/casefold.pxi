@@ -31,6 +31,7 @@ cdef int append_casefolded(Bytes* into, const unsigned char* at, const unsigned 
     cdef const unsigned char* begin = at
     cdef const unsigned char* this
     cdef const uint32_t* folded
+    cdef unsigned char* kind
     cdef uint32_t code
     while at < end:
         this = at
@@ -39,11 +40,18 @@ cdef int append_casefolded(Bytes* into, const unsigned char* at, const unsigned 
             begin = at = end_of_ascii(at, end)
             append_lower(into, this, at)
             continue
+        kind = alike(at, end)
+        if kind != NULL and kind[0] & ALL_CASELESS:
+            at += 3
+            continue
         code = read_code(&at, end)
         folded = CASEFOLDED[code >> 8]
         if folded == NULL:
             folded = load_casefolded(code >> 8, describe)
-        if folded != UNCHANGED and folded[code & 0xFF] != code:
+        if folded == UNCHANGED:
+            if kind != NULL:
+                kind[0] |= ALL_CASELESS
+        elif folded[code & 0xFF] != code:
             append(into, begin, this - begin)
             begin = at
             append_code(into, folded[code & 0xFF])

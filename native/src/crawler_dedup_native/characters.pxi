@@ -71,5 +71,32 @@ cdef inline uint32_t read_code(const unsigned char** at, const unsigned char* en
     return code if code < 0x110000 else 0xFFFD
 
 
+# Of each 64 characters in a row whose form in UTF-8 has three bytes, which differ in the last one only:
+cdef enum:
+    ALL_WIDE = 1        # each is wide, and none is white space
+    ALL_CASELESS = 2    # each stays what it is when case is folded
+    NOTED = 4           # whether they are wide is known
+
+cdef unsigned char ALIKE[1024]
+
+
+cdef inline unsigned char* alike(const unsigned char* at, const unsigned char* end) noexcept nogil:
+    """Return where in :data:`ALIKE` a character of three bytes stands; ``NULL`` for any other."""
+    if at[0] & 0xF0 != 0xE0 or end - at < 3:
+        return NULL
+    return &ALIKE[(at[0] & 0x0F) << 6 | (at[1] & 0x3F)]
+
+
+cdef int note_wide(uint32_t code) except -1:
+    """Note whether 64 characters are wide, of which *code* is one."""
+    cdef uint32_t first = code & ~<uint32_t> 0x3F
+    ALIKE[first >> 6] |= NOTED
+    for code in range(first, first + 64):
+        if traits_of(code) & (WIDE | SPACE) != WIDE:
+            return 0
+    ALIKE[first >> 6] |= ALL_WIDE
+    return 0
+
+
 cdef inline bint is_ascii_space(unsigned char byte) noexcept nogil:
     return byte == c" " or 9 <= byte <= 13 or 28 <= byte <= 31

@@ -53,7 +53,8 @@ cdef class ReadOutline:
         most_passes: how many times a page is read.
     """
 
-    cdef dict kinds
+    cdef Words tags           # known ones
+    cdef Numbers kinds        # of these
     cdef type block, too_deep
     cdef object roots_and_states, conceals
     cdef int least_swallowed, most_passes
@@ -64,12 +65,21 @@ cdef class ReadOutline:
         self.block, self.too_deep = block, too_deep
         self.roots_and_states, self.conceals = roots_and_states, conceals
         self.least_swallowed, self.most_passes = least_swallowed, most_passes
-        self.kinds = {}
+        of_tags = {tag: LEVEL * level for tag, level in headings.items()}
         for name, tags in {**OTHER_KINDS, **kinds}.items():
             for tag in tags:
-                self.kinds[tag.encode()] = self.kinds.get(tag.encode(), 0) | KINDS[name]
-        for tag, level in headings.items():
-            self.kinds[tag.encode()] = self.kinds.get(tag.encode(), 0) | LEVEL * level
+                of_tags[tag] = of_tags.get(tag, 0) | KINDS[name]
+        count_in_list(&self.tags, of_tags)
+        for tag in of_tags:
+            append_number(&self.kinds, of_tags[tag])
+
+    def __dealloc__(self):
+        free_words(&self.tags)
+        free(self.kinds.start)
+
+    cdef int kind_of(self, int tag) noexcept:
+        """Return what is known of a tag, given its number."""
+        return self.kinds.start[tag - 1] if tag <= self.kinds.size else 0
 
     def __call__(self, tree, int max_depth=250):
         cdef _Reader reader
@@ -77,7 +87,7 @@ cdef class ReadOutline:
         cdef list swallowed = []
         for _ in range(self.most_passes):
             reader = _Reader(self, {<size_t> node_of(element) for element in swallowed})
-            for root, around in self.roots_and_states(tree):
+            for root, around in self.roots_and_states(tree) if has_root_behind(tree) else ((tree, SHOWN),):
                 reader.read_root(root, around, max_depth)
             least = max(self.least_swallowed, unlinked_size(reader.outline))
             more = [

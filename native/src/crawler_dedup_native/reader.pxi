@@ -2,9 +2,8 @@
 
 cdef class _Reader:
     cdef ReadOutline terms
-    cdef dict tags               # numbers, by name
-    cdef Map known_names         # the same, by the address of the name
-    cdef Numbers kinds_of        # by number of the tag
+    cdef Map known_names         # number of a tag, by the address of its name
+    cdef Words other_tags        # that are not among those of the terms
     cdef set swallowed           # addresses of elements
     cdef Outline outline
     cdef list skipped            # elements that may have swallowed the page
@@ -23,7 +22,7 @@ cdef class _Reader:
 
     def __cinit__(self, ReadOutline terms, set swallowed):
         self.terms, self.swallowed = terms, swallowed
-        self.tags, self.skipped = {}, []
+        self.skipped = []
         self.outline = Outline()
         self.outline.block = terms.block
         self.link_begins = -1
@@ -32,7 +31,7 @@ cdef class _Reader:
 
     def __dealloc__(self):
         free(self.known_names.entries)
-        free(self.kinds_of.start)
+        free_words(&self.other_tags)
         free(self.around)
         free(self.places.entries)
         free(self.opened)
@@ -61,16 +60,20 @@ cdef class _Reader:
             raise Unsupported("namespaces")
         entry = find(&self.known_names, <uint64_t> <size_t> node.name)
         if not entry.number:
-            name = <bytes> <const char*> node.name
-            number = self.tags.get(name)
-            if number is None:
-                number = self.tags[name] = len(self.tags) + 1
-                append_number(&self.kinds_of, self.terms.kinds.get(name, 0))
-            entry.number = number
+            entry.number = self.number_of(<const unsigned char*> node.name, strlen(<const char*> node.name))
         return entry.number
 
+    cdef int number_of(self, const unsigned char* name, size_t size) except -1:
+        cdef const Words* known = &self.terms.tags
+        cdef uint64_t hash_ = XXH3_64bits(name, size)
+        cdef int number = known.slots[find_slot(known, hash_, name, size)]
+        if number:
+            return number
+        count_bytes(&self.other_tags, name, name + size)
+        return known.size + self.other_tags.slots[find_slot(&self.other_tags, hash_, name, size)]
+
     cdef int kind_of(self, const tree.xmlNode* node) except -1:
-        return self.kinds_of.start[self.tag_of(node) - 1]
+        return self.terms.kind_of(self.tag_of(node))
 
     cdef int read_root(self, etree._Element root, int around, int levels) except -1:
         cdef tree.xmlNode* node = node_of(root)
@@ -137,7 +140,7 @@ cdef class _Reader:
     cdef bint read_element(self, tree.xmlNode* child, int number, int levels) except -1:
         """Take in *child*, or tell that it was opened."""
         cdef int tag = self.tag_of(child)
-        cdef int kind = self.kinds_of.start[tag - 1]
+        cdef int kind = self.terms.kind_of(tag)
         if kind & INLINE:
             return self.read_inline(child, kind, number, levels)
         if kind & DRAWING:

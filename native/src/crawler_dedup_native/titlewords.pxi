@@ -89,13 +89,6 @@ cdef inline size_t beginning_of(const unsigned char* text) noexcept nogil:
     return <size_t> text[0] << 4 ^ text[1]
 
 
-cdef void clear_words(Words* words) noexcept:
-    words.content.size = 0
-    if words.size:
-        memset(words.slots, 0, words.slot_count * sizeof(uint32_t))
-    words.size = 0
-
-
 cdef int count_words_of(Words* words, const unsigned char* at, const unsigned char* end) except -1:
     """Count the words of a folded text that have two letters or more; of those not in ASCII each pair of letters."""
     cdef const unsigned char* begin
@@ -132,9 +125,3 @@ cdef int count_pairs(Words* words, const unsigned char* begin, const unsigned ch
         count_bytes(words, begin, third)
         begin, second = second, third
     return 0
-
-
-cdef int count_bytes(Words* words, const unsigned char* begin, const unsigned char* end) except -1:
-    cdef size_t before = words.content.size
-    append(&words.content, begin, end - begin)
-    return count_last(words, before)

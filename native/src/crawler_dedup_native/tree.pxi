@@ -94,3 +94,11 @@ cdef tree.xmlNode* node_of(etree._Element element) except NULL:
     ):
         raise Unsupported("XML with a document type")
     return node
+
+
+cdef bint has_root_behind(etree._Element root) except -1:
+    """Whether the parser has left the rest of a page behind *root*."""
+    cdef const tree.xmlNode* node = node_of(root).next
+    while node != NULL and node.type != tree.XML_ELEMENT_NODE:
+        node = node.next
+    return node != NULL

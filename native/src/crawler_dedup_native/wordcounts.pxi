@@ -27,7 +27,7 @@ cdef inline size_t slot_of(const Words* words, uint64_t hash_) noexcept nogil:
 
 
 cdef int grow_words(Words* words) except -1:
-    cdef uint32_t room = 2 * words.room if words.room else 512
+    cdef uint32_t room = (4 if words.room < 1024 else 2) * words.room if words.room else 64
     cdef size_t slot_count = 4 * <size_t> room
     cdef uint32_t* slots
     cdef void* moved = realloc(words.start, room * sizeof(Word))
@@ -85,6 +85,24 @@ cdef int count_last(Words* words, size_t begin) except -1:
     words.slots[slot] = words.size
     word.hash, word.begin, word.size, word.count = hash_, begin, <uint32_t> size, 1
     return 0
+
+
+cdef int count_bytes(Words* words, const unsigned char* begin, const unsigned char* end) except -1:
+    cdef size_t before = words.content.size
+    append(&words.content, begin, end - begin)
+    return count_last(words, before)
+
+
+cdef void clear_words(Words* words) noexcept:
+    """Forget all words."""
+    cdef uint32_t number
+    cdef size_t slot
+    for number in range(words.size):
+        slot = slot_of(words, words.start[number].hash)
+        while words.slots[slot] != number + 1:
+            slot = (slot + 1) & (words.slot_count - 1)
+        words.slots[slot] = 0
+    words.size, words.content.size = 0, 0
 
 
 cdef int append_characters(Bytes* content, const Text* text, Py_ssize_t begin, Py_ssize_t end) except -1:
