@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 from contextlib import closing
 from pathlib import Path
 
@@ -72,6 +73,20 @@ def test_cells_are_read_first_where_most_are_not_empty(address: ServerAddress, s
         assert offer_each(store, copies) == [Verdict.DUPLICATE] * 30
         assert count_calls(server, "mget") - read >= 20
         assert count_calls(server, "evalsha") - calls <= 40
+
+
+def test_what_pages_that_wait_ask_for_is_read_at_once(address: ServerAddress, server: Server) -> None:
+    pages = [page(number, signature) for number, signature in enumerate(uniform(6, 21))]
+    with closing(open_backend(address)) as store:
+        offer_each(store, pages[:1])
+        read = count_calls(server, "mget")
+        server.signal(signal.SIGSTOP)
+        try:
+            offers = [store.offer([offered], NEAR) for offered in pages[1:]]
+        finally:
+            server.signal(signal.SIGCONT)
+        assert [offer.result()[0].verdict for offer in offers] == [Verdict.NEW] * 20
+        assert count_calls(server, "mget") - read <= 5
 
 
 def test_clients_that_expect_nothing_answer_as_a_directory_does(address: ServerAddress, tmp_path: Path) -> None:

@@ -14,12 +14,13 @@ from crawler_dedup.index.header import Header
 from crawler_dedup.index.keptpages import MAX_REPRESENTATIVES, MAX_UNDER_TITLE, Filing
 from crawler_dedup.index.packing import pack, unpack, unpack_head
 from crawler_dedup.index.places import NUMBER_BYTES, numbers_in, place_entry, place_of_name, place_of_signature
-from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite, site_key
+from crawler_dedup.index.profiles import CountsReader, FrozenProfiles, SiteFigures, Snapshot, StoredSite
 from crawler_dedup.index.records import MAX_ALIASES, Record, hash_scope, name_page, shorten_key
 from crawler_dedup.index.redis.cells import PAYLOAD_BYTES, Row
 from crawler_dedup.index.redis.changedbucket import ChangedBucket
 from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.client import Client
+from crawler_dedup.index.redis.readahead import Offers, ReadAhead
 from crawler_dedup.index.redis.runentries import RunsInTransaction
 from crawler_dedup.index.redis.sites import SitesInTransaction
 from crawler_dedup.index.transaction import Probing
@@ -40,13 +41,21 @@ class PagesOnServer(RunsInTransaction):
         client: with which it reads. What it has read is checked when its changes are made.
         header: what the index is.
         frozen: what is known of sites, in the place of what the index knows; nothing is learned then.
+        offers: about which this transaction decides, or one of the next.
     """
 
-    def __init__(self, client: Client, header: Header, frozen: FrozenProfiles | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        header: Header,
+        frozen: FrozenProfiles | None = None,
+        offers: Offers | None = None,
+    ) -> None:
         super().__init__(client, Changes())
         self._cells = client.cells
         self._header = header
         self._frozen = frozen
+        self._ahead = ReadAhead(client, offers or Offers(0))
         self._sites = SitesInTransaction(client, self._changes)
         self._buckets: dict[bytes, ChangedBucket] = {}
         self._records: dict[int, Record | None] = {}  # that are changed
@@ -125,7 +134,9 @@ class PagesOnServer(RunsInTransaction):
             self._put(place, number)
         if not is_filed:
             self._changes.scopes.add(scope)
-            self._file(scope, filing.keys(record.page), signature)
+            payload = signature.to_bytes(PAYLOAD_BYTES, "little")
+            for name in self._keys.bucket_names(scope, filing.keys(record.page)):
+                self._change(name).add(payload)
         if title := filing.title_key(record.page):
             place = place_of_signature(scope, title)
             if len(self._numbers_at(place)) < MAX_UNDER_TITLE:
@@ -147,8 +158,8 @@ class PagesOnServer(RunsInTransaction):
             self._take(place_of_signature(scope, title), number)
         if not self._has_standing(scope, page.signature):
             payload = page.signature.to_bytes(PAYLOAD_BYTES, "little")
-            for key in filing.keys(page):
-                self._change(self._keys.bucket(scope, key)).take(payload)
+            for name in self._keys.bucket_names(scope, filing.keys(page)):
+                self._change(name).take(payload)
 
     def add_alias(self, number: int, record: Record, key: str) -> Record:
         name = name_page(record.page.scope, key)
@@ -177,21 +188,7 @@ class PagesOnServer(RunsInTransaction):
         return self._header
 
     def read_ahead(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
-        if self._cells.is_assuming:
-            return
-        keys, buckets, rows = self._keys, list[bytes](), list[bytes]()
-        for page in pages:
-            if page.unsigned:
-                continue
-            scope = hash_scope(page.scope)
-            places = [place_of_name(name_page(page.scope, page.key)), place_of_signature(scope, page.signature)]
-            if title := lookup.title_key(page):
-                places.append(place_of_signature(scope, title))
-            buckets += [keys.number_bucket(place_entry(place, 0)[0]) for place in places]
-            buckets += keys.bucket_names(scope, lookup.probes(page))
-            if site := site_key(page.scope, page.url):
-                rows.append(keys.site(site))
-        self._cells.read_ahead(dict.fromkeys(buckets), dict.fromkeys(rows))
+        self._ahead.read(pages, lookup)
 
     def require_copies(self) -> None:
         self._changes.needs_copies = self.has_required_copies = True
@@ -309,11 +306,6 @@ class PagesOnServer(RunsInTransaction):
     def _take(self, place: int, number: int) -> None:
         key, payload = place_entry(place, number)
         self._change(self._keys.number_bucket(key)).take(payload.to_bytes(PAYLOAD_BYTES, "little"))
-
-    def _file(self, scope: int, keys: Iterable[int], signature: int) -> None:
-        payload = signature.to_bytes(PAYLOAD_BYTES, "little")
-        for key in keys:
-            self._change(self._keys.bucket(scope, key)).add(payload)
 
     def _change(self, key: bytes) -> ChangedBucket:
         bucket = self._buckets.get(key)

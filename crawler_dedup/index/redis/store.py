@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
-from functools import partial
 from typing import TypeVar
 
 from crawler_dedup.decision import Decision
@@ -26,9 +25,10 @@ from crawler_dedup.index.redis.keys import Keys, meta_key
 from crawler_dedup.index.redis.measuring import measure_bytes
 from crawler_dedup.index.redis.pages import PagesOnServer
 from crawler_dedup.index.redis.parts import offer_in_pieces
+from crawler_dedup.index.redis.readahead import Offers
 from crawler_dedup.index.redis.runs import ServerRun
 from crawler_dedup.index.redis.verification import find_problems, rebuild
-from crawler_dedup.index.redis.writer import Writer
+from crawler_dedup.index.redis.writer import MOST_JOBS, Writer
 from crawler_dedup.index.transactional import TransactionalBackend
 from crawler_dedup.index.verdicts import Matcher, OfferTerms
 from crawler_dedup.signedpage import SignedPage
@@ -78,6 +78,7 @@ class ServerStore(TransactionalBackend):
         self._epoch = b""
         self._quick = ServerConnection(address, _QUICK_SECONDS)
         self._is_closed = False
+        self._offers = Offers(MOST_JOBS)
         self._writer = None if readonly else Writer(Client(address, header, cache_bytes, is_writing=True), self._begin)
         with self._counting:
             self._open[address.whole] = self._open.get(address.whole, 0) + 1
@@ -119,7 +120,10 @@ class ServerStore(TransactionalBackend):
         *,
         aliases: Mapping[str, str] | None = None,
     ) -> Future[list[Decision]]:
-        offer = partial(super().offer, matcher=matcher, terms=terms, aliases=aliases)
+        def offer(pages: Sequence[SignedPage]) -> Future[list[Decision]]:
+            self._offers.add(pages, matcher)
+            return TransactionalBackend.offer(self, pages, matcher, terms, aliases=aliases)
+
         if len(pages) <= _MERGED:
             return offer(pages)
         return offer_in_pieces(offer, pages, _MERGED)
@@ -170,7 +174,7 @@ class ServerStore(TransactionalBackend):
             client.close()
 
     def _begin(self, client: Client) -> PagesOnServer:
-        return PagesOnServer(client, self.header, self._frozen)
+        return PagesOnServer(client, self.header, self._frozen, self._offers)
 
     def __len__(self) -> int:
         epoch = self._quick.call(b"HGET", meta_key(self.address), b"epoch")

@@ -26,7 +26,9 @@ _Job = Callable[[PagesOnServer], Any]
 _Waiting = list[tuple[_Job, "Future[Any]"]]
 _PATIENCE = 0.1
 """Seconds that a job waits that is not urgent."""
-_MOST_JOBS = 64
+_AWAKE_SECONDS = 1.0
+"""Seconds after a transaction in which the thread looks for jobs by itself: one that is not urgent need not wake it then."""
+MOST_JOBS = 64
 """Jobs of one transaction: one that takes long is outdated more often when it ends."""
 _MOST_ATTEMPTS = 200
 _MOST_MOVES = 5
@@ -58,6 +60,7 @@ class Writer:
         self._process = os.getpid()
         self._waiting: deque[tuple[_Job, Future[Any]]] = deque()
         self._due = math.inf
+        self._looks_at = -math.inf  # when the thread looks for jobs, unless it is woken before
         self._changed = threading.Condition()
         self._closing = False
         self._unconfirmed: list[tuple[Future[Any], Any]] = []
@@ -82,8 +85,8 @@ class Writer:
                 raise IndexUnusable("The index is closed.")
             self._waiting.append((job, future))
             due = time.monotonic() + (0 if urgent else _PATIENCE)
-            if due < self._due:
-                self._due = due
+            self._due = min(self._due, due)
+            if due < self._looks_at:
                 self._changed.notify()
         return future
 
@@ -98,11 +101,8 @@ class Writer:
 
     def _run(self) -> None:
         while True:
-            with self._changed:
-                while not self._closing and (left := self._due - time.monotonic()) > 0:
-                    self._changed.wait(None if left == math.inf else left)
-                if not self._waiting:
-                    break
+            if not self._wait():
+                break
             jobs = self._take()
             if jobs:
                 self._commit(jobs)
@@ -110,9 +110,19 @@ class Writer:
                 self._confirm()
         self._client.close()
 
+    def _wait(self) -> bool:
+        """Wait until jobs are due; return whether there are any. There are none when the index was closed."""
+        with self._changed:
+            awake_until = time.monotonic() + _AWAKE_SECONDS
+            while not self._closing and (now := time.monotonic()) < self._due:
+                self._looks_at = min(self._due, now + _PATIENCE) if now < awake_until else self._due
+                self._changed.wait(None if self._looks_at == math.inf else self._looks_at - now)
+            self._looks_at = -math.inf
+            return bool(self._waiting)
+
     def _take(self) -> _Waiting:
         with self._changed:
-            count = min(len(self._waiting), _MOST_JOBS)
+            count = min(len(self._waiting), MOST_JOBS)
             jobs = [self._waiting.popleft() for _ in range(count)]
             self._due = 0 if self._waiting else math.inf
         return [(job, future) for job, future in jobs if future.set_running_or_notify_cancel()]

@@ -1,0 +1,77 @@
+"""What decisions will read of an index on a server: it is read at once, for all pages that wait."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from crawler_dedup.index.places import place_entry, place_of_name, place_of_signature
+from crawler_dedup.index.profiles import site_key
+from crawler_dedup.index.records import hash_scope, name_page
+from crawler_dedup.index.redis.client import Client
+from crawler_dedup.index.transaction import Probing
+from crawler_dedup.signedpage import SignedPage
+
+_Offer = tuple[Sequence[SignedPage], Probing]
+
+
+class Offers:
+    """The latest offers of which nothing was read yet.
+
+    Args:
+        most: how many of them are kept. Of others each reads for itself.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._waiting: deque[_Offer] = deque(maxlen=most)
+
+    def add(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
+        """Note that decisions will be made about *pages*. May be called by any thread."""
+        self._waiting.append((pages, lookup))
+
+    def take(self) -> Iterator[_Offer]:
+        """Yield the offers, and forget them. For the thread that makes transactions."""
+        while self._waiting:
+            yield self._waiting.popleft()
+
+
+class ReadAhead:
+    """Reads, within one transaction, what decisions about pages will ask for.
+
+    Args:
+        client: with which the transaction reads.
+        offers: about which decisions are made in this transaction, or in the next.
+    """
+
+    def __init__(self, client: Client, offers: Offers) -> None:
+        self._client = client
+        self._offers = offers
+        self._done: dict[int, Sequence[SignedPage]] = {}  # by their identity
+
+    def read(self, pages: Sequence[SignedPage], lookup: Probing) -> None:
+        """Read for *pages*, and for all others that wait, unless cells are taken for empty."""
+        if id(pages) in self._done:
+            return
+        cells, buckets, rows = self._client.cells, list[bytes](), list[bytes]()
+        for some, probing in ((pages, lookup), *self._offers.take()):
+            if not cells.is_assuming and id(some) not in self._done:
+                self._done[id(some)] = some
+                self._name_cells(some, probing, buckets, rows)
+        cells.read_ahead(dict.fromkeys(buckets), dict.fromkeys(rows))
+
+    def _name_cells(
+        self, pages: Sequence[SignedPage], lookup: Probing, buckets: list[bytes], rows: list[bytes]
+    ) -> None:
+        """Add the names of what is read of *pages* in any case to *buckets* and *rows*."""
+        keys = self._client.keys
+        for page in pages:
+            if page.unsigned:
+                continue
+            scope = hash_scope(page.scope)
+            places = [place_of_name(name_page(page.scope, page.key)), place_of_signature(scope, page.signature)]
+            if title := lookup.title_key(page):
+                places.append(place_of_signature(scope, title))
+            buckets += [keys.number_bucket(place_entry(place, 0)[0]) for place in places]
+            buckets += keys.bucket_names(scope, lookup.probes(page))
+            if site := site_key(page.scope, page.url):
+                rows.append(keys.site(site))
