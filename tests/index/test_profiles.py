@@ -115,6 +115,18 @@ def test_what_is_dropped_unchanged_or_unchecked_teaches_nothing(backend: Backend
     assert known(backend) == MIN_PAGES
 
 
+def test_a_site_whose_only_page_changes_begins_anew_in_the_same_transaction(backend: Backend) -> None:
+    teach(backend, MIN_PAGES)
+    forgotten = backend.forget(lambda record: record.page.url != page(1).url, FILING)
+    assert forgotten == MIN_PAGES - 1
+    assert known(backend) == MIN_PAGES
+    decisions = offer(backend, page(1, 5), *map(page, range(11, 10 + MIN_PAGES)))
+    assert [decision.verdict for decision in decisions] == ["changed"] + ["new"] * (MIN_PAGES - 1)
+    assert known(backend) == MIN_PAGES
+    assert decode_profile(backend.latest_snapshot("", "http://h/").content).furniture == {FURNITURE}
+    assert [(site.taught, site.number) for site in backend.sites()] == [(MIN_PAGES, MIN_PAGES)]
+
+
 def test_a_page_with_a_claim_teaches_when_it_is_settled_and_once(backend: Backend) -> None:
     lock = backend.begin_run()
     claims = iter(range(1, 100))

@@ -158,13 +158,6 @@ class SitesInTransaction:
                 commands.append((b"HDEL", self._keys.counts, key))
             elif number:
                 commands.append((b"HINCRBY", self._keys.counts, key, number))
-        for key in self._gone - self._heads.keys() - self._counts.keys():
-            commands.append((b"DEL", self._keys.site(key)))
-            commands.append((b"DEL", self._keys.site_counts(key)))
-        for key in self._gone & (self._heads.keys() | self._counts.keys()):
-            commands.append((b"DEL", self._keys.site_counts(key)))
-        for key, number in self._dropped:
-            commands.append((b"DEL", self._keys.snapshot(key, number)))
         for key, head in self._heads.items():
             written[self._keys.site(key)] = _encode(head)
         for key, counts in self._counts.items():
@@ -175,6 +168,10 @@ class SitesInTransaction:
             written[self._keys.site_counts(key)] = _encode(stored)
         for (key, number), content in self._snapshots.items():
             written[self._keys.snapshot(key, number)] = content
+        removed = [self._keys.snapshot(key, number) for key, number in self._dropped]
+        for key in self._gone:
+            removed += (self._keys.site(key), self._keys.site_counts(key))
+        commands += [(b"DEL", name) for name in removed if name not in written]  # rows are written first
 
     def _forget(self, key: bytes) -> None:
         """Forget all that is known of a site."""
