@@ -254,7 +254,7 @@ class Signer:
         # An error page, a form or a shell that a script fills looks the same wherever it stands.
         if not page.link_count or parsing.asks_for_password(content.tree) or size_in_letters(text) < _LEAST_LETTERS:
             return _unsigned(page, _TOO_SHORT)
-        if _is_mostly_hidden(text, join_shown_text(content.outline)):
+        if content.outline.hides and _is_mostly_hidden(text, join_shown_text(content.outline)):
             return _unsigned(page, _MOSTLY_HIDDEN)
         page = self._with_blocks(page, content, find_embedded_content(content.tree))
         names = "\n".join(sorted(split_title(page.title)))
