@@ -208,11 +208,8 @@ class OpenFiles:
 
         The next opening then need not look for every page, to tell that from a file that was cut off.
         """
-        length = file_length(self.env)
-        if self._seen[0] >= length:  # as it was when it was last looked at: a sound file never becomes shorter
-            return None
-        self.require_intact()
-        return self._extend if self._seen[0] < length else None
+        self.require_intact()  # also where nothing is to do: LMDB reads the file to say how long it is
+        return self._extend if self._seen[0] < file_length(self.env) else None
 
     def _extend(self, _: lmdb.Transaction) -> None:
         """Make the data file as long as LMDB says, in a write transaction: no other process makes it longer meanwhile."""
