@@ -32,8 +32,9 @@ class Gathering(Generic[_T]):
 
     def add(self, page: _T) -> None:
         """Let *page* wait for others: a hundredth of a second, or until no other may come."""
+        coming = self._count_coming()
         self._waiting.append(page)
-        if len(self._waiting) >= self._count_coming():
+        if len(self._waiting) >= coming:
             self._let_go()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_SECONDS, self._let_go)
@@ -72,5 +73,5 @@ class Turns(Generic[_T]):
                 page.set_result(answer)
                 loop.call_soon(self._let_next_go, loop)
                 return
-            self._take_back(answer)  # the page was given up
+            loop.call_soon(self._take_back, answer)  # the page was given up
         self._is_running = False

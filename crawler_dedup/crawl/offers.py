@@ -87,8 +87,7 @@ class Offers:
         future.add_done_callback(wake_up)
 
     def _answer(self, batch: Sequence[_Offer], future: Future[list[Decision]], timer: asyncio.TimerHandle) -> None:
-        timer.cancel()
-        if future.cancelled():
+        if future.cancelled():  # by the timer
             return
         error = future.exception()
         if error is None:
@@ -100,6 +99,7 @@ class Offers:
             for offer in batch:
                 if not offer.answer.done():
                     self._submit([offer], timer.when())
+        timer.cancel()  # last: no page may wait for ever, whatever goes wrong above
 
     def _give_back(self, decision: Decision) -> None:
         """Release the claim of a page that nobody will handle on the strength of *decision*."""

@@ -94,6 +94,28 @@ def test_the_answer_of_a_page_that_is_given_up_is_taken_back_and_takes_no_turn()
         pages[2].cancel()
         await asyncio.sleep(0)
         assert pages[3].result() == 3
+        await asyncio.sleep(0)
         assert taken_back == [1, 2]
 
     run(go_on())
+
+
+def test_pages_go_on_also_if_an_answer_cannot_be_taken_back() -> None:
+    errors = list[str]()
+
+    def fail(answer: int) -> None:
+        raise ValueError(answer)
+
+    async def go_on() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: errors.append(str(context["exception"])))
+        turns = Turns(fail)
+        pages = [loop.create_future() for _ in range(3)]
+        for number, page in enumerate(pages):
+            turns.give(page, number)
+        pages[1].cancel()
+        assert await pages[2] == 2
+        await asyncio.sleep(0)
+
+    run(go_on())
+    assert errors == ["1"]

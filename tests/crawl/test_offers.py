@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,8 +25,11 @@ class _Watched:
         released: keys of the pages whose claims were released.
     """
 
-    def __init__(self, index: Deduplicator, *, bad: str = "", silent: str = "") -> None:
+    def __init__(
+        self, index: Deduplicator, *, bad: str = "", silent: str = "", error: type[Exception] = ValueError
+    ) -> None:
         self._index = index
+        self._error = error
         self._bad, self._silent = bad, silent
         self.jobs: list[list[str]] = []
         self.released: list[str] = []
@@ -39,7 +42,7 @@ class _Watched:
         self.jobs.append(keys)
         if self._bad in keys:
             failed: Future[list[Decision]] = Future()
-            failed.set_exception(ValueError("a page that cannot be decided about"))
+            failed.set_exception(self._error("a page that cannot be decided about"))
             return failed
         if self._silent in keys:
             self.unanswered.append((Future(), batch))
@@ -105,6 +108,13 @@ def test_a_page_that_cannot_be_decided_about_fails_alone(tmp_path: Path) -> None
         assert watched.jobs == [["a", "b", "c"], ["a"], ["b"], ["c"]]
 
 
+def test_no_page_waits_for_ever_whatever_the_index_raises(tmp_path: Path) -> None:
+    with Deduplicator.open(tmp_path, CONFIG) as index:
+        watched = _Watched(index, bad="a", error=StopIteration)  # before Python 3.12 no future of asyncio takes it
+        (answer,) = offer_all(watched, sign(index, "a"), timeout=0.05)
+        assert isinstance(answer, (asyncio.TimeoutError, RuntimeError))
+
+
 def test_where_the_index_is_closed_every_page_learns_it(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path, CONFIG) as index:
         pages = sign(index, "a", "b")
@@ -124,7 +134,10 @@ def test_after_a_failure_pages_wait_no_longer_than_before(tmp_path: Path) -> Non
     class FailsTogether(_Watched):
         def submit(self, batch: Sequence[SignedPage], **kwargs: Any) -> Future[list[Decision]]:
             self._bad = batch[0].key if len(batch) > 1 else ""
-            return super().submit(batch, **kwargs)
+            future = super().submit(batch, **kwargs)
+            if [page.key for page in batch] == ["a"]:  # however busy the machine is
+                wait([future])
+            return future
 
     with Deduplicator.open(tmp_path, CONFIG) as index:
         watched = FailsTogether(index, silent="b")
