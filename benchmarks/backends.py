@@ -86,13 +86,19 @@ class Crawl:
     def measure(
         self, offered: Sequence[SignedPage], at_once: int, *, settled_later: bool = False
     ) -> tuple[Cost, list[Decision]]:
-        """Offer and settle pages, so many at a time; return what one cost, and the decisions.
+        """As :meth:`offer`; return what a page cost, and the decisions."""
+        client, server, passed = time.process_time(), self.server_time(), time.perf_counter()
+        decisions = self.offer(offered, at_once, settled_later=settled_later)
+        spent = (time.process_time() - client, self.server_time() - server, time.perf_counter() - passed)
+        return Cost(*(seconds / len(offered) * 1e6 for seconds in spent)), decisions
+
+    def offer(self, offered: Sequence[SignedPage], at_once: int, *, settled_later: bool = False) -> list[Decision]:
+        """Offer and settle pages, so many at a time; return the decisions.
 
         Args:
             settled_later: a page is settled with the next one that is offered, as in a crawl. If not, before that.
         """
         decisions: list[Decision] = []
-        client, server, passed = time.process_time(), self._server_time(), time.perf_counter()
         ends: list[Future[bool]] = []
         for at in range(0, len(offered), at_once):
             offers = [self.pages.offer([page], self._matcher, self._claiming) for page in offered[at : at + at_once]]
@@ -109,10 +115,10 @@ class Crawl:
             decisions += made
         for end in ends:
             end.result()
-        spent = (time.process_time() - client, self._server_time() - server, time.perf_counter() - passed)
-        return Cost(*(seconds / len(offered) * 1e6 for seconds in spent)), decisions
+        return decisions
 
-    def _server_time(self) -> float:
+    def server_time(self) -> float:
+        """Return the seconds of processor time that the server has used."""
         if self._server is None:
             return 0.0
         info = self._server.info("cpu")

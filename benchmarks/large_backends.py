@@ -1,190 +1,239 @@
-"""What a page costs in a large index on a server: ``python -m benchmarks.large_backends [--pages N] [--signatures N]``.
+"""What a page costs in a large index on a server: ``python -m benchmarks.large_backends KEPT [--pages N] [--signatures N]``.
 
-An index in a directory and one on a server get the same records: pages of many hosts, made from the saved sites as in
-``benchmarks.sizes``, and what is known of each host. Then made-up pages are offered one at a time, each settled with the
-next as in a crawl: by a new process for each distance, and for each share of the memory that a client may use. The same
-pages are offered in a small index on another server, a hundred in turn. At last the tables of the large one get random
-signatures, to which no record leads, and pages are offered again.
+Builds an index in a directory and one on a server of the same pages in the folder KEPT, where they stay
+(``benchmarks.large_indexes``); where that is killed, or was done with fewer pages, it goes on from there. With ``--build``,
+that is all. Then made-up pages are offered one at a time, each settled with the next as in a crawl: by a new process for
+each distance, and for each share of the memory that all buckets of the index take, which is filled first. Last, several
+clients offer in turn, each page settled before the next, so that each learns what the others change. All of that again with
+random signatures in the tables, to which no record leads. The server works on a copy, which is not kept.
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
-import random
-import statistics
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, closing
-from itertools import count, groupby, islice
+from contextlib import ExitStack, closing, contextmanager
+from itertools import count
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import numpy as np
+import redis
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.backends import Cost, Crawl, make_pages_to_offer
-from benchmarks.data import sources, workers
-from benchmarks.sizes import disguise, sign, words_of
+from benchmarks.large_indexes import CONFIG, build, read_filled
+from benchmarks.sizes import disguise
 from crawler_dedup import Config, SignedPage
 from crawler_dedup.config import INDEX_CACHE
 from crawler_dedup.hamming import DESIGNS
-from crawler_dedup.index.backend import Backend
-from crawler_dedup.index.location import Location, ServerAddress
-from crawler_dedup.index.maintenance import make_pages
-from crawler_dedup.index.profiles import NO_SNAPSHOT, StoredSite, site_key
-from crawler_dedup.index.records import Record, hash_scope
+from crawler_dedup.index.location import ServerAddress
+from crawler_dedup.index.records import hash_scope
+from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection
 from crawler_dedup.index.redis.keys import Keys, meta_key
-from crawler_dedup.index.runs import wall_clock
-from crawler_dedup.rules.matcher import RuleMatcher
+from crawler_dedup.index.redis.store import ServerStore
 from crawler_dedup.signing.signer import Signer
 from tests.support.data import DATA, require_data
-from tests.support.servers import serving
+from tests.support.servers import Server, serving
 
-_PAGES_OF_HOST = 5
-_FILED = 5_000
-_TURN = 100
 _OTHER = 1_000_000_000
 """Number of the first host of pages that are offered."""
 _PACE = 160  # pages a second of a crawl
 _DISTANCES = (3, 7)
 _SHARES = (1.0, 0.1, 0.01)
-_CONFIG = Config(tokenizer="bigrams")
-_OPTIONS = ("--appendonly", "yes", "--appendfsync", "everysec", "--save", "")
-
-_Host = tuple[list[SignedPage], StoredSite]
+_CLIENTS = 20
+_AT_ONCE = 2_000  # commands in one part
+_UNBOUNDED = 1 << 40
+_TABLE_SHIFT = 40
+_WARM = 100  # pages that are offered before it counts
 
 
 class Measured(NamedTuple):
     """What a process has measured that offers pages.
 
     Attributes:
-        large: what a page costs in the large index.
-        small: what it costs in the small one.
-        memory: by how many bytes the process has grown.
+        cost: of a page.
+        read: keys that the server has looked up for a page.
+        cells: bytes of cells that the process keeps, as it counts them.
+        memory: by how many bytes it has grown.
     """
 
-    large: Cost
-    small: Cost
+    cost: Cost
+    read: float
+    cells: int
     memory: int
 
 
-def make_hosts(folder: Path, hosts: int) -> Iterator[_Host]:
-    """Yield pages of so many hosts, and what is known of each."""
-    with workers() as pool:
-        signed = list(pool.map(sign, [source for source in sources(folder) if not source.is_gold], chunksize=20))
-    words, chance = words_of(signed), random.Random(1)
-    grouped = groupby((page for page in signed if not page.unsigned), lambda page: urlsplit(page.url).netloc)
-    sites = [pages for _, group in grouped if len(pages := list(group)) >= _PAGES_OF_HOST]
-    matcher = RuleMatcher(Signer(_CONFIG))
-    for host in range(hosts):
-        drawn = chance.sample(chance.choice(sites), _PAGES_OF_HOST)
-        pages = [matcher.prepare(page, NO_SNAPSHOT) for page in disguise(drawn, host, words)]
-        counts = matcher.read_counts(b"")
-        for page in pages:
-            counts.add(page)
-        known = StoredSite(site_key("", pages[0].url), counts.taught, 0, wall_clock(), counts.encode(), [])
-        yield [matcher.trim(page, NO_SNAPSHOT) for page in pages], known
-
-
-def fill(backends: Sequence[Backend], hosts: Iterator[_Host]) -> None:
-    """File the same records in all *backends*."""
-    matcher, now = RuleMatcher(Signer(_CONFIG)), wall_clock()
-    while batch := list(islice(hosts, _FILED // _PAGES_OF_HOST)):
-        records = [Record(page, filed=now, seen=now, settled=now) for pages, _ in batch for page in pages]
-        for backend in backends:
-            backend.merge(records, matcher)
-            backend.merge_sites([known for _, known in batch])
+@contextmanager
+def serving_copy(data: Path) -> Iterator[Server]:
+    """Serve a copy of what a server has stored in *data*, and write a log as in a crawl."""
+    with tempfile.TemporaryDirectory(dir=data.parent) as folder:
+        os.link(data / "dump.rdb", Path(folder) / "dump.rdb")
+        with serving(Path(folder), "--appendonly", "no", "--save", "") as server:
+            server.run("CONFIG", "SET", "appendfsync", "everysec")
+            server.run("CONFIG", "SET", "appendonly", "yes")
+            while (
+                server.info("persistence")["aof_rewrite_in_progress"]
+                or server.info("persistence")["aof_rewrite_scheduled"]
+            ):
+                time.sleep(0.1)
+            yield server
 
 
 def fill_tables(address: ServerAddress, signatures: int) -> None:
     """Put random signatures into the tables of an index on a server."""
     with ServerConnection(address) as connection:
         keys = Keys(address, connection.call(b"HGET", meta_key(address), b"epoch"))
-        drawn = np.random.default_rng(1).integers(0, 1 << 63, signatures, dtype=np.uint64) << np.uint64(1)
+    drawn = np.random.default_rng(1).integers(0, 1 << 63, signatures, dtype=np.uint64) << np.uint64(1)
+    with redis.from_url(address.url) as server:
         for buckets in DESIGNS[4].keys_of_many(drawn).T:
             order = np.argsort(buckets, kind="stable")
             distinct, starts = np.unique(buckets[order], return_index=True)
-            for name, payloads in zip(
-                keys.bucket_names(hash_scope(""), distinct.tolist()), np.split(drawn[order], starts[1:]), strict=True
-            ):
-                connection.call(b"APPEND", name, payloads.tobytes())
+            names = keys.bucket_names(hash_scope(""), distinct.tolist())
+            contents = [part.tobytes() for part in np.split(drawn[order], starts[1:])]
+            for at in range(0, len(names), _AT_ONCE):
+                pipeline = server.pipeline(transaction=False)
+                for name, content in zip(names[at : at + _AT_ONCE], contents[at : at + _AT_ONCE], strict=True):
+                    pipeline.append(name, content)
+                pipeline.execute()
 
 
-def offer(large: Location, small: Location, distance: int, cache_bytes: int, pages: Sequence[SignedPage]) -> Measured:
-    """Offer *pages* in both indexes, and measure what that costs."""
-    before, costs = _resident_bytes(), list[list[Cost]]()
+def offer(
+    address: ServerAddress, distance: int, cache_bytes: int, pages: Sequence[SignedPage], clients: int
+) -> Measured:
+    """Offer *pages* and measure what that costs: with a client whose memory is filled before, or several in turn."""
     with ExitStack() as stack:
-        signer = Signer(Config(max_distance=distance, tokenizer="bigrams"))
-        crawls = [stack.enter_context(closing(Crawl(location, signer, cache_bytes))) for location in (large, small)]
-        for at in range(0, len(pages), _TURN):
-            turn = pages[at : at + _TURN]
-            costs.append([crawl.measure(turn, 1, settled_later=True)[0] for crawl in crawls])
-        memory = _resident_bytes() - before
-    medians = [Cost(*map(statistics.median, zip(*of_index, strict=True))) for of_index in zip(*costs, strict=True)]
-    return Measured(medians[0], medians[1], memory)
+        signer = Signer(Config(max_distance=distance, tokenizer=CONFIG.tokenizer))
+        before = _resident_bytes()
+        crawls = [stack.enter_context(closing(Crawl(address, signer, cache_bytes))) for _ in range(clients)]
+        cells = _read_all(crawls[0]) if clients == 1 else 0
+        grown = _resident_bytes() - before
+        for number, page in enumerate(pages[:_WARM]):
+            crawls[number % clients].offer([page], 1)
+        rest, looked = pages[_WARM:], _count_looks(address)
+        cost = _measure_turns(crawls, rest) if clients > 1 else crawls[0].measure(rest, 1, settled_later=True)[0]
+        read = (_count_looks(address) - looked) / len(rest)
+    return Measured(cost, read, cells, grown)
+
+
+def _measure_turns(crawls: Sequence[Crawl], pages: Sequence[SignedPage]) -> Cost:
+    client, server, passed = time.process_time(), crawls[0].server_time(), time.perf_counter()
+    for number, page in enumerate(pages):
+        crawls[number % len(crawls)].offer([page], 1)
+    spent = (time.process_time() - client, crawls[0].server_time() - server, time.perf_counter() - passed)
+    return Cost(*(seconds / len(pages) * 1e6 for seconds in spent))
+
+
+def _read_all(crawl: Crawl) -> int:
+    """Let a client read all buckets of an index, so that it keeps as many as it may; return their bytes."""
+
+    def read(client: Client) -> int:
+        keys, scope = client.keys, hash_scope("")
+        for table in range(4):
+            for first in range(0, 1 << 16, _AT_ONCE):
+                buckets = range(table << _TABLE_SHIFT | first, table << _TABLE_SHIFT | min(first + _AT_ONCE, 1 << 16))
+                client.cells.read_ahead(keys.bucket_names(scope, buckets), ())
+        for first in range(0, 1 << 16, _AT_ONCE):
+            client.cells.read_ahead(
+                [keys.number_bucket(key) for key in range(first, min(first + _AT_ONCE, 1 << 16))], ()
+            )
+        cache = client.cells._cache
+        return cache._max_bytes - cache._left
+
+    assert isinstance(crawl.pages, ServerStore)
+    return crawl.pages._submit(lambda pages: read(pages.client)).result()
+
+
+def _count_looks(address: ServerAddress) -> int:
+    with ServerConnection(address) as connection:
+        stats = connection.info("stats")
+    return int(stats["keyspace_hits"]) + int(stats["keyspace_misses"])
 
 
 def _resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _measure(
-    location: Location, small: Location, made_up: Sequence[SignedPage], hosts: Iterator[int], title: str, table: Table
-) -> None:
-    """Offer pages as a new process for each distance and each share of memory, and add a row for each."""
-    is_server = isinstance(location, ServerAddress)
-    for distance in _DISTANCES:
-        for share in _SHARES if is_server else _SHARES[:1]:
-            number = next(hosts)
-            pages = list(disguise(made_up, _OTHER + number, [f"other{number}word{word}" for word in range(5_000)]))
-            with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
-                done = process.submit(offer, location, small, distance, int(INDEX_CACHE * share), pages).result()
-            table.add_row(
-                f"{title}, k = {distance}" + (f", {share:.0%} of DEDUP_INDEX_CACHE" if is_server else ""),
-                f"{done.large.client:,.0f} + {done.large.server:,.0f}",
-                f"{done.small.client:,.0f} + {done.small.server:,.0f}",
-                f"{1e6 / done.large.passed:,.0f}",
-                f"{done.memory / 1e6:,.0f} MB",
-                f"{1e6 / _PACE / done.large.server:,.0f}" if is_server else "",
-            )
+class _Measuring:
+    """Measures with new processes, and adds a row to a table for each.
+
+    Args:
+        offered: pages that are offered each time, as those of another host.
+    """
+
+    def __init__(self, address: ServerAddress, offered: Sequence[SignedPage], table: Table) -> None:
+        self._address = address
+        self._offered = offered
+        self._table = table
+        self._hosts = count()
+
+    def measure(self, title: str) -> None:
+        """Offer pages with each distance, share of memory and number of clients."""
+        everything = self._offer(_DISTANCES[0], _UNBOUNDED, 1).cells
+        for distance in _DISTANCES:
+            for share in _SHARES:
+                self._add(f"{title}, k = {distance}, {share:.0%}", self._offer(distance, int(everything * share), 1))
+            self._add(f"{title}, k = {distance}, {_CLIENTS} clients", self._offer(distance, INDEX_CACHE, _CLIENTS))
+        self._table.add_section()
+
+    def _offer(self, distance: int, cache_bytes: int, clients: int) -> Measured:
+        number = next(self._hosts)
+        words = [f"other{number}word{word}" for word in range(5_000)]
+        pages = list(disguise(self._offered, _OTHER + number, words))
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            return process.submit(offer, self._address, distance, cache_bytes, pages, clients).result()
+
+    def _add(self, title: str, done: Measured) -> None:
+        cost = done.cost
+        self._table.add_row(
+            title,
+            f"{cost.client:,.0f} + {cost.server:,.0f}",
+            f"{done.read:.1f}",
+            f"{done.cells / 1e6:,.0f} MB",
+            f"{done.memory / 1e6:,.0f} MB",
+            f"{1e6 / cost.passed:,.0f}",
+            f"{1e6 / _PACE / cost.server:,.0f}",
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path, default=DATA)
+    parser.add_argument("kept", type=Path, help="folder in which the indexes stay")
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--pages", type=int, default=1_000_000, help="in both indexes")
     parser.add_argument("--signatures", type=int, default=10_000_000, help="in the tables of the server at last")
-    parser.add_argument("--offered", type=int, default=3_000, help="pages that are offered each time")
+    parser.add_argument("--offered", type=int, default=1_000, help="pages that are offered each time")
+    parser.add_argument("--build", action="store_true", help="measure nothing")
     given = parser.parse_args()
-    require_data(given.folder)
-    signer, load = Signer(_CONFIG), os.getloadavg()[0]
-    columns = ("client + server µs", "in a small index", "pages/s", "client grows by", f"crawls of {_PACE}/s")
-    table = Table("a page, offered one at a time, settled with the next", *columns)
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        server, other = (stack.enter_context(serving(folder / name, *_OPTIONS)) for name in ("server", "other"))
-        locations: list[Location] = [folder / "index", server.address()]
-        backends = [make_pages(location, signer.spec, signer.libraries) for location in locations]
-        fill(backends, make_hosts(given.folder, given.pages // _PAGES_OF_HOST))
-        sizes = [backend.stored_bytes / len(backend) for backend in backends]
-        filled = len(backends[1])
-        for backend in backends:
-            backend.close()
-        made_up, hosts, small = make_pages_to_offer(signer, given.offered, 0), count(), other.address()
-        for location in locations:
-            _measure(location, small, made_up, hosts, f"{filled:,} pages", table)
-        if given.signatures > filled:
-            fill_tables(server.address(), given.signatures - filled)
-            _measure(locations[1], small, made_up, hosts, f"{given.signatures:,} signatures", table)
+    require_data(given.data)
+    given.kept.mkdir(parents=True, exist_ok=True)
+    build(given.kept, given.data, given.pages)
+    if given.build:
+        return
+    load, began = os.getloadavg()[0], time.monotonic()
+    directory, filled = (read_filled(given.kept, kind) for kind in ("directory", "server"))
+    columns = ("client + server µs", "keys read", "kept", "client grows by", "pages/s", f"crawls of {_PACE}/s")
+    table = Table("a page, offered one at a time; share of the buckets that a client keeps", *columns)
+    with serving_copy(given.kept / "data") as server:
+        offered = make_pages_to_offer(Signer(CONFIG), given.offered + _WARM, 0)
+        measuring = _Measuring(server.address(), offered, table)
+        size = int(server.info("memory")["used_memory"])  # type: ignore[call-overload]
+        measuring.measure(f"{filled.pages:,} pages")
+        if given.signatures > filled.pages:
+            fill_tables(server.address(), given.signatures - filled.pages)
+            measuring.measure(f"{given.signatures:,} signatures")
+    each = [index.size / index.pages for index in (directory, filled)]
     table.title = (
-        f"Bytes a page: directory {sizes[0]:,.0f}, server {sizes[1]:,.0f} ({sizes[1] / sizes[0]:.2f});"
-        f" load of the machine {load:.1f} … {os.getloadavg()[0]:.1f}"
+        f"Bytes a page: directory {each[0]:,.0f}, server {each[1]:,.0f} ({each[1] / each[0]:.2f}), all memory of the server"
+        f" after its start {size / filled.pages:,.0f}; load {load:.1f} … {os.getloadavg()[0]:.1f};"
+        f" {time.monotonic() - began:,.0f} s"
     )
     Console(width=140).print(table)
 
