@@ -7,6 +7,7 @@ directory and the server are filled by two processes at once. Where one is kille
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, islice
 from multiprocessing import get_context
@@ -25,7 +26,7 @@ from crawler_dedup.index.records import Record
 from crawler_dedup.index.runs import wall_clock
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.signer import Signer
-from tests.support.servers import serving
+from tests.support.servers import Server, serving
 
 CONFIG = Config(tokenizer="bigrams")
 _PAGES_OF_HOST = 5
@@ -74,7 +75,13 @@ def _fill(kept: Path, kind: str, signed: Sequence[SignedPage], hosts: int) -> No
         _fill_index(kept, kind, kept / "index", signed, hosts, lambda: None)
         return
     with serving(kept / "data", "--appendonly", "no", "--save", "") as server:
-        _fill_index(kept, kind, server.address(), signed, hosts, lambda: server.run("SAVE"))
+        _fill_index(kept, kind, server.address(), signed, hosts, lambda: _save(server))
+
+
+def _save(server: Server) -> None:
+    server.run("BGSAVE")
+    while server.info("persistence")["rdb_bgsave_in_progress"]:
+        time.sleep(0.2)
 
 
 def _fill_index(
