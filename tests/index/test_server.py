@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -19,19 +20,22 @@ from crawler_dedup.index.backend import Backend
 from crawler_dedup.index.export import Export
 from crawler_dedup.index.location import Location, ServerAddress, find_location
 from crawler_dedup.index.profiles import StoredSite
+from crawler_dedup.index.records import Record
 from crawler_dedup.index.verdicts import OfferTerms
 from crawler_dedup.rules.matcher import RuleMatcher
 from crawler_dedup.signing.lookup import lookup_of
 from crawler_dedup.signing.signer import Signer
 from crawler_dedup.system.extras import has_extra
 from tests.support.crawling import article
-from tests.support.indexing import ByDistance, clusters, open_backend, page, settle, uniform
+from tests.support.indexing import ByDistance, clusters, number_of, open_backend, page, settle, uniform
 from tests.support.servers import Server, serving
 
 if not has_extra("redis"):
     pytest.skip("needs the extra redis", allow_module_level=True)
 
 from crawler_dedup.index.redis import cells
+from crawler_dedup.index.redis.changes import Changes
+from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.connection import ServerConnection
 
 CONFIG = Config(tokenizer="bigrams")
@@ -342,6 +346,52 @@ def test_an_index_that_a_crawl_uses_is_not_repaired(filled: ServerAddress, serve
             store.repair(NEAR)
         run.release()
         store.repair(NEAR)
+
+
+def test_a_repair_ends_although_a_crawl_begins_meanwhile(
+    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The crawl files a page in a bucket that the repair has read, before each of its changes of several records."""
+    first, *others = uniform(3, 60)
+    alike = [first ^ other >> 16 for other in others[19:]]
+    with closing(open_backend(address)) as store, closing(open_backend(address)) as crawl:
+        records = [Record(page(number, one), settled=1) for number, one in enumerate([first, *others[:19]])]
+        store.merge(records, NEAR)
+        commit = Client.commit
+
+        def file_first(client: Client, changes: Changes) -> list[int] | None:
+            if changes.count > 1 and alike:
+                offered = page(1000 + len(alike), alike.pop())
+                assert crawl.offer([offered], NEAR).result()[0].verdict is Verdict.NEW
+            return commit(client, changes)
+
+        monkeypatch.setattr(Client, "commit", file_first)
+        store.repair(NEAR)
+        assert alike, "the repair did not end before the crawl did"
+        assert {number_of(record.page) for block in store.records(100) for record in block} >= set(range(20))
+        assert store.verify(NEAR) == []
+
+
+def test_records_that_are_filed_while_an_index_is_repaired_keep_their_numbers(
+    address: ServerAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signatures = uniform(4, 40)
+    with closing(open_backend(address)) as store, closing(open_backend(address)) as crawl:
+        store.merge([Record(page(number, one), settled=1) for number, one in enumerate(signatures[:20])], NEAR)
+        call, waiting = ServerConnection.call, list(enumerate(signatures))[20:30]
+
+        def file_before(connection: ServerConnection, *words: bytes | str | int) -> object:
+            if threading.current_thread() is threading.main_thread() and words[0] in {b"SET", b"EVALSHA"} and waiting:
+                number, signature = waiting.pop()
+                assert crawl.offer([page(number, signature)], NEAR).result()[0].verdict is Verdict.NEW
+            return call(connection, *words)
+
+        monkeypatch.setattr(ServerConnection, "call", file_before)
+        store.repair(NEAR)
+        monkeypatch.undo()
+        crawl.offer([page(number, one) for number, one in list(enumerate(signatures))[30:]], NEAR).result()
+        kept = {number_of(record.page) for block in store.records(100) for record in block}
+        assert kept == set(range(40)) - {number for number, _ in waiting}
 
 
 def test_lookups_of_real_schemes_verify(server: Server) -> None:

@@ -21,8 +21,10 @@ LONGEST = 1 << 17
 RUNS = b"u".ljust(TOKEN_BYTES, b"\0")
 """The token of what is known of runs."""
 
+FORGOTTEN = 1 << 40
+"""By how much the log seems to grow when clients are to forget all they know."""
+
 _STATE = Struct("<QQQ")
-_FORGOTTEN = 1 << 40
 
 
 class State(NamedTuple):
@@ -65,9 +67,3 @@ def make_tokens(names: Iterable[bytes], prefix_length: int) -> bytes:
     """Return the tokens of *names*, whose prefix has so many bytes."""
     end = prefix_length + TOKEN_BYTES
     return b"".join([name[prefix_length:end] for name in names])
-
-
-def forget_all(state: bytes) -> bytes:
-    """Return the state that follows *state*, after which clients forget all they know. No records are counted in it."""
-    position, last, _ = State.decode(state)
-    return _STATE.pack(position + _FORGOTTEN, last, 0) + state[-MARK_BYTES:]

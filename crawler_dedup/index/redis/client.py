@@ -176,6 +176,13 @@ class Client:
             raise self._complain_of_emptying()
         return State.decode(state)
 
+    def let_all_forget(self) -> None:
+        """Let all clients forget what they know, and count no records. Raises :class:`IndexGone` as :meth:`read_state`."""
+        keys = self.keys
+        if self._connection.evaluate(scripts.FORGET, [keys.state, keys.counts, keys.scopes], []) == b"gone":
+            raise self._complain_of_emptying()
+        self.forget()
+
     def require_epoch(self, epoch: bytes | None) -> None:
         """Raise :class:`IndexGone` where *epoch* is not the name of the life of the index that is read."""
         if epoch != self.epoch:

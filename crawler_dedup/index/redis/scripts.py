@@ -10,7 +10,7 @@ a client has read has changed since.
 
 from __future__ import annotations
 
-from crawler_dedup.index.redis.changelog import LONGEST, MARK_BYTES, TOKEN_BYTES
+from crawler_dedup.index.redis.changelog import FORGOTTEN, LONGEST, MARK_BYTES, TOKEN_BYTES
 
 _SIZES = f"""
 local MARK, TOKEN, LONGEST = {MARK_BYTES}, {TOKEN_BYTES}, {LONGEST}
@@ -182,6 +182,17 @@ write_log(entry)
 return {'done', state, tail, numbers}
 """
 )
+
+FORGET = f"""
+-- Lets clients forget all they know. KEYS: state; counts of sites and scopes, which are removed. No records are counted
+-- then.
+local state = redis.call('GET', KEYS[1])
+if not state then return 'gone' end
+local position, last, _, mark = struct.unpack('<I8I8I8', state)
+redis.call('SET', KEYS[1], struct.pack('<I8I8I8', position + {FORGOTTEN}, last, 0) .. string.sub(state, mark))
+redis.call('DEL', KEYS[2], KEYS[3])
+return 'forgotten'
+"""
 
 RUNS = """
 -- Reads the runs. KEYS: state. ARGV: prefix. Returns {'gone'}, or {state, entries, dead runs}.

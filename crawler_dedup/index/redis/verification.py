@@ -16,7 +16,6 @@ from crawler_dedup.index.keptpages import Filing
 from crawler_dedup.index.places import numbers_in, place_entry, place_of_name, place_of_signature
 from crawler_dedup.index.profiles import site_key
 from crawler_dedup.index.records import Record, hash_scope, name_page
-from crawler_dedup.index.redis.changelog import forget_all
 from crawler_dedup.index.redis.changes import Changes
 from crawler_dedup.index.redis.client import Client
 from crawler_dedup.index.redis.pages import PagesOnServer, decode_record
@@ -83,12 +82,10 @@ def rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
     for pattern in (keys.numbers, keys.buckets):
         for names in client.scan(pattern + b"*"):
             client.call(b"UNLINK", *names)
-    client.call(b"DEL", keys.counts, keys.scopes)
-    client.call(b"SET", keys.state, forget_all(client.call(b"GET", keys.state)))  # others forget what they know
     for number, run in client.runs.entries.items():
         if run is DAMAGED_RUN:
             client.call(b"HSET", keys.runs, number.to_bytes(RUN_NAME_BYTES, "big"), encode_run(run))
-    client.forget()
+    client.let_all_forget()
     stored = pages.stored_records()
     while batch := list(islice(stored, _SLICE)):
         readable = dict(_decoded(batch))
@@ -100,16 +97,20 @@ def rebuild(pages: PagesOnServer, filing: Filing, advance: Advance) -> None:
 
 
 def _file_again(pages: PagesOnServer, readable: dict[int, Record], filing: Filing) -> None:
-    while True:
+    """File records under their numbers, fewer at once where others change the index meanwhile."""
+    waiting, size = list(readable.items()), len(readable)
+    while waiting:
         pages.client.prepare()
         writing = pages.begin_another()
-        for number, record in readable.items():
+        for number, record in waiting[:size]:
             older = writing.find(record.page.scope, record.page.key)
             if older is not None:
                 writing.remove(*older, filing)
             writing.file(number, record, filing)
-        if pages.client.commit(writing.collect()) is not None:
-            return
+        if pages.client.commit(writing.collect()) is None:
+            size = max(size // 2, 1)
+        else:
+            waiting = waiting[size:]
 
 
 def _decoded(batch: Iterable[_Stored]) -> Iterator[tuple[int, Record]]:
