@@ -24,6 +24,9 @@ _ADVICE = (
     "To use the core, install that of this version again (pip install ./native in its checkout); to do without it, uninstall"
     " crawler-dedup-native."
 )
+_INTERFACE = 1
+"""What the core is told and returns. It rises, here and in the core, whenever a function that the core had before takes or
+returns something else: an older core could compute something else from it, and not fail."""
 _LOGGER = logger_without_credentials(__name__)
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -63,6 +66,9 @@ def _import_core() -> ModuleType:
     package = import_module(_NAME)
     if package.BEHAVIOUR != BEHAVIOUR:
         raise _Refused(f"it has behaviour {package.BEHAVIOUR}, and this version of crawler-dedup {BEHAVIOUR}")
+    interface = getattr(package, "INTERFACE", 0)
+    if interface != _INTERFACE:
+        raise _Refused(f"it has interface {interface}, and this version of crawler-dedup {_INTERFACE}")
     try:
         core = import_module(f"{_NAME}.core")
     except ModuleNotFoundError as error:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -10,6 +13,7 @@ from lxml import etree, html
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import find_title, parse
 from tests.support.examples import examples
+from tests.support.indexing import run
 from tests.support.native import assert_equal
 from tests.support.soup import pages
 
@@ -163,3 +167,23 @@ def test_at_the_limit_of_nesting(depth: int) -> None:
 )
 def test_of_large_documents(markup: str) -> None:
     assert_same(parse(markup.encode(), "utf-8"))
+
+
+@pytest.mark.parametrize("charset", ["ISO-8859-9", "UTF-8"])
+def test_in_a_locale_with_other_small_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, charset: str) -> None:
+    """In Turkish the small letter of I is another one."""
+    name = f"tr_TR.{charset}"
+    try:
+        subprocess.run(["localedef", "-i", "tr_TR", "-f", charset, tmp_path / name], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no Turkish locale can be made")
+    monkeypatch.setenv("LOCPATH", str(tmp_path))
+    monkeypatch.setenv("LC_ALL", name)
+    program = """
+    import locale
+    from crawler_dedup.signing import native, outline, parsing
+    page = b"<p>x</p><p style='DISPLAY:none'>y</p><p style='VISIBILITY:hidden'>z</p>"
+    print(locale.setlocale(locale.LC_CTYPE), native.describe_core() != "Python")
+    print([block.shown for block in outline.read_outline(parsing.parse(page)).blocks])
+    """
+    assert run(program) == (0, f"{name} True\n['x', '', '']\n", "")

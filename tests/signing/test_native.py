@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawler_dedup.signing.behaviour import BEHAVIOUR
+from crawler_dedup.signing.native import _INTERFACE as INTERFACE
 from tests.support.indexing import run
 
 NOT_USED = "The native core is not used: "
@@ -13,6 +14,7 @@ ADVICE = (
     " crawler-dedup-native.\n"
 )
 IN_PYTHON = f". Pages are signed in Python, which gives the same signatures and takes longer. {ADVICE}"
+PACKAGE = f"from crawler_dedup.signing.behaviour import BEHAVIOUR\nINTERFACE = {INTERFACE}"
 OUTLINE = """
     from crawler_dedup.signing import native, outline, parsing
     print(native.describe_core())
@@ -33,7 +35,7 @@ def module(name: str, content: str) -> str:
 
 def core(content: str) -> str:
     """A package with the right behaviour, and a core with *content*."""
-    return module("crawler_dedup_native", "from crawler_dedup.signing.behaviour import BEHAVIOUR") + module(
+    return module("crawler_dedup_native", PACKAGE) + module(
         "crawler_dedup_native.core", f"VERSION = '1'\ndef read_characters_with(describe): pass\n{content}"
     )
 
@@ -48,6 +50,10 @@ def core(content: str) -> str:
         ),
         (
             module("crawler_dedup_native", "from crawler_dedup.signing.behaviour import BEHAVIOUR"),
+            f"{NOT_USED}it has interface 0, and this version of crawler-dedup {INTERFACE}{IN_PYTHON}",
+        ),
+        (
+            module("crawler_dedup_native", PACKAGE),
             f"{NOT_USED}its installation is not complete (No module named 'crawler_dedup_native.core'){IN_PYTHON}",
         ),
     ],

@@ -36,18 +36,6 @@ cdef extern from *:
     uint64_t XXH3_64bits(const void* content, size_t size) nogil
     uint64_t XXH3_64bits_withSeed(const void* content, size_t size, uint64_t seed) nogil
 
-cdef extern from *:
-    """
-    #ifdef _MSC_VER
-    #include <string.h>
-    #define strncasecmp _strnicmp
-    #else
-    #include <strings.h>
-    #endif
-    """
-    int strncasecmp(const char* first, const char* second, size_t size) nogil
-
-
 
 def check_versions():
     """Raise :class:`ImportError` unless nodes and elements are laid out as when the core was built."""

@@ -32,9 +32,16 @@ cdef bint may_conceal(const char* style) noexcept nogil:
     while at[0]:
         if at[0] >= 0x80:
             return True
-        if at[0] | 0x20 == c"d" and strncasecmp(<const char*> at, b"display", 7) == 0:
+        if at[0] | 0x20 == c"d" and begins_with(at, b"display"):
             return True
-        if at[0] | 0x20 == c"v" and strncasecmp(<const char*> at, b"visibility", 10) == 0:
+        if at[0] | 0x20 == c"v" and begins_with(at, b"visibility"):
             return True
         at += 1
     return False
+
+
+cdef inline bint begins_with(const unsigned char* text, const char* letters) noexcept nogil:
+    """Whether *text* begins with small *letters* of ASCII, in any case. No locale has a say in it: Turkish has another i."""
+    while letters[0] and text[0] | 0x20 == letters[0]:
+        text, letters = text + 1, letters + 1
+    return not letters[0]
