@@ -89,6 +89,27 @@ def test_what_pages_that_wait_ask_for_is_read_at_once(address: ServerAddress, se
         assert count_calls(server, "mget") - read <= 5
 
 
+def test_what_others_have_changed_is_read_at_once_for_another_attempt(address: ServerAddress, server: Server) -> None:
+    """Each page changes the profile of the site that all of them are of."""
+    pages = [page(number, signature) for number, signature in enumerate(uniform(7, 3 * _ENOUGH))]
+    with closing(open_backend(address)) as store, closing(open_backend(address)) as second:
+
+        def offer_in_turn(offered: list[SignedPage]) -> int:
+            """Return how often cells were read; each script reads the state, too."""
+            before = [count_calls(server, command) for command in ("get", "mget", "evalsha")]
+            for number, one in enumerate(offered):
+                assert offer_each(second if number % 2 else store, [one]) == [Verdict.NEW]
+            get, mget, scripts = (
+                count_calls(server, command) - count
+                for command, count in zip(("get", "mget", "evalsha"), before, strict=True)
+            )
+            return get + mget - scripts
+
+        offer_in_turn(pages[: 2 * _ENOUGH])
+        assert offer_in_turn(pages[2 * _ENOUGH :]) <= 1.6 * _ENOUGH
+        assert store.verify(NEAR) == []
+
+
 def test_clients_that_expect_nothing_answer_as_a_directory_does(address: ServerAddress, tmp_path: Path) -> None:
     source = random.Random(5)
     numbers = iter(range(10_000))

@@ -122,13 +122,17 @@ class KnownCells:
                 cache.drop(cast("bytes", command[1]))
 
     def note_stale(self, changes: Changes, contents: Sequence[bytes | None]) -> None:
-        """Note that something has changed of what *changes* has read.
+        """Note that something has changed of what *changes* has read, and read that at once for another attempt.
 
         Args:
             contents: of the cells that were taken for empty, if one of them is not.
         """
         if contents:
             self._keep_assumed(changes, contents)
+        assumed = set(changes.assumed)
+        missing = self._cache.find_missing([*changes.buckets, *changes.rows])
+        for key, content in self._fetch([key for key in missing if key not in assumed]):
+            self._cache.put(key, Row(content) if key in changes.rows else content)
 
     def _keep_assumed(self, changes: Changes, contents: Sequence[bytes | None]) -> None:
         """Keep the cells that were taken for empty, with their *contents*."""
