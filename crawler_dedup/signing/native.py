@@ -149,8 +149,10 @@ def replaceable(
                     return native(*args, **kwargs)
             except raises:
                 raise
-            except Exception as error:  # whatever it is, Python can do it
+            except Exception as error:  # whatever it is, Python can do it; or that raises, and the arguments are wrong
+                result = function(*args, **kwargs)
                 _note_failure(function.__name__, error)
+                return result
             return function(*args, **kwargs)
 
         return call

@@ -41,6 +41,14 @@ def test_pages_of_a_site_are_counted(site: list[SignedPage]) -> None:
     assert_equal(count_all, site)
 
 
+@pytest.mark.parametrize(("blocks", "links"), [(b"12345", b""), (b"", b"123"), (b"1234567", b"1234")])
+def test_blocks_and_links_that_are_cut_off_are_refused(blocks: bytes, links: bytes) -> None:
+    page = SignedPage("1", "http://a.example/", "", "Title", blocks=blocks, links=links)
+    with pytest.raises(ValueError, match="size must be a multiple"):
+        count_all([page])
+    assert_equal(count_all, [page])
+
+
 def count_all(site: list[SignedPage]) -> tuple[bytes, bytes]:
     counts = SiteCounts()
     for page in site:

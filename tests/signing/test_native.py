@@ -100,3 +100,14 @@ def read_outline(**terms):
     return read
 """
     assert run(core(content) + OUTLINE) == (0, "native core 1\ntext\ntext\n0\n", "")
+
+
+def test_where_python_raises_as_well_the_core_has_not_failed() -> None:
+    program = """
+    from crawler_dedup.signing import blocks, native
+    try:
+        blocks.read_blocks(b"cut off")
+    except ValueError:
+        print(native.count_failures())
+"""
+    assert run(core("def read_blocks(**terms): return lambda packed: 1 / 0") + program) == (0, "0\n", "")

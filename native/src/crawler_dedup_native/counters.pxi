@@ -38,6 +38,8 @@ cdef class PageCounter:
         cdef uint64_t* shorts  # of what stands on no other page
         cdef uint32_t* places  # of counters that rise by one
         cdef unsigned char* has_risen  # what stood on one page, and stands on this one
+        if len(blocks) % BLOCK_BYTES or len(links) % 4:
+            raise ValueError("blocks or links are cut off")
         memset(&memory, 0, sizeof(Bytes))
         try:
             count = len(blocks) // BLOCK_BYTES + len(links) // 4 + len(parts)
