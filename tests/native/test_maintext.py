@@ -63,3 +63,10 @@ def test_of_all_saved_pages() -> None:
     for _, body in saved_pages():
         if body:
             assert_equal(read, body)
+
+
+def test_a_caller_may_change_its_list_of_blocks() -> None:
+    page = read_outline(parse(b"<p>" + b"word " * 200))
+    main = find_main_blocks(page, "")
+    page.blocks.clear()
+    assert main.blocks == []

@@ -74,8 +74,8 @@ cdef MainBlocks chosen_of(page, main):
         return main
     chosen = MainBlocks(outline_of(page))
     blocks = {<size_t> <PyObject*> block for block in main.blocks}
-    for at in range(chosen.page.count):
-        chosen.chosen[at] = <size_t> <PyObject*> chosen.page.blocks[at] in blocks
+    for at, block in zip(range(chosen.page.count), chosen.page.blocks):
+        chosen.chosen[at] = <size_t> <PyObject*> block in blocks
     return chosen
 
 

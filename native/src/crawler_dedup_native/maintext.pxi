@@ -32,8 +32,8 @@ cdef class MainBlocks:
     @property
     def blocks(self):
         cdef int at
-        cdef list blocks = self.page.blocks
-        return [blocks[at] for at in range(self.page.count) if self.chosen[at]]
+        # The list is that which callers have, who may have changed it.
+        return [block for at, block in zip(range(self.page.count), self.page.blocks) if self.chosen[at]]
 
     @property
     def are_links(self):
