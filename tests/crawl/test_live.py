@@ -302,7 +302,12 @@ def in_terminal(
 
 
 def site_crawl(site: Site, directory: Path, *more: str) -> list[str]:
-    settings = {"DEDUP_DIR": directory / "index", "DEDUP_TOKENIZER": "bigrams", "DOWNLOAD_DELAY": 0.1}
+    settings = {
+        "DEDUP_DIR": directory / "index",
+        "DEDUP_TOKENIZER": "bigrams",
+        "DOWNLOAD_DELAY": 0.1,
+        "LOG_COLOR": False,  # as Scrapy logs on a terminal where colorlog is installed
+    }
     words = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
     return ["crawl", "site", "-a", f"url={site.url}/", "-s", "AUTOTHROTTLE_ENABLED=False", *words, *more]
 
