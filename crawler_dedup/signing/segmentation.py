@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
@@ -29,6 +30,8 @@ _T = TypeVar("_T")
 _PIECE = 1 << 16  # bytes of a dictionary that are read at a time
 _SAMPLED = 16  # words of the dictionary, of which the cuts of one are compared
 _WORDS = 8  # in a line
+_COMPARED = {"jieba": ("0.42",), "rjieba": ("0.1.", "0.2.")}
+"""Beginnings of versions that were compared and have the same dictionary: it takes long to load rjieba for a comparison."""
 
 CutHan = Callable[[list[str]], Iterable[str]]
 """Cuts runs of Chinese characters into tokens, all runs of a text at once."""
@@ -135,12 +138,12 @@ def find_dictionary(cut_han: CutHan) -> object | None:
 
 
 def _rjieba() -> CutHan:
-    cut = _load_rjieba()
     dictionary = _make_dictionary()
     if dictionary is None:
-        return cut
-    cutter = CoreCutter(dictionary, lambda: cut)
-    return cutter if _cut_alike(cutter, cut) else cut
+        return _load_rjieba()
+    cutter = CoreCutter(dictionary, _load_rjieba)
+    was_compared = all(version(name).startswith(compared) for name, compared in _COMPARED.items())
+    return cutter if was_compared or _cut_alike(cutter, _load_rjieba()) else _load_rjieba()
 
 
 def _make_dictionary() -> object | None:
@@ -158,6 +161,7 @@ def _cut_alike(first: CutHan, second: CutHan) -> bool:
     return [*first(lines)] == [*second(lines)]
 
 
+@cache
 def _load_rjieba() -> CutHan:
     import rjieba  # noqa: PLC0415  (optional; loads its dictionary)
 

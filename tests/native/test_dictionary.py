@@ -91,10 +91,22 @@ def test_of_any_dictionary(words: list[tuple[str, int]], runs: list[str]) -> Non
     assert dictionary.cut(runs) == [word for run in runs for word in tokenizer.cut(run, HMM=False)]
 
 
-def test_a_dictionary_that_cuts_in_another_way_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dictionary_of_an_unknown_version_that_cuts_in_another_way_is_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(segmentation, "_load_rjieba", lambda: lambda runs: [word for run in runs for word in run])
+    monkeypatch.setattr(segmentation, "version", lambda name: {"jieba": "0.42.1", "rjieba": "99.0"}[name])
     loaded = han_cutter.__wrapped__("rjieba").load()
     assert loaded(["茶馆"]) == ["茶", "馆"]
+
+
+def test_rjieba_of_a_known_version_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> CutHan:
+        raise AssertionError("rjieba was loaded")
+
+    monkeypatch.setattr(segmentation, "_load_rjieba", refuse)
+    loaded = han_cutter.__wrapped__("rjieba").load()
+    assert loaded(["茶馆立春"]) == ["茶馆", "立春"]
 
 
 def test_without_the_core_none_of_its_dictionaries_is_made() -> None:
