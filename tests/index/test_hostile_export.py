@@ -191,7 +191,8 @@ def test_a_file_of_kilobytes_that_asks_for_gigabytes_is_a_sentence_on_the_comman
 
 LITTLE_MEMORY = """
 import resource, sys
-import crawler_dedup.cli.index.transfer  # else its modules are loaded within the limit
+import crawler_dedup.cli.index.transfer  # else these modules are loaded within the limit
+import scrapy.utils.project
 from crawler_dedup.cli import app
 
 (line,) = (line for line in open("/proc/self/status") if line.startswith("VmSize"))
