@@ -27,7 +27,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.kinds import KINDS_OF_PAGES, KnownPage, by_kind, has_snippet, read_pages, split_words
-from crawler_dedup.signing.maintext import extract_with_trafilatura, find_main_blocks, join_text
+from crawler_dedup.signing.extractors import extract_with_trafilatura
+from crawler_dedup.signing.maintext import find_main_blocks, join_text
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import find_title, parse
 

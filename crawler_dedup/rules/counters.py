@@ -1,7 +1,7 @@
 """Counters of what stands on the pages of a site, as arrays.
 
-A counter has 64 bits: what is counted (2 bits of its kind, 32 of its hash), 8 bits of the count, and 16 for titles,
-of which each sets one: as many bits as are set, so many different titles there were at least (linear counting: Whang,
+A counter has 64 bits: what is counted (2 bits of its kind, 32 of its hash), 8 bits of the count, and 16 for titles.
+Each title sets a bit, so that there were at least as many different titles as bits that are set (linear counting: Whang,
 Vander-Zanden and Taylor, "A linear-time probabilistic counting algorithm for database applications", TODS 15, 1990).
 
 Of what was counted once there are 32 bits: its kind (2 bits), 16 bits of its hash, and 4 for the number of the bit that the

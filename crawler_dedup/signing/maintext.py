@@ -1,37 +1,24 @@
-"""Outline or tree → main text: by the blocks that are content, by trafilatura, or by a function of the user's own.
+"""Outline → main text: the blocks that are content.
 
-``paragraphs`` takes a text for content by how much it says and how much of it stands inside links, the two features that
-tell best (Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Short blocks
-and links are content where they make up a series, as the titles of a list do. Of what is content the element is taken that
-holds most of it together. Names of classes and what stands around say nothing, so that the same article in another template
-gives the same text. Of several texts the one that has the words of the title counts for more (Cao et al. 2009, the scheme
-``ddw``).
+A text is taken for content by how much it says and how much of it stands inside links, the two features that tell best
+(Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Short blocks and links
+are content where they make up a series, as the titles of a list do. Of what is content the element is taken that holds most
+of it together. Names of classes and what stands around say nothing, so that the same article in another template gives the
+same text. Of several texts the one that has the words of the title counts for more (Cao et al. 2009, the scheme ``ddw``).
 """
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Container, Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from functools import cache
 from math import sqrt
 from operator import add
-from pkgutil import resolve_name
-from types import ModuleType
 from typing import Any, NamedTuple
 
-from lxml.html import HtmlElement
-
-from crawler_dedup.errors import ConfigError
 from crawler_dedup.signing.characters import describe_casefold
-from crawler_dedup.signing.hidden import without_hidden
 from crawler_dedup.signing.native import replaceable
 from crawler_dedup.signing.outline import Block, Outline
-
-_PARAGRAPHS = "paragraphs size>=100 links<=1/3 series>=4 title<=2 share>=3/5"
-_TRAFILATURA = "trafilatura comments=no tables=no"
 
 _ENOUGH = 100
 _LINK_SHARE = 1 / 3
@@ -275,84 +262,3 @@ def join_text(part: Outline | MainBlocks) -> str:
 def join_shown_text(part: Outline | MainBlocks) -> str:
     """Return the text of a page, or of its main text, a line for each block, without what stands in hidden elements."""
     return "\n".join([block.shown for block in part.blocks if block.shown])
-
-
-@cache
-def load_trafilatura() -> ModuleType:
-    """Load the library, which takes a third of a second.
-
-    It writes the text of each page at DEBUG and a warning for each page without text, which would flood a crawl's log.
-    """
-    import trafilatura  # noqa: PLC0415
-
-    log = logging.getLogger("trafilatura")
-    if log.level == logging.NOTSET:
-        log.setLevel(logging.CRITICAL)
-    return trafilatura
-
-
-def extract_with_trafilatura(tree: HtmlElement) -> str:
-    """Extract the main text of *tree* with trafilatura, without comments and tables; ``""`` if there is none.
-
-    *tree* is left as it is.
-    """
-    return load_trafilatura().extract(tree, include_comments=False, include_tables=False) or ""
-
-
-def extract_all_text(tree: HtmlElement) -> str:
-    """Extract all text of *tree* with trafilatura, which takes less time than :func:`extract_with_trafilatura`."""
-    return str(load_trafilatura().html2txt(tree))
-
-
-@dataclass(frozen=True)
-class Extractor:
-    """What takes the text that pages are compared by, as ``DEDUP_EXTRACTOR`` names it.
-
-    Attributes:
-        spec: name and parameters, for the index header.
-        extract: returns the text of a page, given its tree, which it leaves as it is, and the blocks that
-            :func:`find_main_blocks` found.
-        extract_shown: the same without what the page hides (:mod:`crawler_dedup.signing.hidden`).
-    """
-
-    spec: str
-    extract: Callable[[HtmlElement, MainBlocks], str]
-    extract_shown: Callable[[HtmlElement, MainBlocks], str]
-
-
-def _from_tree(spec: str, extract: Callable[[HtmlElement], str]) -> Extractor:
-    return Extractor(spec, lambda tree, _: extract(tree), lambda tree, _: extract(without_hidden(tree)))
-
-
-_BUILT_IN = {
-    "paragraphs": Extractor(
-        _PARAGRAPHS,
-        lambda _, main: join_text(main),
-        lambda _, main: join_shown_text(main),
-    ),
-    "trafilatura": _from_tree(_TRAFILATURA, extract_with_trafilatura),
-}
-
-
-def find_extractor(name: str) -> Extractor:
-    """Return the extractor *name*: ``paragraphs``, ``trafilatura`` or the import path of a function from tree to text.
-
-    Raises:
-        ConfigError: the path leads to nothing that can be called.
-    """
-    if name in _BUILT_IN:
-        return _BUILT_IN[name]
-    try:
-        extract = resolve_name(name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(f"DEDUP_EXTRACTOR = {name!r} cannot be imported: {error}") from error
-    if not callable(extract):
-        raise ConfigError(f"DEDUP_EXTRACTOR = {name!r} is not callable.")
-
-    def checked(tree: HtmlElement) -> str:
-        text = extract(tree)
-        if not isinstance(text, str):
-            raise TypeError(f"DEDUP_EXTRACTOR = {name!r} returned {type(text).__name__}, not str.")
-        return text
-
-    return _from_tree(name, checked)

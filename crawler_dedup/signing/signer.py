@@ -23,16 +23,15 @@ from crawler_dedup.signing.anchors import MAX_CHARS
 from crawler_dedup.signing.behaviour import BEHAVIOUR
 from crawler_dedup.signing.blocks import pack_blocks
 from crawler_dedup.signing.embedded import find_embedded_content
+from crawler_dedup.signing.extractors import find_extractor, load_trafilatura
 from crawler_dedup.signing.features import size_in_letters
 from crawler_dedup.signing.language import UNKNOWN, find_language
 from crawler_dedup.signing.loading import Resource
 from crawler_dedup.signing.maintext import (
     MainBlocks,
-    find_extractor,
     find_main_blocks,
     join_shown_text,
     join_text,
-    load_trafilatura,
 )
 from crawler_dedup.signing.outline import Outline, read_outline
 from crawler_dedup.signing.outlinks import find_links

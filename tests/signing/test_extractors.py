@@ -7,7 +7,8 @@ from lxml.html import HtmlElement
 
 from crawler_dedup import Config, Deduplicator, IndexMismatch, Verdict
 from crawler_dedup.errors import ConfigError
-from crawler_dedup.signing.maintext import extract_with_trafilatura, find_extractor, find_main_blocks, join_text
+from crawler_dedup.signing.extractors import extract_with_trafilatura, find_extractor
+from crawler_dedup.signing.maintext import find_main_blocks, join_text
 from crawler_dedup.signing.outline import read_outline
 from crawler_dedup.signing.parsing import parse
 from tests.support.crawling import WALK, Crawl, Site, article, html, run_script
@@ -71,10 +72,10 @@ def test_a_function_goes_by_its_import_path(name: str, text: str) -> None:
     [
         "no_such_package.function",
         "crawler_dedup.no_such_module",
-        "crawler_dedup.signing.maintext.no_such_function",
-        "crawler_dedup.signing.maintext:no_such_function",
-        "crawler_dedup.signing.maintext:extract_with_trafilatura:twice",
-        "crawler dedup.maintext.extract_with_trafilatura",
+        "crawler_dedup.signing.extractors.no_such_function",
+        "crawler_dedup.signing.extractors:no_such_function",
+        "crawler_dedup.signing.extractors:extract_with_trafilatura:twice",
+        "crawler dedup.extractors.extract_with_trafilatura",
         "crawler_dedup..maintext",
         ".relative",
         "trailing.",
@@ -88,7 +89,7 @@ def test_a_path_that_leads_nowhere_is_a_configuration_error(tmp_path: Path, name
     assert not (tmp_path / "index").exists()
 
 
-@pytest.mark.parametrize("name", ["crawler_dedup.signing.maintext", f"{__name__}.not_callable", f"{__name__}:"])
+@pytest.mark.parametrize("name", ["crawler_dedup.signing.extractors", f"{__name__}.not_callable", f"{__name__}:"])
 def test_a_path_that_leads_to_no_function_is_a_configuration_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=r"^DEDUP_EXTRACTOR = '.*' is not callable\.$"):
         Deduplicator.open(tmp_path / "index", Config(extractor=name))
@@ -201,7 +202,7 @@ class Spider(Walker):
 
 
 @pytest.mark.parametrize(
-    "name", ["paragraphs", "trafilatura", "crawler_dedup.signing.maintext.extract_with_trafilatura"]
+    "name", ["paragraphs", "trafilatura", "crawler_dedup.signing.extractors.extract_with_trafilatura"]
 )
 def test_the_text_for_callbacks_is_trafilaturas_whatever_pages_are_compared_by(tmp_path: Path, name: str) -> None:
     # trafilatura leaves tables out, the filter does not.

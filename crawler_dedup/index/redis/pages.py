@@ -45,11 +45,7 @@ class PagesOnServer(RunsInTransaction):
     """
 
     def __init__(
-        self,
-        client: Client,
-        header: Header,
-        frozen: FrozenProfiles | None = None,
-        offers: Offers | None = None,
+        self, client: Client, header: Header, frozen: FrozenProfiles | None = None, offers: Offers | None = None
     ) -> None:
         super().__init__(client, Changes())
         self._cells = client.cells

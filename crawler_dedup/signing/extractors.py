@@ -1,0 +1,100 @@
+"""What takes the text of a page: the blocks that are content, trafilatura, or a function of the user's own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pkgutil import resolve_name
+from types import ModuleType
+
+from lxml.html import HtmlElement
+
+from crawler_dedup.errors import ConfigError
+from crawler_dedup.signing.hidden import without_hidden
+from crawler_dedup.signing.maintext import MainBlocks, join_shown_text, join_text
+
+_PARAGRAPHS = "paragraphs size>=100 links<=1/3 series>=4 title<=2 share>=3/5"
+_TRAFILATURA = "trafilatura comments=no tables=no"
+
+
+@cache
+def load_trafilatura() -> ModuleType:
+    """Load the library, which takes a third of a second.
+
+    It writes the text of each page at DEBUG and a warning for each page without text, which would flood a crawl's log.
+    """
+    import trafilatura  # noqa: PLC0415
+
+    log = logging.getLogger("trafilatura")
+    if log.level == logging.NOTSET:
+        log.setLevel(logging.CRITICAL)
+    return trafilatura
+
+
+def extract_with_trafilatura(tree: HtmlElement) -> str:
+    """Extract the main text of *tree* with trafilatura, without comments and tables; ``""`` if there is none.
+
+    *tree* is left as it is.
+    """
+    return load_trafilatura().extract(tree, include_comments=False, include_tables=False) or ""
+
+
+def extract_all_text(tree: HtmlElement) -> str:
+    """Extract all text of *tree* with trafilatura, which takes less time than :func:`extract_with_trafilatura`."""
+    return str(load_trafilatura().html2txt(tree))
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """What takes the text that pages are compared by, as ``DEDUP_EXTRACTOR`` names it.
+
+    Attributes:
+        spec: name and parameters, for the index header.
+        extract: returns the text of a page, given its tree, which it leaves as it is, and the blocks that
+            :func:`~crawler_dedup.signing.maintext.find_main_blocks` found.
+        extract_shown: the same without what the page hides (:mod:`crawler_dedup.signing.hidden`).
+    """
+
+    spec: str
+    extract: Callable[[HtmlElement, MainBlocks], str]
+    extract_shown: Callable[[HtmlElement, MainBlocks], str]
+
+
+def _from_tree(spec: str, extract: Callable[[HtmlElement], str]) -> Extractor:
+    return Extractor(spec, lambda tree, _: extract(tree), lambda tree, _: extract(without_hidden(tree)))
+
+
+_BUILT_IN = {
+    "paragraphs": Extractor(
+        _PARAGRAPHS,
+        lambda _, main: join_text(main),
+        lambda _, main: join_shown_text(main),
+    ),
+    "trafilatura": _from_tree(_TRAFILATURA, extract_with_trafilatura),
+}
+
+
+def find_extractor(name: str) -> Extractor:
+    """Return the extractor *name*: ``paragraphs``, ``trafilatura`` or the import path of a function from tree to text.
+
+    Raises:
+        ConfigError: the path leads to nothing that can be called.
+    """
+    if name in _BUILT_IN:
+        return _BUILT_IN[name]
+    try:
+        extract = resolve_name(name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"DEDUP_EXTRACTOR = {name!r} cannot be imported: {error}") from error
+    if not callable(extract):
+        raise ConfigError(f"DEDUP_EXTRACTOR = {name!r} is not callable.")
+
+    def checked(tree: HtmlElement) -> str:
+        text = extract(tree)
+        if not isinstance(text, str):
+            raise TypeError(f"DEDUP_EXTRACTOR = {name!r} returned {type(text).__name__}, not str.")
+        return text
+
+    return _from_tree(name, checked)
