@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("pyarrow", reason="the extra batch is not installed: pip install '.[batch]'")
@@ -39,21 +39,29 @@ SEEN: Counter[str] = Counter()
 # Long texts, whose resemblance is estimated: many pairs are ruled out
 
 
+def long_page(number: int, changed: int, *, address: str = "", text: int = 0, title: int = 0, size: int = 200) -> Page:
+    """Return a page of ``size`` words, of which the first ``changed`` are others."""
+    content = words(text, 200)
+    content[:changed] = words(f"changed {number % 3}", changed)
+    name = f"What the ferrymen told each other {title}"
+    body = f"<article><h1>{name}</h1>{paragraphs(content[:size])}</article><p>{number}</p>"
+    return Page(address or f"http://a.example/{number}", page(name, body))
+
+
 @st.composite
 def collections(draw: st.DrawFn) -> list[Page]:
     """Pages of few texts, of which many words, or none, are others, which are longer or shorter, under few titles."""
-    pages = []
-    for number in range(draw(st.integers(1, 40))):
-        text = words(draw(st.integers(0, 1)), 200)
-        changed = draw(st.sampled_from([0, 1, 4, 8, 22, 30, 60]))
-        text[:changed] = words(f"changed {draw(st.integers(0, 2))}", changed)
-        text = text[: draw(st.sampled_from([100, 150, 195, 200]))]
-        name = f"What the ferrymen told each other {draw(st.integers(0, 2))}"
-        address = (
-            f"http://{draw(st.sampled_from('ab'))}.example/{draw(st.integers(0, 3)) if draw(st.booleans()) else number}"
+    return [
+        long_page(
+            number,
+            draw(st.sampled_from([0, 1, 4, 8, 22, 30, 60])),
+            address=f"http://{draw(st.sampled_from('ab'))}.example/{draw(st.integers(0, 3) | st.just(number))}",
+            text=draw(st.integers(0, 1)),
+            title=draw(st.integers(0, 2)),
+            size=draw(st.sampled_from([100, 150, 195, 200])),
         )
-        pages.append(Page(address, page(name, f"<article><h1>{name}</h1>{paragraphs(text)}</article><p>{number}</p>")))
-    return pages
+        for number in range(draw(st.integers(1, 40)))
+    ]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -62,6 +70,12 @@ def collections(draw: st.DrawFn) -> list[Page]:
     most_near=st.sampled_from([0, 2, 16]),
     most=st.sampled_from([1, 64]),
     piece=st.sampled_from([5, 1_000]),
+)
+@example(  # One of each kind: whatever else is drawn, the next test sees them.
+    pages=[long_page(0, 0), long_page(1, 4), long_page(2, 22), long_page(3, 60), long_page(4, 0, text=1)],
+    most_near=16,
+    most=64,
+    piece=1_000,
 )
 def test_long_texts_are_decided_as_in_a_crawl(
     tmp_path: Path, pages: list[Page], most_near: int, most: int, piece: int
