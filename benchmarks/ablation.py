@@ -94,7 +94,7 @@ def _decide(direction: DirectionResult, rules: Sequence[Rule]) -> DirectionResul
 
 def _cell(counts: Counts) -> str:
     shares = (counts.precision.value, counts.recall.value)
-    figures = " / ".join("–" if one is None else f"{one:.3f}" for one in shares)
+    figures = " / ".join("–" if share is None else f"{share:.3f}" for share in shares)
     return f"{figures}  ({counts.found} of {counts.found + counts.missed}, {counts.false} false)"
 
 
@@ -109,8 +109,8 @@ def main() -> None:
     table = Table("", *rows, title="precision / recall on labelled pairs")
     for stage in STAGES:
         parts = pairs.count_by_part(evaluate_stage(given.folder, sets, stage))
-        found = {part or name or "all": counts for name, part, counts in parts}
-        table.add_row(stage.name, *(_cell(found[name]) if name in found else "–" for name in rows))
+        counts_of_row = {part or name or "all": counts for name, part, counts in parts}
+        table.add_row(stage.name, *(_cell(counts_of_row[name]) if name in counts_of_row else "–" for name in rows))
     Console(width=190).print(table)
 
 

@@ -102,17 +102,17 @@ class Crawl:
         ends: list[Future[bool]] = []
         for at in range(0, len(offered), at_once):
             offers = [self.pages.offer([page], self._matcher, self._claiming) for page in offered[at : at + at_once]]
-            made = [offer.result()[0] for offer in offers]
+            decided = [offer.result()[0] for offer in offers]
             for end in ends:
                 end.result()
             ends = [
                 self.pages.end_claim(decision, self._matcher, self._terms, settled=True, urgent=not settled_later)
-                for decision in made
+                for decision in decided
                 if decision.claim
             ]
             for end in () if settled_later else ends:
                 end.result()
-            decisions += made
+            decisions += decided
         for end in ends:
             end.result()
         return decisions
@@ -141,7 +141,7 @@ def _compare(distance: int, pages: int, rounds: int, table: Table, folder: Path)
                         costs[name].append(cost)
                         answers[number] += decisions
                 _add_rows(table, f"k = {distance}, {title}", costs)
-            alike = [[(one.verdict, one.duplicate_of) for one in some] for some in answers]
+            alike = [[(decision.verdict, decision.duplicate_of) for decision in answer] for answer in answers]
             assert alike[0] == alike[1], "the backends answer differently"
             sizes = {name: crawl.pages.stored_bytes / len(crawl.pages) for name, crawl in crawls.items()}
             table.add_row(f"k = {distance}, bytes a kept page", *(f"{sizes[name]:,.0f}" for name in crawls), "")
@@ -151,8 +151,8 @@ def _compare(distance: int, pages: int, rounds: int, table: Table, folder: Path)
 def _add_rows(table: Table, title: str, costs: dict[str, list[Cost]]) -> None:
     for part in ("client", "server", "client and server", "passed"):
         shown, medians = [], []
-        for own in costs.values():
-            values = [one.client + one.server if " " in part else getattr(one, part) for one in own]
+        for costs_of_rounds in costs.values():
+            values = [cost.client + cost.server if " " in part else getattr(cost, part) for cost in costs_of_rounds]
             medians.append(statistics.median(values))
             shown.append(f"{medians[-1]:,.0f} ({min(values):,.0f}–{max(values):,.0f})")
         ratio = f"{medians[1] / medians[0]:.2f}" if medians[0] else ""

@@ -129,9 +129,13 @@ def measure(folder: Path, python: str, config: Config) -> tuple[list[_Result], S
         pq.write_table(pa.table({"id": columns["id"], "text": columns["text"]}), texts)
         pq.write_table(pa.table({name: columns[name] for name in ("id", "url", "html")}), htmls)
         jobs: dict[str, Callable[[Path], Groups]] = {
-            "crawler-dedup, pages": lambda own: run_job(own, htmls, Columns(id="id"), config),
-            "crawler-dedup --order -chars, pages": lambda own: run_job(own, htmls, Columns(id="id"), config, "-chars"),
-            "crawler-dedup, texts": lambda own: run_job(own, texts, Columns(text="text", id="id"), config),
+            "crawler-dedup, pages": lambda job_folder: run_job(job_folder, htmls, Columns(id="id"), config),
+            "crawler-dedup --order -chars, pages": lambda job_folder: run_job(
+                job_folder, htmls, Columns(id="id"), config, "-chars"
+            ),
+            "crawler-dedup, texts": lambda job_folder: run_job(
+                job_folder, texts, Columns(text="text", id="id"), config
+            ),
         }
         importing = 0.0
         if python:
@@ -139,14 +143,14 @@ def measure(folder: Path, python: str, config: Config) -> tuple[list[_Result], S
                 _run([python, "-c", "import text_dedup.minhash, text_dedup.simhash"], job)
             importing = spent()
             for name, options in (("minhash", _MINHASH), ("simhash", _SIMHASH)):
-                jobs[f"text-dedup {name}, texts"] = lambda own, name=name, options=options: run_text_dedup(  # type: ignore[misc]
-                    python, own, texts, ids, name, options
+                jobs[f"text-dedup {name}, texts"] = lambda job_folder, name=name, options=options: run_text_dedup(  # type: ignore[misc]
+                    python, job_folder, texts, ids, name, options
                 )
         for place, (name, run) in enumerate(jobs.items()):
-            own = job / str(place)
-            own.mkdir()
+            job_folder = job / str(place)
+            job_folder.mkdir()
             with cpu_time() as spent:
-                groups = run(own)
+                groups = run(job_folder)
             results.append(_Result(name, spent() - (importing if name.startswith("text-dedup") else 0), groups))
     return results, sets, len(pages)
 

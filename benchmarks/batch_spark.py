@@ -90,13 +90,13 @@ def measure_find(report: Report, session: SparkSession, folder: Path, count: int
     rows = [_row("one process", count, before, began)]
     for number in range(rounds):
         before, began = cpu_by_program(), time.monotonic()
-        found = find_on_spark(session, folder, folder / "out", CONFIG, start, memory=_MEMORY)
+        result = find_on_spark(session, folder, folder / "out", CONFIG, start, memory=_MEMORY)
         rows.append(_row(f"Spark, round {number + 1}", count, before, began))
-    assert found.candidates == local.candidates
+    assert result.candidates == local.candidates
     for name in (KEPT, CLUSTERS):
         assert table(folder / "out" / name) == table(folder / "local" / name)
     report.table(f"find, {count:,} pages, of which {local.candidates:,} are near others", COLUMNS, rows)
-    for name, seconds in (("one process", local.seconds), ("Spark", found.seconds)):
+    for name, seconds in (("one process", local.seconds), ("Spark", result.seconds)):
         report.console.print(f"{name}: {', '.join(f'{step} {taken:.0f}' for step, taken in seconds.items())} seconds")
 
 

@@ -47,7 +47,7 @@ def main() -> None:
     for column in ("blocks", "of a main text"):
         table.add_column(column, justify="right")
     for least in _DOMAINS:
-        common = {block for block, own in domains.items() if len(own) >= least}
+        common = {block for block, hosts in domains.items() if len(hosts) >= least}
         table.add_row(str(least), str(len(common)), str(len(common & in_main)))
     Console().print(table)
 

@@ -71,15 +71,21 @@ def main() -> None:
     for column in ("signing", "to the verdict", "trafilatura.extract", "share"):
         table.add_column(column, justify="right")
     for language, tokenizer in (("en", "jieba"), ("zh", "rjieba"), ("zh", "jieba")):
-        own = [source for source in sources(given.folder) if source.language == language]
-        pages = own[:: max(1, len(own) // given.pages)][: given.pages]
+        chosen_sources = [source for source in sources(given.folder) if source.language == language]
+        pages = chosen_sources[:: max(1, len(chosen_sources) // given.pages)][: given.pages]
         rounds = [measure(pages, tokenizer) for _ in range(given.rounds)]
-        shares = sorted(one.verdict / one.peer for one in rounds)
+        shares = sorted(costs_of_round.verdict / costs_of_round.peer for costs_of_round in rounds)
         table.add_row(
             f"{language}, {tokenizer}",
             *(
                 f"{statistics.median(values):.2f}"
-                for values in zip(*((one.signing, one.verdict, one.peer) for one in rounds), strict=True)
+                for values in zip(
+                    *(
+                        (costs_of_round.signing, costs_of_round.verdict, costs_of_round.peer)
+                        for costs_of_round in rounds
+                    ),
+                    strict=True,
+                )
             ),
             f"{statistics.median(shares):.3f} ({shares[0]:.3f} … {shares[-1]:.3f})",
         )

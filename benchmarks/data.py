@@ -50,15 +50,17 @@ class Source:
 
 def sources(folder: Path = DATA) -> list[Source]:
     """All pages of both kinds."""
-    found = []
-    for one in documents(folder, "gold/gold.jsonl"):
-        site, url = urlsplit(one["url"] or "").netloc or one["id"], one["url"] or ""
-        found.append(Source(site, one["lang"], url, folder / one["html"], True, len(one["text"]) >= 500))
-    for one in documents(folder):
-        site = re.sub(r"-(\d+|zh-cn)$", "", one["id"].partition("/")[0])  # two states of one site are one site
-        is_long = one["kind"] == "page" and one["sub_chars"] >= 500
-        found.append(Source(site, one["lang"], one["url"], folder / one["html"], False, is_long))
-    return found
+    all_sources = []
+    for document in documents(folder, "gold/gold.jsonl"):
+        site, url = urlsplit(document["url"] or "").netloc or document["id"], document["url"] or ""
+        all_sources.append(
+            Source(site, document["lang"], url, folder / document["html"], True, len(document["text"]) >= 500)
+        )
+    for document in documents(folder):
+        site = re.sub(r"-(\d+|zh-cn)$", "", document["id"].partition("/")[0])  # two states of one site are one site
+        is_long = document["kind"] == "page" and document["sub_chars"] >= 500
+        all_sources.append(Source(site, document["lang"], document["url"], folder / document["html"], False, is_long))
+    return all_sources
 
 
 def is_inline(element: HtmlElement) -> bool:
@@ -150,17 +152,18 @@ class Truth:
 
 def truth_of(pages: Sequence[SeenPage], folder: Path) -> Truth:
     """Label each two pages: by the labelled pairs, else by the rule with which those were labelled."""
-    texts = [" ".join(own) for own in _without_template(pages, lambda page: page.blocks)]
+    texts = [" ".join(lines) for lines in _without_template(pages, lambda page: page.blocks)]
     cjk = np.array([bool(text) and is_cjk(text) for text in texts])
     mixed = {page.site for page, is_so in zip(pages, cjk, strict=True) if is_so}
     words = [_shingles(re.findall(r"\w+", text.lower())) for text in texts]
     letters = [
         _shingles("".join(text.split()) if page.site in mixed else "") for page, text in zip(pages, texts, strict=True)
     ]
-    links = [_hashes(sorted(own)) for own in _without_template(pages, lambda page: page.links)]
+    links = [_hashes(sorted(urls)) for urls in _without_template(pages, lambda page: page.links)]
     by_letters = cjk[:, None] | cjk[None, :]
     resemblance, containment = (
-        np.where(by_letters, one, other) for one, other in zip(_resemblance(letters), _resemblance(words), strict=True)
+        np.where(by_letters, of_letters, of_words)
+        for of_letters, of_words in zip(_resemblance(letters), _resemblance(words), strict=True)
     )
     j_links, _ = _resemblance(links)
 
@@ -207,14 +210,14 @@ def _shingles(words: Iterable[str]) -> NDArray[np.uint64]:
 
 def _resemblance(sets: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """|A∩B| / |A∪B| and |A∩B| / |A| of each two *sets*, 0 for empty ones."""
-    sizes = np.array([len(one) for one in sets])
+    sizes = np.array([len(members_of_set) for members_of_set in sets])
     _, members, frequency = np.unique(np.concatenate(sets), return_inverse=True, return_counts=True)
     owners = np.repeat(np.arange(len(sets)), sizes)[np.argsort(members, kind="stable")]
     first = np.cumsum(frequency) - frequency
     shared = np.zeros((len(sets), len(sets)), dtype=np.float64)
-    for at, own in enumerate(np.split(members, np.cumsum(sizes)[:-1])):
-        lengths = frequency[own]
+    for at, features in enumerate(np.split(members, np.cumsum(sizes)[:-1])):
+        lengths = frequency[features]
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        shared[at] = np.bincount(owners[np.repeat(first[own], lengths) + within], minlength=len(sets))
+        shared[at] = np.bincount(owners[np.repeat(first[features], lengths) + within], minlength=len(sets))
     union = sizes[:, None] + sizes - shared
     return shared / np.maximum(union, 1), shared / np.maximum(sizes[:, None], 1)

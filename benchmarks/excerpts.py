@@ -98,8 +98,8 @@ def main() -> None:
         table.add_column(column, no_wrap=True)
     for name in (*NAMES, *_VARIANTS):
         cells = (
-            f"{found.share:.2f}" + ("" if found.coverage is None else f" ({found.coverage:.2f})")
-            for found in measure(scheme_of(name, config), texts, signer)
+            f"{figures.share:.2f}" + ("" if figures.coverage is None else f" ({figures.coverage:.2f})")
+            for figures in measure(scheme_of(name, config), texts, signer)
         )
         table.add_row(name, *cells)
     Console(width=1000).print(table)

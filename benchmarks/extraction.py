@@ -131,14 +131,14 @@ def report(pages: list[KnownPage], scores: dict[str, dict[str, Score]]) -> None:
     table = Table("all pages", title="words as bags: mean of the pages; snippets: share of all", title_justify="left")
     for column in ("precision", "recall", "F1", "snippets that belong to it", "that do not", "ms a page", "median"):
         table.add_column(column, justify="right")
-    for name, own in scores.items():
-        words = [page.words for page in own.values() if page.words]
-        times = [1000 * page.seconds for page in own.values()]
+    for name, extracted in scores.items():
+        words = [page.words for page in extracted.values() if page.words]
+        times = [1000 * page.seconds for page in extracted.values()]
         table.add_row(
             name,
             *(f"{statistics.mean(values):.3f}" for values in zip(*words, strict=True)),
-            f"{_share(page.needed for page in own.values()):.3f}",
-            f"{_share(page.foreign for page in own.values()):.3f}",
+            f"{_share(page.needed for page in extracted.values()):.3f}",
+            f"{_share(page.foreign for page in extracted.values()):.3f}",
             f"{statistics.mean(times):.1f}",
             f"{statistics.median(times):.1f}",
         )
@@ -148,10 +148,13 @@ def report(pages: list[KnownPage], scores: dict[str, dict[str, Score]]) -> None:
         table.add_column(name, justify="right")
     for kind, members in by_kind(pages).items():
         table.add_row(
-            f"{kind} ({len(members)})", *(_cell([own[page.id] for page in members]) for own in scores.values())
+            f"{kind} ({len(members)})",
+            *(_cell([extracted[page.id] for page in members]) for extracted in scores.values()),
         )
     console.print(table)
-    empty = Counter(name for name, own in scores.items() for page in own.values() if page.words and not page.words[2])
+    empty = Counter(
+        name for name, extracted in scores.items() for page in extracted.values() if page.words and not page.words[2]
+    )
     console.print("Pages of whose main content no word was found: " + ", ".join(f"{n} {empty[n]}" for n in scores))
 
 

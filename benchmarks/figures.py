@@ -36,7 +36,9 @@ def _precision_and_recall(curves: Mapping[str, Sequence[Counts]]) -> Table:
     for name in curves:
         table.add_column(name, justify="right")
     for k, counts in enumerate(zip(*curves.values(), strict=True)):
-        table.add_row(str(k), *(f"{_figure(one.precision.value)} / {_figure(one.recall.value)}" for one in counts))
+        table.add_row(
+            str(k), *(f"{_figure(count.precision.value)} / {_figure(count.recall.value)}" for count in counts)
+        )
     return table
 
 
@@ -51,8 +53,8 @@ def _first_bits(distribution: SignatureDistribution) -> Table:
     expected = expected_first_different_bits(distribution.sampled).tolist()
     for first in range(0, 64, _BITS_TOGETHER):
         together = slice(first, first + _BITS_TOGETHER)
-        found, random = sum(distribution.first_different_bits[together]), sum(expected[together])
-        table.add_row(f"{first}–{first + _BITS_TOGETHER - 1}", f"{found:,}", f"{random:,.1f}")
+        measured, random = sum(distribution.first_different_bits[together]), sum(expected[together])
+        table.add_row(f"{first}–{first + _BITS_TOGETHER - 1}", f"{measured:,}", f"{random:,.1f}")
     return table
 
 

@@ -187,15 +187,15 @@ def with_other_frame(page: KnownPage, words: Words, chance: random.Random) -> by
     return serialise(tree)
 
 
-def _replacement(others: list[str], chance: random.Random) -> Callable[[str], str]:
+def _replacement(words_of_others: list[str], chance: random.Random) -> Callable[[str], str]:
     """Return what replaces each word by another, always the same, and a number by a number."""
-    words = [word for word in others if not word[0].isdigit()] or ["word"]
-    numbers = [word for word in others if word[0].isdigit()] or ["1"]
+    words = [word for word in words_of_others if not word[0].isdigit()] or ["word"]
+    numbers = [word for word in words_of_others if word[0].isdigit()] or ["1"]
     return cache(lambda word: chance.choice(numbers if word[0].isdigit() else words))
 
 
 def _words_of_others(words: dict[str, list[str]], page: KnownPage) -> list[str]:
-    return [word for name, own in words.items() if name != page.id for word in own]
+    return [word for name, page_words in words.items() if name != page.id for word in page_words]
 
 
 _MAKERS: dict[Callable[[KnownPage, Words, random.Random], bytes], dict[str, str]] = {
@@ -239,20 +239,20 @@ def report(outcomes: list[Outcome], examples: int) -> None:
     """Print a table of each set, and the pages about which the filter was wrong."""
     console = Console(width=150)
     for set_name, is_right in ((OTHER_CONTENT, False), (OTHER_HOST, False), (OTHER_FRAME, True)):
-        own = [outcome for outcome in outcomes if outcome.set_name == set_name]
+        of_set = [outcome for outcome in outcomes if outcome.set_name == set_name]
         verb = "missed" if is_right else "dropped"
         table = Table("", title=set_name, title_justify="left")
         for column in ("pages", verb, "share"):
             table.add_column(column, justify="right")
         table.add_column("by these rules")
         for kind in (*KINDS, "all"):
-            pages = [outcome for outcome in own if kind in (outcome.kind, "all")]
+            pages = [outcome for outcome in of_set if kind in (outcome.kind, "all")]
             wrong = [outcome for outcome in pages if outcome.is_duplicate is not is_right]
             rules = Counter(outcome.rule for outcome in wrong).most_common()
             described = ", ".join(f"{rule} {number}" for rule, number in rules)
             table.add_row(kind, str(len(pages)), str(len(wrong)), f"{len(wrong) / max(1, len(pages)):.1%}", described)
         console.print(table)
-        shown = [f"{outcome.id} ({outcome.rule})" for outcome in own if outcome.is_duplicate is not is_right]
+        shown = [f"{outcome.id} ({outcome.rule})" for outcome in of_set if outcome.is_duplicate is not is_right]
         if examples:
             console.print(", ".join(shown[:examples]))
 

@@ -163,8 +163,8 @@ def main() -> None:
     table.add_column("page", overflow="fold")
     for column in ("bytes", "answer", "s", "loop stands, ms", "MB", "trafilatura.extract", "s", "MB"):
         table.add_column(column, justify="right")
-    for name, size, own, other in rows:
-        table.add_row(name, f"{size:,}", *_cells(own, with_loop=True), *_cells(other))
+    for name, size, own_cost, peer_cost in rows:
+        table.add_row(name, f"{size:,}", *_cells(own_cost, with_loop=True), *_cells(peer_cost))
     Console(width=140).print(table)
 
 

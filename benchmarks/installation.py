@@ -51,7 +51,11 @@ def install(requirements: Sequence[str | Path], folder: Path) -> Installation:
     subprocess.run([folder / "bin" / "pip", "install", "-q", *requirements], check=True)
     seconds = time.monotonic() - began
     (packages,) = folder.glob("lib/python*/site-packages")
-    sizes = {each.name: _size(each) for each in distributions(path=[str(packages)]) if each.name not in _INSTALLERS}
+    sizes = {
+        distribution.name: _size(distribution)
+        for distribution in distributions(path=[str(packages)])
+        if distribution.name not in _INSTALLERS
+    }
     return Installation(seconds, sizes)
 
 
@@ -64,20 +68,20 @@ def print_installations(installations: Mapping[str, Installation], base: Install
     """Print each installation, and what stands in it beside *base*."""
     console = Console()
     table = Table("installed", "packages", "MB", "seconds", "packages more", "MB more")
-    for name, made in installations.items():
-        more = set(made.megabytes) - set(base.megabytes)
+    for name, installation in installations.items():
+        more = set(installation.megabytes) - set(base.megabytes)
         table.add_row(
             escape(name),
-            f"{len(made.megabytes)}",
-            f"{made.total:.1f}",
-            f"{made.seconds:.0f}",
+            f"{len(installation.megabytes)}",
+            f"{installation.total:.1f}",
+            f"{installation.seconds:.0f}",
             f"{len(more)}",
-            f"{made.total - base.total:.1f}",
+            f"{installation.total - base.total:.1f}",
         )
     console.print(table)
-    for name, made in installations.items():
-        sizes = {package: size for package, size in made.megabytes.items() if package not in base.megabytes}
-        listed = sorted(sizes.items(), key=lambda each: -each[1])
+    for name, installation in installations.items():
+        sizes = {package: size for package, size in installation.megabytes.items() if package not in base.megabytes}
+        listed = sorted(sizes.items(), key=lambda item: -item[1])
         print(f"{name}:", ", ".join(f"{package} {size:.1f}" for package, size in listed))
 
 

@@ -85,4 +85,4 @@ def by_kind(pages: Iterable[KnownPage]) -> dict[str, list[KnownPage]]:
     """Return the pages of each kind, and those of all kinds under ``all``."""
     chosen = list(pages)
     kinds = {kind: [page for page in chosen if page.kind == kind] for kind in KINDS}
-    return {kind: own for kind, own in kinds.items() if own} | {"all": chosen}
+    return {kind: members for kind, members in kinds.items() if members} | {"all": chosen}

@@ -120,8 +120,8 @@ def main() -> None:
     signer = Signer(Config(tokenizer="bigrams"))
 
     def ours(text: str) -> tuple[str, float]:
-        made = signer.text_of(text)
-        plain, tokens = made.plain, made.tokens  # a page has them in any case
+        tokenised = signer.text_of(text)
+        plain, tokens = tokenised.plain, tokenised.tokens  # a page has them in any case
         began = time.process_time()
         return find_language(plain, tokens), time.process_time() - began
 

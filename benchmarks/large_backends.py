@@ -229,9 +229,10 @@ def main() -> None:
         if given.signatures > filled.pages:
             fill_tables(server.address(), given.signatures - filled.pages)
             measuring.measure(f"{given.signatures:,} signatures")
-    each = [index.size / index.pages for index in (directory, filled)]
+    in_directory, on_server = (index.size / index.pages for index in (directory, filled))
     table.title = (
-        f"Bytes a page: directory {each[0]:,.0f}, server {each[1]:,.0f} ({each[1] / each[0]:.2f}), all memory of the server"
+        f"Bytes a page: directory {in_directory:,.0f}, server {on_server:,.0f} ({on_server / in_directory:.2f}),"
+        " all memory of the server"
         f" after its start {size / filled.pages:,.0f}; load {load:.1f} … {os.getloadavg()[0]:.1f};"
         f" {time.monotonic() - began:,.0f} s"
     )

@@ -134,9 +134,9 @@ class StepTimer:
         if owners:
             setattr(owner, attribute, timed)
             return
-        for other in [module for loaded, module in sys.modules.items() if loaded.startswith("crawler_dedup")]:
-            for alias in [alias for alias, value in vars(other).items() if value is function]:
-                setattr(other, alias, timed)
+        for loaded_module in [module for loaded, module in sys.modules.items() if loaded.startswith("crawler_dedup")]:
+            for alias in [alias for alias, value in vars(loaded_module).items() if value is function]:
+                setattr(loaded_module, alias, timed)
 
     def _timed(self, function: Callable[..., Any], spent: _Spent) -> Callable[..., Any]:
         known = inspect.signature(function).parameters

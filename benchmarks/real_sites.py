@@ -31,18 +31,18 @@ def mirrors(folder: Path) -> None:
     """Two states of one site on two hosts, one index, scope global."""
     pairs = [("gopl-zh-2024", "gopl-zh-2025", ()), ("devtang-2015", "devtang-2018", ("http://blog.devtang.com",))]
     for first, second, origins in pairs:
-        own = folder / second
-        own.mkdir()
+        job = folder / second
+        job.mkdir()
         options = [word for origin in origins for word in ("--rewrite-origin", origin)]
         with served(first, *options) as origin:
-            before = _crawl(origin, own, DEDUP_SCOPE="global")
-        (own / "items.jsonl").unlink()
+            before = _crawl(origin, job, DEDUP_SCOPE="global")
+        (job / "items.jsonl").unlink()
         with served(second, *options) as mirror:
-            after = _crawl(mirror, own, DEDUP_SCOPE="global")
+            after = _crawl(mirror, job, DEDUP_SCOPE="global")
         console.print(f"[bold]mirrors[/]: {first}: {_counts(before)}")
         console.print(f"then {second}: {_counts(after)}")
         sites = {mirror: second, origin: first}
-        items = (own / "items.jsonl").read_text(encoding="utf-8").splitlines()
+        items = (job / "items.jsonl").read_text(encoding="utf-8").splitlines()
         stored = {_identify(json.loads(item)["url"], sites) for item in items}
         drops = {_identify(drop["url"], sites): (_identify(drop["kept"], sites), drop) for drop in after.drops}
         _report(first, second, stored, drops)
@@ -54,8 +54,8 @@ def _report(first: str, second: str, stored: set[str], drops: dict[str, tuple[st
     for pair in labelled_pairs():
         ids = frozenset((pair["id_a"], pair["id_b"]))
         label[ids] = pair["label"]
-        if pair["label"] == 1 and {one.split("/")[0] for one in ids} == {first, second}:
-            twins |= {one for one in ids if one.startswith(f"{second}/")}
+        if pair["label"] == 1 and {document_id.split("/")[0] for document_id in ids} == {first, second}:
+            twins |= {document_id for document_id in ids if document_id.startswith(f"{second}/")}
     gone = drops.keys() - stored
     console.print(
         f"labelled duplicates of {second} in {first}: {len(twins)}; dropped {len(twins & gone)}\n"
@@ -123,7 +123,7 @@ def _counts(done: Crawled) -> str:
 def main() -> None:
     """Run what the command line names."""
     require_data()
-    known = {one.__name__: one for one in (addresses, mirrors, sessions, killed)}
+    known = {measurement.__name__: measurement for measurement in (addresses, mirrors, sessions, killed)}
     for name in sys.argv[1:] or known:
         with tempfile.TemporaryDirectory() as folder:
             known[name](Path(folder))

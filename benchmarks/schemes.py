@@ -120,7 +120,7 @@ def _print_times(texts: Sequence[Prepared], rounds: int, least: int) -> None:
     table = _table(title, "", "µs of processor time a text", "times faster (least … most)")
     first = next(iter(micros.values()))
     for name, taken in micros.items():
-        ratios = sorted(one / own for one, own in zip(first, taken, strict=True))
+        ratios = sorted(peer_time / own_time for peer_time, own_time in zip(first, taken, strict=True))
         table.add_row(name, f"{median(taken):,.0f}", f"{median(ratios):.2f} ({ratios[0]:.2f} … {ratios[-1]:.2f})")
     _CONSOLE.print(table)
 
@@ -151,11 +151,11 @@ def _print_matched(rows: Mapping[str, Mapping[str, Counts]], basis: str, parts: 
     for name in (f"{form} threshold={at}" for form in forms for at in _THRESHOLDS):
         least = _precision(rows[name][basis])
         precise = [
-            [at for at in _THRESHOLDS if _precision(rows[f"{one} threshold={at}"][basis]) >= least] for one in ours
+            [at for at in _THRESHOLDS if _precision(rows[f"{our} threshold={at}"][basis]) >= least] for our in ours
         ]
-        beside = [rows[f"{one} threshold={ats[0]}"] if ats else None for one, ats in zip(ours, precise, strict=True)]
+        beside = [rows[f"{name} threshold={ats[0]}"] if ats else None for name, ats in zip(ours, precise, strict=True)]
         cells = (
-            " ".join(_figure(None if one is None else one[part].recall.value) for one in (rows[name], *beside))
+            " ".join(_figure(None if row is None else row[part].recall.value) for row in (rows[name], *beside))
             for part in parts
         )
         chosen = " ".join(str(ats[0]) if ats else "–" for ats in precise)
@@ -163,10 +163,10 @@ def _print_matched(rows: Mapping[str, Mapping[str, Counts]], basis: str, parts: 
     _CONSOLE.print(table)
 
 
-def _table(title: str, first: str, *others: str) -> Table:
+def _table(title: str, first: str, *columns: str) -> Table:
     table = Table(title=title)
     table.add_column(first, no_wrap=True)
-    for name in others:
+    for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     return table
 
@@ -199,7 +199,7 @@ def main() -> None:
         print_schemes(compare(_NAMES, given.lookups))
         reading = start("reading", None)
         documents = sign_documents(given.folder, sets, config, given.jobs, reading)
-        texts = [_prepared(text) for text in dict.fromkeys(one.text for one in documents.values())]
+        texts = [_prepared(text) for text in dict.fromkeys(document.text for document in documents.values())]
         for least in _LEAST_SHINGLES:
             _print_times([text for text in texts if len(text.hashes) >= least], given.rounds, least)
         _print_recall(compare([f"{name} threshold={at}" for name in _SWEPT for at in _THRESHOLDS], 0))

@@ -32,10 +32,10 @@ def decide(pages: Path, index: Path, sites: Sequence[str], answer: Path) -> None
     decisions: dict[str, Decision] = {}
     with Deduplicator.open(index, CONFIG) as deduplicator:
         for site in sites:
-            own = [page for page in read if page.seen.site == site]
-            own.sort(key=lambda page: xxh3_64_hexdigest(page.seen.id.encode()))
-            for first in range(0, len(own), _BATCH):
-                batch = own[first : first + _BATCH]
+            pages_of_site = [page for page in read if page.seen.site == site]
+            pages_of_site.sort(key=lambda page: xxh3_64_hexdigest(page.seen.id.encode()))
+            for first in range(0, len(pages_of_site), _BATCH):
+                batch = pages_of_site[first : first + _BATCH]
                 answers = deduplicator.decide([page.signed for page in batch])
                 decisions |= {page.seen.id: decision for page, decision in zip(batch, answers, strict=True)}
     answer.write_bytes(pickle.dumps(decisions))

@@ -238,7 +238,10 @@ def leave_one_out(
     }
     chosen, default, times = Counts(), Counts(), dict.fromkeys(measured, 0)
     for site in right[DEFAULT]:
-        best = max(right, key=lambda name: sum(c.found + c.apart for other, c in right[name].items() if other != site))
+        best = max(
+            right,
+            key=lambda name: sum(c.found + c.apart for other_site, c in right[name].items() if other_site != site),
+        )
         times[best] += 1
         chosen += right[best][site]
         default += right[DEFAULT][site]

@@ -53,26 +53,26 @@ def words_of(pages: Iterable[SignedPage]) -> list[str]:
 def disguise(pages: Sequence[SignedPage], host: int, words: Sequence[str]) -> Iterator[SignedPage]:
     """Yield *pages* as those of another host: with other hashes, and other words in titles and addresses."""
     chance = random.Random(host)
-    number, name, others = chance.getrandbits(64), chance.choice(words), dict[str, str]()
+    number, name, replacements = chance.getrandbits(64), chance.choice(words), dict[str, str]()
 
     def replace(match: re.Match[str]) -> str:
-        return others.setdefault(match[0], chance.choice(words))
+        return replacements.setdefault(match[0], chance.choice(words))
 
     for page in pages:
         title, path = _WORD.sub(replace, page.title), _WORD.sub(replace, urlsplit(page.url).path)
         url = f"https://www.{name}{host}.test{path}"
-        other = partial(_other, number)
+        disguised = partial(_other, number)
         yield msgspec.structs.replace(
             page,
             key=url,
             url=url,
             title=title[:200],
-            digest=other(page.digest, 8),
+            digest=disguised(page.digest, 8),
             signature=page.signature ^ number,
-            sketch=page.sketch if len(page.sketch) == 64 else other(page.sketch, 3),
-            feature_digest=other(page.feature_digest, 8),
-            link_digest=other(page.link_digest, 8),
-            links=np.sort(np.frombuffer(other(page.links, 4), dtype="<u4")).tobytes(),
+            sketch=page.sketch if len(page.sketch) == 64 else disguised(page.sketch, 3),
+            feature_digest=disguised(page.feature_digest, 8),
+            link_digest=disguised(page.link_digest, 8),
+            links=np.sort(np.frombuffer(disguised(page.links, 4), dtype="<u4")).tobytes(),
             blocks=_other(number & 0xFFFFFFFF, page.blocks, 6),
         )
 

@@ -52,7 +52,7 @@ def main() -> None:
     options += [f"--{name}" for name in ("extract", "trace") if getattr(given, name)]
     before = os.getloadavg()
     with ThreadPoolExecutor() as pool:
-        started = {kind: pool.submit(_crawl, kind, [*options, *own]) for kind, own in _KINDS.items()}
+        started = {kind: pool.submit(_crawl, kind, [*options, *arguments]) for kind, arguments in _KINDS.items()}
         samples = {kind: future.result() for kind, future in started.items()}
     _report(samples["filter"], samples["without"], _header(given, before))
     for kind, taken in samples.items():
@@ -77,7 +77,7 @@ def _crawl(kind: str, options: Sequence[str]) -> list[Sample]:
 
 
 def _header(given: argparse.Namespace, before: Sequence[float]) -> str:
-    load = " … ".join(f"{one[0]:.1f}" for one in (before, os.getloadavg()))
+    load = " … ".join(f"{load[0]:.1f}" for load in (before, os.getloadavg()))
     return (
         f"{given.pages:,} pages of {HOSTS} hosts, tokenizer {given.tokenizer}, both crawls at once; "
         f"Python {platform.python_version()}, {os.cpu_count()} cores, load of the machine {load}"
@@ -106,16 +106,16 @@ def _report(filtered: Sequence[Sample], plain: Sequence[Sample], header: str) ->
         "filter adds\nown MB",
     ):
         table.add_column(column, justify="right")
-    for own, peer in zip(filtered, plain, strict=True):
+    for of_filtered, peer in zip(filtered, plain, strict=True):
         table.add_row(
-            *(f"{count:,}" for count in (own.pages, own.kept, own.dropped)),
-            *(f"{megabytes:.1f}" for megabytes in (own.rss, own.anonymous, own.file)),
-            *(str(count) for count in (own.descriptors, own.threads, own.responses)),
-            *(f"{took:.1f}" for took in (own.wall, own.cpu)),
+            *(f"{count:,}" for count in (of_filtered.pages, of_filtered.kept, of_filtered.dropped)),
+            *(f"{megabytes:.1f}" for megabytes in (of_filtered.rss, of_filtered.anonymous, of_filtered.file)),
+            *(str(count) for count in (of_filtered.descriptors, of_filtered.threads, of_filtered.responses)),
+            *(f"{took:.1f}" for took in (of_filtered.wall, of_filtered.cpu)),
             f"{peer.anonymous:.1f}",
             *(str(count) for count in (peer.descriptors, peer.threads)),
             *(f"{took:.1f}" for took in (peer.wall, peer.cpu)),
-            f"{own.anonymous - peer.anonymous:.1f}",
+            f"{of_filtered.anonymous - peer.anonymous:.1f}",
         )
     console.print(table)
 

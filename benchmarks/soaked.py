@@ -58,7 +58,7 @@ def _sentences(language: str) -> list[str]:
     """Those of which articles are made: two articles have hardly one in common."""
     source, words = random.Random(f"sentences {language}"), _words(language)
     chosen = (source.choices(words, k=source.randint(7, 15)) for _ in range(_SENTENCES))
-    return ["".join(some) + "。" if language == "zh" else " ".join(some).capitalize() + ". " for some in chosen]
+    return ["".join(words) + "。" if language == "zh" else " ".join(words).capitalize() + ". " for words in chosen]
 
 
 def _original(number: int) -> int:
@@ -111,7 +111,10 @@ def article(host: int, number: int) -> str:
     heading, sentences = escape(_heading(_original(number))), _text(number)
     text = "".join(f"<p>{''.join(sentences[at : at + 4])}</p>\n" for at in range(0, len(sentences), 4))
     near = random.Random(number).choices(range(number + ARTICLES), k=8)
-    links = "".join(f'<li><a href="/archive/{other}?from={number}#top">{other}</a></li>' for other in near)
+    links = "".join(
+        f'<li><a href="/archive/{number_of_article}?from={number}#top">{number_of_article}</a></li>'
+        for number_of_article in near
+    )
     return _page(host, heading, f"<article><h1>{heading}</h1>\n{text}</article><aside><ul>{links}</ul></aside>")
 
 
@@ -244,7 +247,7 @@ class Sampler:
             self._first = now
             return []
         compared = now.compare_to(self._first, "lineno")[:25]
-        return [(str(one.traceback[0]), one.size_diff / 1024) for one in compared]
+        return [(str(difference.traceback[0]), difference.size_diff / 1024) for difference in compared]
 
 
 def _memory(name: str) -> float:
@@ -283,8 +286,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.trace:
         tracemalloc.start()
     settings = get_project_settings()
-    own = {**_settings(given.folder), **dict(one.split("=", 1) for one in given.settings)}
-    settings.update(own, priority="cmdline")
+    command_line = {**_settings(given.folder), **dict(setting.split("=", 1) for setting in given.settings)}
+    settings.update(command_line, priority="cmdline")
     process = AsyncCrawlerProcess(settings)
     crawler = process.create_crawler(SoakSpider)
     _sampler = Sampler(crawler, given.interval, traces=given.trace)  # signals do not keep it alive

@@ -114,9 +114,9 @@ def _once(site: str, spider: str, kind: str, tokenizer: str) -> Crawled:
     return done
 
 
-def _shares(values: Iterable[float], others: Iterable[float]) -> str:
+def _shares(values: Iterable[float], plain_values: Iterable[float]) -> str:
     """Each round by itself: the machine differs more from round to round than the kinds do."""
-    shares = sorted(value / other for value, other in zip(values, others, strict=True))
+    shares = sorted(value / plain_value for value, plain_value in zip(values, plain_values, strict=True))
     return f"{statistics.median(shares):.2f} ({shares[0]:.2f} … {shares[-1]:.2f})"
 
 

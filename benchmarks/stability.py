@@ -104,13 +104,15 @@ def harvest(source: Source) -> Harvest | None:
     blocks, body = visible_blocks(tree), next(tree.iter("body"), None)
     if body is None or prose(body) < 500 or is_cjk("".join(blocks)) != (source.language == "zh"):
         return None
-    paragraphs = [" ".join(visible_blocks(one)) for one in tree.iter("p") if prose(one) >= 40]
+    paragraphs = [" ".join(visible_blocks(paragraph)) for paragraph in tree.iter("p") if prose(paragraph) >= 40]
     title = html.escape(" ".join(str(tree.findtext(".//title", "")).split())[:80])
     teasers = [f'<div><h3><a href="/">{title}</a></h3><p>{html.escape(text)}</p></div>' for text in paragraphs[:1]]
     comments = [f"<div><p>{html.escape(text)}</p></div>" for text in paragraphs[1:4]]
-    found = list(_boilerplate(body, sum(map(len, blocks))))
-    found += [("teasers", one) for one in teasers] + [("comments", one) for one in comments]
-    return Harvest(source, found, [word for word in _pieces(" ".join(paragraphs), source.language) if _is_word(word)])
+    blocks_by_role = list(_boilerplate(body, sum(map(len, blocks))))
+    blocks_by_role += [("teasers", teaser) for teaser in teasers] + [("comments", comment) for comment in comments]
+    return Harvest(
+        source, blocks_by_role, [word for word in _pieces(" ".join(paragraphs), source.language) if _is_word(word)]
+    )
 
 
 def _boilerplate(parent: HtmlElement, whole: int) -> Iterator[tuple[str, str]]:
@@ -162,8 +164,8 @@ def injections(
     for role, place in layout:
         number, skins = _BUILT.get(role, (1, ("{}",)))
         donors = chance.sample(sorted(stock[role].keys() - {site}), 2 * number)
-        for variant, own in ((first, donors[:number]), (second, donors[number:])):
-            parts = "".join(chance.choice(stock[role][donor]) for donor in own)
+        for variant, chosen_donors in ((first, donors[:number]), (second, donors[number:])):
+            parts = "".join(chance.choice(stock[role][donor]) for donor in chosen_donors)
             variant.append((chance.choice(skins).format(parts), place))
     return first, second
 
@@ -177,8 +179,11 @@ def vary(task: Task, settings: dict[str, str]) -> list[Pair]:
     for row, first, second, share in task.rows:
         variants = _variant(body, first), _variant(body, second, partial(_edit, share, task, chance))
         signer = _signer(tuple(settings.items()))
-        a, b = (signer.sign(source.url, one, None, encoding="utf-8", key=source.url, scope="")[0] for one in variants)
-        trees = [parsing.parse(one, "utf-8") for one in variants]
+        a, b = (
+            signer.sign(source.url, variant, None, encoding="utf-8", key=source.url, scope="")[0]
+            for variant in variants
+        )
+        trees = [parsing.parse(variant, "utf-8") for variant in variants]
         peers = [_peer(tree, source.language) for tree in trees]
         blocks = visible_blocks(trees[0])
         share_added = sum(map(len, blocks)) / sum(map(len, plain)) - 1
@@ -215,17 +220,17 @@ def _edit(share: float, task: Task, chance: random.Random, main: HtmlElement) ->
     """Replace, delete or insert a *share* of the words below *main*."""
     if not share:
         return
-    seen = [one for one in main.iter() if isinstance(one.tag, str) and one.tag not in _UNSEEN]
+    seen = [element for element in main.iter() if isinstance(element.tag, str) and element.tag not in _UNSEEN]
     # What follows an element is seen even where the element is not.
-    slots = [(one, "text") for one in seen] + [(one, "tail") for one in main.iterdescendants()]
-    texts = [_pieces(getattr(one, part) or "", task.source.language) for one, part in slots]
+    slots = [(element, "text") for element in seen] + [(element, "tail") for element in main.iterdescendants()]
+    texts = [_pieces(getattr(element, part) or "", task.source.language) for element, part in slots]
     words = [(text, at) for text in texts for at, piece in enumerate(text) if _is_word(piece)]
     space = "" if task.source.language == "zh" else " "
     for text, at in chance.sample(words, max(1, round(share * len(words)))):
-        other = chance.choice(task.vocabulary)
-        text[at] = chance.choice((other, "", text[at] + space + other))
-    for (one, part), text in zip(slots, texts, strict=True):
-        setattr(one, part, "".join(text) or None)
+        word = chance.choice(task.vocabulary)
+        text[at] = chance.choice((word, "", text[at] + space + word))
+    for (element, part), text in zip(slots, texts, strict=True):
+        setattr(element, part, "".join(text) or None)
 
 
 def _peer(tree: HtmlElement, language: str) -> int | None:
@@ -244,18 +249,18 @@ def plan(folder: Path, pages: int, seed: int) -> list[Task]:
     """Choose the pages, half of them from the saved sites if there are enough others, and what they get."""
     chance = random.Random(seed)
     with workers() as pool:
-        harvests = [one for one in pool.map(harvest, sources(folder), chunksize=20) if one]
+        harvests = [harvested for harvested in pool.map(harvest, sources(folder), chunksize=20) if harvested]
     tasks = []
     for language in ("en", "zh"):
-        own = [one for one in harvests if one.source.language == language]
+        harvests_of_language = [harvest for harvest in harvests if harvest.source.language == language]
         stock: Stock = defaultdict(lambda: defaultdict(list))
-        for one in own:
-            for role, block in one.blocks:
-                kept = stock[role][one.source.site]
+        for harvested in harvests_of_language:
+            for role, block in harvested.blocks:
+                kept = stock[role][harvested.source.site]
                 if len(kept) < _PER_SITE and block not in kept:
                     kept.append(block)
-        words = chance.sample([word for one in own for word in one.words], 2000)
-        long = [one.source for one in own if one.source.is_long]
+        words = chance.sample([word for harvest in harvests_of_language for word in harvest.words], 2000)
+        long = [harvest.source for harvest in harvests_of_language if harvest.source.is_long]
         chance.shuffle(long)
         gold = [source for source in long if source.is_gold][: pages // 2]
         for source in gold + [source for source in long if not source.is_gold][: pages - len(gold)]:
@@ -278,10 +283,16 @@ def report(title: str, rows: Sequence[str], pairs: Sequence[Pair], rule: Dedupli
         table.add_column(column, justify="right")
     for language in ("en", "zh"):
         for row in rows:
-            own = [pair for pair in pairs if (pair.language, pair.row) == (language, row)]
-            blocks = statistics.median(pair.added_blocks for pair in own)
-            share = statistics.median(pair.added_share for pair in own)
-            table.add_row(f"{language} {row}", str(len(own)), f"{blocks:.0f}", f"{share:.0%}", *_shares(own, rule))
+            pairs_of_row = [pair for pair in pairs if (pair.language, pair.row) == (language, row)]
+            blocks = statistics.median(pair.added_blocks for pair in pairs_of_row)
+            share = statistics.median(pair.added_share for pair in pairs_of_row)
+            table.add_row(
+                f"{language} {row}",
+                str(len(pairs_of_row)),
+                f"{blocks:.0f}",
+                f"{share:.0%}",
+                *_shares(pairs_of_row, rule),
+            )
         table.add_section()
     Console(width=140).print(table)
 
@@ -297,14 +308,14 @@ def _shares(pairs: Sequence[Pair], rule: Deduplicator) -> list[str]:
         both = (pair.first, pair.second)
         ways.append(sum(rule.compare(*two) is not None for two in (both, both[::-1])))
         # A page that cannot be judged is not even covered by itself.
-        unchecked += any(rule.compare(one, one) is None for one in both)
+        unchecked += any(rule.compare(variant, variant) is None for variant in both)
     counts = [
-        *(sum(one <= limit for one in ours) for limit in (3, 6)),
-        *(sum(one >= needed for one in ways) for needed in (2, 1)),
+        *(sum(distance <= limit for distance in ours) for limit in (3, 6)),
+        *(sum(votes >= needed for votes in ways) for needed in (2, 1)),
         unchecked,
-        *(sum(one <= limit for one in peers) for limit in (3, 6)),
+        *(sum(distance <= limit for distance in peers) for limit in (3, 6)),
     ]
-    return [f"{one / len(pairs):.0%}" for one in counts]
+    return [f"{count / len(pairs):.0%}" for count in counts]
 
 
 def main() -> None:

@@ -204,12 +204,16 @@ def _table(title: str, crawled: dict[Kind, list[Figures]]) -> Table:
         is_plain = kind.checkout is None
         cells = []
         for field in ("first", "whole"):
-            seconds, others = ([getattr(figures, field) for figures in some] for some in (rounds, plain))
-            ratio = statistics.median(own / other for own, other in zip(seconds, others, strict=True))
+            seconds, plain_values = ([getattr(figures, field) for figures in measured] for measured in (rounds, plain))
+            ratio = statistics.median(
+                value / plain_value for value, plain_value in zip(seconds, plain_values, strict=True)
+            )
             cells.append(f"{statistics.median(seconds):.2f} s" + ("" if is_plain else f" ({ratio:.2f}-fold)"))
         for field in ("peak", "shared", "own"):
-            sizes, others = ([getattr(figures, field) for figures in some] for some in (rounds, plain))
-            more = statistics.median(own - other for own, other in zip(sizes, others, strict=True))
+            sizes, plain_values = ([getattr(figures, field) for figures in measured] for measured in (rounds, plain))
+            more = statistics.median(
+                value - plain_value for value, plain_value in zip(sizes, plain_values, strict=True)
+            )
             cells.append(f"{statistics.median(sizes):.1f}" + ("" if is_plain else f" ({more:+.1f})"))
         table.add_row(kind.name, *cells)
     return table
@@ -223,7 +227,9 @@ def _dictionary_table(tokenizers: Sequence[str], rounds: int) -> Table:
         command = [sys.executable, "-c", _LOADING, name]
         outputs = [subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout for _ in range(rounds)]
         seconds, late, size = zip(*map(json.loads, outputs), strict=True)
-        table.add_row(name, _spread(seconds, ".2f"), _spread([1000 * one for one in late], ".0f"), _spread(size, ".1f"))
+        table.add_row(
+            name, _spread(seconds, ".2f"), _spread([1000 * second for second in late], ".0f"), _spread(size, ".1f")
+        )
     return table
 
 

@@ -71,7 +71,7 @@ def read(document: tuple[str, str, str], folder: Path) -> Page:
 
 def read_all(sites: Sequence[str], folder: Path) -> list[Page]:
     """Every HTML page of *sites*."""
-    known = {one["id"]: one for one in documents(folder)}
+    known = {document["id"]: document for document in documents(folder)}
     tasks = []
     for name in sorted(name for site in sites for name in html_pages(site, folder)):
         path = name.partition("/")[2]
@@ -120,11 +120,11 @@ def count(pages: Sequence[Page], fates: Sequence[Fate], graph: Sequence[Sequence
     """The counts of one order, by site."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for fate in fates:
-        own = counts[pages[fate.page].seen.site]
-        own["pages"] += 1
-        own["unique"] += not fate.has_twin
-        own["stored"] += fate.has_twin and fate.decision.passes
-        own[fate.name] += 1
+        row = counts[pages[fate.page].seen.site]
+        row["pages"] += 1
+        row["unique"] += not fate.has_twin
+        row["stored"] += fate.has_twin and fate.decision.passes
+        row[fate.name] += 1
     dropped = {fate.page for fate in fates if not fate.decision.passes}
     false = {fate.page for fate in fates if fate.name == "false"}
     starts = _starts(pages)
@@ -139,9 +139,11 @@ def link_graph(pages: Sequence[Page]) -> list[list[int]]:
     graph = []
     for page in (page.seen for page in pages):
         targets = (page.site + link for link in page.links if link.startswith("/"))
-        spelled = ((one, one + "index.html", one + ".html", one + "/index.html") for one in targets)
-        found = (next((number[one] for one in spellings if one in number), None) for spellings in spelled)
-        graph.append([at for at in found if at is not None])
+        spelled = ((target, target + "index.html", target + ".html", target + "/index.html") for target in targets)
+        places = (
+            next((number[spelling] for spelling in spellings if spelling in number), None) for spellings in spelled
+        )
+        graph.append([at for at in places if at is not None])
     return graph
 
 
@@ -210,9 +212,9 @@ def _cells(orders: Sequence[dict[str, Counter[str]]], sites: Sequence[str]) -> l
     sums = [sum((order[site] for site in sites), Counter[str]()) for order in orders]
     cells = []
     for value in COLUMNS.values():
-        values = [value(one) for one in sums]
+        values = [value(figures_of_order) for figures_of_order in sums]
         least, middle, most = (
-            f"{one:.1f}".removesuffix(".0") for one in (min(values), statistics.median(values), max(values))
+            f"{figure:.1f}".removesuffix(".0") for figure in (min(values), statistics.median(values), max(values))
         )
         cells.append(middle if least == most else f"{middle} ({least}–{most})")
     return cells
@@ -245,7 +247,7 @@ def report_examples(pages: Sequence[Page], truth: Truth, fates: Iterable[Fate], 
             *(of[page, kept] for of in (truth.resemblance, truth.containment, truth.links)),
         )
         urls = f"{unquote(pages[page].signed.url)}\n{unquote(kept_url)}"
-        table.add_row(urls, str(seen), match.rule, str(match.distance), *(f"{one:.2f}" for one in measured))
+        table.add_row(urls, str(seen), match.rule, str(match.distance), *(f"{measure:.2f}" for measure in measured))
     console.print(table)
 
 
@@ -259,7 +261,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=0, help="how many false drops to print")
     given = parser.parse_args()
     require_data(given.folder)
-    known = sorted(one.name for one in (given.folder / "sites").iterdir() if one.is_dir())
+    known = sorted(entry.name for entry in (given.folder / "sites").iterdir() if entry.is_dir())
     sites = given.sites.split(",") if given.sites else known
     if set(sites) - set(known):
         parser.error(f"The saved sites are {', '.join(known)}.")

@@ -80,21 +80,23 @@ def phrases() -> str:
         if len(phrase) == len(readings) and all(ord(character) in READ_CODES for character in phrase)
     }
     first = {chr(code): _reading(chr(code))[:1] for code in READ_CODES}
-    others = {
+    by_phrase = {
         phrase: initials
         for phrase, initials in written.items()
         if initials != "".join(first.get(character, "") for character in phrase)
     }
     chosen = {
-        phrase: initials for phrase, initials in written.items() if phrase in others or _holds(phrase, initials, others)
+        phrase: initials
+        for phrase, initials in written.items()
+        if phrase in by_phrase or _holds(phrase, initials, by_phrase)
     }
     return "".join(f"{phrase} {initials}\n" for phrase, initials in sorted(chosen.items()))
 
 
-def _holds(phrase: str, initials: str, others: Mapping[str, str]) -> bool:
+def _holds(phrase: str, initials: str, initials_of_phrases: Mapping[str, str]) -> bool:
     """Tell whether a part of *phrase* is one of *others* and is read otherwise in it."""
     return any(
-        others.get(phrase[start:end], initials[start:end]) != initials[start:end]
+        initials_of_phrases.get(phrase[start:end], initials[start:end]) != initials[start:end]
         for start, end in combinations(range(len(phrase) + 1), 2)
     )
 

@@ -188,9 +188,9 @@ def _is_traced(
     first, last = np.searchsorted(letters, (start, start + length)).tolist()
     return bool(sources) and any(
         first - length <= passage.at < last
-        for found in sources
-        if found.page.url == "http://work.org/0"
-        for passage in found.passages
+        for source in sources
+        if source.page.url == "http://work.org/0"
+        for passage in source.passages
     )
 
 
@@ -205,9 +205,11 @@ def main() -> None:
     costs = Table(title=f"a kept work of {given.chars:,} characters")
     for column in ("scheme", "signed and filed, s", "bytes", "keys"):
         costs.add_column(column, justify="right")
-    found = Table(title=f"share of {given.passages} passages of so many characters that are traced to their place")
+    shares_table = Table(
+        title=f"share of {given.passages} passages of so many characters that are traced to their place"
+    )
     for column in ("scheme", "changed", *map(str, LENGTHS), "of the whole copy", "s"):
-        found.add_column(column, justify="right")
+        shares_table.add_column(column, justify="right")
     for name in given.scheme or _SCHEMES:
         with tempfile.TemporaryDirectory() as directory:
             kept = keep_works(Path(directory), name, works)
@@ -222,11 +224,18 @@ def main() -> None:
                     begun = time.process_time()
                     whole = find_sources(normalise(copy), kept.scheme, kept.store)
                     seconds = time.process_time() - begun
-                    share = next((one.share_of_text for one in whole if one.page.url == "http://work.org/0"), 0.0)
-                    found.add_row(name, changed, *(f"{one:.2f}" for one in (*shares, share)), f"{seconds:.1f}")
-            found.add_section()
+                    share = next(
+                        (source.share_of_text for source in whole if source.page.url == "http://work.org/0"), 0.0
+                    )
+                    shares_table.add_row(
+                        name,
+                        changed,
+                        *(f"{share_of_variant:.2f}" for share_of_variant in (*shares, share)),
+                        f"{seconds:.1f}",
+                    )
+            shares_table.add_section()
     console = Console(width=160)
-    console.print(costs, found)
+    console.print(costs, shares_table)
 
 
 if __name__ == "__main__":

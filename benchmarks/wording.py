@@ -59,8 +59,8 @@ def main() -> None:
     print(f"{len(texts)} texts, of whose words {changed:.1%} are others (median)")
     for name in _SCHEMES:
         of_scheme = Signer(Config(tokenizer="rjieba", scheme=name))
-        found = [count_agreeing(of_scheme, texts, new) / len(texts) for new in (worded, folded)]
-        print(f"{name:8} {found[0]:.3f} found, {found[1]:.3f} if synonyms are folded")
+        shares = [count_agreeing(of_scheme, texts, new) / len(texts) for new in (worded, folded)]
+        print(f"{name:8} {shares[0]:.3f} found, {shares[1]:.3f} if synonyms are folded")
 
 
 if __name__ == "__main__":

@@ -100,8 +100,8 @@ def main() -> None:
 @contextmanager
 def _folder(given: Path | None) -> Iterator[Path]:
     if given is None:
-        with tempfile.TemporaryDirectory() as made:
-            yield Path(made)
+        with tempfile.TemporaryDirectory() as temporary:
+            yield Path(temporary)
     else:
         given.mkdir(parents=True, exist_ok=True)
         yield given
@@ -147,8 +147,13 @@ def _of_signatures(plan: Plan, report: Report) -> None:
     _against_truth(plan, stored, asked, report)
     if plan.n <= _SMALL and not plan.skip_load:
         rows = [
-            (str(one.tables), f"{one.load:.2f}", f"{one.look_up:.1f}", f"{one.size:.1f}")
-            for one in measured(plan.folder, stored, asked, plan.rounds)
+            (
+                str(measurement.tables),
+                f"{measurement.load:.2f}",
+                f"{measurement.look_up:.1f}",
+                f"{measurement.size:.1f}",
+            )
+            for measurement in measured(plan.folder, stored, asked, plan.rounds)
         ]
         report.table("Designs, k = 3", ("tables", "µs to load one", "look-up, warm p50 µs", "bytes each"), rows)
     del stored
@@ -193,24 +198,33 @@ def _lookups(plan: Plan, state: str, asked: list[int], report: Report) -> dict[i
     return medians
 
 
-def _cold_row(one: Cold | None) -> tuple[str, ...]:
-    if one is None:
+def _cold_row(measurement: Cold | None) -> tuple[str, ...]:
+    if measurement is None:
         return ("not possible", "", "", "")
-    return (f"{one.p50:,.0f}", f"{one.p99:,.0f}", f"{one.kilobytes:.0f}", one.drop)
+    return (f"{measurement.p50:,.0f}", f"{measurement.p99:,.0f}", f"{measurement.kilobytes:.0f}", measurement.drop)
 
 
 def _against_truth(plan: Plan, stored: Numbers, asked: list[int], report: Report) -> None:
-    truths = {one: neighbours(stored, one, MAX_DISTANCE) for one in asked[: plan.recalled]}
+    truths = {signature: neighbours(stored, signature, MAX_DISTANCE) for signature in asked[: plan.recalled]}
     with PermutedIndex.open(plan.signatures) as index:
-        found = list(recalls(index, truths))
+        measured_recalls = list(recalls(index, truths))
         rows = [
-            (str(one.k), f"{one.found:,}", f"{one.expected:,}", f"{one.found / one.expected:.2%}", f"{one.further:,}")
-            for one in found
+            (
+                str(recall.k),
+                f"{recall.found:,}",
+                f"{recall.expected:,}",
+                f"{recall.found / recall.expected:.2%}",
+                f"{recall.further:,}",
+            )
+            for recall in measured_recalls
         ]
         # With --skip-load, what an earlier run inserted online is found besides.
         columns = ("k", "found", "expected", "recall", "besides")
         report.table(f"Recall: {len(truths)} look-ups against numpy brute force", columns, rows)
-        report.note(f"least recall, k = 0 to {MAX_DISTANCE}", f"{min(one.found / one.expected for one in found):.2%}")
+        report.note(
+            f"least recall, k = 0 to {MAX_DISTANCE}",
+            f"{min(recall.found / recall.expected for recall in measured_recalls):.2%}",
+        )
         if plan.peers:
             every = builders(stored, plan.k, large=plan.slow_peers)
             done = [compare(index, build(), asked, truths, plan.k, plan.rounds) for build in every]
@@ -220,22 +234,24 @@ def _against_truth(plan: Plan, stored: Numbers, asked: list[int], report: Report
 def _show_peers(done: list[Compared], plan: Plan, stored: int, report: Report) -> None:
     rows = [
         (
-            one.name,
-            f"{one.theirs:,.1f}",
-            f"{one.ours:.1f}",
-            f"{one.theirs / one.ours:,.1f}",
-            "" if one.theirs_many is None else f"{one.theirs_many:,.1f}",
-            f"{one.ours_many:.1f}",
-            f"{one.memory / stored:.0f}",
-            f"{one.seconds:.1f}",
-            f"{one.found:,} of {one.expected:,}",
+            comparison.name,
+            f"{comparison.theirs:,.1f}",
+            f"{comparison.ours:.1f}",
+            f"{comparison.theirs / comparison.ours:,.1f}",
+            "" if comparison.theirs_many is None else f"{comparison.theirs_many:,.1f}",
+            f"{comparison.ours_many:.1f}",
+            f"{comparison.memory / stored:.0f}",
+            f"{comparison.seconds:.1f}",
+            f"{comparison.found:,} of {comparison.expected:,}",
         )
-        for one in done
+        for comparison in done
     ]
     columns = ("", "µs each", "ours", "ratio", "many at once", "ours", "bytes each", "s to build", "found")
     report.table(f"Peers in memory, k = {plan.k}: look-ups, warm p50, rounds in turn with ours", columns, rows)
-    for one in done:
-        report.note(f"look-up, k = {plan.k}: {one.name} : crawler-dedup", f"{one.theirs / one.ours:.1f}")
+    for comparison in done:
+        report.note(
+            f"look-up, k = {plan.k}: {comparison.name} : crawler-dedup", f"{comparison.theirs / comparison.ours:.1f}"
+        )
 
 
 def _online(plan: Plan, new: Iterator[int], report: Report) -> None:

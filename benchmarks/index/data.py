@@ -72,13 +72,13 @@ def fresh(*seed: int) -> Iterator[int]:
 
 def neighbours(stored: Numbers, signature: int, most: int) -> dict[int, int]:
     """Every one of *stored* within *most* bits, with its distance, by brute force: numpy looks at all."""
-    found: dict[int, int] = {}
+    near_signatures: dict[int, int] = {}
     for at in range(0, len(stored), _CHUNK):
         block = stored[at : at + _CHUNK]
         distances = np.bitwise_count(block ^ np.uint64(signature))
         near = np.flatnonzero(distances <= most)
-        found.update(zip(block[near].tolist(), distances[near].tolist(), strict=True))
-    return found
+        near_signatures.update(zip(block[near].tolist(), distances[near].tolist(), strict=True))
+    return near_signatures
 
 
 def pages(signatures: Iterable[int], seed: int) -> Iterator[SignedPage]:

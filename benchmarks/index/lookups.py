@@ -53,8 +53,8 @@ def warm(directory: Path, k: int, asked: list[int], rounds: int) -> Warm:
         times = [timed(index, asked, k) for _ in range(rounds)]
         many = statistics.median(_many(index, asked, k, rounds))
     return Warm(
-        statistics.median(quantile(one, 0.5) for one in times),
-        statistics.median(quantile(one, 0.99) for one in times),
+        statistics.median(quantile(times_of_round, 0.5) for times_of_round in times),
+        statistics.median(quantile(times_of_round, 0.99) for times_of_round in times),
         many,
     )
 
@@ -84,9 +84,13 @@ def quantile(nanoseconds: list[int], share: float) -> float:
 def recalls(index: PermutedIndex, truths: Truths) -> Iterator[Recall]:
     """For every distance, what *index* finds of what there is."""
     for k in range(MAX_DISTANCE + 1):
-        found = expected = further = 0
+        covered = expected = further = 0
         for asked, truth in truths.items():
-            near = {(distance, one) for one, distance in truth.items() if distance <= k}
+            near = {(distance, neighbour) for neighbour, distance in truth.items() if distance <= k}
             answer = {(match.distance, match.signature) for match in index.query(asked, k)}
-            found, expected, further = found + len(near & answer), expected + len(near), further + len(answer - near)
-        yield Recall(k, found, expected, further)
+            covered, expected, further = (
+                covered + len(near & answer),
+                expected + len(near),
+                further + len(answer - near),
+            )
+        yield Recall(k, covered, expected, further)

@@ -98,7 +98,7 @@ def _codes(signatures: Numbers) -> Any:
 def _simhash(stored: Numbers, k: int) -> Peer:
     logging.getLogger("simhash").setLevel(logging.ERROR)  # it warns of each large bucket
     before, start = rss_anon(), time.perf_counter()
-    index = simhash.SimhashIndex([(str(one), simhash.Simhash(one)) for one in stored.tolist()], k=k)
+    index = simhash.SimhashIndex([(str(signature), simhash.Simhash(signature)) for signature in stored.tolist()], k=k)
     return Peer(
         f"PyPI simhash {version('simhash')} SimhashIndex",
         lambda asked: index.get_near_dups(simhash.Simhash(asked)),
@@ -111,17 +111,17 @@ def _simhash(stored: Numbers, k: int) -> Peer:
 
 def compare(index: PermutedIndex, peer: Peer, asked: list[int], truths: Truths, k: int, rounds: int) -> Compared:
     """Time *peer* and *index* in turn on *asked*, and hold the peer's answers against *truths*."""
-    found = expected = 0
+    covered = expected = 0
     start = time.perf_counter()
     for signature, truth in truths.items():
-        near = {one for one, distance in truth.items() if distance <= k}
-        found += len(near & peer.read(peer.ask(signature)))
+        near = {neighbour for neighbour, distance in truth.items() if distance <= k}
+        covered += len(near & peer.read(peer.ask(signature)))
         expected += len(near)
     slow = (time.perf_counter() - start) / len(truths)
     few = asked[: max(8, min(len(asked), int(_ROUND_SECONDS / slow)))]
     theirs, ours, theirs_many, ours_many = [], [], [], []
     for _ in range(rounds + 1):
-        ours.append(_median_us(lambda one: index.query(one, k), asked))
+        ours.append(_median_us(lambda signature: index.query(signature, k), asked))
         theirs.append(_median_us(peer.ask, few))
         ours_many.append(_many_us(lambda many: index.query_many(many, k), asked))
         if peer.ask_many:
@@ -134,7 +134,7 @@ def compare(index: PermutedIndex, peer: Peer, asked: list[int], truths: Truths, 
         _settled(ours),
         _settled(theirs_many) if theirs_many else None,
         _settled(ours_many),
-        found,
+        covered,
         expected,
     )
 

@@ -22,30 +22,32 @@ def chinese(seed: int, count: int = 30) -> str:
 
 
 def letters(text: str) -> list[int]:
-    found: list[int] = find_initials(normalise(text)).tolist()
-    return found
+    initials: list[int] = find_initials(normalise(text)).tolist()
+    return initials
 
 
 @cache
 def alike() -> dict[int, list[str]]:
     """Letter → characters whose reading begins with it."""
-    found = defaultdict(list)
+    groups = defaultdict(list)
     for character in sorted(set("".join(map(chinese, range(8))))):
         letter = int(initial_of_each(character)[0])
         if letter != NO_INITIAL:
-            found[letter].append(character)
-    return found
+            groups[letter].append(character)
+    return groups
 
 
 def with_homophones(text: str, share: float = 0.3) -> str:
     """*text* with other characters of the same first letter in the place of a *share* of its own."""
     changed = exchange_alike(text, alike(), share, random.Random(text))
     assert letters(changed) == letters(text)
-    assert sum(one != other for one, other in zip(changed, text, strict=True)) > 0.2 * len(text)
+    assert sum(
+        changed_character != character for changed_character, character in zip(changed, text, strict=True)
+    ) > 0.2 * len(text)
     return changed
 
 
-def exchange_alike(text: str, others: Mapping[int, Sequence[str]], share: float, source: random.Random) -> str:
+def exchange_alike(text: str, groups: Mapping[int, Sequence[str]], share: float, source: random.Random) -> str:
     """Exchange a *share* of the characters of *text*, where none is read otherwise for it.
 
     Args:
@@ -54,11 +56,11 @@ def exchange_alike(text: str, others: Mapping[int, Sequence[str]], share: float,
     characters = list(text)
     for at, character in enumerate(text):
         letter = int(initial_of_each(character)[0])
-        if character < "\u4e00" or character in "，。" or source.random() >= share or letter not in others:
+        if character < "\u4e00" or character in "，。" or source.random() >= share or letter not in groups:
             continue
         start, around = max(0, at - _AROUND), slice(at + 1, at + 1 + _AROUND)
         before, after = "".join(characters[start:at]), "".join(characters[around])
-        chosen = source.choice(others[letter])
+        chosen = source.choice(groups[letter])
         if find_initials(before + chosen + after).tolist() == find_initials(before + character + after).tolist():
             characters[at] = chosen
     return "".join(characters)

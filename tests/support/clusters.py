@@ -147,9 +147,9 @@ def find_ports(count: int) -> list[int]:
     ports: list[int] = []
     while len(ports) < count:
         port = random.randint(10_000, 30_000)
-        with suppress(OSError), socket.socket() as one, socket.socket() as other:
-            one.bind(("127.0.0.1", port))
-            other.bind(("127.0.0.1", port + _BUS))
+        with suppress(OSError), socket.socket() as client_port, socket.socket() as bus_port:
+            client_port.bind(("127.0.0.1", port))
+            bus_port.bind(("127.0.0.1", port + _BUS))
             ports += [port] * (port not in ports)
     return ports
 

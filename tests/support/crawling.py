@@ -32,10 +32,10 @@ _SYLLABLES = tuple(
 def words(seed: object, count: int = 160) -> list[str]:
     """*count* different words, the same ones for the same *seed*, nearly none in common with another."""
     source = random.Random(f"words {seed}")
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found["".join(source.choices(_SYLLABLES, k=3))] = None
-    return list(found)
+    made_words: dict[str, None] = {}
+    while len(made_words) < count:
+        made_words["".join(source.choices(_SYLLABLES, k=3))] = None
+    return list(made_words)
 
 
 def paragraphs(text: Sequence[str]) -> str:
@@ -151,8 +151,8 @@ class Site:
 
     def paths(self) -> list[str]:
         """What was asked for, without the method and ``/robots.txt``."""
-        asked = [one.partition(" ")[2] for one in self.asked]
-        return [one for one in asked if one != "/robots.txt"]
+        asked = [line.partition(" ")[2] for line in self.asked]
+        return [path for path in asked if path != "/robots.txt"]
 
 
 # The crawl
@@ -181,9 +181,9 @@ class Crawl:
     def counts(self, under: str = "") -> Counter[str]:
         """The filter's statistics, without ``dedup/`` and *under*; those of handled pages and of hosts if asked for."""
         prefix = f"dedup/{under}"
-        found = {name.removeprefix(prefix): value for name, value in self.stats.items() if name.startswith(prefix)}
+        counts = {name.removeprefix(prefix): value for name, value in self.stats.items() if name.startswith(prefix)}
         apart = ("handled/", "dropped_by_host/", "marked_by_host/")
-        return Counter({name: value for name, value in found.items() if under or not name.startswith(apart)})
+        return Counter({name: value for name, value in counts.items() if under or not name.startswith(apart)})
 
     def paths(self) -> list[str]:
         """Where the items come from, in order."""
@@ -191,8 +191,8 @@ class Crawl:
 
     def item(self, path: str) -> dict[str, Any]:
         """The only item of *path*."""
-        (found,) = (item for item in self.items if item["path"] == path)
-        return found
+        (item,) = (item for item in self.items if item["path"] == path)
+        return item
 
     def lines(self, level: str, text: str) -> list[str]:
         """The lines of the log with this level that hold *text*."""
@@ -233,10 +233,10 @@ class Running:
         """Wait for its end; spider name → what came of it. A crawl that could not be started fails the test."""
         log = self.log()
         assert self._process.returncode == 0, log
-        told = json.loads((self._directory / "result.json").read_text())
-        errors = [error for one in told.values() if (error := one.pop("error"))]
+        results = json.loads((self._directory / "result.json").read_text())
+        errors = [error for result in results.values() if (error := result.pop("error"))]
         assert not errors, "\n".join([*errors, log])
-        return {name: Crawl(**one, log=log) for name, one in told.items()}
+        return {name: Crawl(**result, log=log) for name, result in results.items()}
 
 
 def start_script(

@@ -54,10 +54,10 @@ class Checker:
         if not line:
             self.close()
             raise AssertionError(f"{name!r} hangs, or ended the process.")
-        told: dict[str, Any] = json.loads(line)
-        if told["error"]:
-            raise AssertionError(f"{name!r} raises {told['error']}")
-        return told
+        answer: dict[str, Any] = json.loads(line)
+        if answer["error"]:
+            raise AssertionError(f"{name!r} raises {answer['error']}")
+        return answer
 
     def _start(self) -> subprocess.Popen[str]:
         return subprocess.Popen(

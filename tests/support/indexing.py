@@ -39,16 +39,16 @@ SPEC = {"scheme": "test"}
 def clusters(seed: int, size: int) -> list[int]:
     """Uniform signatures, neighbours of earlier ones at distances 0 to 9, and a spike."""
     source = random.Random(seed)
-    found: list[int] = []
-    while len(found) < size:
+    signatures: list[int] = []
+    while len(signatures) < size:
         kind = source.random()
-        if kind < 0.4 or not found:
-            found.append(source.getrandbits(64))
+        if kind < 0.4 or not signatures:
+            signatures.append(source.getrandbits(64))
         elif kind < 0.95:
-            found.append(flipped(source, source.choice(found), source.randint(0, 9)))
+            signatures.append(flipped(source, source.choice(signatures), source.randint(0, 9)))
         else:
-            found.append(0xABCDEF0123456789)
-    return found
+            signatures.append(0xABCDEF0123456789)
+    return signatures
 
 
 def flipped(source: random.Random, signature: int, bits: int) -> int:
@@ -72,9 +72,9 @@ def uniform(seed: int, size: int) -> list[int]:
 
 def spiked(seed: int, size: int) -> list[int]:
     """Evenly spread, but for every hundredth, which is one of five."""
-    found = uniform(seed, size)
-    found[::100] = [found[number % 5] for number in range(len(found[::100]))]
-    return found
+    signatures = uniform(seed, size)
+    signatures[::100] = [signatures[number % 5] for number in range(len(signatures[::100]))]
+    return signatures
 
 
 def crowded(seed: int, size: int) -> list[int]:
@@ -159,8 +159,8 @@ class ByDistance(Lookup):
         kept: Iterable[SignedPage],
         snapshot_of: Callable[[SignedPage], Snapshot],
     ) -> tuple[SignedPage, Match] | None:
-        matches = ((one, self.compare(new, one)) for one in kept)
-        return next(((one, match) for one, match in matches if match), None)
+        matches = ((page, self.compare(new, page)) for page in kept)
+        return next(((page, match) for page, match in matches if match), None)
 
 
 def open_store(directory: Path, *, fresh: bool = False, spec: dict[str, str] | None = None) -> Store:

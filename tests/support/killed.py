@@ -118,8 +118,8 @@ class Job:
     def stored(self) -> list[Stored]:
         """What its store holds, in the order in which it came."""
         with closing(sqlite3.connect(self.folder / "store.sqlite")) as store:
-            found = store.execute("SELECT url, digest, encoding, body FROM pages ORDER BY number")
-            return [Stored(*row) for row in found]
+            rows = store.execute("SELECT url, digest, encoding, body FROM pages ORDER BY number")
+            return [Stored(*row) for row in rows]
 
 
 # What was stored
@@ -162,14 +162,14 @@ class Compared:
 
 def compare(wanted: Sequence[Stored], stored: Sequence[Stored], config: Config) -> Compared:
     """Hold what is *stored* against what the undisturbed crawl has stored."""
-    times = Counter(one.digest for one in stored)
-    first = {one.digest: one for one in reversed(wanted)}
-    missing = [one for digest, one in first.items() if digest not in times]
+    times = Counter(page.digest for page in stored)
+    first = {page.digest: page for page in reversed(wanted)}
+    missing = [page for digest, page in first.items() if digest not in times]
     covered = _covered(missing, stored, config) if missing else set()
     return Compared(
         len(first),
-        [one.url for one in missing if one.url in covered],
-        [one.url for one in missing if one.url not in covered],
+        [page.url for page in missing if page.url in covered],
+        [page.url for page in missing if page.url not in covered],
         len(times.keys() - first.keys()),
         sum(count > 1 for count in times.values()),
     )
@@ -183,14 +183,14 @@ def _covered(missing: Sequence[Stored], stored: Sequence[Stored], config: Config
         def sign(page: Stored) -> SignedPage:
             return deduplicator.sign(page.url, page.body, encoding=page.encoding)
 
-        kept = [sign(one) for one in {one.body: one for one in stored}.values()]
+        kept = [sign(page) for page in {page.body: page for page in stored}.values()]
         deduplicator.decide(kept)
         covered = set()
-        for one in missing:
-            page = sign(one)
+        for missing_page in missing:
+            page = sign(missing_page)
             decision = deduplicator.decide([page])[0]
-            if not decision.passes or any(deduplicator.compare(page, other) is not None for other in kept):
-                covered.add(one.url)
+            if not decision.passes or any(deduplicator.compare(page, kept_page) is not None for kept_page in kept):
+                covered.add(missing_page.url)
             if decision.passes:
                 deduplicator.release(decision)  # else it would stand for the next
         return covered
@@ -241,13 +241,13 @@ def try_stops(
     for number in count():
         if stopped == stops:
             break
-        own = replace(job, folder=job.folder / str(number))
+        numbered_job = replace(job, folder=job.folder / str(number))
         row = min(source.randint(1, 5), stops - stopped)
-        done = own.run_to_the_end([source.uniform(0, seconds) for _ in range(row)], stop=stop)
+        done = numbered_job.run_to_the_end([source.uniform(0, seconds) for _ in range(row)], stop=stop)
         if len(done) > 1:
             stopped += len(done) - 1
             runs += done
-            ends.append(compare(wanted, own.stored(), config))
+            ends.append(compare(wanted, numbered_job.stored(), config))
         else:
             seconds = min(seconds, done[0].seconds)  # the machine has become faster
     dropped = sum(run.stats.get("dedup/dropped", 0) for run in runs)

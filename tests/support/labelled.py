@@ -19,9 +19,9 @@ def write_set(
     """A set in *folder* of *pages* (identifier → HTML); returns *folder*."""
     (folder / "html").mkdir(parents=True, exist_ok=True)
     documents = []
-    for one, body in pages.items():
-        (folder / "html" / f"{one}.html").write_text(body, encoding="utf-8")
-        documents.append({"id": one, "url": f"http://a.org/{one}", "html": f"html/{one}.html"})
+    for document_id, body in pages.items():
+        (folder / "html" / f"{document_id}.html").write_text(body, encoding="utf-8")
+        documents.append({"id": document_id, "url": f"http://a.org/{document_id}", "html": f"html/{document_id}.html"})
     write_lines(folder / f"{name}docs.jsonl{suffix}", documents)
     write_lines(folder / f"{name}pairs.jsonl{suffix}", pairs)
     return folder

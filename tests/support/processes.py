@@ -201,8 +201,8 @@ class _Parent:
     def __init__(self, seed: str) -> None:
         self._lock = threading.Lock()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        others = ("SCRAPY_", "PYTEST_", "PYTHON")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(others)}
+        prefixes = ("SCRAPY_", "PYTEST_", "PYTHON")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", "from tests.support.forkserver import serve; serve()", str(theirs.fileno())],

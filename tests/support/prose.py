@@ -63,9 +63,9 @@ def _chinese() -> list[str]:
 
 
 def _shuffled(words: Iterable[str]) -> list[str]:
-    found = sorted(set(words) - stop_words())
-    random.Random("words").shuffle(found)
-    return found
+    shuffled_words = sorted(set(words) - stop_words())
+    random.Random("words").shuffle(shuffled_words)
+    return shuffled_words
 
 
 def sentences(seed: int, count: int = 30, *, chinese: bool = False) -> list[str]:
@@ -73,21 +73,21 @@ def sentences(seed: int, count: int = 30, *, chinese: bool = False) -> list[str]
     source = random.Random(f"sentences {seed}")
     vocabulary = (_chinese() if chinese else _english())[seed * _OF_A_TEXT :][:_OF_A_TEXT]
     assert len(vocabulary) == _OF_A_TEXT
-    found = []
+    made_sentences = []
     for _ in range(count):
         chosen = source.sample(vocabulary, source.randint(8, 14))
         middle = len(chosen) // 2
         if chinese:
-            found.append("".join(chosen[:middle]) + "，" + "".join(chosen[middle:]) + "。")
+            made_sentences.append("".join(chosen[:middle]) + "，" + "".join(chosen[middle:]) + "。")
         else:
-            found.append(f"{' '.join(chosen[:middle])}, {' '.join(chosen[middle:])}. ".capitalize())
-    return found
+            made_sentences.append(f"{' '.join(chosen[:middle])}, {' '.join(chosen[middle:])}. ".capitalize())
+    return made_sentences
 
 
 def prose(seed: int, count: int = 30, *, chinese: bool = False) -> str:
     """A text of such sentences, some in a line."""
-    made = sentences(seed, count, chinese=chinese)
-    return "\n".join("".join(made[at : at + 5]).strip() for at in range(0, len(made), 5))
+    made_sentences = sentences(seed, count, chinese=chinese)
+    return "\n".join("".join(made_sentences[at : at + 5]).strip() for at in range(0, len(made_sentences), 5))
 
 
 def mixed(seed: int) -> str:
@@ -122,9 +122,11 @@ def config(scheme: str, **settings: Any) -> Config:
 
 def signed(scheme: str) -> list[str]:
     """What a scheme makes of all texts, as JSON can hold it."""
-    made = scheme_of(scheme)
-    signatures = [made.sign(text_of(raw)) for raw in [*SAMPLES.values(), *ODD.values()]]
-    return [f"{one.number:016x} {one.value.hex()} {made.keys(one)!s}" for one in signatures]
+    text_scheme = scheme_of(scheme)
+    signatures = [text_scheme.sign(text_of(raw)) for raw in [*SAMPLES.values(), *ODD.values()]]
+    return [
+        f"{signature.number:016x} {signature.value.hex()} {text_scheme.keys(signature)!s}" for signature in signatures
+    ]
 
 
 def offer(scheme: str, directory: str, name: str, seeds: list[int]) -> list[str]:
@@ -159,8 +161,8 @@ class Elsewhere:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, "the process has ended"
-        found: list[str] = json.loads(line)
-        return found
+        signatures: list[str] = json.loads(line)
+        return signatures
 
     def __enter__(self) -> Elsewhere:
         return self

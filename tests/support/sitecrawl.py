@@ -105,16 +105,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("-s", dest="settings", action="append", default=[], metavar="NAME=VALUE")
     given = parser.parse_args(arguments)
     settings = get_project_settings()
-    own = {
+    command_line = {
         "AUTOTHROTTLE_ENABLED": False,
         "CONCURRENT_REQUESTS": 16,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
         "DOWNLOAD_DELAY": 0,
         "FEEDS": {str(given.items): {"format": "jsonlines"}},
         "LOG_LEVEL": "WARNING",
-        **dict(one.split("=", 1) for one in given.settings),
+        **dict(setting.split("=", 1) for setting in given.settings),
     }
-    settings.update(own, priority="cmdline")
+    settings.update(command_line, priority="cmdline")
     process = crawler_process(settings)
     crawler = process.create_crawler({"site": SiteSpider, "links": LinksSpider}[given.spider])
     watch = _Watch(crawler)

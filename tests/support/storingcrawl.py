@@ -38,7 +38,7 @@ class VisitingSpider(SiteSpider):
     def __init__(self, url: str = "", visit: str = "", **kwargs: Any) -> None:
         super().__init__(url, **kwargs)
         self.visit = visit
-        self.start_urls = [self._visited(one) for one in self.start_urls]
+        self.start_urls = [self._visited(url) for url in self.start_urls]
         self.has_page = False
 
     async def _item(self, response: HtmlResponse) -> dict[str, Any]:
@@ -79,9 +79,9 @@ class StorePipeline:
 
     async def process_item(self, item: dict[str, Any], spider: Spider | None = None) -> dict[str, Any]:
         await asyncio.sleep(random.uniform(0.05, 1) * self._delay)
-        told = {name: value for name, value in item.items() if name != "body"}
+        fields = {name: value for name, value in item.items() if name != "body"}
         digest = sha256(item["text"].encode()).hexdigest()
-        row = (item["url"], digest, item["encoding"], item["body"], json.dumps(told, ensure_ascii=False))
+        row = (item["url"], digest, item["encoding"], item["body"], json.dumps(fields, ensure_ascii=False))
         self._store.execute("INSERT INTO pages (url, digest, encoding, body, item) VALUES (?, ?, ?, ?, ?)", row)
         self._store.commit()
         return item
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         runs.LIFE_SECONDS, runs.BEAT_SECONDS = given.life, given.life / 10
     settings = get_project_settings()
-    own = {
+    command_line = {
         "AUTOTHROTTLE_ENABLED": False,
         "CONCURRENT_REQUESTS": 16,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
@@ -114,9 +114,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "ROBOTSTXT_OBEY": False,
         "STORE_DELAY": 0.1,
         "STORE_FILE": str(given.folder / "store.sqlite"),
-        **dict(one.split("=", 1) for one in given.settings),
+        **dict(setting.split("=", 1) for setting in given.settings),
     }
-    settings.update(own, priority="cmdline")
+    settings.update(command_line, priority="cmdline")
     process = crawler_process(settings)
     crawler = process.create_crawler(VisitingSpider)
     process.crawl(crawler, url=given.url, visit=given.visit)

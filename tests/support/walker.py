@@ -106,8 +106,8 @@ class _Recorder:
         self.drops.append({**asdict(decision), "request": request.url, "response": response.url, "spider": spider.name})
 
     def page_handled(self, outcome: Outcome, response: Response, spider: scrapy.Spider) -> None:
-        told = {"path": path_of(response.url), "spider": spider.name, "well": outcome.well}
-        self.handled.append({**asdict(outcome), **told})
+        fields = {"path": path_of(response.url), "spider": spider.name, "well": outcome.well}
+        self.handled.append({**asdict(outcome), **fields})
 
     def result(self, error: BaseException | None) -> dict[str, Any]:
         return {
@@ -133,9 +133,11 @@ def main() -> None:
     sys.path.insert(0, os.getcwd())
     process = crawler_process(order["settings"])
     module = importlib.import_module("script")
-    found = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, scrapy.Spider)]
+    spiders = [
+        member for member in vars(module).values() if isinstance(member, type) and issubclass(member, scrapy.Spider)
+    ]
     recorders, crawls = [], []
-    for spider in found:
+    for spider in spiders:
         if spider.__module__ == "script":
             crawler = process.create_crawler(spider)
             recorders.append(_Recorder(crawler))

@@ -74,18 +74,18 @@ class Judge:
         return self._outcomes[trial.name]
 
     def _judge_family(self, family: Family) -> None:
-        others = [self._sign(page) for page in family.others()]
-        offered = [(trial, self._offer(trial, others)) for trial in trials_of(family)]
+        other_pages = [self._sign(page) for page in family.others()]
+        offered = [(trial, self._offer(trial, other_pages)) for trial in trials_of(family)]
         for trial, offers in offered:
             *kept, new = [offer.result()[0] for offer in offers]
             self._outcomes[trial.name] = _outcome(trial, kept, new)
 
-    def _offer(self, trial: Trial, others: list[SignedPage]) -> list[Future[list[Decision]]]:
+    def _offer(self, trial: Trial, other_pages: list[SignedPage]) -> list[Future[list[Decision]]]:
         """Offer the pages, other ones of their sites before them if the context is warm; what passes is settled at once."""
-        own = [self._sign(page) for page in (*trial.case.kept, trial.case.new)]
-        pages = [*(others if trial.context == WARM else []), *own]
+        signed_pages = [self._sign(page) for page in (*trial.case.kept, trial.case.new)]
+        pages = [*(other_pages if trial.context == WARM else []), *signed_pages]
         offers = [self._deduplicator.submit([replace(page, scope=trial.name)]) for page in pages]
-        return offers[-len(own) :]
+        return offers[-len(signed_pages) :]
 
     def _sign(self, page: Page) -> SignedPage:
         return self._deduplicator.sign(page.url, page.html.encode())

@@ -63,20 +63,20 @@ def _weather(path: str, town: str, *degrees: int) -> Page:
         (day, f"{degree} °C", f"wind {degree - 6} knots")
         for day, degree in zip(("Mon", "Tue", "Wed"), degrees, strict=True)
     ]
-    told = (
+    text = (
         "Values are means of the model and of the station at the harbour master's office. They are computed every six "
         "hours; squalls, fog in the narrows and the temper of the tide are not in them. Ask before you sail."
     )
-    return BOARD.page(path, f"Weather in {town}", table(*rows), p(told), crumbs=("Weather",))
+    return BOARD.page(path, f"Weather in {town}", table(*rows), p(text), crumbs=("Weather",))
 
 
 def _quote(company: str, price: str, change: str) -> Page:
-    told = (
+    text = (
         "Prices are delayed by fifteen minutes and come without any warranty from the exchange in Bergen. The chart "
         "shows the last twelve months, adjusted for splits and dividends. Past gains say nothing about future ones."
     )
     rows = table(("Last", price), ("Change", change), ("Currency", "NOK"))
-    return BOARD.page(f"/markets/{company.lower()}", "Share price", p(company), rows, p(told), crumbs=("Markets",))
+    return BOARD.page(f"/markets/{company.lower()}", "Share price", p(company), rows, p(text), crumbs=("Markets",))
 
 
 _EEL = (
