@@ -96,7 +96,8 @@ def forget(  # noqa: PLR0913, PLR0917  (each is an option of the command)
         print_json([Forgotten(pages=forgotten, duplicates=duplicates)])
     else:
         of_run = f" of run {chosen}" if last else ""
-        hint = " `crawler-dedup index compact` gives the space back to the disk." if forgotten else ""
+        takes_space = forgotten and isinstance(target.index, Path)  # a server has its memory back at once
+        hint = " `crawler-dedup index compact` gives the space back to the disk." if takes_space else ""
         click.echo(f"{quantity(forgotten, 'page')}{of_run} forgotten.{hint}")
     is_unknown = bool(url) and not forgotten and not duplicates
     if duplicates is not None and not is_unknown:

@@ -48,7 +48,7 @@ def replicated(tmp_path: Path) -> Iterator[Replicated]:
     port, other = map(str, find_ports(2))
     with (
         serving(tmp_path / "primary", "--port", port, *options) as primary,
-        serving(tmp_path / "replica", "--port", other, *options, "--replicaof", f"127.0.0.1 {port}") as replica,
+        serving(tmp_path / "replica", "--port", other, *options, "--replicaof", "127.0.0.1", port) as replica,
     ):
         wait_for(lambda: replica.info("replication").get("master_link_status") == "up")
         wait_for(lambda: primary.info("replication").get("slave0", {}).get("state") == "online")  # type: ignore[attr-defined]

@@ -108,7 +108,8 @@ def test_a_project_names_a_server_and_its_commands_follow(empty: Server, tmp_pat
     why = command(folder, "why", f"{site.url}/copy")
     assert "duplicate" in why.stdout, why.stderr
     forgotten = command(folder, "forget", "--url", f"{site.url}/page")
-    assert "1 page forgotten" in forgotten.stdout, forgotten.stderr
+    assert "1 page forgotten.\n" in forgotten.stdout, forgotten.stderr
+    assert "compact" not in forgotten.stdout
     refused = command(folder, "index", "compact")
     assert "is on a server" in refused.stderr
 
