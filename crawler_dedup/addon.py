@@ -12,6 +12,6 @@ class Addon:
     """Installs both middlewares, unless the project's settings name them already."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Add the middlewares that *settings* lack; an order or ``None`` that the project gives wins."""
+        """Add the middlewares that *settings* lack; an order, or ``None``, from the project takes precedence."""
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", DedupMiddleware, 40)
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", SettlingMiddleware, 10)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _Marking:
-    """Keeps the marks in the ``meta`` of requests: which were scheduled, and the decision of which page stands there."""
+    """Keeps the marks in the ``meta`` of requests: whether they were scheduled, and the decision about their page."""
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         self.crawler = crawler
@@ -33,7 +33,7 @@ class _Marking:
         crawler.signals.connect(self.request_scheduled, signal=signals.request_scheduled)
 
     def request_scheduled(self, request: Request) -> None:
-        """Remove what ``meta=response.meta`` has copied: queues on disk may take less than pickle does."""
+        """Mark *request*, and remove the decision that ``meta=response.meta`` has copied: not every queue can store it."""
         request.meta.pop(META_DECISION, None)
         self._gate.mark_scheduled(request)
 
@@ -44,7 +44,7 @@ class _Marking:
 
 
 class LookMiddleware(_Marking):
-    """Shows what a crawl would decide about the pages that a Scrapy command fetches. Every page passes, none is filed."""
+    """Shows what a crawl would decide about the pages that a Scrapy command fetches. All pages pass, and none is filed."""
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
         super().__init__(crawler, config)
@@ -52,7 +52,7 @@ class LookMiddleware(_Marking):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Read the settings. Where they are wrong, the command goes on without the filter."""
+        """Read the settings. If they are wrong, the command goes on without the filter."""
         try:
             config = config_of(crawler)
             _require_asyncio(crawler)
@@ -76,10 +76,10 @@ class LookMiddleware(_Marking):
 
 
 class DedupMiddleware(_Marking):
-    """Drops near-duplicate pages and with them their outlinks.
+    """Drops near-duplicate pages and, with them, their outlinks.
 
-    Stands at order 40, so that it is the last to see a response before the spider: what users' own middlewares turn
-    into a retry (bans, captchas) is never judged.
+    Its order is 40, so that it is the last middleware to see a response before the spider: a response that a user's own
+    middleware turns into a retry (a ban, a captcha) is never judged.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
@@ -90,7 +90,7 @@ class DedupMiddleware(_Marking):
     @classmethod
     @refusal_logged()
     def from_crawler(cls, crawler: Crawler) -> Self | LookMiddleware:
-        """Open the index. What is wrong with it or with a setting stops the crawl here, before the first page.
+        """Open the index. An error of the index or of a setting stops the crawl here, before the first page.
 
         A Scrapy command that shows single pages gets a :class:`LookMiddleware`.
         """
@@ -103,7 +103,7 @@ class DedupMiddleware(_Marking):
 
     @property
     def waiting(self) -> int:
-        """Pages that wait for the answer of the index, or for the end of the claim of an alike page."""
+        """Number of pages that wait for the answer of the index, or for the end of the claim of a similar page."""
         return self.session.monitor.waiting
 
     async def process_response(
@@ -133,7 +133,7 @@ class DedupMiddleware(_Marking):
 
 
 def _require_asyncio(crawler: Crawler) -> None:
-    """Raise :class:`DedupError` where no event loop of asyncio runs the crawl."""
+    """Raise :class:`DedupError` if the crawl does not run in an event loop of asyncio."""
     if not is_asyncio_available():
         raise DedupError(
             "crawler-dedup needs the asyncio reactor, Scrapy's default, or TWISTED_REACTOR_ENABLED = False;"

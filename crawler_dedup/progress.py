@@ -1,4 +1,4 @@
-"""One live line on the terminal that says how a crawl goes; the log scrolls by above it.
+"""One live line on the terminal that shows the progress of a crawl; the log scrolls by above it.
 
 ``EXTENSIONS = {"crawler_dedup.progress.ProgressLine": 0}`` switches it on in any project.
 """
@@ -36,7 +36,7 @@ _ERASE = "\r\x1b[2K"
 
 
 class _Bottom:
-    """The last line of a terminal, and what is written above it.
+    """The live line at the bottom of a terminal.
 
     Not :class:`rich.live.Live`, which takes half a millisecond for each line of the log.
     """
@@ -55,25 +55,25 @@ class _Bottom:
 
 
 class _Above:
-    """A stream to the terminal whose whole lines appear above the live one; half a line waits for its end."""
+    """A stream to the terminal whose whole lines appear above the live line; an unfinished line waits for its end."""
 
     def __init__(self, stream: TextIO, bottom: _Bottom) -> None:
         self.stream = stream
         self._bottom = bottom
-        self._half = ""
+        self._unfinished = ""
 
     def write(self, text: str) -> int:
         with self._bottom.lock:
-            lines, end, self._half = (self._half + text).rpartition("\n")
+            lines, end, self._unfinished = (self._unfinished + text).rpartition("\n")
             if end:
                 self.stream.write(f"{_ERASE}{lines}\n{self._bottom.line}")
                 self.stream.flush()
         return len(text)
 
     def give_back(self) -> TextIO:
-        """The stream itself, which got everything by then."""
+        """Write the unfinished line, and return the stream itself."""
         with self._bottom.lock, suppress(OSError, ValueError):  # a terminal that was closed
-            self.stream.write(self._half)
+            self.stream.write(self._unfinished)
         return self.stream
 
     def __getattr__(self, name: str) -> Any:
@@ -81,7 +81,7 @@ class _Above:
 
 
 class ProgressLine:
-    """Shows the line from the opening of the spider to its end. Whatever goes wrong in it leaves the crawl alone."""
+    """Shows the line from the opening of the spider to its end. Its errors do not affect the crawl."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -104,7 +104,7 @@ class ProgressLine:
         return extension
 
     def spider_opened(self) -> None:
-        """Take the terminal, unless the line of another crawl stands there, or the filter is off."""
+        """Take the terminal, unless another crawl shows its line there, or the filter is off."""
         if isinstance(sys.stderr, _Above) or self._crawler.get_downloader_middleware(DedupMiddleware) is None:
             return
         try:
@@ -147,7 +147,7 @@ class ProgressLine:
         logger.debug("There is no progress line any more: %s", error)
 
     def _take_streams(self) -> None:
-        """Whatever is written to the terminal from now on goes above the line: log, errors, what a spider prints."""
+        """Redirect everything that is written to the terminal (log, errors, what a spider prints) above the line."""
         error, out = sys.stderr, sys.stdout
         sys.stderr = self._above(error)
         if _is_terminal(out):
@@ -174,7 +174,7 @@ class ProgressLine:
         self._streams.clear()
 
     def _line(self) -> str:
-        """The line, cut to the width of the terminal, with the terminal's codes for its colours."""
+        """Return the line, cut to the width of the terminal, with the terminal's codes for its colours."""
         line = Text.assemble(self._spinner.render(time.monotonic()), " ", self._figures())  # type: ignore[arg-type]
         # The last column stays free: a terminal would go on to the next row.
         line.truncate(max(1, self._console.width - 1), overflow="ellipsis")
@@ -205,11 +205,11 @@ class ProgressLine:
 
 
 def _is_terminal(stream: Any) -> bool:
-    """Whether it is one; ``LOG_STDOUT`` puts an object in place of a stream that does not know."""
+    """Return whether *stream* is a terminal. With ``LOG_STDOUT`` it may be an object that has no ``isatty``."""
     return hasattr(stream, "isatty") and bool(stream.isatty())
 
 
 def _stream_handlers() -> list[logging.StreamHandler[Any]]:
-    """Those of the root logger that write to a stream and not to a file."""
+    """Return the handlers of the root logger that write to a stream and not to a file."""
     handlers = (handler for handler in logging.root.handlers if isinstance(handler, logging.StreamHandler))
     return [handler for handler in handlers if not isinstance(handler, logging.FileHandler)]

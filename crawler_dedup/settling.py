@@ -1,6 +1,6 @@
-"""The spider middleware: did a page's callback and its items go well? It settles or releases the page's claim.
+"""The spider middleware: settles or releases the claim of a page when its callback and its items have ended.
 
-Only a spider middleware learns how a callback ended, and only the item signals how the items did.
+Only a spider middleware learns how a callback ended, and only the item signals say how its items ended.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ class Outcome:
         return self.callback and (self.scraped > 0 or not (self.dropped or self.failed))
 
 
-def _fate(mode: str, outcome: Outcome, *, over: bool) -> bool | None:
-    """Whether a page is settled (``True``) or released; ``None`` while that is open."""
+def _is_settled(mode: str, outcome: Outcome, *, ended: bool) -> bool | None:
+    """Return whether a page is settled (``True``) or released (``False``); ``None`` while this is open."""
     if mode == "manual":
         return None
     if mode == "callback":
         # A page whose items were all dropped is stored nowhere: if it stood for others, its content would be lost.
-        return outcome.well and not outcome.failed if over else None
+        return outcome.well and not outcome.failed if ended else None
     if outcome.scraped:
         return True
-    return outcome.well if over else None
+    return outcome.well if ended else None
 
 
 @dataclass
@@ -71,7 +71,7 @@ class _Handling:
     outcome: Outcome = Outcome()
     passes: int = 0
     pending: int = 0
-    ended: bool = False
+    callback_ended: bool = False
 
 
 def _note_output(output: Any, handling: _Handling | None, anchors: AnchorNotes | None) -> None:
@@ -86,7 +86,7 @@ def _note_output(output: Any, handling: _Handling | None, anchors: AnchorNotes |
 class SettlingMiddleware:
     """Follows each page that the filter has decided on from its callback to the end of its last item.
 
-    Stands outermost (order 10): what it sees leaves for the engine.
+    Its order is 10, the outermost: everything that it sees goes to the engine.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -143,9 +143,9 @@ class SettlingMiddleware:
         result: Iterable[Any],
         spider: Spider | None = None,  # noqa: ARG002
     ) -> Iterable[Any]:
-        """As :meth:`process_spider_output_async`. Scrapy before 2.16 calls it for a callback that is not asynchronous.
+        """Do the same for a callback that is not asynchronous, for which Scrapy before 2.16 calls this method.
 
-        With an asynchronous method alone, these versions lose what another middleware makes of an exception in the callback.
+        With an asynchronous method alone, they lose the output of a middleware that handles an exception of the callback.
         """
         handling, anchors = self._begin_pass(response), self._anchors_of(response)
         for output in result:
@@ -166,7 +166,7 @@ class SettlingMiddleware:
         if handling is None:
             return
         handling.passes -= 1
-        # What another middleware makes of an exception in the callback comes in a pass of its own, which begins at once.
+        # The output of a middleware that handles an exception of the callback has a pass of its own, which begins at once.
         asyncio.get_running_loop().call_soon(self._pass_ended, response, handling)
 
     def _pass_ended(self, response: Response, handling: _Handling) -> None:
@@ -194,28 +194,28 @@ class SettlingMiddleware:
         """Count an item at which a pipeline raised an error."""
         self._item_ended(response, "failed")
 
-    def _item_ended(self, response: Response | None, how: str) -> None:
+    def _item_ended(self, response: Response | None, counter: str) -> None:
         handling = self._handlings.get(response) if isinstance(response, Response) else None
         if handling is None or response is None:
             return
         handling.pending -= 1
-        handling.outcome = replace(handling.outcome, **{how: getattr(handling.outcome, how) + 1})
+        handling.outcome = replace(handling.outcome, **{counter: getattr(handling.outcome, counter) + 1})
         self._update(response, handling)
 
     def _callback_ended(self, response: Response, *, well: bool) -> None:
         handling = self._handlings.get(response)
-        if handling is not None and not handling.ended:
-            handling.ended = True
+        if handling is not None and not handling.callback_ended:
+            handling.callback_ended = True
             handling.outcome = replace(handling.outcome, callback=well)
             self._update(response, handling)
 
     def _update(self, response: Response, handling: _Handling) -> None:
-        """End the claim, and the handling, as far as what has happened to the page so far decides that."""
-        over = handling.ended and not handling.pending
-        fate = _fate(self._mode, handling.outcome, over=over)
-        if fate is not None:
-            handling.claim.end(settled=fate)
-        if not over:
+        """End the claim as soon as the outcome so far decides about it, and the handling after its last item."""
+        ended = handling.callback_ended and not handling.pending
+        settled = _is_settled(self._mode, handling.outcome, ended=ended)
+        if settled is not None:
+            handling.claim.end(settled=settled)
+        if not ended:
             return
         del self._handlings[response]
         handling.monitor.count(f"handled/{'well' if handling.outcome.well else 'badly'}")

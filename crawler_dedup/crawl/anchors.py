@@ -1,4 +1,4 @@
-"""What the links of a page say of the pages that they lead to: noted with the requests that its callback yields."""
+"""Anchor texts: what the links of a page say about their targets, noted with the requests that its callback yields."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _META_ANCHORS = "_dedup_anchors"
 
 
 class AnchorNotes:
-    """Notes in the ``meta`` of requests what the page that *response* brought says of them.
+    """Notes in the ``meta`` of requests what the links of *response* say about their targets.
 
-    It stands in ``meta`` because the page may be requested much later, after a restart: a string of some hundred characters.
+    The text, of a few hundred characters, is kept in ``meta`` because the request may be sent much later, after a restart.
     """
 
     def __init__(self, response: Response, config: Config) -> None:
@@ -27,7 +27,7 @@ class AnchorNotes:
         self._config = config
 
     def note(self, request: Request) -> None:
-        """Note what is said of *request*, in the place of what it has copied with the ``meta`` of its parent."""
+        """Note the anchor texts for *request*, and remove those that it has copied with the ``meta`` of its parent."""
         request.meta.pop(_META_ANCHORS, None)
         text = self._anchors.text_about(request.url) if self._anchors is not None else ""
         if text:
@@ -46,6 +46,6 @@ class AnchorNotes:
 
 
 def noted_anchors(request: Request) -> str:
-    """Return what was noted with *request*."""
+    """Return the anchor texts that were noted with *request*; ``""`` if there are none."""
     text = request.meta.get(_META_ANCHORS, "")
     return text if isinstance(text, str) else ""

@@ -1,8 +1,8 @@
-"""The thread beside the event loop, for what takes more than a few milliseconds; and threads for what takes minutes.
+"""The signing thread, for calls of more than a few milliseconds, and threads of their own for calls of minutes.
 
 There is one signing thread for all crawls of a process, not a pool: extraction holds the interpreter lock for most of its
-time, and several threads that compete for it stall the event loop for longer than one does. The threads are daemons: a page
-that takes for ever must not keep the process alive.
+time, and several threads that compete for it stall the event loop for longer than a single one. The threads are daemons: a
+page that takes for ever must not keep the process alive.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _T = TypeVar("_T")
 _Job = tuple["Future[Any]", Callable[[], Any]]
 
 MAX_LEFT_BEHIND = 4
-"""Threads that may be busy with what nobody waits for any more. They take memory, and time from the event loop."""
+"""Maximum number of threads whose result is no longer awaited. They take memory, and time from the event loop."""
 
 
 class _Worker:
-    """A thread that calls what stands in its queue, until it finds ``None`` there; then it calls *ended*."""
+    """A thread that runs the jobs in its queue until it takes ``None`` from it, and then calls *ended*."""
 
     def __init__(self, ended: Callable[[_Worker], None] = lambda _: None) -> None:
         self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
@@ -52,14 +52,14 @@ class _Worker:
                 future.set_exception(error)
 
     def waiting_jobs(self) -> Iterator[_Job | None]:
-        """Take out what waits in the queue."""
+        """Remove the waiting jobs from the queue, and yield them."""
         with suppress(Empty):
             while True:
                 yield self.jobs.get_nowait()
 
 
 class SigningThread:
-    """Calls functions in one thread, in order. One that takes too long is left behind with its thread."""
+    """Calls functions in one thread, in order. A call that takes too long is left behind with its thread."""
 
     def __init__(self) -> None:
         self.reset()
@@ -72,16 +72,16 @@ class SigningThread:
 
     @property
     def left_behind(self) -> int:
-        """How many threads are still busy with what nobody waits for."""
+        """Number of threads that are still busy, but whose result is no longer awaited."""
         return len(self._left_behind)
 
     async def run(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Call *function* in the thread and await its result.
 
-        If the caller gives up while *function* runs, the thread is left to it, and a new thread serves the others.
+        If the caller gives up while *function* runs, its thread is left behind, and a new thread serves the other callers.
 
         Raises:
-            ThreadsBusy: :data:`MAX_LEFT_BEHIND` threads were left like that and are still busy.
+            ThreadsBusy: :data:`MAX_LEFT_BEHIND` threads were left behind and are still busy.
         """
         future: Future[_T] = Future()
         with self._lock:
@@ -116,14 +116,14 @@ class SigningThread:
 
 
 signing_thread = SigningThread()
-"""The signing thread of this process: its crawls share it, and :func:`crawler_dedup.main_text` knows no crawl."""
+"""The signing thread of this process, shared by its crawls and by :func:`crawler_dedup.main_text`, which knows no crawl."""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=signing_thread.reset)
 
 
 async def run_in_own_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Call *function* in a thread of its own, for which the end of the process does not wait, and await its result."""
+    """Call *function* in a daemon thread of its own, and await its result."""
     future: Future[_T] = Future()
     jobs = _Worker().jobs
     jobs.put((future, partial(function, *args, **kwargs)))

@@ -1,4 +1,4 @@
-"""The browser page that scrapy-playwright leaves open for the callback, for a dropped response that gets no callback."""
+"""Closes the browser page that scrapy-playwright leaves open for a callback, where the response is dropped instead."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _CLOSE_TIMEOUT = 5.0
 
 
 async def close_browser_page(request: Request, monitor: Monitor) -> None:
-    """Close the browser page of a dropped response, unless *request* has an errback, whose task that is.
+    """Close the browser page of a dropped response, unless *request* has an errback, which has to close it itself.
 
-    An open page counts for ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT``: when so many are left open, the crawl stands still.
+    Open pages count towards ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT``: when that many are left open, the crawl stands still.
     """
     page = request.meta.get(_META_PAGE)
     if page is None or request.errback is not None:
         return
     error: object
     try:
-        # What closes the page may be cancelled itself, with its browser. The response is dropped all the same.
+        # The call may itself be cancelled, together with its browser. The response is dropped all the same.
         (error,) = await asyncio.wait_for(asyncio.gather(page.close(), return_exceptions=True), _CLOSE_TIMEOUT)
     except Exception as raised:
         error = raised

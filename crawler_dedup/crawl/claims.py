@@ -1,6 +1,6 @@
 """The claims of a crawl: a page that passed holds its place in the index until its handling has ended.
 
-A page that is alike to one that is being handled waits for the end of that claim.
+A page that is similar to a page which is still being handled waits for the end of that page's claim.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from crawler_dedup.index.records import hash_page_key
 from crawler_dedup.signedpage import SignedPage
 
 TOO_MANY_WAIT = "too many pages waiting"
-"""Reason of an ``unchecked`` page that was alike to one that is being handled, when no more pages may wait."""
+"""Reason of an ``unchecked`` page that was similar to a page which is being handled, when no more pages may wait."""
 
 _FIRST_LOOK = 0.1
-"""Seconds until the index is asked again about a page that another process is handling; each time after twice as long."""
+"""Seconds until the index is asked again about a page that another process is handling; they double each time."""
 _MOMENT = 0.5
-"""Seconds that every page may wait: alike pages in flight together are told apart once the first was handled."""
-_ANSWER = 6.0
+"""Seconds that every page may wait: similar pages in flight at the same time are decided once the first was handled."""
+_ANSWER_SECONDS = 6.0
 _ANSWER_SHARE = 5
-"""A page waits for the index for these seconds or this part of ``DEDUP_TIMEOUT``, whichever is longer, and never for more
-than that: what takes long is signing."""
+"""A page waits for the index for these seconds or this part (a fifth) of ``DEDUP_TIMEOUT``, whichever is longer, and never
+longer than ``DEDUP_TIMEOUT``: most of that time is meant for signing."""
 _MAX_REMEMBERED = 1000
 
 
 class IndexAnswer(NamedTuple):
-    """What the index answered.
+    """The answer of the index about a page.
 
     Attributes:
         decision: the last decision that it made for the page.
-        reason: why the page waits no longer for an alike page that is being handled; ``""`` if it need not wait.
+        reason: why the page no longer waits for a similar page that is being handled; ``""`` if it need not wait.
     """
 
     decision: Decision
@@ -66,7 +66,7 @@ class Claim:
         return bool(self._decision.claim)
 
     def end(self, *, settled: bool) -> bool:
-        """End the claim, if it is open: the page was handled (*settled*) or was not. Returns whether it has ended now.
+        """End the claim, if it is open: the page was handled (*settled*) or was not. Return whether this call has ended it.
 
         A page that did not claim a place (a duplicate that passes because it is marked) has none to give up.
         """
@@ -76,7 +76,7 @@ class Claim:
         return self._owner.end(self._decision, settled=settled)
 
     def release(self) -> bool:
-        """Forget the page, whatever was settled before. Returns whether there was something to forget."""
+        """Forget the page, even if it was settled before. Return whether there was a page to forget."""
         is_kept = self._decision.verdict in (Verdict.NEW, Verdict.CHANGED, Verdict.UNCHANGED)
         if self._is_released or not is_kept:
             return False
@@ -90,26 +90,26 @@ callback may replace the response; its request is still the same object."""
 
 
 def settle(response: Response) -> bool:
-    """Say that the page was handled: it may stand for its duplicates from now on. In callbacks and pipelines.
+    """Settle the page of *response*, in a callback or pipeline: it was handled, and may stand for duplicates from now on.
 
-    With ``DEDUP_SETTLE = "manual"`` nothing else does. Returns whether there was something to settle: ``False`` for a
-    page that the filter left alone, that did not claim a place, or whose claim has ended.
+    With ``DEDUP_SETTLE = "manual"`` nothing else settles pages. Returns whether there was a claim to settle: ``False`` for
+    a page that the filter left alone, that did not claim a place, or whose claim has ended.
     """
     claim = _claim_of(response)
     return claim is not None and claim.end(settled=True)
 
 
 def release(response: Response) -> bool:
-    """Say that the page is worth nothing (a captcha, an error): it is forgotten, whatever was settled before.
+    """Forget the page of *response*, even if it was settled before: it is worth nothing (a captcha, an error page).
 
-    Works in every mode. Returns as :func:`settle`.
+    Works with every ``DEDUP_SETTLE``. Returns whether there was a page to forget.
     """
     claim = _claim_of(response)
     return claim is not None and claim.release()
 
 
 def release_claimed(response: Response | None) -> bool:
-    """As :func:`release`, but only of a page that this crawl has claimed, not of one that an earlier run has kept."""
+    """Forget the page of *response*, but only if this crawl has claimed it, not if an earlier run has kept it."""
     claim = None if response is None else _claim_of(response)
     return claim is not None and claim.was_granted and claim.release()
 
@@ -119,14 +119,14 @@ def _claim_of(response: Response) -> Claim | None:
 
 
 class Claims:
-    """Asks the index for one crawl, and tells it what was handled. Belongs to one event loop.
+    """Asks the index about the pages of one crawl, and ends their claims. Belongs to one event loop.
 
     Args:
         limit: how many pages may wait for longer than a moment at a time. They hold a place among Scrapy's concurrent
             requests.
         patience: seconds that they wait.
         timeout: seconds that a page has for its decision. It waits for the index for a fifth of them, or six.
-        count_coming: returns how many pages may be offered soon, those that are being offered among them.
+        count_coming: returns how many pages may be offered soon, including those that are being offered.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Claims:
         self._monitor = monitor
         self._limit = limit
         self._patience = patience
-        seconds = min(timeout, max(_ANSWER, timeout / _ANSWER_SHARE))
+        seconds = min(timeout, max(_ANSWER_SECONDS, timeout / _ANSWER_SHARE))
         self.offers = Offers(deduplicator, timeout=seconds, count_coming=count_coming)
         self._awaited: dict[bytes, asyncio.Event] = {}
         self._given_up: OrderedDict[bytes, str] = OrderedDict()
@@ -154,11 +154,11 @@ class Claims:
         """Ask the index about *page*, which claims its place if it passes; then the claim must be ended.
 
         Args:
-            alias: another key of the page, ``""``: none.
+            alias: another key of the page; ``""`` if it has none.
 
         Raises:
             IndexUnusable: the index cannot be used.
-            TimeoutError: of asyncio; it does not answer.
+            asyncio.TimeoutError: the index does not answer.
         """
         decision = await self._offer(page, alias)
         if decision.reason != BEING_HANDLED:
@@ -181,9 +181,9 @@ class Claims:
         return claim
 
     def end(self, decision: Decision, *, settled: bool) -> bool:
-        """End the claim of *decision* in the index. Pages that wait for that ask the index again.
+        """End the claim of *decision* in the index. Pages that wait for its end ask the index again.
 
-        Returns whether the index takes it. It is written a moment later.
+        Returns whether the index accepts this. It is written a moment later.
 
         Args:
             settled: whether the page was handled.
@@ -195,16 +195,16 @@ class Claims:
             return False
         place = hash_page_key(decision.scope, decision.url)
         self._given_up.pop(place, None)
-        ended = self._awaited.pop(place, None)
-        if ended is not None:
-            ended.set()
+        event = self._awaited.pop(place, None)
+        if event is not None:
+            event.set()
         self._monitor.report_claim_end(decision, settled=settled)
         return True
 
     def write_again(self) -> None:
-        """Write the ends of claims once more that the index could not write: a full disk, a server that was away.
+        """Write again the ends of claims that could not be written (a full disk, a server that did not answer).
 
-        The index can be written now, or will be closed. Those that fail again wait for the next time.
+        Called when the index can be written again, or will be closed. Those that fail again wait for the next call.
         """
         with suppress(DedupError):
             for _ in range(len(self._unwritten)):  # others may fail meanwhile
@@ -212,7 +212,7 @@ class Claims:
                 self._write_end(decision, settled=settled)
 
     def report_unwritten(self) -> None:
-        """Log the pages of which the release could not be written until the index was closed."""
+        """Log the pages whose release could not be written before the index was closed."""
         released = [decision for decision, settled in self._unwritten if not settled]
         if released:
             self._monitor.log(
@@ -224,41 +224,41 @@ class Claims:
             )
 
     def _write_end(self, decision: Decision, *, settled: bool) -> None:
-        def written(future: Future[bool]) -> None:  # called in the index's thread
+        def note_failure(future: Future[bool]) -> None:  # called in the index's thread
             if not future.cancelled() and isinstance(future.exception(), IndexUnusable):
                 self._unwritten.append((decision, settled))
 
-        self._deduplicator.end_claim(decision, settled=settled).add_done_callback(written)
+        self._deduplicator.end_claim(decision, settled=settled).add_done_callback(note_failure)
 
     async def _wait(
         self, page: SignedPage, alias: str, decision: Decision, patience: float, reason: str
     ) -> IndexAnswer:
-        """Offer a page until it need not wait, for *patience* seconds; then give up for *reason*."""
+        """Offer *page* again until it need not wait, for *patience* seconds at most; then give up for *reason*."""
         give_up = time.monotonic() + patience
-        look = _FIRST_LOOK
+        interval = _FIRST_LOOK
         while decision.reason == BEING_HANDLED:
-            left = give_up - time.monotonic()
-            if left <= 0:
+            seconds_left = give_up - time.monotonic()
+            if seconds_left <= 0:
                 self._give_up(decision, reason)
                 return IndexAnswer(decision, reason)
-            await self._ended(decision, min(left, look))
-            look *= 2
+            await self._wait_for_end(decision, min(seconds_left, interval))
+            interval *= 2
             decision = await self._offer(page, alias)
         return IndexAnswer(decision)
 
-    async def _ended(self, decision: Decision, timeout: float) -> None:
-        """Wait until the page for which *decision* waits is handled, or for *timeout*: another process does not tell."""
+    async def _wait_for_end(self, decision: Decision, timeout: float) -> None:
+        """Wait until the page for which *decision* waits is handled; *timeout* at most: another process sends no message."""
         place = _place(decision)
-        ended = self._awaited.setdefault(place, asyncio.Event())
+        event = self._awaited.setdefault(place, asyncio.Event())
         try:
-            await asyncio.wait_for(ended.wait(), timeout)
+            await asyncio.wait_for(event.wait(), timeout)
         except asyncio.TimeoutError:
-            # Others that wait for it look again by themselves.
-            if self._awaited.get(place) is ended:
+            # Other pages that wait for it ask the index again by themselves.
+            if self._awaited.get(place) is event:
                 del self._awaited[place]
 
     def _give_up(self, decision: Decision, reason: str) -> None:
-        """Further pages that are alike to it need not wait: one slow callback must not hold up the crawl."""
+        """Let further pages that are similar to the same page pass at once: one slow callback must not hold up the crawl."""
         self._given_up[_place(decision)] = reason
         if len(self._given_up) > _MAX_REMEMBERED:
             self._given_up.popitem(last=False)
@@ -270,5 +270,5 @@ class Claims:
 
 
 def _place(decision: Decision) -> bytes:
-    """Return what stands for scope and address of the page for which *decision* waits: addresses may be long."""
+    """Return a hash of scope and address of the page for which *decision* waits: addresses may be long."""
     return hash_page_key(decision.scope, decision.duplicate_of)

@@ -1,7 +1,7 @@
 """What differs between the versions of Scrapy, from 2.13 to 2.19.
 
-A branch names the versions that it is for, so that it can go with them. One difference has to stand elsewhere: methods of
-middlewares take ``spider=None``, because Scrapy 2.13 passes the spider. Later versions do not.
+A branch names the versions that it is for, so that it can be removed with them. One difference has to stand elsewhere:
+methods of middlewares take ``spider=None``, because Scrapy 2.13 passes the spider. Later versions do not.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ else:  # Scrapy 2.13
     from twisted.internet.task import LoopingCall as create_looping_call  # noqa: N813
 
     async def ensure_awaitable(value: Any) -> Any:
-        """Await *value* where that is possible, and return what it stands for."""
+        """Await *value* if it can be awaited, and return its result."""
         if isinstance(value, Deferred):
             value = deferred_to_future(value)
         return await value if isawaitable(value) else value

@@ -1,11 +1,11 @@
-"""Which items Scrapy's feeds have written. What goes wrong with a feed, Scrapy does not tell the page.
+"""Which items Scrapy's feeds have written. Scrapy does not report the errors of a feed to the page.
 
 An exporter's error ends in the log of the signal ``item_scraped``; the feeds behind it do not get the item either. A
-storage's error ends in the log too. And an exported item is not on disk: it stands in the buffer of a file, in that of a
+storage's error ends in the log too. And an exported item is not yet on disk: it is in the buffer of a file, in that of a
 compressor until the feed is closed, or in a temporary file until it is sent.
 
 A slot is Scrapy's word for an open feed, or for the open batch of a feed. It is *unwritten* from its first item on, until
-it is seen written: where its file stays, by each successful flush; else when its storage has stored it.
+it is seen written: by each successful flush if a flush stores its items, otherwise when its storage has stored it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from crawler_dedup.crawl.monitor import Monitor
 
 _SLACK = 1.0
-"""Seconds by which a page may have been settled before its item was exported: both answer one signal."""
+"""Seconds by which a page may have been settled before its item was exported: both happen at the same signal."""
 
 _ITEM_ERRORS = (
     ArithmeticError,
@@ -45,10 +45,10 @@ _ITEM_ERRORS = (
     TypeError,
     ValueError,
 )
-"""What an exporter raises where an item cannot be exported. What else it raises may come from the file."""
+"""Errors that an exporter raises if an item cannot be exported. Other errors may come from the file."""
 
 _STORAGES_THAT_WRITE = {(storage.open, storage.store) for storage in (FileFeedStorage, StdoutFeedStorage)}
-# Those of other packages may collect items, and write them at the end only.
+# Exporters of other packages may collect items, and write them at the end only.
 _EXPORTERS_THAT_WRITE = {
     (exporter.start_exporting, exporter.export_item)
     for exporter in (
@@ -77,16 +77,17 @@ class _Mark:
 
 
 class FeedWatch:
-    """Sees which items of one crawl are written. Belongs to its event loop. Without feeds it does nothing.
+    """Observes which items of one crawl are written. Belongs to its event loop. Without feeds it does nothing.
 
     Scrapy is observed in two places, in the objects of this crawl only. The exporter's handler of ``item_scraped`` is
-    connected by way of :meth:`item_scraped`: that sees every error, of whichever exporter, storage or item filter. And
-    ``store`` of each storage is called by way of :meth:`_store`: the signal ``feed_slot_closed`` comes in either case, and
-    statistics do not say which slot has failed.
+    called through :meth:`item_scraped`, which sees every error of an exporter, a storage or an item filter. And ``store``
+    of each storage is called through :meth:`_store`: the signal ``feed_slot_closed`` is sent in either case, and statistics
+    do not say which slot has failed.
 
     Args:
-        note_stored: gets the time of :func:`time.monotonic` until which all that was settled is stored; ``None``: all is.
-        release: called with the page of an item that a feed did not get; returns whether it stands for nothing now.
+        note_stored: called with the time (of :func:`time.monotonic`) until which all settled pages are stored; ``None`` if
+            all are.
+        release: called with the response of an item that a feed did not get; returns whether its page was released.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class FeedWatch:
         self._outcomes: dict[int, BaseException | None] = {}
         self._failures: dict[str, str] = {}
         self._lost: _Mark | None = None
-        self._released = 0  # since then
+        self._released = 0  # after the loss
         self._is_over = False
         self._exporter = crawler.get_extension(FeedExporter)
         if self._exporter is None:
@@ -114,7 +115,7 @@ class FeedWatch:
             crawler.signals.disconnect(self._exporter.item_scraped, signal=signals.item_scraped)
             crawler.signals.connect(self.item_scraped, signal=signals.item_scraped)
             crawler.signals.connect(self.slot_closed, signal=signals.feed_slot_closed)
-        # An exporter that takes items in another way is only known to have stored them when it is closed.
+        # An exporter that receives items in another way is only known to have stored them when it is closed.
         crawler.signals.connect(self.end, signal=signals.feed_exporter_closed)
         note_stored(monotonic())
 
@@ -156,19 +157,19 @@ class FeedWatch:
             self._fail(slot, "it is not known whether it was stored", mark)
         else:
             if error is not None:
-                self._fail(slot, _text(error), mark)
+                self._fail(slot, _describe(error), mark)
         self._note()
 
     def flush_feeds(self) -> None:
-        """Flush the files of all feeds: Scrapy writes a buffer when it is full, which with small items takes longer than any
-        grace.
+        """Flush the files of all feeds.
 
-        Where that fails, the buffer keeps what it has, and the next flush may write it.
+        Scrapy writes a buffer when it is full, which with small items takes longer than any grace. Where a flush fails, the
+        buffer keeps its content, and the next flush may write it.
         """
         if self._exporter is None or self._is_over:
             return
         for slot in self._exporter.slots:
-            if _flush(slot) and _stays(slot):
+            if _flush(slot) and _is_stored_by_flush(slot):
                 self._unwritten.pop(slot, None)
         self._note()
 
@@ -191,7 +192,7 @@ class FeedWatch:
         self._note_stored(first.moment if first else monotonic())
 
     def _observe(self, slot: FeedSlot) -> None:
-        """Learn what becomes of a slot when it is closed. Several may share a storage."""
+        """Make the storage of *slot* note whether it has stored a file. Several slots may share a storage."""
         store = slot.storage.store
         if getattr(store, "func", None) != self._store:
             with suppress(AttributeError):  # a class with __slots__: its slots are never seen stored
@@ -207,20 +208,20 @@ class FeedWatch:
         self._outcomes[id(file)] = None
 
     def _export_failed(self, missed: list[FeedSlot], error: Exception, mark: _Mark) -> None:
-        """The slots *missed* did not get an item.
+        """Note that the slots *missed* did not get an item.
 
-        An item that cannot be exported is missing, and nothing else is. A file that cannot be written may have got half of
-        the item, so that those before and behind it are doubtful, even if there is room again later. And Scrapy goes on to
-        fill a batch that it is closing, if the error comes behind that.
+        If an item cannot be exported, only this item is missing. If a file cannot be written, it may contain half of the
+        item, so that the items before and after it are doubtful, even if there is room again later. And if the error comes
+        after Scrapy began to close a batch, Scrapy goes on to fill that batch.
         """
         assert self._exporter is not None
         full = [slot for slot in self._exporter.slots if _is_full(slot)]
         if full or not isinstance(error, _ITEM_ERRORS):
             for slot in missed or full:
-                self._fail(slot, _text(error), mark)
+                self._fail(slot, _describe(error), mark)
 
     def _feeds_missing(self, mark: _Mark) -> None:
-        """Some feeds were not opened: Scrapy logs that, and goes on without."""
+        """Note the feeds that were not opened: Scrapy logs that, and goes on without them."""
         assert self._exporter is not None
         opened = {slot.uri_template for slot in self._exporter.slots}
         for uri in self._exporter.feeds:
@@ -233,7 +234,7 @@ class FeedWatch:
         self._lose(mark)
 
     def _lose(self, mark: _Mark) -> None:
-        """What is settled from *mark* on counts as not stored, to the end of the run."""
+        """Count what is settled from *mark* on as not stored, until the run ends."""
         if self._lost is None:
             self._lost = min([mark, *self._unwritten.values()])
             self._unwritten.clear()
@@ -241,7 +242,7 @@ class FeedWatch:
 
 
 def _may_accept(slot: FeedSlot, item: Any) -> bool:
-    """Whether the item filter of *slot* lets *item* pass. A filter of the user's may count what it is asked."""
+    """Return whether *slot* may accept *item*. An item filter of the user's is not asked: it may count its calls."""
     return type(slot.filter) is not ItemFilter or slot.filter.accepts(item)
 
 
@@ -256,8 +257,8 @@ def _flush(slot: FeedSlot) -> bool:
     return True
 
 
-def _stays(slot: FeedSlot) -> bool:
-    """Whether what is flushed is stored: no plugin or exporter holds it back, and to store the file means to close it."""
+def _is_stored_by_flush(slot: FeedSlot) -> bool:
+    """Return whether a flush stores items: no plugin or exporter holds them back, and the storage only closes the file."""
     return (
         _methods(slot.storage, "open", "store") in _STORAGES_THAT_WRITE
         and _methods(slot.exporter, "start_exporting", "export_item") in _EXPORTERS_THAT_WRITE
@@ -270,10 +271,10 @@ def _methods(owner: object, *names: str) -> tuple[object, ...]:
 
 
 def _is_full(slot: FeedSlot) -> bool:
-    """Whether it is a batch that has all its items."""
+    """Return whether *slot* is a batch that has all its items."""
     size: int = slot.feed_options["batch_item_count"]
     return 0 < size <= slot.itemcount
 
 
-def _text(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""Names from outside (of spiders) as names of files."""
+"""Names of files made from other names, such as those of spiders."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ import unicodedata
 from xxhash import xxh3_64_hexdigest
 
 _MAX_BYTES = 120
-"""Of 255 that file systems take: time, number and suffix stand beside it."""
-_SIGNS = frozenset("-_.+,=@() ")
+"""Maximum length. File systems take 255 bytes, and time, number and suffix are added to the name."""
+_PUNCTUATION = frozenset("-_.+,=@() ")
 _CLASSES = frozenset("LMN")
 """Letters, marks and digits of every script."""
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])\s*(\.|$)", re.IGNORECASE)
 
 
 def safe_name(name: str) -> str:
-    """Return *name* as a part of a file's name: an ordinary one as it is, another one so that it stays in its directory.
+    """Return *name* as a part of a file name: unchanged if it is harmless, otherwise so that it stays in its directory.
 
-    What no system forbids stays: letters and digits of every script, a few signs. Everything else (``/``, ``\\``, ``:``,
-    what cannot be printed, dots at the beginning, names of Windows' devices, more than 120 bytes) is replaced or cut off,
-    and a hash of the whole name keeps two such names apart.
+    Characters that no system forbids are kept: letters and digits of every script, some punctuation. Everything else
+    (``/``, ``\\``, ``:``, unprintable characters, dots at the beginning, names of Windows' devices, more than 120 bytes) is
+    replaced or cut off, and a hash of the whole name distinguishes two such names.
     """
-    allowed = "".join(sign if sign in _SIGNS or unicodedata.category(sign)[0] in _CLASSES else "_" for sign in name)
+    allowed = "".join(
+        character if character in _PUNCTUATION or unicodedata.category(character)[0] in _CLASSES else "_"
+        for character in name
+    )
     safe = unicodedata.normalize("NFC", allowed) or "_"
     if safe[:1] in (".", "-", " "):
         safe = f"_{safe[1:]}"

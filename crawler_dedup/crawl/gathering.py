@@ -1,6 +1,6 @@
 """Pages of a crawl that are ready at nearly the same time are offered together, and go on one after the other.
 
-A transaction of its own costs a page more processor time than the decision: a commit, and a turn of the writing thread and
+A transaction for each page would cost more processor time than the decision: a commit, and a turn of the writing thread and
 of the event loop. But if all callbacks of pages that were offered together ran in one turn of the event loop, nothing else
 would happen meanwhile.
 """
@@ -20,26 +20,26 @@ class Gathering(Generic[_T]):
     """Lets pages wait for each other. Belongs to one event loop.
 
     Args:
-        count_coming: returns how many pages may come, those that wait already among them.
-        let_go: called with the pages that have waited together.
+        count_coming: returns how many pages may come, including those that wait already.
+        pass_on: called with the pages that have waited together.
     """
 
-    def __init__(self, count_coming: Callable[[], int], let_go: Callable[[list[_T]], None]) -> None:
+    def __init__(self, count_coming: Callable[[], int], pass_on: Callable[[list[_T]], None]) -> None:
         self._count_coming = count_coming
-        self._pass_on = let_go
+        self._pass_on = pass_on
         self._waiting: list[_T] = []
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, page: _T) -> None:
-        """Let *page* wait for others: a hundredth of a second, or until no other may come."""
+        """Let *page* wait for others: for a hundredth of a second, or until no other may come."""
         coming = self._count_coming()
         self._waiting.append(page)
         if len(self._waiting) >= coming:
-            self._let_go()
+            self._flush()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_SECONDS, self._let_go)
+            self._timer = asyncio.get_running_loop().call_later(_SECONDS, self._flush)
 
-    def _let_go(self) -> None:
+    def _flush(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -51,7 +51,7 @@ class Turns(Generic[_T]):
     """Gives pages their answers one after the other, one in each turn of the event loop. Belongs to one event loop.
 
     Args:
-        take_back: called with an answer for which its page waits no longer.
+        take_back: called with an answer whose page does not wait any more.
     """
 
     def __init__(self, take_back: Callable[[_T], None]) -> None:
@@ -60,18 +60,18 @@ class Turns(Generic[_T]):
         self._is_running = False
 
     def give(self, page: asyncio.Future[_T], answer: _T) -> None:
-        """Give *page* its *answer* when it is its turn, behind those that wait already."""
+        """Give *page* its *answer* when it is its turn, after those that wait already."""
         self._waiting.append((page, answer))
         if not self._is_running:
             self._is_running = True
-            self._let_next_go(asyncio.get_running_loop())
+            self._answer_next(asyncio.get_running_loop())
 
-    def _let_next_go(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _answer_next(self, loop: asyncio.AbstractEventLoop) -> None:
         while self._waiting:
             page, answer = self._waiting.popleft()
             if not page.done():
                 page.set_result(answer)
-                loop.call_soon(self._let_next_go, loop)
+                loop.call_soon(self._answer_next, loop)
                 return
             loop.call_soon(self._take_back, answer)  # the page was given up
         self._is_running = False

@@ -1,4 +1,4 @@
-"""The journal and Scrapy's feed storages: its files are handed over when the crawl ends."""
+"""Storing the journal with Scrapy's feed storages: its files are handed over when the crawl ends."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 logger = logger_without_credentials(__name__)
 
 TIMEOUT = 300.0
-"""Seconds for all files of a journal."""
+"""Seconds that storing all files of a journal may take."""
 
 
 class JournalFeed:
     """Hands the files of a journal to the feed storage of a URI.
 
     Args:
-        uri: in which ``%(time)s`` and ``%(name)s`` are replaced, and nothing else, as in the URIs of feeds.
+        uri: the URI, in which only ``%(time)s`` and ``%(name)s`` are replaced, as in the URIs of feeds.
 
     Raises:
         ConfigError: there is no storage for it, or the storage refuses it or lacks a library.
@@ -45,21 +45,21 @@ class JournalFeed:
         self._crawler = crawler
         self._uri = uri
         try:
-            storage = self._storage(self._filled_in(""))
+            storage = self._storage(self._fill_in(""))
             if isinstance(storage, GCSFeedStorage) and not _has_module("google.cloud.storage"):
                 raise NotConfigured("missing google-cloud-storage library")
-        except Exception as error:  # whatever a storage does
+        except Exception as error:  # a storage may raise anything
             raise ConfigError(
                 f"DEDUP_JOURNAL: {without_credentials(uri)} cannot be stored: {error or type(error).__name__}."
             ) from None  # its message may hold the address
 
     async def store(self, path: Path, time: str) -> None:
-        """Hand over the journal that begins with the file *path*. What fails is told; takes :data:`TIMEOUT` at most.
+        """Hand over the journal that begins with the file *path*. Errors are logged; takes :data:`TIMEOUT` at most.
 
         Args:
-            time: that stands for ``%(time)s``.
+            time: the value of ``%(time)s``.
         """
-        uri, end = self._filled_in(time), monotonic() + TIMEOUT
+        uri, end = self._fill_in(time), monotonic() + TIMEOUT
         for number, file in enumerate(_files(path), 1):
             target = numbered(uri, number)
             try:
@@ -90,8 +90,8 @@ class JournalFeed:
         storages = {scheme: path for scheme, path in settings.getwithbase("FEED_STORAGES").items() if path is not None}
         scheme = urlsplit(uri).scheme
         if scheme not in storages:
-            known = ", ".join(sorted(f"{name}:" for name in storages if name))
-            raise ConfigError(f"FEED_STORAGES has {known} and no {scheme}:")
+            supported = ", ".join(sorted(f"{name}:" for name in storages if name))
+            raise ConfigError(f"FEED_STORAGES has {supported} and no {scheme}:")
         options = {"format": "jsonlines", "overwrite": True}
         storage: FeedStorageProtocol = build_from_crawler(
             load_object(storages[scheme]),
@@ -101,7 +101,7 @@ class JournalFeed:
         )
         return storage
 
-    def _filled_in(self, time: str) -> str:
+    def _fill_in(self, time: str) -> str:
         spider = self._crawler.spider
         return self._uri.replace("%(time)s", time).replace("%(name)s", safe_name(spider.name) if spider else "")
 
@@ -112,11 +112,11 @@ def _copy(file: Path, target: IO[bytes]) -> None:
 
 
 def _files(path: Path) -> list[Path]:
-    """*path* and those that follow it, as far as they exist."""
-    found: list[Path] = []
-    while (file := Path(numbered(str(path), len(found) + 1))).exists():
-        found.append(file)
-    return found
+    """Return *path* and the numbered files that follow it, as far as they exist."""
+    files: list[Path] = []
+    while (file := Path(numbered(str(path), len(files) + 1))).exists():
+        files.append(file)
+    return files
 
 
 def _has_module(name: str) -> bool:

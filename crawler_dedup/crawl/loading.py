@@ -1,4 +1,4 @@
-"""Loading beside the event loop what pages need: those wait for it, the others do not."""
+"""Loads what pages need (dictionaries, tables) in threads: only the pages that need it wait."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.signing.loading import Resource
 
 PATIENCE = 60.0
-"""Seconds for which pages wait at least, from when loading began."""
+"""Minimum number of seconds for which pages wait, counted from the beginning of loading."""
 _PAUSE = 60.0
 """Seconds after which loading that has failed is tried again."""
 
@@ -31,7 +31,7 @@ class Loading:
     """Loads each resource once, however many pages wait for it. Belongs to the event loop of a crawl.
 
     Args:
-        patience: seconds for which pages wait, from when loading began.
+        patience: seconds for which pages wait, counted from the beginning of loading.
     """
 
     def __init__(self, patience: float = PATIENCE) -> None:
@@ -39,19 +39,19 @@ class Loading:
         self._attempts: dict[Resource[Any], _Attempt] = {}
 
     async def wait_for(self, resource: Resource[Any]) -> None:
-        """Wait until *resource* is loaded, until the patience after the beginning of its loading has ended.
+        """Wait until *resource* is loaded, for the seconds of *patience* since its loading began at most.
 
         Raises:
-            LoadingFailed: it is not loaded by then, or could not be loaded within the last minute.
+            LoadingFailed: it is not loaded by then, or loading has failed within the last minute.
         """
         attempt = self._attempts.get(resource)
         if attempt is None or (attempt.task.done() and time.monotonic() > attempt.began + _PAUSE):
             task = asyncio.ensure_future(run_in_own_thread(resource.load))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may wait for it any more
+            task.add_done_callback(lambda task: task.cancelled() or task.exception())  # nobody may wait for it any more
             attempt = self._attempts[resource] = _Attempt(time.monotonic(), task)
-        left = attempt.began + self._patience - time.monotonic()
-        done, _ = await asyncio.wait([attempt.task], timeout=max(0.0, left))  # which leaves the task alone
-        if not done:
+        seconds_left = attempt.began + self._patience - time.monotonic()
+        loaded, _ = await asyncio.wait([attempt.task], timeout=max(0.0, seconds_left))  # does not cancel the task
+        if not loaded:
             raise LoadingFailed(f"{resource.name} is not loaded after {self._patience:.0f} seconds.")
         try:
             attempt.task.result()

@@ -1,4 +1,4 @@
-"""What a crawl would decide about the page of ``scrapy shell``, ``fetch``, ``view`` or ``parse``: shown, and not filed."""
+"""What a crawl would decide about the page of ``scrapy shell``, ``fetch``, ``view`` or ``parse``: shown, but not filed."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 logger = logger_without_credentials("crawler_dedup.middleware")
 
-_OWN_REQUESTS = ("inline", "no_callback")
-"""Why a response is not checked that Scrapy, a middleware or a callback has asked for, such as ``robots.txt``."""
+_INTERNAL_REQUESTS = ("inline", "no_callback")
+"""Reasons why responses that Scrapy, a middleware or a callback has requested, such as ``robots.txt``, are not checked."""
 
 
 class Look:
-    """Looks at single pages for a Scrapy command that shows them. Whatever goes wrong, the page passes."""
+    """Looks up single pages for a Scrapy command that shows them. If anything goes wrong, the page passes."""
 
     def __init__(self, crawler: Crawler, config: Config, gate: Gate) -> None:
         self._crawler = crawler
@@ -48,7 +48,7 @@ class Look:
             self._gate.take_scheduled_mark(request)
             reason = self._gate.skip_reason(request, response)
             if reason:
-                if reason not in _OWN_REQUESTS:
+                if reason not in _INTERNAL_REQUESTS:
                     self._log(logging.INFO, "Near-duplicate filter: a crawl would not check %s (%s)", response, reason)
                 return None
             action = action_of(request, self._config.action)
@@ -68,7 +68,7 @@ class Look:
 
     def _look_with(self, config: Config, response: Any, identity: Identity) -> Decision:
         signer = self._signer if config == self._signer.config else Signer(config)
-        # The spider may change the tree of the response while a page is signed that has taken too long.
+        # A copy: if signing takes too long, the spider may change the tree of the response while it goes on.
         page, _ = signer.sign(
             response.url,
             response.body,
@@ -91,7 +91,7 @@ class Look:
         )
 
     def _advice(self) -> str:
-        """Say how to compare with the pages of a spider, where a command has chosen none."""
+        """Return how to compare with the pages of a spider, where the command has chosen none."""
         if self._config.scope != "spider" or not isinstance(self._crawler.spider, DefaultSpider):
             return ""
         return ". --spider NAME compares with the pages of that spider"
@@ -101,7 +101,7 @@ class Look:
 
 
 def _outcome(decision: Decision, *, drops: bool) -> str:
-    """Say what a crawl would do with the page of *decision*."""
+    """Return in words what a crawl would do with the page of *decision*."""
     if drops:
         return "drop it"
     if decision.verdict is Verdict.DUPLICATE:

@@ -1,4 +1,4 @@
-"""What the filter reports while a crawl runs: statistics, log lines, the journal."""
+"""Reports of the filter while a crawl runs: statistics, log lines, the journal."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _MAX_KINDS = 1000
 
 _COUNTS = ("checked", "kept", "dropped", "marked", "unchanged", "changed", "unchecked")
 _SHOWN_HOSTS = 50
-"""Hosts in the statistics."""
+"""Maximum number of hosts in the statistics."""
 COUNTED_HOSTS = 1000
-"""Hosts with a counter. Up to so many are counted exactly."""
+"""Number of hosts with a counter. Up to this number, the counts are exact."""
 _MAX_HOST_CHARS = 100
 _STATISTIC = {
     Verdict.NEW: "kept",
@@ -51,7 +51,7 @@ _STATISTIC = {
     Verdict.UNCHECKED: "unchecked",
 }
 
-# Of what passes, and of what is dropped.
+# For each verdict: the event of a page that passes, and of one that is dropped.
 _EVENTS: dict[Verdict, tuple[Event, Event]] = {
     Verdict.DUPLICATE: ("mark", "drop"),
     Verdict.UNCHANGED: ("unchanged", "unchanged_dropped"),
@@ -63,11 +63,11 @@ class Monitor:
     """Statistics, log lines and journal of one crawl. Belongs to its event loop.
 
     Attributes:
-        waiting: pages that wait for the answer of the index, or for the end of the claim of an alike page.
+        waiting: pages that wait for the answer of the index, or for the end of the claim of a similar page.
         settled: pages whose claims were settled.
 
     Raises:
-        ConfigError: the journal cannot be handed over to where ``DEDUP_JOURNAL`` says.
+        ConfigError: the journal cannot be stored at the URI of ``DEDUP_JOURNAL``.
     """
 
     def __init__(self, crawler: Crawler, config: Config) -> None:
@@ -107,7 +107,7 @@ class Monitor:
             self._journal.write(run_started(self._run, self._spider))
 
     async def close_journal(self) -> None:
-        """Write the lines that wait, which takes a few seconds at most; then store the journal at its URI, if it has one."""
+        """Write the waiting lines, which takes a few seconds at most; then store the journal at its URI, if it has one."""
         if self._journal is None:
             return
         await asyncio.to_thread(self._journal.close)
@@ -140,11 +140,11 @@ class Monitor:
         if decision.reason:
             self.count(f"unchecked/{decision.reason.replace(' ', '_')}")
         if drops and page is not None:
-            self._dropped(decision, page)
+            self._count_dropped(decision, page)
         if decision.reason not in ("", "error"):
             self.log_throttled(decision.reason, logging.INFO, "%s", decision)
 
-    def _dropped(self, decision: Decision, page: SignedPage) -> None:
+    def _count_dropped(self, decision: Decision, page: SignedPage) -> None:
         self.count("bytes_dropped", page.size)
         self.count("links_dropped", page.link_count)
         self.log(logging.DEBUG, "Dropped %s", decision)
@@ -172,7 +172,7 @@ class Monitor:
         )
 
     def report_unstored_pages(self, failures: Sequence[str], pages: int) -> None:
-        """Report that some feeds failed (each with its reason), in which so many *pages* may be missing."""
+        """Report that some feeds failed, each with its reason. *pages*: how many pages may be missing in them."""
         self.count("not_stored", pages)
         self.log(
             logging.ERROR,
@@ -189,7 +189,7 @@ class Monitor:
         logger.log(level, message, *args, exc_info=exc_info, extra={"spider": self._crawler.spider})
 
     def log_throttled(self, kind: str, level: int, message: str, *args: object, exc_info: Any = None) -> None:
-        """Log a line of *kind*, if none was for a minute; else at DEBUG."""
+        """Log a line of *kind* at *level* if none was logged for a minute, otherwise at DEBUG."""
         held_back = self._throttle.due(kind)
         if held_back is None:
             self.log(logging.DEBUG, message, *args)
@@ -231,12 +231,12 @@ class Monitor:
         """Write the statistics of the hosts with most duplicates, and remove those of the others."""
         stats = self._crawler.stats
         shown = {
-            f"dedup/{what}_by_host/{host}": count
-            for what, hosts in self._hosts.items()
+            f"dedup/{outcome}_by_host/{host}": count
+            for outcome, hosts in self._hosts.items()
             for host, count in hosts.top(_SHOWN_HOSTS)
         }
-        if gone := self._shown_hosts - shown.keys():
-            stats.set_stats({name: value for name, value in stats.get_stats().items() if name not in gone})
+        if outdated := self._shown_hosts - shown.keys():
+            stats.set_stats({name: value for name, value in stats.get_stats().items() if name not in outdated})
         for name, count in shown.items():
             stats.set_value(name, count)
         self._shown_hosts = set(shown)
@@ -259,7 +259,7 @@ class HostCounts:
 
 
 def host_label(url: str) -> str:
-    """Return the host of *url* as it can be shown: without user name and password, printable, of a long one the end."""
+    """Return the host of *url* in a form to show: without user name and password, printable, only the end of a long one."""
     shown = "".join(character if character.isprintable() else "?" for character in host_of(url))
     return shown if len(shown) <= _MAX_HOST_CHARS else "…" + shown[1 - _MAX_HOST_CHARS :]
 
@@ -271,7 +271,7 @@ class _LastLine:
 
 
 class LogThrottle:
-    """Lets one log line of a kind pass in a minute: what happens to every page must not fill the log."""
+    """Lets one log line of a kind pass in a minute: what may happen to every page must not fill the log."""
 
     def __init__(self) -> None:
         self._last: dict[str, _LastLine] = {}
@@ -290,7 +290,7 @@ class LogThrottle:
 
 
 def _count(deduplicator: Deduplicator) -> str:
-    """How many pages the index holds. A server may be slow to tell, which must not keep a crawl from its beginning."""
+    """Return in words how many pages the index holds. If the server is slow to answer, the crawl begins nevertheless."""
     try:
         return f"{len(deduplicator)} pages"
     except (DedupError, OSError):
@@ -298,7 +298,7 @@ def _count(deduplicator: Deduplicator) -> str:
 
 
 def _size(deduplicator: Deduplicator) -> str:
-    """How large the index is. Takes microseconds."""
+    """Return in words how large the index is. Takes microseconds."""
     try:
         return f"index of {len(deduplicator)} pages, {decimal(deduplicator.stored_bytes)}"
     except (DedupError, OSError):

@@ -52,7 +52,7 @@ class Session:
         self.monitor = Monitor(crawler, config)
         self._directory = Path(data_path(config.dir)).resolve()
         self.deduplicator = Deduplicator.open(config.index or self._directory, config, load_on_demand=False)
-        # Where no signal ever comes, because another component fails before the crawl begins.
+        # In case no signal is ever sent, because another component fails before the crawl begins.
         finalize(self, self.deduplicator.close, all_stored=False).atexit = False
         limit = max(1, crawler.settings.getint("CONCURRENT_REQUESTS") // 4)
         self.claims = Claims(
@@ -80,14 +80,14 @@ class Session:
         crawler.signals.connect(self.engine_stopped, signal=signals.engine_stopped)
 
     def count_requested(self) -> int:
-        """Count the requests that were handed to the downloader and have no answer that was decided about."""
+        """Count the requests that the downloader has and whose responses are not decided about yet."""
         engine = self._crawler.engine
         return 0 if engine is None else len(engine.downloader.active)
 
     # From the first signal to the last
 
     def spider_opened(self) -> None:
-        """Log what is at work; tidy the index up beside the event loop."""
+        """Log which index and scheme are used, and tidy the index up in a thread."""
         self.monitor.open(self._directory, self.deduplicator)
         self._start(self._tidy())
         self._summary.start(self._config.summary_interval, now=False)
@@ -98,13 +98,13 @@ class Session:
         self._has_started = True
 
     async def spider_closed(self, reason: str) -> None:
-        """Stop what runs beside the crawl. The last page has its answer by now."""
+        """Stop the periodic calls. The last page has its answer by now."""
         for call in (self._summary, self._flushing):
             if call.running:
                 call.stop()
         self.monitor.log_summary()
         self._is_closing = True
-        # What a job on disk has not come to, it will when it is resumed.
+        # A job on disk will request the remaining pages when it is resumed.
         self._has_finished = reason == "finished" or bool(self._crawler.settings["JOBDIR"])
         if not self._has_started:
             await self._close(all_stored=False)
@@ -112,8 +112,8 @@ class Session:
     async def engine_stopped(self) -> None:
         """End the run and close the index, now that the feeds are stored.
 
-        An impatient Ctrl-C can make that come while pipelines and feeds are still being closed; the engine lets go of its
-        spider when they are.
+        After a second Ctrl-C the signal may be sent while pipelines and feeds are still being closed; the engine drops its
+        reference to the spider when they are closed.
         """
         engine = self._crawler.engine
         all_stored = engine is None or engine.spider is None
@@ -150,7 +150,7 @@ class Session:
                 )
 
     def _pause_tidying(self, pages: int) -> None:
-        """Let the crawl go first, and end with it. Called for each page, in the thread that tidies up."""
+        """Give the crawl priority, and stop when it ends. Called for each page, in the thread that tidies up."""
         self._tidied += pages
         if self._tidied % 1000 == 0:
             time.sleep(0.005)
@@ -166,7 +166,7 @@ class Session:
             self.monitor.log(logging.INFO, "The index can be used again; pages are checked from here on")
 
     def note_error(self, error: Exception) -> None:
-        """Note an error of the index. One that was deleted is opened anew as soon as it is there again."""
+        """Note an error of the index. An index that was deleted is opened anew as soon as it exists again."""
         if isinstance(error, IndexUnusable):
             self._is_unusable = True
         if isinstance(error, IndexGone) and not self._is_reopening:

@@ -1,4 +1,4 @@
-"""What the crawl gets from the filter: a key in ``meta``, two signals, and the exception of a dropped page."""
+"""What a crawl receives from the filter: a key in ``meta``, two signals, and the exception of a dropped page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What both middlewares need before the crawl begins: its configuration, and each other."""
+"""What both middlewares check before the crawl begins: the configuration, and that the other one is installed."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _LOGGER = logger_without_credentials("crawler_dedup.middleware")
 
 
 class _RefusalFilter(logging.Filter):
-    """Leaves out what asyncio and Twisted log of crawls that could not start.
+    """Suppresses the log lines of asyncio and Twisted about crawls that could not start.
 
     Attributes:
-        last: the last error. It is kept until the process ends, because Twisted prints an error that nothing refers to any
-            more when Python exits, past all filters.
+        last: the last error. It is kept until the process ends, because Twisted prints an error that is no longer referred
+            to when Python exits, without asking any filter.
     """
 
     last: DedupError | None = None
@@ -45,10 +45,10 @@ _REFUSALS = _RefusalFilter()
 
 @contextmanager
 def refusal_logged() -> Iterator[None]:
-    """Log what keeps a crawl from starting as one line; the error itself goes on to Scrapy.
+    """Log an error that keeps a crawl from starting as one line, and let it go on to Scrapy.
 
-    Scrapy has no way to refuse a crawl but an exception, which ends it with exit status 1. asyncio or Twisted then log the
-    exception with the traceback: of this one error they do not, because it says nothing that the line does not.
+    Only an exception makes Scrapy refuse a crawl, which ends it with exit status 1. asyncio or Twisted would then log the
+    exception with its traceback. This is suppressed for this error, because the traceback adds nothing to the line.
     """
     try:
         yield
@@ -57,7 +57,7 @@ def refusal_logged() -> Iterator[None]:
         error.is_logged = True
         _REFUSALS.last = error
         for name in ("asyncio", "twisted"):
-            logging.getLogger(name).addFilter(_REFUSALS)  # which it takes once
+            logging.getLogger(name).addFilter(_REFUSALS)  # has no effect the second time
         raise
 
 
@@ -79,9 +79,9 @@ def config_of(crawler: Crawler) -> Config:
 
 def require_companion(settings: BaseSettings, component_list: str, companion: str) -> None:
     """Raise :class:`ConfigError` unless *companion* (an import path) stands in *component_list*."""
-    wanted = load_object(companion)
+    companion_class = load_object(companion)
     listed = [load_object(name) for name, order in settings.getwithbase(component_list).items() if order is not None]
-    if not any(isinstance(listed_class, type) and issubclass(listed_class, wanted) for listed_class in listed):
+    if not any(isinstance(listed_class, type) and issubclass(listed_class, companion_class) for listed_class in listed):
         raise ConfigError(
             f"crawler-dedup needs both its middlewares, but {component_list} lacks {companion}. Add it, or let"
             ' ADDONS = {"crawler_dedup.Addon": 500} install both.'
@@ -92,7 +92,7 @@ def only_looks(crawler: Crawler) -> bool:
     """Return whether a Scrapy command shows single pages instead of crawling: ``shell``, ``fetch``, ``view`` or ``parse``.
 
     The shell uses an engine without a crawl; the others put a function of their own in the place of the spider's
-    ``start``. The arguments of the process do not tell: Scrapy changes them, and programs call commands by themselves.
+    ``start``. The arguments of the process do not show it: Scrapy changes them, and programs can call commands directly.
     """
     start = getattr(crawler.spidercls, "start", None)
     return not crawler.crawling or getattr(start, "__module__", "") in _SHOWING_COMMANDS

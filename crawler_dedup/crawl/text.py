@@ -25,7 +25,7 @@ from crawler_dedup.signing.parsing import (
 _extracted: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 """The main text of each living response: :func:`main_text` gets the response only, and the filter may have it already."""
 LIMITS = Config()
-"""Beyond them :func:`main_text` gives the visible text."""
+"""The limits beyond which :func:`main_text` returns the visible text."""
 
 
 def remember(response: Any, text: str) -> None:
@@ -36,10 +36,10 @@ def remember(response: Any, text: str) -> None:
 async def main_text(response: Any) -> str:
     """Extract the main text of a ``scrapy.http.HtmlResponse``, in callbacks: ``text = await main_text(response)``.
 
-    It is extracted beside the event loop, and once for a response; with ``DEDUP_EXTRACTOR = "trafilatura"`` the filter has
-    it already. A page beyond the default limits of :class:`~crawler_dedup.Config`, its time
-    among them, gives its whole visible text instead, which takes less; one that cannot be parsed in reasonable time
-    (elements with tens of thousands of attributes) gives an empty text.
+    It is extracted in a thread, and only once for a response; with ``DEDUP_EXTRACTOR = "trafilatura"`` the filter has it
+    already. Of a page beyond the default limits of :class:`~crawler_dedup.Config` (size, elements, time) the whole visible
+    text is returned, which takes less time; of a page that cannot be parsed in reasonable time (elements with tens of
+    thousands of attributes) an empty text.
     """
     if response not in _extracted:
         try:
@@ -76,8 +76,8 @@ def _visible_text(response: Any) -> str:
 def tree_of(response: Any, config: Config) -> HtmlElement | None:
     """Parse a ``scrapy.http.HtmlResponse``; the tree stays with it for the spider.
 
-    ``None`` where the response should not be parsed, or says that it is written in what is no charset: asking it for
-    its text would take long, or raise an error.
+    Returns ``None`` if the response should not be parsed, or declares an encoding that is no charset: to get its text
+    would take long, or raise an error.
     """
     try:
         check_body(response.body, config)

@@ -1,7 +1,7 @@
-"""What looks wrong about drops.
+"""Detection of suspicious drops.
 
-A kept page that stands for suspiciously many others may be an error page, a form or a captcha. A page that is asked for
-again and again after it was dropped is asked for by an errback that will not give up.
+A kept page that stands for suspiciously many others may be an error page, a form or a captcha. A page that is requested
+again and again after it was dropped is requested by an errback that does not give up.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from crawler_dedup.urls import host_of
 _EXAMPLES = 5
 _EXAMPLE_CHARS = 500
 MAX_WATCHED = 10_000
-"""Kept pages, and dropped ones, of which the counts are remembered."""
+"""Maximum number of kept pages, and of dropped pages, whose counts are remembered."""
 _MAX_DROPS = 5
-"""Drops of one page in a run. An errback that asks for it again each time would never come to an end."""
+"""Maximum number of drops of one page in a run. An errback that requests it again each time would never end."""
 
 
 @dataclass(slots=True)
 class UsedPage:
-    """A kept page, as far as it stood for pages of one site in this run.
+    """The use of a kept page for the pages of one site in this run.
 
     Attributes:
-        examples: addresses of the last of them before the warning, which are all that is needed.
+        count: how many pages it stood for.
+        examples: addresses of the last of them before the warning; no others are needed.
     """
 
     count: int = 0
@@ -49,7 +50,7 @@ class Usage(NamedTuple):
 class Watchdog:
     """Counts duplicates by kept page and site, for the kept pages that were used last, and drops by page.
 
-    Each page is known by a hash of its address: addresses may be long, and there are many.
+    Each page is identified by a hash of its address: addresses may be long, and there are many.
 
     Args:
         limit: duplicates of one site that a kept page may have.
@@ -62,10 +63,10 @@ class Watchdog:
 
     def dropped_too_often(self, decision: Decision) -> bool:
         """Count a drop. Return whether the page was dropped so often that it should pass."""
-        name = hash_page_key(decision.scope, decision.key)
-        drops = self._drops.get(name, 0)
-        self._drops[name] = drops + 1
-        self._drops.move_to_end(name)
+        page_hash = hash_page_key(decision.scope, decision.key)
+        drops = self._drops.get(page_hash, 0)
+        self._drops[page_hash] = drops + 1
+        self._drops.move_to_end(page_hash)
         if len(self._drops) > MAX_WATCHED:
             self._drops.popitem(last=False)
         return drops >= _MAX_DROPS
@@ -85,9 +86,9 @@ class Watchdog:
         return Usage(is_beyond_limit=True, warning=warning)
 
     def _used_page(self, decision: Decision) -> UsedPage:
-        name = hash_page_key(decision.scope, f"{host_of(decision.url)} {decision.duplicate_of}")
-        page = self._used.setdefault(name, UsedPage())
-        self._used.move_to_end(name)
+        page_hash = hash_page_key(decision.scope, f"{host_of(decision.url)} {decision.duplicate_of}")
+        page = self._used.setdefault(page_hash, UsedPage())
+        self._used.move_to_end(page_hash)
         if len(self._used) > MAX_WATCHED:
             self._used.popitem(last=False)
         return page
