@@ -70,8 +70,8 @@ def test_more_pages_are_counted_than_counts_are_kept_of() -> None:
 @given(st.sets(st.integers(0, (3 << 16) - 1), max_size=300), st.integers(0, 3000))
 @example(set(), 0)
 @example({(3 << 16) - 1}, 0)
-def test_numbers_of_few_bits_are_packed(some: set[int], more: int) -> None:
-    numbers = np.array(sorted(some | set(range(0, 17 * more, 17))), dtype=np.uint32)
+def test_numbers_of_few_bits_are_packed(members: set[int], more: int) -> None:
+    numbers = np.array(sorted(members | set(range(0, 17 * more, 17))), dtype=np.uint32)
     assert_equal(pack_short, numbers)
     assert unpack_short(pack_short(numbers), len(numbers)).tolist() == numbers.tolist()
 

@@ -65,9 +65,9 @@ def test_of_any_text(cutter: CoreCutter, text: str) -> None:
 
 def test_of_each_word(cutter: CoreCutter) -> None:
     for at in range(0, len(WORDS), 50_000):
-        some = WORDS[at : at + 50_000]
-        assert_equal(cutter, some)
-        assert_equal(cutter, ["".join(some[first : first + 9]) for first in range(0, len(some), 9)])
+        words = WORDS[at : at + 50_000]
+        assert_equal(cutter, words)
+        assert_equal(cutter, ["".join(words[first : first + 9]) for first in range(0, len(words), 9)])
 
 
 @settings(max_examples=examples(1000))

@@ -43,12 +43,12 @@ urls = st.one_of(
 
 def assert_same(markup: str, url: str) -> None:
     tree = parse(markup.encode("utf-8", "surrogatepass"), "utf-8")
-    assert_equal(found, tree, url)
+    assert_equal(packed_links, tree, url)
     assert_equal(find_title, tree)
     assert_equal(asks_for_password, tree)
 
 
-def found(tree: HtmlElement, url: str) -> bytes:
+def packed_links(tree: HtmlElement, url: str) -> bytes:
     return find_links(tree, url).hashes.tobytes()
 
 
@@ -67,7 +67,7 @@ def test_of_any_bytes(body: bytes, url: str) -> None:
         tree = parse(body)
     except ValueError:
         return
-    assert_equal(found, tree, url)
+    assert_equal(packed_links, tree, url)
     assert_equal(find_title, tree)
     assert_equal(asks_for_password, tree)
 
@@ -90,7 +90,7 @@ def test_of_odd_documents() -> None:
 
 def test_of_a_part_of_a_tree() -> None:
     tree = parse(b"<p><a href=b>c</a><title>d</title></p><a href=e>f</a>").find("body")
-    assert_equal(found, tree, "http://e.com/")
+    assert_equal(packed_links, tree, "http://e.com/")
     assert_equal(find_title, tree)
     assert_equal(asks_for_password, tree)
 

@@ -83,13 +83,13 @@ TEXTS = st.lists(st.text(st.sampled_from("ab 漢汉é,.-"), min_size=1, max_size
 @given(TEXTS)
 def test_a_block_is_packed_as_often_as_it_stands_in_reading_order(texts: list[str]) -> None:
     outline = [Block(text, size_in_letters(text), 0, number, text) for number, text in enumerate(texts)]
-    found = [block.hash for block in unpack_blocks(outlines.pack(outline).packed)]
+    numbers = [block.hash for block in unpack_blocks(outlines.pack(outline).packed)]
     keys = ["".join(character for character in normalise(text) if character not in " ,.-") for text in texts]
-    assert len({*found}) == len(found) == len(texts)
+    assert len({*numbers}) == len(numbers) == len(texts)
     for number, (key, block) in enumerate(zip(keys, outline, strict=True)):
         repeated = [block] * (keys[: number + 1].count(key))
         alone = unpack_blocks(outlines.pack(repeated).packed)
-        assert alone[-1].hash == found[number]
+        assert alone[-1].hash == numbers[number]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_link_what_is_hidden_and_the_title_count_once(repeated: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "is_same_file"),
+    ("first_address", "second_address", "is_same_file"),
     [
         ("/photo/river.jpg", "http://mirror/h/photo/river.jpg", True),
         ("river.jpg#top", "/river.jpg", True),
@@ -109,8 +109,10 @@ def test_a_link_what_is_hidden_and_the_title_count_once(repeated: str) -> None:
         ("/play/1/", "/play/2/", False),
     ],
 )
-def test_a_picture_is_known_by_its_file_where_its_address_differs(one: str, other: str, is_same_file: bool) -> None:
-    (first,), (second,) = (hashes(f"<img src='{source}'>") for source in (one, other))
+def test_a_picture_is_known_by_its_file_where_its_address_differs(
+    first_address: str, second_address: str, is_same_file: bool
+) -> None:
+    (first,), (second,) = (hashes(f"<img src='{source}'>") for source in (first_address, second_address))
     assert first != second
     assert (hash_of_file(first) == hash_of_file(second)) is is_same_file
 
@@ -128,9 +130,9 @@ def test_two_text_fields_have_two_hashes() -> None:
 JSON = '<script type="application/json">{"self":"http://mirror/story","build":1}</script>'
 
 
-@pytest.mark.parametrize("other", ["<button>Read aloud</button>", "<aside>Closed</aside>", "<img src=''>", JSON])
-def test_what_has_no_address_has_no_file(other: str) -> None:
-    assert {hash_of_file(number) for number in hashes(other)} == {0}
+@pytest.mark.parametrize("markup", ["<button>Read aloud</button>", "<aside>Closed</aside>", "<img src=''>", JSON])
+def test_what_has_no_address_has_no_file(markup: str) -> None:
+    assert {hash_of_file(number) for number in hashes(markup)} == {0}
 
 
 @pytest.mark.parametrize(("letters", "size"), [(1, 4), (4, 4), (5, 8), (1020, 1020), (1021, 1020), (9000, 1020)])
@@ -154,7 +156,7 @@ def test_a_chinese_character_says_as_much_as_three_letters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "other"),
+    ("text", "variant"),
     [
         ("Closed on Monday", "CLOSED on monday"),
         ("Closed on Monday", "Ｃｌｏｓｅｄ on Monday"),
@@ -168,12 +170,12 @@ def test_a_chinese_character_says_as_much_as_three_letters() -> None:
         ("茶館，明天！", "茶馆 明天"),
     ],
 )
-def test_case_width_white_space_punctuation_and_the_writing_make_no_other_block(text: str, other: str) -> None:
-    assert hashes(f"<p>{text}</p>") == hashes(f"<p>{other}</p>")
+def test_case_width_white_space_punctuation_and_the_writing_make_no_other_block(text: str, variant: str) -> None:
+    assert hashes(f"<p>{text}</p>") == hashes(f"<p>{variant}</p>")
 
 
 @pytest.mark.parametrize(
-    ("text", "other"),
+    ("text", "changed_text"),
     [
         ("Closed on Monday", "Closed on Sunday"),
         ("Closed on Monday", "Closed Monday"),
@@ -184,8 +186,8 @@ def test_case_width_white_space_punctuation_and_the_writing_make_no_other_block(
         ("cafe", "café"),
     ],
 )
-def test_a_letter_or_a_sign_makes_another_block(text: str, other: str) -> None:
-    assert hashes(f"<p>{text}</p>") != hashes(f"<p>{other}</p>")
+def test_a_letter_or_a_sign_makes_another_block(text: str, changed_text: str) -> None:
+    assert hashes(f"<p>{text}</p>") != hashes(f"<p>{changed_text}</p>")
 
 
 def test_traditional_characters_are_folded_unless_that_is_turned_off() -> None:
@@ -242,25 +244,27 @@ def test_a_text_that_repeats_the_words_of_the_title_many_times_is_no_name() -> N
 
 def test_of_many_blocks_those_that_say_most_are_kept_in_reading_order() -> None:
     texts = [" ".join(words(number, 2 + number % 7)) for number in range(2000)]
-    found = unpack_blocks(pack("".join(f"<p>{text}</p>" for text in texts)).packed)
+    kept_blocks = unpack_blocks(pack("".join(f"<p>{text}</p>" for text in texts)).packed)
     every = [hashes(f"<p>{text}</p>")[0] for text in texts]
-    assert len(found) == MAX_BLOCKS
-    *found, rest = found
+    assert len(kept_blocks) == MAX_BLOCKS
+    *kept_blocks, rest = kept_blocks
     assert (rest.traits, rest.size) == (Trait.NUMBER, 0)
-    assert [block.hash for block in found] == [number for number in every if number in {block.hash for block in found}]
+    assert [block.hash for block in kept_blocks] == [
+        number for number in every if number in {block.hash for block in kept_blocks}
+    ]
     sizes = sorted((4 * -(-len(text) // 4) for text in texts), reverse=True)
-    assert sorted((block.size for block in found), reverse=True) == sizes[: MAX_BLOCKS - 1]
+    assert sorted((block.size for block in kept_blocks), reverse=True) == sizes[: MAX_BLOCKS - 1]
 
 
 def test_of_two_pages_with_many_blocks_those_that_are_not_kept_count() -> None:
     many = "".join(f"<p>{' '.join(words(number, 9))}</p>" for number in range(MAX_BLOCKS))
-    one, other = (unpack_blocks(pack(f"{many}<p>{word}</p>").packed) for word in ("red", "green"))
-    assert [block.hash for block in one[:-1]] == [block.hash for block in other[:-1]]
-    assert one[-1].hash != other[-1].hash
+    first_blocks, second_blocks = (unpack_blocks(pack(f"{many}<p>{word}</p>").packed) for word in ("red", "green"))
+    assert [block.hash for block in first_blocks[:-1]] == [block.hash for block in second_blocks[:-1]]
+    assert first_blocks[-1].hash != second_blocks[-1].hash
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first_text", "second_text"),
     [
         ("1/12/2024", "11/2/2024"),
         ("on 1.12.", "on 11.2."),
@@ -271,8 +275,8 @@ def test_of_two_pages_with_many_blocks_those_that_are_not_kept_count() -> None:
         ("Anna &lt; Bob", "Anna &gt; Bob"),
     ],
 )
-def test_other_numbers_are_other_blocks(one: str, other: str) -> None:
-    assert hashes(f"<p>{one}</p>") != hashes(f"<p>{other}</p>")
+def test_other_numbers_are_other_blocks(first_text: str, second_text: str) -> None:
+    assert hashes(f"<p>{first_text}</p>") != hashes(f"<p>{second_text}</p>")
 
 
 @given(st.text(st.sampled_from("--12٣.,:/&<a_汉é+ ")).filter(str.strip))
@@ -429,5 +433,5 @@ def test_a_heading_that_has_nothing_to_do_with_the_title_is_noted(markup: str, h
 
 
 def test_the_noted_heading_is_the_same_in_both_writings() -> None:
-    one, other = (pack(f"<h1>{heading}</h1>", TITLE).heading for heading in ("茶館的門", "茶馆 的门!"))
-    assert one == other != pack("<h1>茶馆的窗</h1>", TITLE).heading
+    traditional, simplified = (pack(f"<h1>{heading}</h1>", TITLE).heading for heading in ("茶館的門", "茶馆 的门!"))
+    assert traditional == simplified != pack("<h1>茶馆的窗</h1>", TITLE).heading

@@ -47,11 +47,11 @@ def test_what_is_measured_of_texts_that_agree_is_what_they_agree_by(scheme: Sche
 def test_shares_are_measured_also_of_texts_that_do_not_agree(name: str) -> None:
     scheme = scheme_of(name)
     for seed in range(3):
-        whole, other = (scheme.sign(text_of(prose(number, 120, chinese=True))) for number in (seed, seed + 5))
+        whole, unrelated = (scheme.sign(text_of(prose(number, 120, chinese=True))) for number in (seed, seed + 5))
         part = scheme.sign(text_of(excerpt(prose(seed, 120, chinese=True), 30, 1)))
         assert scheme.compare(part, whole) is None
-        assert scheme.compare(other, whole) is None
-        of_part, of_other = scheme.measure(part, whole), scheme.measure(other, whole)
+        assert scheme.compare(unrelated, whole) is None
+        of_part, of_other = scheme.measure(part, whole), scheme.measure(unrelated, whole)
         assert of_part is not None
         assert of_other is not None
         assert (of_part.coverage or 0) > (of_other.coverage or 0)

@@ -59,9 +59,9 @@ def test_pictures_and_texts_that_are_no_blocks_are_found_in_the_order_of_the_pag
     tree = parse(f"<body>{markup}".encode())
     expected = list(pieces(tree, hidden_elements(tree), inside=False))
     shown = {piece for piece, is_shown in expected if is_shown}
-    found = find_embedded_content(tree)
-    assert list(found) == list(dict.fromkeys(piece for piece, _ in expected))
-    assert {piece for piece, is_shown in found.items() if is_shown} == shown
+    content = find_embedded_content(tree)
+    assert list(content) == list(dict.fromkeys(piece for piece, _ in expected))
+    assert {piece for piece, is_shown in content.items() if is_shown} == shown
 
 
 def test_data_of_a_script_is_content_and_a_script_is_not() -> None:

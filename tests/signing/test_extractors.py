@@ -18,7 +18,7 @@ BODY = article("x").encode()
 
 def headings(tree: HtmlElement) -> str:
     """An extractor of one's own: the headings, twenty times."""
-    return " ".join(str(one.text_content()) for one in tree.iter("h1")) * 20
+    return " ".join(str(heading.text_content()) for heading in tree.iter("h1")) * 20
 
 
 def whole(tree: HtmlElement) -> str:
@@ -31,7 +31,7 @@ class Of:
 
     @staticmethod
     def paragraphs(tree: HtmlElement) -> str:
-        return " ".join(str(one.text_content()) for one in tree.iter("p"))
+        return " ".join(str(paragraph.text_content()) for paragraph in tree.iter("p"))
 
 
 not_callable = "text"
@@ -107,19 +107,21 @@ def test_what_is_no_name_at_all_is_a_configuration_error(name: object) -> None:
 NAMES = ["paragraphs", "trafilatura", f"{__name__}.whole", f"{__name__}.Of.paragraphs"]
 
 
-@pytest.mark.parametrize("other", NAMES)
+@pytest.mark.parametrize("opened_with", NAMES)
 @pytest.mark.parametrize("name", NAMES)
-def test_an_index_takes_the_extractor_it_was_made_with_and_no_other(tmp_path: Path, name: str, other: str) -> None:
+def test_an_index_takes_the_extractor_it_was_made_with_and_no_other(
+    tmp_path: Path, name: str, opened_with: str
+) -> None:
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", extractor=name)) as deduplicator:
         assert deduplicator.check("http://a/1", BODY).verdict is Verdict.NEW
-    config = Config(tokenizer="bigrams", extractor=other)
-    if name == other:
+    config = Config(tokenizer="bigrams", extractor=opened_with)
+    if name == opened_with:
         with Deduplicator.open(tmp_path, config) as deduplicator:
             assert deduplicator.check("http://a/2", BODY).verdict is Verdict.DUPLICATE
         return
     with pytest.raises(IndexMismatch, match="extractor: index has") as caught:
         Deduplicator.open(tmp_path, config)
-    assert caught.value.differences == {"extractor": (find_extractor(name).spec, find_extractor(other).spec)}
+    assert caught.value.differences == {"extractor": (find_extractor(name).spec, find_extractor(opened_with).spec)}
 
 
 def test_specs_tell_every_two_extractors_apart() -> None:
@@ -128,11 +130,13 @@ def test_specs_tell_every_two_extractors_apart() -> None:
 
 def test_pages_are_compared_by_what_the_extractor_takes(tmp_path: Path) -> None:
     config = Config(tokenizer="bigrams", extractor=f"{__name__}.Of.paragraphs", min_features=20)
-    other = article("x", frame="<p>" + " ".join(f"advertisement{number}" for number in range(200)) + "</p>").encode()
+    advertised = article(
+        "x", frame="<p>" + " ".join(f"advertisement{number}" for number in range(200)) + "</p>"
+    ).encode()
     for name, verdict in (("paragraphs", Verdict.DUPLICATE), (config.extractor, Verdict.NEW)):
         with Deduplicator.open(tmp_path / name, Config(tokenizer="bigrams", extractor=name)) as deduplicator:
             deduplicator.check("http://a/1", BODY)
-            assert deduplicator.check("http://a/2", other).verdict is verdict
+            assert deduplicator.check("http://a/2", advertised).verdict is verdict
 
 
 # Extractors that fail

@@ -92,10 +92,10 @@ def _columns(text: Text, weight: str) -> tuple[list[int], list[float], list[bool
 @needs_stemmer
 @pytest.mark.parametrize("name", FEATURED)
 def test_forms_of_a_word_are_one_feature_by_the_rules_of_a_language(name: str) -> None:
-    one, other = text_of("connected trams " * 30 + prose(0)), text_of("connection tram " * 30 + prose(0))
-    assert scheme_of(name).sign(one) != scheme_of(name).sign(other)
+    first, second = text_of("connected trams " * 30 + prose(0)), text_of("connection tram " * 30 + prose(0))
+    assert scheme_of(name).sign(first) != scheme_of(name).sign(second)
     stemmed = scheme_of(f"{name} stem=english")
-    assert stemmed.sign(one) == stemmed.sign(other)
+    assert stemmed.sign(first) == stemmed.sign(second)
 
 
 @needs_stemmer
@@ -148,9 +148,9 @@ def test_the_header_of_simhash_is_what_it_was() -> None:
 
 def test_with_tf_idf_the_lexicon_stands_in_the_header_and_else_it_does_not() -> None:
     assert set(scheme_of("simhash weight=tf-idf").depends_on) == {"lexicon"}
-    for other in ("simhash", "simhash weight=tf", "checksums phrases=yes"):
-        assert not scheme_of(other).depends_on
-        assert not scheme_of(other).has_to_load()
+    for spec in ("simhash", "simhash weight=tf", "checksums phrases=yes"):
+        assert not scheme_of(spec).depends_on
+        assert not scheme_of(spec).has_to_load()
 
 
 @needs_stemmer

@@ -56,7 +56,7 @@ def test_text_without_unspaced_scripts_is_cut_the_same_beside_them(text: str) ->
 @given(st.one_of(st.text(), st.text(st.sampled_from("aZé1_ß÷’“\u0301\u093f中か\xa0\x1c\n -"))))
 def test_words_are_cut_the_same_beside_another_alphabet(text: str) -> None:
     for kind in ("tokens", "units"):
-        alone, beside = (Counter(getattr(Text(one, bigrams), kind)) for one in (text, f"{text} ж"))
+        alone, beside = (Counter(getattr(Text(variant, bigrams), kind)) for variant in (text, f"{text} ж"))
         assert beside == alone + Counter(["ж"])
 
 
@@ -67,7 +67,7 @@ def test_compatibility_forms_are_cut_as_what_they_stand_for(text: str) -> None:
 
 @pytest.mark.parametrize("mark", ["…", "\u3000", *map(chr, range(0xFF01, 0xFF65))])
 def test_full_width_characters_are_cut_as_the_narrow_ones(mark: str) -> None:
-    texts = [f"a{one}b 中{one}文 か{one}な" for one in (mark, unicodedata.normalize("NFKC", mark))]
+    texts = [f"a{written}b 中{written}文 か{written}な" for written in (mark, unicodedata.normalize("NFKC", mark))]
     assert tokenize(texts[0], bigrams) == tokenize(texts[1], bigrams)
 
 
@@ -142,10 +142,10 @@ def test_each_token_is_one_feature_in_ascending_order(tokens: list[str]) -> None
 def test_features_do_not_depend_on_the_order_of_the_text() -> None:
     tokens = ["the", "und"] + [f"word{number % 50}" for number in range(200)]
     shuffled = random.Random(1).sample(tokens, len(tokens))
-    one, other = weigh_tokens(tokens), weigh_tokens(shuffled)
-    assert np.array_equal(one.hashes, other.hashes)
-    assert np.array_equal(one.weights, other.weights)
-    assert np.array_equal(one.telling, other.telling)
+    in_order, in_disorder = weigh_tokens(tokens), weigh_tokens(shuffled)
+    assert np.array_equal(in_order.hashes, in_disorder.hashes)
+    assert np.array_equal(in_order.weights, in_disorder.weights)
+    assert np.array_equal(in_order.telling, in_disorder.telling)
 
 
 def test_lone_surrogates_do_not_stop_it() -> None:

@@ -96,9 +96,9 @@ def cut_han(request: pytest.FixtureRequest) -> CutHan:
     return han_cutter(request.param).load()
 
 
-def differing(one: Text, other: Text) -> float:
+def differing(first: Text, second: Text) -> float:
     """The share of tokens that only one of two texts has."""
-    a, b = Counter(one.tokens), Counter(other.tokens)
+    a, b = Counter(first.tokens), Counter(second.tokens)
     return ((a - b).total() + (b - a).total()) / (a.total() + b.total())
 
 
@@ -106,19 +106,23 @@ def differing(one: Text, other: Text) -> float:
 @pytest.mark.parametrize("article", CHINESE, ids=lambda article: article.slug)
 def test_both_writings_of_a_text_have_nearly_the_same_tokens(article: Article, writing: str, cut_han: CutHan) -> None:
     raw = "\n".join(article.paragraphs)
-    other = in_other_writing(raw, writing)
-    assert differing(Text(raw, cut_han), Text(other, cut_han)) < 0.02
-    assert differing(Text(raw, cut_han, fold_han=False), Text(other, cut_han, fold_han=False)) > 0.3
+    converted = in_other_writing(raw, writing)
+    assert differing(Text(raw, cut_han), Text(converted, cut_han)) < 0.02
+    assert differing(Text(raw, cut_han, fold_han=False), Text(converted, cut_han, fold_han=False)) > 0.3
 
 
 @every_writing
 def test_real_texts_are_signed_alike_in_both_writings(data: Path, writing: str) -> None:
     gold = documents(data, "gold/gold.jsonl")
-    texts = [one["text"] for one in gold if one["lang"].startswith("zh") and len(one["text"]) >= 200]
+    texts = [
+        document["text"] for document in gold if document["lang"].startswith("zh") and len(document["text"]) >= 200
+    ]
     assert len(texts) > 20
     cut_han, scheme = han_cutter("rjieba").load(), SimHash()
     for raw in texts:
-        new, kept = (scheme.sign(Text(one, cut_han)) for one in (in_other_writing(raw, writing), raw))
+        new, kept = (
+            scheme.sign(Text(writing_of_text, cut_han)) for writing_of_text in (in_other_writing(raw, writing), raw)
+        )
         assert distance(new.number, kept.number) <= Config.max_distance
 
 
@@ -179,20 +183,20 @@ def test_a_page_in_the_other_writing_is_decided_as_the_page_itself(
     simple = [page(article, kind, title or article.title) for article in CHINESE]
     traditional = [in_other_writing(body, writing) for body in simple]
     kept = (simple if kept_is == "simplified" else traditional)[:2]
-    found = {
+    decisions_by_start = {
         name: decisions(tmp_path / name, kept, new, kind)
         for name, new in (("simplified", simple), ("traditional", traditional))
     }
-    for made in found.values():
-        assert [one.verdict for one in made] == [Verdict.DUPLICATE, Verdict.DUPLICATE, Verdict.NEW]
-        assert [one.duplicate_of for one in made] == ["http://a.org/0/", "http://a.org/1/", ""]
+    for decided in decisions_by_start.values():
+        assert [decision.verdict for decision in decided] == [Verdict.DUPLICATE, Verdict.DUPLICATE, Verdict.NEW]
+        assert [decision.duplicate_of for decision in decided] == ["http://a.org/0/", "http://a.org/1/", ""]
 
 
 @pytest.mark.parametrize("kind", [TEXT, SHORT])
 def test_without_folding_the_other_writing_is_another_page(tmp_path: Path, kind: str) -> None:
     simple = [page(article, kind, "Tea & kites") for article in CHINESE]
-    made = decisions(tmp_path, simple, [in_other_writing(body) for body in simple], kind, fold_han=False)
-    assert [one.verdict for one in made] == [Verdict.NEW] * len(CHINESE)
+    decided = decisions(tmp_path, simple, [in_other_writing(body) for body in simple], kind, fold_han=False)
+    assert [decision.verdict for decision in decided] == [Verdict.NEW] * len(CHINESE)
 
 
 # The index

@@ -109,7 +109,7 @@ def test_an_element_is_hidden_by_its_attribute_or_its_own_style(attributes: str,
 
 
 @pytest.mark.parametrize(
-    ("markup", "found"),
+    ("markup", "expected"),
     [
         ("<p>some <b hidden>hidden</b> words</p>", ["some words"]),
         ("<p>to<span hidden>day</span>gether</p>", ["together"]),
@@ -131,10 +131,10 @@ def test_an_element_is_hidden_by_its_attribute_or_its_own_style(attributes: str,
         ("<p hidden>a<!-- x -->b</p><?y?>c", ["", "c"]),
     ],
 )  # fmt: skip
-def test_hidden_text_is_not_shown_and_all_else_is(markup: str, found: list[str]) -> None:
-    assert shown(markup) == found
+def test_hidden_text_is_not_shown_and_all_else_is(markup: str, expected: list[str]) -> None:
+    assert shown(markup) == expected
     if "</html>" not in markup:  # what follows it is none of the tree that is copied
-        assert letters(without_hidden(parse(markup.encode()))) == "".join("".join(found).split())
+        assert letters(without_hidden(parse(markup.encode()))) == "".join("".join(expected).split())
 
 
 def letters(tree: HtmlElement) -> str:
@@ -233,17 +233,21 @@ PARAGRAPHS = st.integers(0, 255).map(lambda bits: [bits >> place & 1 for place i
 
 @given(PARAGRAPHS, PARAGRAPHS, st.sampled_from(HIDERS), st.booleans())
 def test_a_page_is_never_covered_by_what_another_one_hides(
-    foreign: list[int], own: list[int], hider: str, separately: bool
+    foreign: list[int], own_places: list[int], hider: str, separately: bool
 ) -> None:
     """Of a text stands a half at most on the kept page for all to see, with some of that page's own; the rest is hidden."""
-    parts, others = sentences("depot"), sentences("market")
+    parts, foreign_parts = sentences("depot"), sentences("market")
     for place in range(8):
         if sum(foreign) > 4:
             foreign[place] = 0
     seen = [part for part, is_seen in zip(parts, foreign, strict=True) if is_seen]
     unseen = [part for part, is_seen in zip(parts, foreign, strict=True) if not is_seen]
     hidden = [hider.format(part) for part in unseen] if separately else [hider.format("".join(unseen))]
-    kept = page(*seen, *(other for other, is_own in zip(others, own, strict=True) if is_own), *hidden)
+    kept = page(
+        *seen,
+        *(foreign_part for foreign_part, is_own in zip(foreign_parts, own_places, strict=True) if is_own),
+        *hidden,
+    )
     assert not covers(kept, page(*parts))
 
 
@@ -298,8 +302,8 @@ def test_the_open_page_covers_the_closed_one_and_not_the_other_way_round() -> No
 
 
 def test_what_a_new_page_hides_must_be_covered_too() -> None:
-    other = ACCORDION.replace(text("hours", 40), text("prices", 60))
-    assert not covers(ACCORDION, other)
+    changed = ACCORDION.replace(text("hours", 40), text("prices", 60))
+    assert not covers(ACCORDION, changed)
     assert not covers(page(text("depot")), ACCORDION)
 
 

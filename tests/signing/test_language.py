@@ -68,8 +68,8 @@ CODE = "func (node *Node) insert(value int) { if node.left == nil { node.left = 
 
 
 def language_of(text: str) -> str:
-    made = SIGNER.text_of(text)
-    return find_language(made.plain, made.tokens)
+    tokenised = SIGNER.text_of(text)
+    return find_language(tokenised.plain, tokenised.tokens)
 
 
 @pytest.mark.parametrize("language", SENTENCES)

@@ -58,16 +58,16 @@ def hash_of(word: str) -> int:
     return xxh3_64_intdigest(word.encode("utf-8", "replace"))
 
 
-def rarity_of(found: Lexicon, *words: str) -> list[float]:
-    rarities: list[float] = found.rarity(np.array([hash_of(word) for word in words], dtype=np.uint64)).tolist()
+def rarity_of(lexicon: Lexicon, *words: str) -> list[float]:
+    rarities: list[float] = lexicon.rarity(np.array([hash_of(word) for word in words], dtype=np.uint64)).tolist()
     return rarities
 
 
-def assert_equal(one: Lexicon, other: Lexicon) -> None:
-    assert one.documents == other.documents
-    assert one.digest == other.digest
+def assert_equal(left: Lexicon, right: Lexicon) -> None:
+    assert left.documents == right.documents
+    assert left.digest == right.digest
     for name in ("words", "counts", "shingles", "initial_counts"):
-        mine, theirs = getattr(one, name), getattr(other, name)
+        mine, theirs = getattr(left, name), getattr(right, name)
         assert mine.dtype == theirs.dtype, name
         assert np.array_equal(mine, theirs), name
 
@@ -83,22 +83,22 @@ def slow(texts: list[Text]) -> tuple[dict[int, int], Counter[int], dict[str, int
     for text in texts:
         tokens.update({hash_of(token) for token in text.tokens})
         runs.update(set(text.shingles(SHINGLE_WIDTH).tolist()))
-        letters.update(LETTERS[one] for one in find_initials(text.plain).tolist())
+        letters.update(LETTERS[number] for number in find_initials(text.plain).tolist())
     return dict(tokens), runs, {letter: letters[letter] for letter in LETTERS}
 
 
 def expect(texts: list[Text]) -> Lexicon:
-    found = build(iter(texts))
+    lexicon = build(iter(texts))
     words, runs, letters = slow(texts)
-    assert found.documents == len(texts)
-    assert found.words.tolist() == sorted(words)
-    assert dict(zip(found.words.tolist(), found.counts.tolist(), strict=True)) == words
-    assert (found.shingles[1:] > found.shingles[:-1]).all()
+    assert lexicon.documents == len(texts)
+    assert lexicon.words.tolist() == sorted(words)
+    assert dict(zip(lexicon.words.tolist(), lexicon.counts.tolist(), strict=True)) == words
+    assert (lexicon.shingles[1:] > lexicon.shingles[:-1]).all()
     common = {run for run, count in runs.items() if count > max(COMMON_SHARE * len(texts), 2)}
     nearly = {run for run, count in runs.items() if count > max(0.9 * COMMON_SHARE * len(texts), 2)}
-    assert common <= set(found.shingles.tolist()) <= nearly
-    assert dict(zip(LETTERS, found.initial_counts.tolist(), strict=True)) == letters
-    return found
+    assert common <= set(lexicon.shingles.tolist()) <= nearly
+    assert dict(zip(LETTERS, lexicon.initial_counts.tolist(), strict=True)) == letters
+    return lexicon
 
 
 @settings(max_examples=examples(50))
@@ -110,8 +110,8 @@ def test_a_collection_is_counted_as_by_a_slow_reference(raws: list[str]) -> None
 def test_collections_of_more_than_one_slice_are_counted_whole() -> None:
     source = random.Random(1)
     few = [text_of(" ".join(source.choices(WORDS, k=source.randint(0, 9)))) for _ in range(150)]
-    found = expect(source.choices(few, k=2_345))
-    assert len(found.shingles) > 30
+    lexicon = expect(source.choices(few, k=2_345))
+    assert len(lexicon.shingles) > 30
 
 
 def test_real_texts_are_counted() -> None:
@@ -119,15 +119,15 @@ def test_real_texts_are_counted() -> None:
 
 
 def test_odd_texts_do_not_stop_it() -> None:
-    found = build(text_of(raw) for raw in ODD.values())
-    assert found.documents == len(ODD)
-    assert hash_of("茶") in found.words or hash_of("茶馆") in found.words
+    lexicon = build(text_of(raw) for raw in ODD.values())
+    assert lexicon.documents == len(ODD)
+    assert hash_of("茶") in lexicon.words or hash_of("茶馆") in lexicon.words
 
 
 def test_an_empty_collection_is_a_lexicon_that_knows_nothing() -> None:
-    found = expect([])
-    assert math.isnan(rarity_of(found, "tram")[0])
-    assert found.rarity(np.zeros(0, dtype=np.uint64)).tolist() == []
+    lexicon = expect([])
+    assert math.isnan(rarity_of(lexicon, "tram")[0])
+    assert lexicon.rarity(np.zeros(0, dtype=np.uint64)).tolist() == []
 
 
 def test_no_shingle_that_is_common_is_forgotten_wherever_its_documents_stand() -> None:
@@ -149,16 +149,16 @@ def test_no_shingle_that_is_common_is_forgotten_wherever_its_documents_stand() -
             else:
                 yield fillers[number % 900]
 
-    found = set(build(documents()).shingles.tolist())
+    common_shingles = set(build(documents()).shingles.tolist())
     common = [int(text.shingles(SHINGLE_WIDTH)[0]) for text in boilerplate]
-    assert [one in found for one in common] == [True, True, True]
-    assert int(seldom.shingles(SHINGLE_WIDTH)[0]) not in found
+    assert [shingle in common_shingles for shingle in common] == [True, True, True]
+    assert int(seldom.shingles(SHINGLE_WIDTH)[0]) not in common_shingles
 
 
 def test_a_rare_shingle_is_not_common_and_a_collection_of_three_has_common_ones() -> None:
-    text, other = text_of("five words that come again"), text_of("five words that come once")
-    assert len(expect([text] * 2 + [other]).shingles) == 0
-    assert len(expect([text] * 3 + [other]).shingles) == 1
+    text, changed = text_of("five words that come again"), text_of("five words that come once")
+    assert len(expect([text] * 2 + [changed]).shingles) == 0
+    assert len(expect([text] * 3 + [changed]).shingles) == 1
     filler = [text_of(f"v{number} w{number} x{number} y{number} z{number}") for number in range(396)]
     assert len(expect([*filler, *[text] * 4]).shingles) == 0
     assert len(expect([*filler[:-1], *[text] * 5]).shingles) == 1
@@ -169,19 +169,23 @@ def test_a_rare_shingle_is_not_common_and_a_collection_of_three_has_common_ones(
 
 def test_rarity_is_a_share_of_the_largest_idf() -> None:
     texts = [text_of(f"the {'tram' if number < 10 else ''} w{number}") for number in range(100)]
-    found = build(texts)
-    assert rarity_of(found, "the", "tram", "w3") == [0.0, 0.5, 1.0]
-    unknown = rarity_of(found, "lime", "the", "w3000")
-    assert [math.isnan(one) for one in unknown] == [True, False, True]
+    lexicon = build(texts)
+    assert rarity_of(lexicon, "the", "tram", "w3") == [0.0, 0.5, 1.0]
+    unknown = rarity_of(lexicon, "lime", "the", "w3000")
+    assert [math.isnan(rarity) for rarity in unknown] == [True, False, True]
 
 
 @given(
     st.integers(2, 10**6),
-    st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(1, 10**6)), max_size=9, unique_by=lambda one: one[0]),
+    st.lists(
+        st.tuples(st.integers(0, 2**64 - 1), st.integers(1, 10**6)),
+        max_size=9,
+        unique_by=lambda word_and_count: word_and_count[0],
+    ),
 )
 def test_rarity_is_that_of_a_slow_reference(documents: int, counts: list[tuple[int, int]]) -> None:
     counts = sorted((word, min(count, documents)) for word, count in counts)
-    made = Lexicon(
+    lexicon = Lexicon(
         documents,
         np.array([word for word, _ in counts], dtype=np.uint64),
         np.array([count for _, count in counts], dtype=np.uint32),
@@ -189,28 +193,28 @@ def test_rarity_is_that_of_a_slow_reference(documents: int, counts: list[tuple[i
         np.zeros(26, dtype=np.uint64),
     )
     asked = sorted({0, 5, 2**64 - 1, *(word for word, _ in counts)}, reverse=True)
-    found = made.rarity(np.array(asked, dtype=np.uint64)).tolist()
+    rarities = lexicon.rarity(np.array(asked, dtype=np.uint64)).tolist()
     known = dict(counts)
-    for word, one in zip(asked, found, strict=True):
+    for word, rarity in zip(asked, rarities, strict=True):
         if word not in known:
-            assert math.isnan(one)
+            assert math.isnan(rarity)
         else:
-            assert 0 <= one <= 1
-            assert one == round(1000 * one) / 1000
-            assert abs(one - math.log(documents / known[word]) / math.log(documents)) <= 0.000501
+            assert 0 <= rarity <= 1
+            assert rarity == round(1000 * rarity) / 1000
+            assert abs(rarity - math.log(documents / known[word]) / math.log(documents)) <= 0.000501
 
 
 # The file
 
 
-def made() -> Lexicon:
+def make_lexicon() -> Lexicon:
     return build(
         [text_of(raw) for raw in SAMPLES.values()] + [text_of(SAMPLES["tea-house"] + f" {n}") for n in range(3)]
     )
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    written = made()
+    written = make_lexicon()
     assert len(written.shingles) > 100
     written.write(tmp_path / "a.lexicon")
     assert_equal(lexicon_of(str(tmp_path / "a.lexicon")), written)
@@ -222,23 +226,23 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 
 
 def test_the_general_lexicon_and_an_empty_one_are_written_and_read_too(tmp_path: Path) -> None:
-    for name, one in (("general", general()), ("empty", build([]))):
-        one.write(tmp_path / name)
-        assert_equal(lexicon_of(str(tmp_path / name)), one)
+    for name, lexicon in (("general", general()), ("empty", build([]))):
+        lexicon.write(tmp_path / name)
+        assert_equal(lexicon_of(str(tmp_path / name)), lexicon)
 
 
 def test_a_digest_stands_for_all_of_the_content() -> None:
-    first = made()
-    assert first.digest == made().digest
+    first = make_lexicon()
+    assert first.digest == make_lexicon().digest
     assert re.fullmatch("[0-9a-f]{16}", first.digest)
-    others = [
+    changed_lexica = [
         replace(first, documents=first.documents + 1),
         replace(first, words=first.words[::-1]),
         replace(first, counts=first.counts + np.uint32(1)),
         replace(first, shingles=first.shingles[1:]),
         replace(first, initial_counts=first.initial_counts + np.uint64(1)),
     ]
-    assert len({first.digest, *(one.digest for one in others)}) == 6
+    assert len({first.digest, *(other.digest for other in changed_lexica)}) == 6
 
 
 def test_the_order_of_the_documents_does_not_tell() -> None:
@@ -291,9 +295,9 @@ def test_a_file_that_is_no_sound_lexicon_is_refused_with_a_sentence(tmp_path: Pa
     broken.write_bytes(NO_LEXICA[kind](SOUND))
     with pytest.raises(ConfigError) as refused:
         lexicon_of(str(broken))
-    said = str(refused.value)
-    assert said.startswith(f"DEDUP_LEXICON = {str(broken)!r}")
-    assert re.search(r"this is no lexicon; `crawler-dedup lexicon build` makes one\.$|cannot be read: .", said)
+    message = str(refused.value)
+    assert message.startswith(f"DEDUP_LEXICON = {str(broken)!r}")
+    assert re.search(r"this is no lexicon; `crawler-dedup lexicon build` makes one\.$|cannot be read: .", message)
 
 
 @pytest.mark.parametrize("kind", ["missing", "a directory", "below a file", "NUL"])
@@ -350,19 +354,19 @@ def test_the_general_lexicon_knows_frequent_and_rare_words_of_both_languages() -
     between = rarity_of(general(), "algorithm", "lighthouse", "algebra", "茶馆", "算法", "风筝")
     unknown = rarity_of(general(), "", "xqzzt", "茶馆灯塔", "The", "漢語")
     assert max(frequent) < min(between)
-    assert all(0 <= one < 0.3 for one in frequent)
-    assert all(0.2 < one < 1 for one in between)
+    assert all(0 <= rarity < 0.3 for rarity in frequent)
+    assert all(0.2 < rarity < 1 for rarity in between)
     assert all(map(math.isnan, unknown))
 
 
 def test_the_general_lexicon_is_well_formed() -> None:
-    found = general()
-    assert len(found.words) > 300_000
-    assert (found.words[1:] > found.words[:-1]).all()
-    assert found.counts.min() >= 1
-    assert found.counts.max() <= found.documents
-    assert len(found.shingles) == 0
-    assert {LETTERS[at] for at in np.argsort(found.initial_counts)[:4]} == {
+    lexicon = general()
+    assert len(lexicon.words) > 300_000
+    assert (lexicon.words[1:] > lexicon.words[:-1]).all()
+    assert lexicon.counts.min() >= 1
+    assert lexicon.counts.max() <= lexicon.documents
+    assert len(lexicon.shingles) == 0
+    assert {LETTERS[at] for at in np.argsort(lexicon.initial_counts)[:4]} == {
         "i",
         "u",
         "v",
@@ -377,10 +381,10 @@ OTHERS = [name for name in NAMES if name not in DEPENDENT]
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> str:
+def small_lexicon(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A lexicon of the samples, as ``DEDUP_LEXICON`` names it."""
     path = tmp_path_factory.mktemp("lexica") / "own"
-    made().write(path)
+    make_lexicon().write(path)
     return str(path)
 
 
@@ -393,30 +397,34 @@ def another(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("scheme", DEPENDENT)
 def test_an_index_made_with_another_lexicon_is_refused_by_name(
-    tmp_path: Path, own: str, another: str, scheme: str
+    tmp_path: Path, small_lexicon: str, another: str, scheme: str
 ) -> None:
-    for made_with, name in ((own, another), (own, "general"), ("general", own)):
+    for made_with, name in ((small_lexicon, another), (small_lexicon, "general"), ("general", small_lexicon)):
         directory = tmp_path / f"{Path(made_with).name} {Path(name).name}"
         Deduplicator.open(directory, config(scheme, lexicon=made_with)).close()
         Deduplicator.open(directory, config(scheme, lexicon=made_with)).close()
         with pytest.raises(IndexMismatch) as refused:
             Deduplicator.open(directory, config(scheme, lexicon=name))
         assert set(refused.value.differences) == {"lexicon"}
-        digests = [lexicon_digest(one) for one in (made_with, name) if (scheme, one) != ("shingling", "general")]
+        digests = [
+            lexicon_digest(lexicon_name)
+            for lexicon_name in (made_with, name)
+            if (scheme, lexicon_name) != ("shingling", "general")
+        ]
         assert all(repr(digest) in str(refused.value) for digest in digests)
 
 
-def test_a_copy_of_a_lexicon_is_the_same_one(tmp_path: Path, own: str) -> None:
+def test_a_copy_of_a_lexicon_is_the_same_one(tmp_path: Path, small_lexicon: str) -> None:
     copy = tmp_path / "copy"
-    copy.write_bytes(Path(own).read_bytes())
+    copy.write_bytes(Path(small_lexicon).read_bytes())
     for scheme in DEPENDENT:
-        Deduplicator.open(tmp_path / scheme, config(scheme, lexicon=own)).close()
+        Deduplicator.open(tmp_path / scheme, config(scheme, lexicon=small_lexicon)).close()
         Deduplicator.open(tmp_path / scheme, config(scheme, lexicon=str(copy))).close()
 
 
 @pytest.mark.parametrize("scheme", OTHERS)
-def test_other_schemes_do_not_look_at_it(tmp_path: Path, own: str, scheme: str) -> None:
-    for name in (own, "general", str(tmp_path / "missing")):
+def test_other_schemes_do_not_look_at_it(tmp_path: Path, small_lexicon: str, scheme: str) -> None:
+    for name in (small_lexicon, "general", str(tmp_path / "missing")):
         with Deduplicator.open(tmp_path / "index", config(scheme, lexicon=name)) as opened:
             assert "lexicon" not in maintenance_spec(tmp_path / "index")
             opened.sign("http://a/", html(SAMPLES["both"]))
@@ -430,30 +438,30 @@ def maintenance_spec(directory: Path) -> dict[str, str]:
         pages.close()
 
 
-def test_shingles_of_another_width_than_those_of_the_lexicon_are_refused(own: str) -> None:
+def test_shingles_of_another_width_than_those_of_the_lexicon_are_refused(small_lexicon: str) -> None:
     assert scheme_of("shingling shingle=3", config("shingling")).spec
     with pytest.raises(ConfigError, match="A lexicon counts shingles of 5, so shingle=3 cannot be used with one"):
-        scheme_of("shingling shingle=3", config("shingling", lexicon=own))
+        scheme_of("shingling shingle=3", config("shingling", lexicon=small_lexicon))
 
 
 @pytest.mark.parametrize("scheme", DEPENDENT)
-def test_signatures_follow_the_lexicon(own: str, another: str, scheme: str) -> None:
+def test_signatures_follow_the_lexicon(small_lexicon: str, another: str, scheme: str) -> None:
     text = text_of(SAMPLES["tea-house"])
-    schemes = [scheme_of(scheme, config(scheme, lexicon=name)) for name in (own, another)]
-    one, other = ([made_with.sign(text), made_with.keys(made_with.sign(text))] for made_with in schemes)
-    assert one != other
+    schemes = [scheme_of(scheme, config(scheme, lexicon=name)) for name in (small_lexicon, another)]
+    of_first, of_second = ([made_with.sign(text), made_with.keys(made_with.sign(text))] for made_with in schemes)
+    assert of_first != of_second
 
 
 # Maintenance of an index has its directory, and nothing else
 
 
 @pytest.mark.parametrize("scheme", DEPENDENT)
-def test_an_index_with_a_lexicon_is_maintained_without_harm(tmp_path: Path, own: str, scheme: str) -> None:
+def test_an_index_with_a_lexicon_is_maintained_without_harm(tmp_path: Path, small_lexicon: str, scheme: str) -> None:
     def body(name: str) -> bytes:
         return html(SAMPLES[name], name)
 
     kept = [name for name in SAMPLES if name != "short"]
-    settings_of_it = config(scheme, lexicon=own)
+    settings_of_it = config(scheme, lexicon=small_lexicon)
     with Deduplicator.open(tmp_path / "index", settings_of_it) as opened:
         for name in kept:
             assert opened.check(f"http://kept/{name}", body(name), encoding="utf-8").verdict is Verdict.NEW
@@ -476,8 +484,8 @@ def test_an_index_with_a_lexicon_is_maintained_without_harm(tmp_path: Path, own:
             continue
         with Deduplicator.open(directory, settings_of_it) as opened:
             for name in kept:
-                found = opened.check(f"http://new/{name}", body(name), encoding="utf-8")
-                assert found.duplicate_of == f"http://kept/{name}", directory.name
+                decision = opened.check(f"http://new/{name}", body(name), encoding="utf-8")
+                assert decision.duplicate_of == f"http://kept/{name}", directory.name
 
 
 # Letters
@@ -485,23 +493,29 @@ def test_an_index_with_a_lexicon_is_maintained_without_harm(tmp_path: Path, own:
 
 def test_the_letter_of_a_common_character_is_that_of_its_reading() -> None:
     characters = "".join(dict.fromkeys("".join(prose(seed, 40, chinese=True) for seed in range(20))))
-    common = [one for one in characters if "\u4e00" <= one <= "\u9fff"]
+    common = [character for character in characters if "\u4e00" <= character <= "\u9fff"]
     assert len(common) > 1_500
-    expected = [lazy_pinyin(one, Style.FIRST_LETTER)[0] for one in common]
-    assert [LETTERS[one] for one in initial_of_each("".join(common)).tolist()] == expected
+    expected = [lazy_pinyin(character, Style.FIRST_LETTER)[0] for character in common]
+    assert [LETTERS[letter_number] for letter_number in initial_of_each("".join(common)).tolist()] == expected
 
 
 def test_letters_of_a_text_are_those_of_characters_and_first_ones_of_words() -> None:
     raw = "The 茶馆 opens, 3 mal; ドア Ünder чай 龘"
     plain = normalise(raw)
-    assert "".join(LETTERS[one] for one in find_initials(plain).tolist()) == "tcgomd"
+    assert "".join(LETTERS[letter_number] for letter_number in find_initials(plain).tolist()) == "tcgomd"
     for article in CHINESE:
         firsts = "".join(unit[0] for unit in split_units(normalise("".join(article.paragraphs))))
-        expected = [reading[0] for one in lazy_pinyin(firsts) for reading in ([one] if one not in firsts else one)]
-        found = [LETTERS[one] for one in find_initials(firsts).tolist()]
-        assert len(found) == len(expected)
+        expected = [
+            reading[0]
+            for syllable in lazy_pinyin(firsts)
+            for reading in ([syllable] if syllable not in firsts else syllable)
+        ]
+        letters = [LETTERS[letter_number] for letter_number in find_initials(firsts).tolist()]
+        assert len(letters) == len(expected)
         # pypinyin may cut the words otherwise.
-        assert sum(one != other for one, other in zip(found, expected, strict=True)) <= 0.002 * len(found)
+        assert sum(
+            letter != expected_letter for letter, expected_letter in zip(letters, expected, strict=True)
+        ) <= 0.002 * len(letters)
 
 
 @pytest.mark.parametrize(
@@ -510,7 +524,7 @@ def test_letters_of_a_text_are_those_of_characters_and_first_ones_of_words() -> 
 )
 def test_a_character_is_read_as_its_phrase_says(phrase: str, initials: str) -> None:
     for raw in (phrase, f"茶{phrase}茶", f"tea {phrase[:1]}，{phrase[1:]}"):
-        assert initials in "".join(LETTERS[one] for one in find_initials(raw).tolist())
+        assert initials in "".join(LETTERS[letter_number] for letter_number in find_initials(raw).tolist())
 
 
 def test_every_phrase_is_read_as_the_table_says_and_some_character_of_it_otherwise_than_alone() -> None:
@@ -518,8 +532,11 @@ def test_every_phrase_is_read_as_the_table_says_and_some_character_of_it_otherwi
     assert len(phrases) > 2_000
     otherwise = 0
     for phrase, initials in phrases.items():
-        assert "".join(LETTERS[one] for one in initials_in_context(phrase).tolist()) == initials
-        alone = [LETTERS[one] if one != NO_INITIAL else "" for one in initial_of_each(phrase).tolist()]
+        assert "".join(LETTERS[letter_number] for letter_number in initials_in_context(phrase).tolist()) == initials
+        alone = [
+            LETTERS[letter_number] if letter_number != NO_INITIAL else ""
+            for letter_number in initial_of_each(phrase).tolist()
+        ]
         otherwise += initials != "".join(alone)
     assert otherwise > 0.95 * len(phrases), "the others hold a phrase that is read otherwise in them"
 
@@ -528,9 +545,9 @@ def test_a_phrase_is_read_as_the_table_says_once_it_is_folded_and_its_letters_st
     read_otherwise = set()
     for phrase, initials in read_phrases():
         folded = normalise(phrase)
-        found = find_initials(folded).tolist()
+        letter_numbers = find_initials(folded).tolist()
         assert find_initial_positions(folded).tolist() == list(range(len(folded)))
-        if "".join(LETTERS[one] for one in found) != initials:
+        if "".join(LETTERS[letter_number] for letter_number in letter_numbers) != initials:
             read_otherwise.add(phrase)
     assert read_otherwise == {"抽祕骋妍"}, "of which the source has a folded form with another reading"
 

@@ -60,10 +60,10 @@ def test_a_base_element_is_heeded() -> None:
 
 
 def test_links_are_a_set_whatever_they_are_called() -> None:
-    found = find_links(parse(b'<a href="/x"> one <b>two</b></a> tail <a href="/x">three</a><a>none</a>'), PAGE)
-    assert len(found) == 1
-    assert found.hashes.dtype == np.uint64
-    assert found.hashes.tolist() == [xxh3_64_intdigest(b"/x")]
+    links = find_links(parse(b'<a href="/x"> one <b>two</b></a> tail <a href="/x">three</a><a>none</a>'), PAGE)
+    assert len(links) == 1
+    assert links.hashes.dtype == np.uint64
+    assert links.hashes.tolist() == [xxh3_64_intdigest(b"/x")]
 
 
 HREFS = st.sampled_from(
@@ -95,11 +95,11 @@ def of_numbers(count: int) -> Links:
 
 
 def test_packed_links_are_the_first_half_of_each_hash_and_none_of_too_many() -> None:
-    some, most, too_many = of_numbers(3), of_numbers(MAX_PACKED), of_numbers(MAX_PACKED + 1)
-    assert unpack_links(some.packed) == [one >> 32 for one in some.hashes.tolist()]
+    few, most, too_many = of_numbers(3), of_numbers(MAX_PACKED), of_numbers(MAX_PACKED + 1)
+    assert unpack_links(few.packed) == [hash_value >> 32 for hash_value in few.hashes.tolist()]
     assert len(unpack_links(most.packed)) == MAX_PACKED
     assert too_many.packed == of_numbers(0).packed == b""
-    assert len({one.digest for one in (some, most, too_many, of_numbers(0))}) == 4
+    assert len({links.digest for links in (few, most, too_many, of_numbers(0))}) == 4
 
 
 BASES = [
@@ -126,8 +126,8 @@ def test_links_lead_where_they_lead_from_the_whole_address(base: str, href: str)
     except ValueError:
         host = ""
     target = make_comparable(href, base, host)
-    found = find_links(tree, base).hashes.tolist()
-    assert found == ([] if target is None else [xxh3_64_intdigest(target.encode())])
+    hashes = find_links(tree, base).hashes.tolist()
+    assert hashes == ([] if target is None else [xxh3_64_intdigest(target.encode())])
 
 
 ADDRESSES = st.lists(
@@ -192,8 +192,8 @@ def test_long_links_are_not_remembered_and_count_all_the_same() -> None:
 
 def test_a_link_of_many_parts_counts_as_it_is_written() -> None:
     hrefs = [f"/{'a/' * 300}{number}" for number in range(2)]
-    one, both = (
+    one_link, both = (
         find_links(parse("".join(f"<a href={href}>x</a>" for href in hrefs[:count]).encode()), PAGE) for count in (1, 2)
     )
-    assert len(one) == 1
+    assert len(one_link) == 1
     assert len(both) == 2

@@ -191,8 +191,8 @@ def test_a_rare_han_character_counts_as_three() -> None:
 
 @settings(deadline=None)
 @given(st.text(), st.text())
-def test_two_texts_together_are_as_long_as_each(one: str, other: str) -> None:
-    assert size_in_letters(one + other) == size_in_letters(one) + size_in_letters(other) >= len(one + other)
+def test_two_texts_together_are_as_long_as_each(first: str, second: str) -> None:
+    assert size_in_letters(first + second) == size_in_letters(first) + size_in_letters(second) >= len(first + second)
 
 
 # Links
@@ -248,10 +248,10 @@ def test_an_empty_block_inside_a_link_changes_nothing() -> None:
 
 def groups(markup: str) -> list[str]:
     """The texts of each group, in the order of their first blocks."""
-    found: dict[int, list[str]] = {}
+    texts_of_groups: dict[int, list[str]] = {}
     for block in read_outline(exactly(markup)).blocks:
-        found.setdefault(block.group, []).append(block.text)
-    return [" ".join(one) for one in found.values()]
+        texts_of_groups.setdefault(block.group, []).append(block.text)
+    return [" ".join(texts_of_group) for texts_of_group in texts_of_groups.values()]
 
 
 def test_paragraphs_and_headings_of_one_element_are_one_text() -> None:
@@ -314,7 +314,7 @@ def test_the_limit_of_depth_is_the_same_for_every_extractor(tag: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("html", "found"),
+    ("html", "expected"),
     [
         ("plain words", ["plain words"]),
         ("<p>no frame around", ["no frame around"]),
@@ -337,8 +337,8 @@ def test_the_limit_of_depth_is_the_same_for_every_extractor(tag: str) -> None:
         ("", []),
     ],
 )
-def test_broken_pages_show_what_a_browser_shows(html: str, found: list[str]) -> None:
-    assert texts(html) == found
+def test_broken_pages_show_what_a_browser_shows(html: str, expected: list[str]) -> None:
+    assert texts(html) == expected
 
 
 def test_what_follows_an_early_end_of_the_page_is_read_too() -> None:
@@ -377,9 +377,11 @@ def test_every_visible_character_stands_in_exactly_one_block(markup: str) -> Non
     before = etree.tostring(tree)
     page = read_outline(tree)
     shown = "//text()[not(" + " or ".join(f"ancestor::{tag}" for tag in HIDDEN) + ")]"
-    found = tree.xpath(shown)
-    assert isinstance(found, list)
-    assert "".join(" ".join(block.text for block in page.blocks).split()) == "".join("".join(map(str, found)).split())
+    visible_texts = tree.xpath(shown)
+    assert isinstance(visible_texts, list)
+    assert "".join(" ".join(block.text for block in page.blocks).split()) == "".join(
+        "".join(map(str, visible_texts)).split()
+    )
 
     assert page.parents[0] == 0
     assert all(parent < number for number, parent in enumerate(page.parents[1:], 1))
@@ -395,6 +397,8 @@ def test_every_visible_character_stands_in_exactly_one_block(markup: str) -> Non
 @example(re.sub(r"\s(?!href)", "", BEFORE_A_CARD))
 def test_what_stands_in_links_is_counted_wherever_their_borders_are(markup: str) -> None:
     tree = exactly(markup)
-    found = tree.xpath("//text()[ancestor::a[@href]]")
-    assert isinstance(found, list)
-    assert sum(block.linked for block in read_outline(tree).blocks) == sum(size_in_letters(str(one)) for one in found)
+    texts_in_links = tree.xpath("//text()[ancestor::a[@href]]")
+    assert isinstance(texts_in_links, list)
+    assert sum(block.linked for block in read_outline(tree).blocks) == sum(
+        size_in_letters(str(text_in_link)) for text_in_link in texts_in_links
+    )

@@ -28,8 +28,8 @@ ARTICLE = f"""
     <h2>{sentence("heading", 5)}</h2><p>{PARAGRAPHS[0]}</p><p>{PARAGRAPHS[1]} <a href="/there">Look there</a>.</p>
     <p>Short it is.</p><p>{PARAGRAPHS[2]}</p><h3>And more</h3><p>{PARAGRAPHS[3]}</p><p>{PARAGRAPHS[4]}</p>"""
 MENU = [f"menu entry {number}" for number in range(12)]
-MENU_LIST = "<ul>" + "".join(f'<li><a href="/{one}">{one}</a></li>' for one in MENU) + "</ul>"
-MENU_LINE = " | ".join(f'<a href="/{one}">{one}</a>' for one in MENU)
+MENU_LIST = "<ul>" + "".join(f'<li><a href="/{entry}">{entry}</a></li>' for entry in MENU) + "</ul>"
+MENU_LINE = " | ".join(f'<a href="/{entry}">{entry}</a>' for entry in MENU)
 ABOUT = f"<h4>About us</h4><p>menu {sentence('about', 25)}</p>"
 COPYRIGHT = (
     "Copyright © 2024 menu of the house by the river, where every word and picture belongs to the people who made it"
@@ -85,7 +85,9 @@ ITEMS = [sentence(f"item {number}", 3) for number in range(12)]
         "<ul>" + "".join(f"<li>{item}</li>" for item in ITEMS) + "</ul>",
         "<ol>" + "".join(f"<li><p>{item}</p></li>" for item in ITEMS) + "</ol>",
         "<dl>"
-        + "".join(f"<dt>{one}</dt><dd>{two}</dd>" for one, two in zip(ITEMS[::2], ITEMS[1::2], strict=True))
+        + "".join(
+            f"<dt>{term}</dt><dd>{definition}</dd>" for term, definition in zip(ITEMS[::2], ITEMS[1::2], strict=True)
+        )
         + "</dl>",
         "<table>" + "".join(f"<tr><td><div>{item}</div></td></tr>" for item in ITEMS) + "</table>",
         "<div>" + "".join(f"<p>{item}</p>" for item in ITEMS) + "</div>",
@@ -136,8 +138,8 @@ def test_a_page_that_is_furniture_has_no_main_text(furniture: str) -> None:
 def test_a_line_with_a_copyright_sign_is_no_text_unless_it_is_long() -> None:
     notice, text = "© its author, all rights reserved", f"{PARAGRAPHS[1]} © {PARAGRAPHS[3]} {PARAGRAPHS[4]}"
     assert len(text) > 200
-    found = main_text(f"<div><p>{PARAGRAPHS[0]}</p><p>{notice}</p><p>{text}</p><p>{PARAGRAPHS[2]}</p></div>")
-    assert found.splitlines() == [PARAGRAPHS[0], text, PARAGRAPHS[2]]
+    taken = main_text(f"<div><p>{PARAGRAPHS[0]}</p><p>{notice}</p><p>{text}</p><p>{PARAGRAPHS[2]}</p></div>")
+    assert taken.splitlines() == [PARAGRAPHS[0], text, PARAGRAPHS[2]]
 
 
 @pytest.mark.parametrize(("linked", "is_text"), [(40, True), (50, True), (51, False), (150, False)])
@@ -172,7 +174,7 @@ IN_ONE = [("ol", "li"), ("ul", "li"), ("table", "td"), ("div", "p"), ("div", "bl
 
 
 def with_comments(comments: list[str], around_all: str, around_each: str) -> str:
-    inside = "".join(f"<{around_each}>{one}</{around_each}>" for one in comments)
+    inside = "".join(f"<{around_each}>{comment}</{around_each}>" for comment in comments)
     return f"<div><div>{LONG}</div><{around_all}>{inside}</{around_all}></div>"
 
 
@@ -180,7 +182,7 @@ def with_comments(comments: list[str], around_all: str, around_each: str) -> str
 def test_forty_comments_that_are_twice_as_long_together_do_not_outweigh_an_article(
     around_all: str, around_each: str
 ) -> None:
-    text = main_text(with_comments([f"{one} {one}" for one in COMMENTS], around_all, around_each))
+    text = main_text(with_comments([f"{comment} {comment}" for comment in COMMENTS], around_all, around_each))
     assert "remark" not in text
     assert len(text.splitlines()) == 10
 
@@ -193,7 +195,7 @@ def test_nor_do_comments_in_one_list_or_element_that_are_two_thirds_as_long(arou
 
 
 def test_comments_of_several_blocks_are_texts_of_their_own_in_a_list_too() -> None:
-    comments = [f"<div>remark by somebody</div><p>{one} {one}</p>" for one in COMMENTS]
+    comments = [f"<div>remark by somebody</div><p>{comment} {comment}</p>" for comment in COMMENTS]
     assert "remark" not in main_text(with_comments(comments, "ol", "li"))
 
 
@@ -260,7 +262,7 @@ def test_two_articles_on_a_page_are_both_taken(lengths: tuple[int, int]) -> None
 
 
 def test_paragraphs_that_stand_in_elements_of_their_own_are_one_article() -> None:
-    cut = "".join(f"<div class=row><div class=column><p>{one}</p></div></div>" for one in PARAGRAPHS)
+    cut = "".join(f"<div class=row><div class=column><p>{paragraph}</p></div></div>" for paragraph in PARAGRAPHS)
     assert main_text(f"<div>{MENU_LIST}</div><div>{cut}</div><div>{MENU_LINE}</div>").splitlines() == PARAGRAPHS
 
 
@@ -310,9 +312,9 @@ def test_short_blocks_that_are_no_links_make_up_a_series_too() -> None:
 
 @pytest.mark.parametrize(("count", "are_text"), [(6, False), (40, True)])
 def test_titles_beside_a_text_are_taken_where_they_say_a_third_of_it(count: int, are_text: bool) -> None:
-    found = main_text(f"<div>{ARTICLE}{linked(titles(count))}</div>")
-    assert (titles(count)[0] in found) is are_text
-    assert PARAGRAPHS[4] in found
+    text = main_text(f"<div>{ARTICLE}{linked(titles(count))}</div>")
+    assert (titles(count)[0] in text) is are_text
+    assert PARAGRAPHS[4] in text
 
 
 def test_what_is_there_for_wide_and_for_narrow_screens_counts_once() -> None:
@@ -343,10 +345,10 @@ def test_a_page_without_anything_has_no_text() -> None:
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 
 
-def token_f1(found: str, gold: str) -> float:
+def token_f1(main: str, gold: str) -> float:
     """The harmonic mean of precision and recall, in words and Chinese characters."""
-    one, other = (Counter(_TOKEN.findall(text.lower())) for text in (found, gold))
-    return 2 * (one & other).total() / ((one.total() + other.total()) or 1)
+    tokens_of_main, tokens_of_gold = (Counter(_TOKEN.findall(text.lower())) for text in (main, gold))
+    return 2 * (tokens_of_main & tokens_of_gold).total() / ((tokens_of_main.total() + tokens_of_gold.total()) or 1)
 
 
 def test_the_main_text_is_the_one_that_people_find(data: Path) -> None:
@@ -360,7 +362,7 @@ def test_the_main_text_is_the_one_that_people_find(data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("title", "text", "other"),
+    ("title", "text", "other_text"),
     [
         (
             "How cranes cross the sea - Birds",
@@ -371,15 +373,15 @@ def test_the_main_text_is_the_one_that_people_find(data: Path) -> None:
     ],
     ids=["en", "zh"],
 )
-def test_of_two_texts_the_main_text_is_that_of_the_title(title: str, text: str, other: str) -> None:
-    parts = [f"<div><p>{text * 10}</p></div>", f"<div><p>{other * 11}</p></div>"]
+def test_of_two_texts_the_main_text_is_that_of_the_title(title: str, text: str, other_text: str) -> None:
+    parts = [f"<div><p>{text * 10}</p></div>", f"<div><p>{other_text * 11}</p></div>"]
     for html in ("".join(parts), "".join(parts[::-1])):
         assert text.strip() in main_text(html, title)
-        assert other.strip() not in main_text(html, title)
-        assert other.strip() in main_text(html), "without a title both are as good"
+        assert other_text.strip() not in main_text(html, title)
+        assert other_text.strip() in main_text(html), "without a title both are as good"
 
 
 def test_a_title_does_not_outweigh_a_text_three_times_as_long() -> None:
-    text, other = "The cranes rest before they cross the sea. ", "Of the harbour little is left since the flood. "
-    html = f"<div><p>{text * 3}</p></div><div><p>{other * 12}</p></div>"
+    text, longer_text = "The cranes rest before they cross the sea. ", "Of the harbour little is left since the flood. "
+    html = f"<div><p>{text * 3}</p></div><div><p>{longer_text * 12}</p></div>"
     assert text.strip() not in main_text(html, "How cranes cross the sea")

@@ -62,7 +62,8 @@ def shingles(words: list[str], width: int) -> set[int]:
     width = min(width, len(hashes))
     runs = [hashes[at : at + width] for at in range(len(hashes) - width + 1)] if hashes else []
     return {
-        mix(sum(one * 0x9E3779B97F4A7C15 ** (width - 1 - at) for at, one in enumerate(run)) & _MASK) for run in runs
+        mix(sum(unit_hash * 0x9E3779B97F4A7C15 ** (width - 1 - at) for at, unit_hash in enumerate(run)) & _MASK)
+        for run in runs
     }
 
 
@@ -99,9 +100,9 @@ def members(count: int, seed: object) -> list[int]:
 
 def pair_of_sets(union: int, common: int, seed: int, *, only_new: float = 0.5) -> tuple[Numbers, Numbers]:
     """Two random sets with so many members together and in common; of the others the new one has a share."""
-    found = members(union, f"{union} {common} {seed}")
+    union_members = members(union, f"{union} {common} {seed}")
     border = common + round(only_new * (union - common))
-    return array(found[:border]), array(found[:common] + found[border:])
+    return array(union_members[:border]), array(union_members[:common] + union_members[border:])
 
 
 every_sample = pytest.mark.parametrize("name", SAMPLES)
@@ -179,7 +180,7 @@ def summary(spec: str, raw: str) -> str:
     scheme = scheme_of(spec)
     signature = scheme.sign(text_of(raw))
     numbers = [*scheme.keys(signature), *scheme.probes(signature)]
-    return f"{signature.number:016x} {xxh3_64_hexdigest(b''.join(one.to_bytes(8, 'little') for one in numbers))}"
+    return f"{signature.number:016x} {xxh3_64_hexdigest(b''.join(number.to_bytes(8, 'little') for number in numbers))}"
 
 
 @pytest.mark.parametrize("spec", GOLDEN)
@@ -207,8 +208,8 @@ def test_exact_of_real_texts(name: str) -> None:
 
 
 @given(TEXTS, TEXTS)
-def test_exact_agrees_where_the_units_are_the_same(one: str, other: str) -> None:
-    scheme, texts = Exact(), (text_of(one), text_of(other))
+def test_exact_agrees_where_the_units_are_the_same(first: str, second: str) -> None:
+    scheme, texts = Exact(), (text_of(first), text_of(second))
     agreed = scheme.compare(*(scheme.sign(text) for text in texts)) is not None
     assert agreed == (texts[0].units == texts[1].units)
 
@@ -223,10 +224,10 @@ def slow_one_permutation(hashes: Iterable[int], bins: int = BINS) -> list[int]:
     number = 0
     while len(filled) < bins:
         seed = number * 0x9E3779B97F4A7C15 & _MASK
-        thrown = [mix(one ^ seed) for one in hashes]
+        thrown = [mix(mixed ^ seed) for mixed in hashes]
         least: dict[int, int] = {}
-        for one in thrown:
-            into, order = one >> 64 - width, one >> 16 & (1 << 48 - width) - 1
+        for mixed_hash in thrown:
+            into, order = mixed_hash >> 64 - width, mixed_hash >> 16 & (1 << 48 - width) - 1
             least[into] = min(order, least.get(into, order))
         filled = {**least, **filled}
         number += 1
@@ -246,11 +247,11 @@ def test_of_sets_of_every_size(size: int) -> None:
 
 def slow_rows(threshold: float) -> int:
     """As many as still let 95 of 100 pairs at the threshold meet."""
-    found = 1
+    most_rows = 1
     for rows in range(1, BINS + 1):
         if 1 - (1 - threshold**rows) ** (BINS // rows) >= 0.95:
-            found = rows
-    return found
+            most_rows = rows
+    return most_rows
 
 
 @pytest.mark.parametrize("threshold", [0.05, 0.1, 0.3, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 0.95, 0.99, 1.0])
@@ -268,10 +269,10 @@ def expect_minhash(scheme: MinHash, raw: str, rows: int) -> None:
     bands = []
     for band in range(BINS // rows):
         hashed = 0
-        for one in minima[band * rows : (band + 1) * rows]:
-            hashed = mix(hashed ^ one)
+        for minimum in minima[band * rows : (band + 1) * rows]:
+            hashed = mix(hashed ^ minimum)
         bands.append(hashed & 0xFFFFFFFF)
-    value = struct.pack(f"<I{len(bands)}I", len(runs), *bands) + bytes(one & 0xFF for one in minima)
+    value = struct.pack(f"<I{len(bands)}I", len(runs), *bands) + bytes(minimum & 0xFF for minimum in minima)
     expect(scheme, text, value, [number << 32 | band for number, band in enumerate(bands)])
 
 
@@ -286,25 +287,25 @@ def test_minhash_of_real_texts(name: str) -> None:
     expect_minhash(MinHash(), SAMPLES[name], slow_rows(MinHash.threshold))
 
 
-def slow_containment(resemblance: float, size: int, other: int) -> float:
+def slow_containment(resemblance: float, size: int, other_size: int) -> float:
     """|A∩B| = R/(1+R) · (|A|+|B|), of which no more can be than either has."""
-    common = resemblance * (size + other) / (1 + resemblance)
-    return min(common, size, other) / size
+    common = resemblance * (size + other_size) / (1 + resemblance)
+    return min(common, size, other_size) / size
 
 
 @given(st.floats(0, 1), st.integers(1, 10**6), st.integers(1, 10**6))
-def test_containment_follows_from_resemblance_and_sizes(resemblance: float, size: int, other: int) -> None:
-    assert containment(resemblance, size, other) == pytest.approx(slow_containment(resemblance, size, other))
+def test_containment_follows_from_resemblance_and_sizes(resemblance: float, size: int, other_size: int) -> None:
+    assert containment(resemblance, size, other_size) == pytest.approx(slow_containment(resemblance, size, other_size))
 
 
-def said(found: Agreement | None) -> tuple[float, float] | None:
+def shares_of(agreement: Agreement | None) -> tuple[float, float] | None:
     """Resemblance and coverage, rounded."""
-    if found is None:
+    if agreement is None:
         return None
-    assert found.resemblance is not None
-    assert found.coverage is not None
-    assert found.distance is None
-    return near(found.resemblance, found.coverage)
+    assert agreement.resemblance is not None
+    assert agreement.coverage is not None
+    assert agreement.distance is None
+    return near(agreement.resemblance, agreement.coverage)
 
 
 def near(resemblance: float, coverage: float) -> tuple[float, float]:
@@ -321,11 +322,14 @@ def test_minhash_agrees_by_the_share_of_its_codes(
     if not len(new) or not len(kept):
         return
     ours, theirs = slow_one_permutation(new.tolist()), slow_one_permutation(kept.tolist())
-    share = sum(one & 0xFF == other & 0xFF for one, other in zip(ours, theirs, strict=True)) / BINS
+    share = (
+        sum(our_minimum & 0xFF == their_minimum & 0xFF for our_minimum, their_minimum in zip(ours, theirs, strict=True))
+        / BINS
+    )
     resemblance = max(0.0, (share - 1 / 256) / (255 / 256))
     covered = slow_containment(resemblance, len(new), len(kept))
     expected = near(resemblance, covered) if resemblance >= threshold and covered >= coverage else None
-    assert said(scheme.agree(scheme.of_shingles(new), scheme.of_shingles(kept))) == expected
+    assert shares_of(scheme.agree(scheme.of_shingles(new), scheme.of_shingles(kept))) == expected
 
 
 SETS = [(5, 1), (6, 3), (5, 4), (50, 10), (50, 25), (50, 40), (500, 100), (500, 250), (500, 400)]
@@ -347,14 +351,14 @@ def test_minhash_estimates_resemblance_without_bias_and_as_well_as_independent_n
 # Shingling
 
 LOOKUPS = ("supershingles", "minima", "mod")
-_SEEDS = [mix(one) for one in range(1, 169)]
-_PERMUTATIONS = [(one | 1, other) for one, other in zip(_SEEDS[:84], _SEEDS[84:], strict=True)]
+_SEEDS = [mix(number) for number in range(1, 169)]
+_PERMUTATIONS = [(factor | 1, term) for factor, term in zip(_SEEDS[:84], _SEEDS[84:], strict=True)]
 
 
 def slow_minima(hashes: Iterable[int]) -> list[int]:
     """The least member under each of 84 linear permutations."""
     known = list(hashes)
-    return [min(one * factor + term & _MASK for one in known) for factor, term in _PERMUTATIONS]
+    return [min(number * factor + term & _MASK for number in known) for factor, term in _PERMUTATIONS]
 
 
 def slow_shingling(hashes: set[int], lookup: str) -> tuple[bytes, list[int]]:
@@ -365,36 +369,40 @@ def slow_shingling(hashes: set[int], lookup: str) -> tuple[bytes, list[int]]:
     if lookup == "mod":
         keys = []
     elif lookup == "minima":
-        keys = [one & 0xFFFFFFFF for one in least[:24]]
+        keys = [number & 0xFFFFFFFF for number in least[:24]]
     else:
         keys = []
         for at in range(6):
             key = 0
-            for one in least[14 * at : 14 * at + 14]:
-                key = mix(key ^ one)
+            for number in least[14 * at : 14 * at + 14]:
+                key = mix(key ^ number)
             keys.append(key & 0xFFFFFFFF)
     smallest = sorted(hashes)[:64]
-    mod = [one for one in sorted(hashes) if one % 25 == 0][:400]
+    mod = [number for number in sorted(hashes) if number % 25 == 0][:400]
     value = struct.pack("<IBBH", len(hashes), len(keys), len(smallest), len(mod))
     value += struct.pack(f"<{len(keys)}I", *keys)
-    value += b"".join(one.to_bytes(8, "big")[:5] for one in [*smallest, *mod])
+    value += b"".join(number.to_bytes(8, "big")[:5] for number in [*smallest, *mod])
     if lookup == "mod":  # those of the sketches, and of a short text without any the four smallest
-        return value, [one >> 24 for one in [*mod, *smallest[:4]]]
+        return value, [number >> 24 for number in [*mod, *smallest[:4]]]
     return value, [number << 32 | key for number, key in enumerate(keys)]
 
 
 def slow_estimates(new: set[int], kept: set[int]) -> tuple[float, float]:
     """Resemblance from MOD_m where that says enough, else from MIN_s; containment from what is known of both."""
-    ours, theirs = ({one >> 24 for one in sorted(one for one in both if one % 25 == 0)[:400]} for both in (new, kept))
-    limits = [max(one) for one in (ours, theirs) if len(one) == 400]
-    ours, theirs = ({one for one in some if one <= min(limits, default=one)} for some in (ours, theirs))
-    short = [{one >> 24 for one in sorted(both)[:64]} for both in (new, kept)]
+    ours, theirs = (
+        {number >> 24 for number in sorted(number for number in both if number % 25 == 0)[:400]} for both in (new, kept)
+    )
+    limits = [max(numbers) for numbers in (ours, theirs) if len(numbers) == 400]
+    ours, theirs = (
+        {number for number in numbers if number <= min(limits, default=number)} for numbers in (ours, theirs)
+    )
+    short = [{number >> 24 for number in sorted(both)[:64]} for both in (new, kept)]
     together = set(sorted(short[0] | short[1])[:64])
     resemblance = len(short[0] & short[1] & together) / len(together)
     if ours and len(ours | theirs) >= 48:
         resemblance = len(ours & theirs) / len(ours | theirs)
     # Whether the kept text has these is seen from its sketches.
-    known = ours | {one for one in short[0] if len(short[1]) < 64 or one < max(short[1])}
+    known = ours | {number for number in short[0] if len(short[1]) < 64 or number < max(short[1])}
     if len(known) >= 8:
         return resemblance, min(len(known & (theirs | short[1])) / len(known), len(kept) / len(new))
     return resemblance, slow_containment(resemblance, len(new), len(kept))
@@ -422,7 +430,7 @@ def test_shingling_of_real_texts(name: str, lookup: str) -> None:
 def test_of_a_long_text_no_more_than_400_fingerprints_are_kept() -> None:
     text = text_of(prose(0, 1_100))
     runs = shingles(text.units, 5)
-    assert sum(one % 25 == 0 for one in runs) > 400
+    assert sum(run % 25 == 0 for run in runs) > 400
     value, keys = slow_shingling(runs, "supershingles")
     expect(Shingling(), text, value, keys)
     assert len(value) == 8 + 6 * 4 + 5 * (64 + 400)
@@ -441,10 +449,10 @@ def test_shingling_estimates_as_a_slow_reference(union: int, only_new: float) ->
             continue
         resemblance, covered = slow_estimates(set(new.tolist()), set(kept.tolist()))
         values = everything.of_shingles(new), everything.of_shingles(kept)
-        assert said(everything.agree(*values)) == (near(resemblance, covered) if resemblance >= 0.05 else None)
+        assert shares_of(everything.agree(*values)) == (near(resemblance, covered) if resemblance >= 0.05 else None)
         strict = Shingling()
         expected = near(resemblance, covered) if resemblance >= 0.7 and covered >= 0.8 else None
-        assert said(strict.agree(*values)) == expected
+        assert shares_of(strict.agree(*values)) == expected
 
 
 @pytest.mark.parametrize(
@@ -456,16 +464,16 @@ def test_shingling_estimates_as_a_slow_reference(union: int, only_new: float) ->
 @pytest.mark.parametrize("only_new", [0, 0.5, 1])
 def test_shingling_estimates_without_bias(union: int, sample: float, true: float, only_new: float) -> None:
     scheme, common = Shingling(threshold=0.05, coverage=0), round(true * union)
-    found = []
+    estimated = []
     for seed in range(40 if union < 10_000 else 12):
         new, kept = pair_of_sets(union, common, seed, only_new=only_new)
         agreement = scheme.agree(scheme.of_shingles(new), scheme.of_shingles(kept))
         assert agreement is not None
-        found.append((agreement.resemblance, agreement.coverage))
+        estimated.append((agreement.resemblance, agreement.coverage))
     covered = common / len(new)
-    for estimates, exact in zip(zip(*found, strict=True), (true, covered), strict=True):
+    for estimates, exact in zip(zip(*estimated, strict=True), (true, covered), strict=True):
         error = math.sqrt(true * (1 - true) / (true * sample))  # the cut leaves less than the whole sample
-        assert all(abs(one - exact) < 5 * error for one in estimates)
+        assert all(abs(estimate - exact) < 5 * error for estimate in estimates)
         assert abs(float(np.mean(estimates)) - exact) < 4 * error / math.sqrt(len(estimates))
 
 
@@ -473,15 +481,20 @@ def test_shingling_estimates_without_bias(union: int, sample: float, true: float
 @pytest.mark.parametrize(("kept", "changed"), [(400, 40), (400, 200), (1_000, 100), (1_000, 500)])
 def test_of_long_texts_it_says_what_is_so(kept: int, changed: int, chinese: bool) -> None:
     scheme = Shingling(threshold=0.05, coverage=0)
-    own, others = (sentences(seed, count, chinese=chinese) for seed, count in ((0, kept), (1, changed)))
-    texts = text_of("".join([*own[changed:], *others])), text_of("".join(own[: kept - changed // 2]))
+    kept_sentences, new_sentences = (
+        sentences(seed, count, chinese=chinese) for seed, count in ((0, kept), (1, changed))
+    )
+    texts = (
+        text_of("".join([*kept_sentences[changed:], *new_sentences])),
+        text_of("".join(kept_sentences[: kept - changed // 2])),
+    )
     new, old = (shingles(text.units, 5) for text in texts)
-    found = scheme.compare(*map(scheme.sign, texts))
-    assert found is not None
+    agreement = scheme.compare(*map(scheme.sign, texts))
+    assert agreement is not None
     sample = min(len(new), len(old), MODULUS * MAX_MOD) / MODULUS
     for estimate, exact in (
-        (found.resemblance, len(new & old) / len(new | old)),
-        (found.coverage, len(new & old) / len(new)),
+        (agreement.resemblance, len(new & old) / len(new | old)),
+        (agreement.coverage, len(new & old) / len(new)),
     ):
         assert estimate is not None
         assert abs(estimate - exact) < 4 * math.sqrt(exact * (1 - exact) / sample)
@@ -490,9 +503,9 @@ def test_of_long_texts_it_says_what_is_so(kept: int, changed: int, chinese: bool
 def met(scheme: ValueScheme, new: Signature, kept: Signature) -> bool:
     """Whether a look-up of *new* comes upon *kept*."""
     common = set(scheme.probes(new)) & set(scheme.keys(kept))
-    found = list(scheme.near(new, np.full(len(common), kept.number, dtype=np.uint64))) == [kept.number]
-    assert scheme.finds(new, kept) == found
-    return found
+    is_met = list(scheme.near(new, np.full(len(common), kept.number, dtype=np.uint64))) == [kept.number]
+    assert scheme.finds(new, kept) == is_met
+    return is_met
 
 
 @pytest.mark.parametrize(
@@ -516,8 +529,8 @@ def test_pairs_are_met_as_often_as_the_scheme_says(
     hits = 0
     for seed in range(tries):
         new, kept = (
-            Signature(number, scheme.of_shingles(one))
-            for number, one in enumerate(pair_of_sets(union, round(true * union), seed))
+            Signature(number, scheme.of_shingles(members_of_set))
+            for number, members_of_set in enumerate(pair_of_sets(union, round(true * union), seed))
         )
         hits += met(scheme, new, kept)
     for bound, sign in ((least, 1), (most, -1)):
@@ -548,8 +561,10 @@ def slow_checksums(words: set[str], lists: int) -> tuple[bytes, list[int]]:
     for word in words:
         spread = mix(hash_of(word))
         sums[spread % lists] += mix(spread)
-    found = [mix(one & _MASK) >> 32 for one in sums]
-    return struct.pack(f"<{lists}I", *found), [at << 32 | one for at, one in enumerate(found) if one]
+    checksums = [mix(list_sum & _MASK) >> 32 for list_sum in sums]
+    return struct.pack(f"<{lists}I", *checksums), [
+        at << 32 | checksum for at, checksum in enumerate(checksums) if checksum
+    ]
 
 
 @given(TEXTS, st.sampled_from([2, 3, 16, 64]))
@@ -573,9 +588,12 @@ def test_checksums_agree_where_enough_of_the_used_lists_do_and_such_are_met(
     ours: set[int], theirs: set[int], least: float
 ) -> None:
     scheme = Checksums(least=least)
-    new, kept = (Signature(at, scheme.of_words(array(one))) for at, one in enumerate((ours, theirs)))
+    new, kept = (Signature(at, scheme.of_words(array(sums))) for at, sums in enumerate((ours, theirs)))
     lists = list(zip(words_in(new.value, 4), words_in(kept.value, 4), strict=True))
-    used, agreeing = sum(one != (0, 0) for one in lists), sum(one == other != 0 for one, other in lists)
+    used, agreeing = (
+        sum(pair != (0, 0) for pair in lists),
+        sum(our_checksum == their_checksum != 0 for our_checksum, their_checksum in lists),
+    )
     agreed = scheme.agree(new.value, kept.value)
     assert agreed == (Agreement() if agreeing >= max(1, least * used) else None)
     assert met(scheme, new, kept) or not agreed
@@ -584,8 +602,11 @@ def test_checksums_agree_where_enough_of_the_used_lists_do_and_such_are_met(
 @given(st.integers(0, 15), st.integers(0, 10**9))
 def test_so_many_changed_words_change_no_more_lists_than_twice_their_number(changed: int, seed: int) -> None:
     words = members(300 + changed, seed)
-    before, after = (words_in(Checksums().of_words(array(one)), 4) for one in (words[:300], words[changed:]))
-    assert sum(one != other for one, other in zip(before, after, strict=True)) <= 2 * changed
+    before, after = (words_in(Checksums().of_words(array(hashes)), 4) for hashes in (words[:300], words[changed:]))
+    assert (
+        sum(checksum_before != checksum_after for checksum_before, checksum_after in zip(before, after, strict=True))
+        <= 2 * changed
+    )
 
 
 # Schemes with a lexicon
@@ -618,8 +639,8 @@ def rarity_of(words: Iterable[str], *, small: bool) -> dict[str, float]:
     if small:
         known = slow_rarity(COUNTS, 1_000)
         return {word: known[word] for word in words if word in known}
-    found = {word: float(general().rarity(array([hash_of(word)]))[0]) for word in words}
-    return {word: rarity for word, rarity in found.items() if not math.isnan(rarity)}
+    rarities = {word: float(general().rarity(array([hash_of(word)]))[0]) for word in words}
+    return {word: rarity for word, rarity in rarities.items() if not math.isnan(rarity)}
 
 
 # I-Match
@@ -627,13 +648,13 @@ def rarity_of(words: Iterable[str], *, small: bool) -> dict[str, float]:
 
 def slow_imatch(scheme: IMatch, rarity: dict[str, float]) -> tuple[bytes, list[int]]:
     """A digest of the words inside the band, and of those that each lexicon leaves."""
-    inside = [hash_of(word) for word, one in rarity.items() if scheme.low <= one <= scheme.high]
+    inside = [hash_of(word) for word, word_rarity in rarity.items() if scheme.low <= word_rarity <= scheme.high]
     digests = []
     for number in range(scheme.lexica + 1):
-        seeded = [mix(one ^ number) for one in inside]
-        kept = [one for one in seeded if not number or mix(one) >= int(scheme.drop * 2**64)]
+        seeded = [mix(word_hash ^ number) for word_hash in inside]
+        kept = [digest for digest in seeded if not number or mix(digest) >= int(scheme.drop * 2**64)]
         digests.append(mix(sum(kept) & _MASK) if len(kept) >= scheme.words else 0)
-    return struct.pack(f"<{len(digests)}Q", *digests) if any(digests) else b"", [one for one in digests if one]
+    return struct.pack(f"<{len(digests)}Q", *digests) if any(digests) else b"", [digest for digest in digests if digest]
 
 
 @given(raw=TEXTS, lexica=st.integers(0, 5), drop=st.sampled_from([0, 0.3, 0.95]), words=st.integers(1, 6))
@@ -646,7 +667,9 @@ def test_imatch_is_that_of_a_slow_reference(small: str, raw: str, lexica: int, d
 def test_the_ends_of_the_band_are_inside(small: str) -> None:
     text = text_of("tram lime roof honey bee lantern")
     for low, high, count in ((0.2, 0.5, 2), (0.199, 0.767, 4), (0.201, 0.498, 2), (0.202, 0.497, 0), (0.0, 1.0, 5)):
-        inside = [one for one in rarity_of(text.tokens, small=True).values() if low <= one <= high]
+        inside = [
+            word_rarity for word_rarity in rarity_of(text.tokens, small=True).values() if low <= word_rarity <= high
+        ]
         assert len(inside) == count
         scheme = IMatch(low=low, high=high, words=count or 1, lexicon_name=small)
         assert bool(scheme.sign(text).value) == bool(count)
@@ -682,8 +705,8 @@ def test_each_lexicon_lacks_another_set_of_words_of_the_share_that_it_is_told(dr
 def test_imatch_agrees_where_enough_digests_do(ours: list[int], theirs: list[int], enough: int) -> None:
     if not any(ours):
         return
-    common = sum(one == other != 0 for one, other in zip(ours, theirs, strict=True))
-    expected = common >= min(enough, sum(one > 0 for one in ours))
+    common = sum(our_digest == their_digest != 0 for our_digest, their_digest in zip(ours, theirs, strict=True))
+    expected = common >= min(enough, sum(digest > 0 for digest in ours))
     agreed = IMatch(lexica=4, enough=enough).agree(struct.pack("<5Q", *ours), struct.pack("<5Q", *theirs))
     assert agreed == (Agreement() if expected else None)
 
@@ -713,8 +736,8 @@ def expect_ddw(scheme: DDW, raw: str, *, small: bool) -> None:
     value = b""
     if vector:
         value = struct.pack("<I", len(content_words(text)))
-        value += b"".join(struct.pack("<IH", hash_of(word) >> 32, round(60_000 * one)) for word, one in vector)
-    rest = [math.sqrt(sum(one**2 for _, one in vector[at:])) for at in range(len(vector))]
+        value += b"".join(struct.pack("<IH", hash_of(word) >> 32, round(60_000 * weight)) for word, weight in vector)
+    rest = [math.sqrt(sum(weight**2 for _, weight in vector[at:])) for at in range(len(vector))]
     # Weights are rounded when they are stored: the end of the prefix may be off by one term.
     for slack in (-1e-4, 1e-6, 1e-4):
         least = scheme.threshold - slack
@@ -740,40 +763,40 @@ VECTORS = st.dictionaries(st.integers(1, 30), st.integers(1, 60_000), min_size=1
 
 
 def packed(vector: dict[int, int], size: int = 20) -> bytes:
-    return struct.pack("<I", size) + b"".join(struct.pack("<IH", *one) for one in sorted(vector.items()))
+    return struct.pack("<I", size) + b"".join(struct.pack("<IH", *term) for term in sorted(vector.items()))
 
 
-def cosine(one: dict[int, int], other: dict[int, int]) -> float:
-    lengths = [math.sqrt(sum(weight**2 for weight in vector.values())) for vector in (one, other)]
-    return sum(weight * other.get(term, 0) for term, weight in one.items()) / math.prod(lengths)
+def cosine(new: dict[int, int], kept: dict[int, int]) -> float:
+    lengths = [math.sqrt(sum(weight**2 for weight in vector.values())) for vector in (new, kept)]
+    return sum(weight * kept.get(term, 0) for term, weight in new.items()) / math.prod(lengths)
 
 
 @settings(max_examples=examples(400))
 @given(VECTORS, st.data(), st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0]))
 def test_no_two_vectors_whose_cosine_is_large_miss_each_other(
-    one: dict[int, int], data: st.DataObject, threshold: float
+    first: dict[int, int], data: st.DataObject, threshold: float
 ) -> None:
-    other = {**one, **data.draw(VECTORS)} if data.draw(st.booleans()) else data.draw(VECTORS)
+    second = {**first, **data.draw(VECTORS)} if data.draw(st.booleans()) else data.draw(VECTORS)
     scheme = DDW(threshold=threshold)
-    new, kept = (Signature(at, packed(vector)) for at, vector in enumerate((one, other)))
-    if cosine(one, other) >= threshold:
+    new, kept = (Signature(at, packed(vector)) for at, vector in enumerate((first, second)))
+    if cosine(first, second) >= threshold:
         assert met(scheme, new, kept)
         assert met(scheme, kept, new)
 
 
 @given(VECTORS, VECTORS, st.sampled_from([0.1, 0.5, 0.9]), st.integers(1, 99), st.integers(1, 99))
 def test_ddw_agrees_by_the_cosine_unless_the_new_text_has_many_more_words(
-    one: dict[int, int], other: dict[int, int], threshold: float, size: int, other_size: int
+    our_vector: dict[int, int], their_vector: dict[int, int], threshold: float, size: int, other_size: int
 ) -> None:
-    between = cosine(one, other)
+    between = cosine(our_vector, their_vector)
     if abs(between - threshold) < 1e-5:
         return
-    found = DDW(threshold=threshold).agree(packed(one, size), packed(other, other_size))
-    assert (found is not None) == (between >= threshold and size <= 1.25 * other_size)
-    if found is not None:
-        length = sum(weight**2 for weight in one.values())
-        covered = sum(weight**2 for term, weight in one.items() if term in other) / length
-        assert said(found) == near(min(between, 1), covered)
+    agreement = DDW(threshold=threshold).agree(packed(our_vector, size), packed(their_vector, other_size))
+    assert (agreement is not None) == (between >= threshold and size <= 1.25 * other_size)
+    if agreement is not None:
+        length = sum(weight**2 for weight in our_vector.values())
+        covered = sum(weight**2 for term, weight in our_vector.items() if term in their_vector) / length
+        assert shares_of(agreement) == near(min(between, 1), covered)
 
 
 def test_of_texts_none_is_missed_either() -> None:
@@ -798,12 +821,12 @@ def slow_longest(text: Text) -> list[int]:
             part = ""
         else:
             part += character
-    found = {}
-    for one in [*parts, part]:
-        cut_up = split_units(normalise(one, fold_han=text.fold_han))
+    lengths = {}
+    for line in [*parts, part]:
+        cut_up = split_units(normalise(line, fold_han=text.fold_han))
         if len(cut_up) >= 6:
-            found[hash_of(" ".join(cut_up))] = sum(map(len, cut_up))
-    return sorted(found, key=lambda digest: (-found[digest], digest))
+            lengths[hash_of(" ".join(cut_up))] = sum(map(len, cut_up))
+    return sorted(lengths, key=lambda digest: (-lengths[digest], digest))
 
 
 def slow_stops(text: Text) -> list[int]:
@@ -815,9 +838,9 @@ def slow_stops(text: Text) -> list[int]:
             part = ""
         else:
             part += character
-    plain = ["".join(filter(str.isalnum, normalise(one, fold_han=text.fold_han))) for one in [*parts, part]]
-    around = {f"{one[-5:]}.{other[:5]}" for one, other in pairwise(plain)}
-    return sorted(mix(hash_of(one)) for one in around if len(one) == 11)
+    plain = ["".join(filter(str.isalnum, normalise(line, fold_han=text.fold_han))) for line in [*parts, part]]
+    around = {f"{before[-5:]}.{after[:5]}" for before, after in pairwise(plain)}
+    return sorted(mix(hash_of(junction)) for junction in around if len(junction) == 11)
 
 
 _SLOW: dict[str, Callable[[Text], list[int]]] = {"longest": slow_longest, "stops": slow_stops}
@@ -858,8 +881,8 @@ def test_sentences_agree_where_the_kept_text_has_most_of_the_new_ones_and_such_a
 ) -> None:
     scheme = Sentences(least=least)
     new, kept = (
-        Signature(at, struct.pack("<I", size) + array(one).astype("<u8").tobytes())
-        for at, (one, size) in enumerate(((ours, words), (theirs, 100)))
+        Signature(at, struct.pack("<I", size) + array(digests).astype("<u8").tobytes())
+        for at, (digests, size) in enumerate(((ours, words), (theirs, 100)))
     )
     common = len(ours & theirs)
     agreed = scheme.agree(new.value, kept.value)
@@ -869,7 +892,7 @@ def test_sentences_agree_where_the_kept_text_has_most_of_the_new_ones_and_such_a
     if agreed is not None and min(len(ours), len(theirs)) < 3:
         assert agreed == Agreement()  # so few do not tell: the sketches do
     elif agreed is not None:
-        assert said(agreed) == near(common / len(ours | theirs), common / len(ours))
+        assert shares_of(agreed) == near(common / len(ours | theirs), common / len(ours))
 
 
 # Pinyin
@@ -883,7 +906,7 @@ def slow_classes(lexicon: Lexicon, count: int = CLASSES) -> list[int]:
     counts = lexicon.initial_counts.tolist()
     sums = [0.0] * count
     classes = [0] * 26
-    for letter in sorted(range(26), key=lambda one: (-counts[one], one)):
+    for letter in sorted(range(26), key=lambda at: (-counts[at], at)):
         lightest = sums.index(min(sums))
         classes[letter] = lightest
         sums[lightest] += max(1, counts[letter])
@@ -903,17 +926,17 @@ def slow_vectors(
 ) -> list[list[int]]:
     """Of each window how many letters of each class, less what is expected, whose place is in the middle."""
     classes, expected = slow_classes(lexicon, count), slow_expected(lexicon, window, count)
-    found = []
+    vectors = []
     for start in starts:
         counts = Counter(classes[letter] for letter in letters[start : start + window])
-        found.append([min(largest, max(0, counts[at] - expected[at] + largest // 2)) for at in range(count)])
-    return found
+        vectors.append([min(largest, max(0, counts[at] - expected[at] + largest // 2)) for at in range(count)])
+    return vectors
 
 
 def slow_keys(vectors: list[list[int]]) -> set[int]:
     """The halves of each vector, four bits a number, the first one the lowest."""
     return {
-        half << 40 | sum(one << 4 * at for at, one in enumerate(vector[8 * half : 8 * half + 8]))
+        half << 40 | sum(component << 4 * at for at, component in enumerate(vector[8 * half : 8 * half + 8]))
         for vector in vectors
         for half in (0, 1)
     }
@@ -926,7 +949,7 @@ def slow_stored(count: int, window: int, overlap: float = 0.5) -> list[int]:
 def slow_value(letters: list[int], lexicon: Lexicon, window: int) -> bytes:
     """Whether their number is odd, what is expected, and the class of each, four bits."""
     classes = [slow_classes(lexicon)[letter] for letter in letters] + [0] * (len(letters) % 2)
-    pairs = bytes(one << 4 | other for one, other in zip(classes[::2], classes[1::2], strict=True))
+    pairs = bytes(first << 4 | second for first, second in zip(classes[::2], classes[1::2], strict=True))
     return bytes([len(letters) % 2]) + bytes(slow_expected(lexicon, window)) + pairs
 
 
@@ -966,7 +989,10 @@ def test_windows_stand_half_of_their_length_apart_and_are_looked_up_at_every_let
 def test_classes_are_alike_frequent_and_their_expected_number_is_the_middle() -> None:
     classes = slow_classes(general())
     assert set(classes) == set(range(CLASSES))
-    sums = [sum(general().initial_counts[at] for at in range(26) if classes[at] == one) for one in range(CLASSES)]
+    sums = [
+        sum(general().initial_counts[at] for at in range(26) if classes[at] == letter_class)
+        for letter_class in range(CLASSES)
+    ]
     assert max(sums) < 2 * sum(sums) / CLASSES
     letters = random.Random(1).choices(range(26), general().initial_counts.tolist(), k=16_000)
     vectors = np.array(unpacked(Pinyin().rolling(slow_value(letters, general(), 48))))
@@ -984,13 +1010,17 @@ def test_classes_counts_and_overlap_are_those_that_were_asked_for(classes: str, 
     scheme = scheme_of(f"pinyin classes={classes} largest={largest} overlap={overlap}")
     assert isinstance(scheme, Pinyin)
     letters = random.Random(classes + largest).choices(range(26), k=301)
-    value = scheme.pack(np.array([slow_classes(general(), scheme.classes)[one] for one in letters], dtype=np.uint8))
+    value = scheme.pack(
+        np.array([slow_classes(general(), scheme.classes)[letter] for letter in letters], dtype=np.uint8)
+    )
     kept, new = scheme.pieces_of_page(value), scheme.rolling(value)
     assert kept.starts.tolist() == slow_stored(len(letters), 48, overlap)
     bits = scheme.largest.bit_length()
     for windows in (kept, new):
         counts = slow_vectors(letters, windows.starts.tolist(), general(), 48, scheme.classes, scheme.largest)
-        assert windows.numbers.tolist() == [sum(one << bits * at for at, one in enumerate(row)) for row in counts]
+        assert windows.numbers.tolist() == [
+            sum(component << bits * at for at, component in enumerate(row)) for row in counts
+        ]
     assert scheme.shares(value, value) == (1, 1)
 
 
@@ -1009,10 +1039,10 @@ def test_counts_that_take_too_many_bits_or_too_few_are_refused_by_a_sentence(
 def test_keys_and_agreement_come_from_the_value_alone_whatever_lexicon_is_at_hand(small: str, name: str) -> None:
     made_with, at_hand = Pinyin(lexicon_name=small), Pinyin()
     signature = made_with.sign(text_of(SAMPLES[name]))
-    other = made_with.sign(text_of(SAMPLES[name] + SAMPLES[name][:20]))
+    longer = made_with.sign(text_of(SAMPLES[name] + SAMPLES[name][:20]))
     assert list(at_hand.keys(signature)) == list(made_with.keys(signature))
     assert list(at_hand.probes(signature)) == list(made_with.probes(signature))
-    assert at_hand.compare(signature, other) == made_with.compare(signature, other)
+    assert at_hand.compare(signature, longer) == made_with.compare(signature, longer)
     assert signature.value == b"" or at_hand.sign(text_of(SAMPLES[name])) != signature
 
 
@@ -1023,20 +1053,24 @@ def slow_agree(scheme: Pinyin, new: list[int], kept: list[int]) -> tuple[float, 
     theirs = slow_vectors(kept, stored, scheme.lexicon, scheme.window)
     matches = [
         (at, there)
-        for at, one in zip(starts, ours, strict=True)
-        for there, other in zip(stored, theirs, strict=True)
-        if (one[:8] == other[:8] or one[8:] == other[8:])
-        and sum(abs(a - b) for a, b in zip(one, other, strict=True)) <= scheme.apart
+        for at, our_vector in zip(starts, ours, strict=True)
+        for there, their_vector in zip(stored, theirs, strict=True)
+        if (our_vector[:8] == their_vector[:8] or our_vector[8:] == their_vector[8:])
+        and sum(abs(a - b) for a, b in zip(our_vector, their_vector, strict=True)) <= scheme.apart
     ]
     covered = len({place for at, _ in matches for place in range(at, at + scheme.window)}) / len(new)
-    found = len({there for _, there in matches}) / len(stored)
-    return near(min(covered, found), covered) if covered >= scheme.coverage and found >= scheme.resemblance else None
+    resemblance = len({there for _, there in matches}) / len(stored)
+    return (
+        near(min(covered, resemblance), covered)
+        if covered >= scheme.coverage and resemblance >= scheme.resemblance
+        else None
+    )
 
 
 def expect_agreement(scheme: Pinyin, new: list[int], kept: list[int]) -> tuple[float, float] | None:
     values = (slow_value(letters, scheme.lexicon, scheme.window) for letters in (new, kept))
     expected = slow_agree(scheme, new, kept)
-    assert said(scheme.agree(*values)) == expected
+    assert shares_of(scheme.agree(*values)) == expected
     return expected
 
 
@@ -1086,10 +1120,10 @@ def test_other_characters_with_the_same_letters_make_the_same_signature(share: f
     scheme = Pinyin()
     for seed in range(4):
         raw = prose(seed, 10, chinese=True)
-        other = exchanged(raw, share, seed)
-        assert sum(one != two for one, two in zip(raw, other, strict=True)) > 0.15 * len(raw)
+        exchanged_text = exchanged(raw, share, seed)
+        assert sum(character != two for character, two in zip(raw, exchanged_text, strict=True)) > 0.15 * len(raw)
         # Not folded: a character chosen from all may be a Traditional one.
-        assert scheme.sign(text_of(raw, fold_han=False)) == scheme.sign(text_of(other, fold_han=False))
+        assert scheme.sign(text_of(raw, fold_han=False)) == scheme.sign(text_of(exchanged_text, fold_han=False))
 
 
 @pytest.mark.parametrize("length", [1, 7, 23, 24, 31])
@@ -1102,10 +1136,10 @@ def test_a_line_that_was_put_in_or_left_out_moves_no_window_out_of_step(length: 
         for new, kept in ((longer, raw), (raw, longer)):
             ours, theirs = scheme.sign(text_of(new)), scheme.sign(text_of(kept))
             assert met(scheme, ours, theirs)
-            found = scheme.compare(ours, theirs)
-            assert found is not None
-            assert found.coverage is not None
-            assert found.coverage > 0.9
+            agreement = scheme.compare(ours, theirs)
+            assert agreement is not None
+            assert agreement.coverage is not None
+            assert agreement.coverage > 0.9
 
 
 @pytest.mark.parametrize("count", [119, 3_001])
@@ -1116,10 +1150,10 @@ def test_texts_that_are_too_short_or_too_long_agree_with_their_equals_only(
     assert MAX_LETTERS > 2_000_000, "longer than the longest novel"
     monkeypatch.setattr("crawler_dedup.signing.schemes.pinyin.MAX_LETTERS", 3_000)
     raw = "".join(random.Random(count).choices("茶馆门前老人听不到船夫的号子", k=count))
-    signature, other = scheme.sign(text_of(raw)), scheme.sign(text_of(raw[:-1] + "黄"))
-    assert signature.value == other.value == b""
+    signature, changed = scheme.sign(text_of(raw)), scheme.sign(text_of(raw[:-1] + "黄"))
+    assert signature.value == changed.value == b""
     assert scheme.compare(signature, signature) is not None
-    assert scheme.compare(signature, other) is None
+    assert scheme.compare(signature, changed) is None
     fits = scheme.sign(text_of(raw + "茶" if count == 119 else raw[:-1]))
     assert fits.value != b""
 
@@ -1127,18 +1161,20 @@ def test_texts_that_are_too_short_or_too_long_agree_with_their_equals_only(
 def test_no_more_windows_are_looked_up_than_the_limit_and_always_the_same() -> None:
     scheme = Pinyin()
     raw = "".join(random.Random(1).choices([chr(code) for code in range(0x4E00, 0x9000)], k=9_000))
-    one, other = (scheme.sign(text_of(text, fold_han=False)) for text in (raw, "茶馆" * 50 + raw))
-    every = scheme.keys_of_pieces(scheme.rolling(one.value).numbers).tolist()
-    assert list(scheme.probes(one)) == sorted(sorted(set(every), key=mix)[:MAX_PROBES])
-    assert len(scheme.probes(one)) == MAX_PROBES
-    assert len(set(scheme.probes(one)) & set(scheme.probes(other))) > 0.9 * MAX_PROBES
-    assert met(scheme, one, other)
-    assert met(scheme, other, one)
+    signature, longer = (scheme.sign(text_of(text, fold_han=False)) for text in (raw, "茶馆" * 50 + raw))
+    every = scheme.keys_of_pieces(scheme.rolling(signature.value).numbers).tolist()
+    assert list(scheme.probes(signature)) == sorted(sorted(set(every), key=mix)[:MAX_PROBES])
+    assert len(scheme.probes(signature)) == MAX_PROBES
+    assert len(set(scheme.probes(signature)) & set(scheme.probes(longer))) > 0.9 * MAX_PROBES
+    assert met(scheme, signature, longer)
+    assert met(scheme, longer, signature)
 
 
 def one_half(count: int) -> str:
     """Letters of eight classes only, so that all windows have one half of their vectors in common."""
-    letters = [LETTERS[at] for at, one in enumerate(slow_classes(general())) if one >= CLASSES // 2]
+    letters = [
+        LETTERS[at] for at, class_of_letter in enumerate(slow_classes(general())) if class_of_letter >= CLASSES // 2
+    ]
     return " ".join(random.Random(1).choices(letters, k=count))
 
 
@@ -1148,11 +1184,11 @@ def test_windows_that_all_match_are_compared_in_bounded_memory(raw: str) -> None
     new, kept = (scheme.sign(text_of(text)) for text in (raw, raw[:-10]))
     tracemalloc.start()
     try:
-        found = scheme.compare(new, kept)
+        agreement = scheme.compare(new, kept)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert found is not None
+    assert agreement is not None
     assert peak < 64 << 20
 
 

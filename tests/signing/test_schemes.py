@@ -95,11 +95,11 @@ def workers() -> Iterator[tuple[Elsewhere, Elsewhere]]:
     """Two processes, in which sets and dictionaries of strings have other orders."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONHASHSEED", "1")
-        one = Elsewhere()
+        first_worker = Elsewhere()
         patch.setenv("PYTHONHASHSEED", "2")
-        other = Elsewhere()
-    with one, other:
-        yield one, other
+        second_worker = Elsewhere()
+    with first_worker, second_worker:
+        yield first_worker, second_worker
 
 
 def check(
@@ -121,11 +121,11 @@ def page_of(signature: Signature, name: str = "page") -> SignedPage:
 
 def agrees(scheme: Scheme, new: Signature, kept: Signature) -> bool:
     """Whether the scheme takes them for alike, as far as it decides itself."""
-    found = scheme.compare(new, kept)
+    agreement = scheme.compare(new, kept)
     if isinstance(scheme, SimHash):
-        assert found is not None
-        return found.distance is not None and found.distance <= scheme.max_distance
-    return found is not None
+        assert agreement is not None
+        return agreement.distance is not None and agreement.distance <= scheme.max_distance
+    return agreement is not None
 
 
 # Signatures
@@ -178,10 +178,10 @@ def test_keys_and_probes_of_samples_are_distinct_too(scheme: Scheme, signatures:
 
 @given(raw=TEXTS)
 def test_an_equal_text_agrees_and_is_met(scheme: Scheme, raw: str) -> None:
-    one, other = (page_of(scheme.sign(text_of(raw)), name) for name in ("one", "other"))
-    assert one.signed == other.signed
-    assert agrees(scheme, one.signed, other.signed)
-    assert Lookup(scheme).finds(one, other)
+    first, second = (page_of(scheme.sign(text_of(raw)), name) for name in ("one", "other"))
+    assert first.signed == second.signed
+    assert agrees(scheme, first.signed, second.signed)
+    assert Lookup(scheme).finds(first, second)
 
 
 LONG = {
@@ -203,23 +203,23 @@ def test_an_equal_page_is_met_whatever_its_text_is(scheme: Scheme, signatures: S
 
 def test_texts_with_nothing_in_common_do_not_agree(scheme: Scheme, signatures: Signatures) -> None:
     for name in SAMPLES:
-        for other in SAMPLES:
-            assert agrees(scheme, signatures[name], signatures[other]) == (name == other), (name, other)
+        for sample in SAMPLES:
+            assert agrees(scheme, signatures[name], signatures[sample]) == (name == sample), (name, sample)
 
 
 def test_what_agrees_is_said_in_shares(scheme: Scheme, signatures: Signatures) -> None:
     for new in signatures.values():
         for kept in signatures.values():
-            found = scheme.compare(new, kept)
-            said = () if found is None else (found.resemblance, found.coverage)
-            assert all(share is None or 0 <= share <= 1 for share in said), found
+            agreement = scheme.compare(new, kept)
+            shares = () if agreement is None else (agreement.resemblance, agreement.coverage)
+            assert all(share is None or 0 <= share <= 1 for share in shares), agreement
 
 
 def test_odd_texts_agree_with_no_sample(scheme: Scheme, signatures: Signatures) -> None:
     for name in ODD:
-        for other in SAMPLES:
-            assert not agrees(scheme, signatures[name], signatures[other]), (name, other)
-            assert not agrees(scheme, signatures[other], signatures[name]), (name, other)
+        for sample in SAMPLES:
+            assert not agrees(scheme, signatures[name], signatures[sample]), (name, sample)
+            assert not agrees(scheme, signatures[sample], signatures[name]), (name, sample)
 
 
 # Damaged values
@@ -242,16 +242,18 @@ def damaged(sound: bytes, data: st.DataObject) -> bytes:
 def test_what_is_left_of_a_damaged_value_agrees_with_no_other_text(
     scheme: Scheme, signatures: Signatures, data: st.DataObject
 ) -> None:
-    name, other = data.draw(st.permutations(sorted(SAMPLES)))[:2]
+    name, other_name = data.draw(st.permutations(sorted(SAMPLES)))[:2]
     sound = signatures[name]
     broken = Signature(sound.number, damaged(sound.value, data))
     scheme.keys(broken)
     scheme.probes(broken)
     for new, kept in ((broken, sound), (sound, broken)):
-        found = scheme.compare(new, kept)
-        assert found is None or all(share is None or 0 <= share <= 1 for share in (found.resemblance, found.coverage))
-    assert not agrees(scheme, broken, signatures[other])
-    assert not agrees(scheme, signatures[other], broken)
+        agreement = scheme.compare(new, kept)
+        assert agreement is None or all(
+            share is None or 0 <= share <= 1 for share in (agreement.resemblance, agreement.coverage)
+        )
+    assert not agrees(scheme, broken, signatures[other_name])
+    assert not agrees(scheme, signatures[other_name], broken)
 
 
 @given(value=st.binary(max_size=3_000), number=st.integers(0, 2**64 - 1))
@@ -275,9 +277,9 @@ def test_zeros_in_the_place_of_a_value_agree_with_no_other_text(
         value = signatures[name].value
         start = int(at if at >= 1 else at * len(value))
         zeroed = Signature(signatures[name].number, value[:start].ljust(len(value), b"\0"))
-        for other in set(SAMPLES) - {name}:
-            assert not agrees(scheme, zeroed, signatures[other]), (name, other)
-            assert not agrees(scheme, signatures[other], zeroed), (name, other)
+        for other_name in set(SAMPLES) - {name}:
+            assert not agrees(scheme, zeroed, signatures[other_name]), (name, other_name)
+            assert not agrees(scheme, signatures[other_name], zeroed), (name, other_name)
 
 
 def test_a_damaged_record_neither_stops_a_crawl_nor_stands_for_other_pages(
@@ -298,11 +300,11 @@ def test_the_same_page_at_another_address_is_a_duplicate_and_another_page_is_new
     for number, text in enumerate(SAMPLES.values()):
         assert check(opened, f"http://kept/{number}", text).verdict is Verdict.NEW
     for number, text in enumerate(SAMPLES.values()):
-        found = check(opened, f"http://new/{number}", text)
-        assert (found.verdict, found.duplicate_of) == (Verdict.DUPLICATE, f"http://kept/{number}")
-        assert found.match is not None
-        assert found.match.resemblance > 0.99
-        assert found.match.coverage > 0.99
+        decision = check(opened, f"http://new/{number}", text)
+        assert (decision.verdict, decision.duplicate_of) == (Verdict.DUPLICATE, f"http://kept/{number}")
+        assert decision.match is not None
+        assert decision.match.resemblance > 0.99
+        assert decision.match.coverage > 0.99
     assert check(opened, "http://new/", prose(9)).verdict is Verdict.NEW
     assert len(opened) == len(SAMPLES) + 1
 
@@ -329,8 +331,8 @@ def test_of_a_text_offered_by_two_processes_at_once_one_page_is_kept(
     seeds = list(range(36))
     for name, worker, order in zip("ab", workers, (seeds, seeds[::-1]), strict=True):
         worker.tell("offer", spec, str(index), name, order)
-    told = Counter(line for worker in workers for line in worker.answer())
-    assert told == Counter(f"{verdict} {seed}" for seed in seeds for verdict in ("new", "duplicate"))
+    answered = Counter(line for worker in workers for line in worker.answer())
+    assert answered == Counter(f"{verdict} {seed}" for seed in seeds for verdict in ("new", "duplicate"))
     pages = Store.open_to_read(index)
     try:
         assert len(pages) == len(seeds)
@@ -347,7 +349,7 @@ def test_a_claimed_page_stands_once_it_is_settled(opened: Deduplicator) -> None:
     assert (waiting.verdict, waiting.reason, waiting.claim) == (Verdict.UNCHECKED, BEING_HANDLED, 0)
     assert waiting.duplicate_of == "http://first/"
     assert opened.settle(claimed)
-    assert [one.verdict for one in opened.decide([second, third])] == [Verdict.DUPLICATE, Verdict.DUPLICATE]
+    assert [decision.verdict for decision in opened.decide([second, third])] == [Verdict.DUPLICATE, Verdict.DUPLICATE]
     assert len(opened) == 1
 
 
@@ -388,8 +390,8 @@ def test_a_page_with_another_word_is_a_duplicate_unless_all_words_must_agree(ope
         words = prose(seed).split()
         words[150] = prose(38).split()[seed]
         assert check(opened, f"http://kept/{seed}", prose(seed)).verdict is Verdict.NEW
-        found = check(opened, f"http://new/{seed}", " ".join(words))
-        assert found.verdict is (Verdict.NEW if spec in _OF_ALL_WORDS else Verdict.DUPLICATE)
+        decision = check(opened, f"http://new/{seed}", " ".join(words))
+        assert decision.verdict is (Verdict.NEW if spec in _OF_ALL_WORDS else Verdict.DUPLICATE)
 
 
 # What is longer
@@ -520,10 +522,10 @@ def test_an_exported_index_gives_the_same_answers_where_it_is_imported(
     pages = maintenance.open_pages(index)
     assert maintenance.export_index(pages, tmp_path / "export", lambda _: None) == len(SAMPLES)
     pages.close()
-    found = maintenance.import_index(
+    counts = maintenance.import_index(
         Export(tmp_path / "export"), tmp_path / "new", lookup_of, lambda _: None, lambda _: None
     )
-    assert found == (len(SAMPLES), len(SAMPLES))
+    assert counts == (len(SAMPLES), len(SAMPLES))
     pages = maintenance.open_pages(tmp_path / "new")
     assert pages.verify(Lookup(scheme)) == []
     pages.close()
@@ -565,8 +567,8 @@ def test_a_hot_key_costs_a_bounded_number_of_reads(opened: Deduplicator, store: 
     assert opened.decide([page])[0].verdict is Verdict.NEW
     lookup, catalogue = Lookup(scheme), Catalogue(store.environment)
     keys = np.repeat(np.array(lookup.keys(page), dtype=np.uint64), hot)
-    others = np.random.default_rng(1).integers(0, 2**64, len(keys), dtype=np.uint64)
-    store.environment.write(lambda txn: catalogue.tables.insert_many(txn, hash_scope(""), keys, others))
+    values = np.random.default_rng(1).integers(0, 2**64, len(keys), dtype=np.uint64)
+    store.environment.write(lambda txn: catalogue.tables.insert_many(txn, hash_scope(""), keys, values))
     limit = lookup.bucket_limit(page)
     with store.environment.read() as txn:
         counting: Any = Counting(txn)
@@ -591,11 +593,11 @@ def test_odd_texts_are_decided(opened: Deduplicator) -> None:
         assert all(isinstance(decision, Decision) for decision in opened.decide(pages))
 
 
-@given(raw=TEXTS, other=TEXTS)
-def test_no_text_raises(scheme: Scheme, raw: str, other: str) -> None:
-    new, kept = scheme.sign(text_of(raw)), scheme.sign(text_of(other))
-    found = scheme.compare(new, kept)
-    assert found is None or isinstance(found, Agreement)
+@given(raw=TEXTS, other_text=TEXTS)
+def test_no_text_raises(scheme: Scheme, raw: str, other_text: str) -> None:
+    new, kept = scheme.sign(text_of(raw)), scheme.sign(text_of(other_text))
+    agreement = scheme.compare(new, kept)
+    assert agreement is None or isinstance(agreement, Agreement)
     filed = np.array([*scheme.keys(kept), new.number, kept.number, kept.number], dtype=np.uint64)
     assert set(scheme.near(new, filed)) <= set(filed.tolist())
 
@@ -624,35 +626,35 @@ def test_a_copy_in_traditional_characters_is_a_duplicate(opened: Deduplicator, s
         if spec in _OF_ALL_WORDS and not folds_back(text):
             continue
         assert check(opened, f"http://simple/{slug}", text).verdict is Verdict.NEW
-        found = check(opened, f"http://traditional/{slug}", in_other_writing(text))
-        assert (found.verdict, found.duplicate_of) == (Verdict.DUPLICATE, f"http://simple/{slug}"), slug
+        decision = check(opened, f"http://traditional/{slug}", in_other_writing(text))
+        assert (decision.verdict, decision.duplicate_of) == (Verdict.DUPLICATE, f"http://simple/{slug}"), slug
 
 
 def test_without_folding_it_is_none_but_for_its_readings(index: Path, spec: str) -> None:
     with Deduplicator.open(index, config(spec, fold_han=False)) as opened:
         for slug, text in WRITTEN.items():
             assert check(opened, f"http://simple/{slug}", text).verdict is Verdict.NEW
-            found = check(opened, f"http://traditional/{slug}", in_other_writing(text))
-            assert found.verdict is (Verdict.DUPLICATE if spec == "pinyin" else Verdict.NEW), slug
+            decision = check(opened, f"http://traditional/{slug}", in_other_writing(text))
+            assert decision.verdict is (Verdict.DUPLICATE if spec == "pinyin" else Verdict.NEW), slug
 
 
 # Names, options, headers
 
 
 def options_of(name: str) -> dict[str, Field[Any]]:
-    return {one.name: one for one in dataclasses.fields(scheme_of(name)) if "allowed" in one.metadata}
+    return {field.name: field for field in dataclasses.fields(scheme_of(name)) if "allowed" in field.metadata}
 
 
-OPTIONS = [(name, one) for name in NAMES for one in options_of(name)]
+OPTIONS = [(name, option) for name in NAMES for option in options_of(name)]
 _FEW = 4
 
 
-def edges(one: Field[Any]) -> list[Any]:
+def edges(field: Field[Any]) -> list[Any]:
     """The values at the ends of what an option takes, as it reads them; of a few words all."""
-    allowed = one.metadata["allowed"]
-    kind: Any = type(one.default)
+    allowed = field.metadata["allowed"]
+    kind: Any = type(field.default)
     words = allowed.split(" to ") if " to " in allowed else allowed.split("|")
-    if one.name == "stem" and not has_extra("stem"):
+    if field.name == "stem" and not has_extra("stem"):
         words = ["no"]
     return [kind(word) for word in (words if len(words) <= _FEW else (*words[:2], words[-1]))]
 
@@ -665,13 +667,13 @@ NEAR = Config(max_distance=3)
 """What every number of tables takes."""
 
 
-def spec_with(name: str, one: str, value: object) -> str:
+def spec_with(name: str, option: str, value: object) -> str:
     """The scheme with an option; of 26 classes only small counts fit a number, and small counts need many classes."""
-    return f"{name} {one}={value}" + _WITH.get((name, one, value), "")
+    return f"{name} {option}={value}" + _WITH.get((name, option, value), "")
 
 
-def other_value(one: Field[Any]) -> Any:
-    return next((value for value in edges(one) if value != one.default), one.default)
+def other_value(field: Field[Any]) -> Any:
+    return next((value for value in edges(field) if value != field.default), field.default)
 
 
 def test_the_options_are_these() -> None:
@@ -698,50 +700,50 @@ def test_the_scheme_of_its_spec_is_the_scheme(scheme: Scheme) -> None:
     assert list(again.keys(scheme.sign(text))) == list(scheme.keys(scheme.sign(text)))
 
 
-@pytest.mark.parametrize(("name", "one"), OPTIONS)
-def test_a_filed_option_stands_in_the_spec_and_another_does_not(name: str, one: str) -> None:
-    field = options_of(name)[one]
+@pytest.mark.parametrize(("name", "option"), OPTIONS)
+def test_a_filed_option_stands_in_the_spec_and_another_does_not(name: str, option: str) -> None:
+    field = options_of(name)[option]
     for value in edges(field):
-        chosen = scheme_of(spec_with(name, one, value), NEAR)
-        assert getattr(chosen, one) == value
+        chosen = scheme_of(spec_with(name, option, value), NEAR)
+        assert getattr(chosen, option) == value
         is_default_of_later = field.metadata["later"] and value == field.default
         stands = field.metadata["filed"] and not is_default_of_later
-        assert (f" {one}={getattr(chosen, one)}" in chosen.spec) == stands
+        assert (f" {option}={getattr(chosen, option)}" in chosen.spec) == stands
         assert scheme_of(chosen.spec, NEAR).spec == chosen.spec
         text = text_of(SAMPLES["both"])
         assert scheme_of(chosen.spec, NEAR).sign(text) == chosen.sign(text)
 
 
-@pytest.mark.parametrize(("name", "one"), OPTIONS)
-def test_neither_signatures_nor_keys_depend_on_an_option_that_is_not_filed(name: str, one: str) -> None:
-    field = options_of(name)[one]
+@pytest.mark.parametrize(("name", "option"), OPTIONS)
+def test_neither_signatures_nor_keys_depend_on_an_option_that_is_not_filed(name: str, option: str) -> None:
+    field = options_of(name)[option]
     if field.metadata["filed"]:
         return
-    made = scheme_of(name)
+    default = scheme_of(name)
     for value in edges(field):
-        other = scheme_of(f"{name} {one}={value}")
+        changed = scheme_of(f"{name} {option}={value}")
         for raw in SAMPLES.values():
-            signature = made.sign(text_of(raw))
-            assert other.sign(text_of(raw)) == signature
-            assert list(other.keys(signature)) == list(made.keys(signature))
+            signature = default.sign(text_of(raw))
+            assert changed.sign(text_of(raw)) == signature
+            assert list(changed.keys(signature)) == list(default.keys(signature))
 
 
-@pytest.mark.parametrize(("name", "one"), OPTIONS)
-def test_an_equal_text_agrees_and_is_met_whatever_an_option_is(name: str, one: str) -> None:
-    for value in edges(options_of(name)[one]):
-        chosen = scheme_of(spec_with(name, one, value), NEAR)
+@pytest.mark.parametrize(("name", "option"), OPTIONS)
+def test_an_equal_text_agrees_and_is_met_whatever_an_option_is(name: str, option: str) -> None:
+    for value in edges(options_of(name)[option]):
+        chosen = scheme_of(spec_with(name, option, value), NEAR)
         pages = {sample: page_of(chosen.sign(text_of(raw))) for sample, raw in SAMPLES.items()}
         assert [sample for sample, page in pages.items() if not agrees(chosen, page.signed, page.signed)] == []
         assert [sample for sample, page in pages.items() if not Lookup(chosen).finds(page, page)] == []
 
 
-@pytest.mark.parametrize(("name", "one"), OPTIONS)
-def test_an_index_made_with_another_filed_option_is_refused_by_name(tmp_path: Path, name: str, one: str) -> None:
-    field = options_of(name)[one]
+@pytest.mark.parametrize(("name", "option"), OPTIONS)
+def test_an_index_made_with_another_filed_option_is_refused_by_name(tmp_path: Path, name: str, option: str) -> None:
+    field = options_of(name)[option]
     with Deduplicator.open(tmp_path, config(name, max_distance=3)) as opened:
         assert check(opened, "http://a/", SAMPLES["tea-house"]).verdict is Verdict.NEW
-    chosen = spec_with(name, one, other_value(field))
-    if one == "stem" and not has_extra("stem"):
+    chosen = spec_with(name, option, other_value(field))
+    if option == "stem" and not has_extra("stem"):
         pytest.skip("needs snowballstemmer")
     if not field.metadata["filed"]:
         with Deduplicator.open(tmp_path, config(chosen)) as opened:
@@ -752,37 +754,37 @@ def test_an_index_made_with_another_filed_option_is_refused_by_name(tmp_path: Pa
     assert set(refused.value.differences) == {"scheme"}
     assert f"index has '{scheme_of(name).spec}'" in str(refused.value)
     for spec in (name, chosen):
-        value = getattr(scheme_of(spec, NEAR), one)
-        assert f"{one}={value}" in str(refused.value) or (field.metadata["later"] and value == field.default)
+        value = getattr(scheme_of(spec, NEAR), option)
+        assert f"{option}={value}" in str(refused.value) or (field.metadata["later"] and value == field.default)
 
 
 def test_an_index_made_with_another_scheme_is_refused_by_name(index: Path, spec: str) -> None:
     Deduplicator.open(index, config(spec)).close()
-    for other in VARIANTS:
-        if other == spec:
-            Deduplicator.open(index, config(other)).close()
+    for variant in VARIANTS:
+        if variant == spec:
+            Deduplicator.open(index, config(variant)).close()
             continue
         with pytest.raises(IndexMismatch) as refused:
-            Deduplicator.open(index, config(other))
-        assert refused.value.differences["scheme"] == (scheme_of(spec).spec, scheme_of(other).spec)
+            Deduplicator.open(index, config(variant))
+        assert refused.value.differences["scheme"] == (scheme_of(spec).spec, scheme_of(variant).spec)
         assert repr(scheme_of(spec).spec) in str(refused.value)
-        assert repr(scheme_of(other).spec) in str(refused.value)
+        assert repr(scheme_of(variant).spec) in str(refused.value)
 
 
-def wrong_values(one: Field[Any]) -> list[str]:
-    outside = [f"{edges(one)[0] - 1:g}", f"{edges(one)[1] + 1:g}"] if " to " in one.metadata["allowed"] else []
+def wrong_values(field: Field[Any]) -> list[str]:
+    outside = [f"{edges(field)[0] - 1:g}", f"{edges(field)[1] + 1:g}"] if " to " in field.metadata["allowed"] else []
     return [*outside, "many", "nan", "1e999", "0x10"]
 
 
-@pytest.mark.parametrize(("name", "one"), OPTIONS)
-def test_what_an_option_does_not_take_is_refused_by_name(name: str, one: str) -> None:
-    field = options_of(name)[one]
+@pytest.mark.parametrize(("name", "option"), OPTIONS)
+def test_what_an_option_does_not_take_is_refused_by_name(name: str, option: str) -> None:
+    field = options_of(name)[option]
     for value in wrong_values(field):
         with pytest.raises(ConfigError) as refused:
-            scheme_of(f"{name} {one}={value}")
-        said = str(refused.value)
-        assert said.startswith(f"{one}={value} ")
-        assert f"the scheme {name} takes {one} = {field.metadata['allowed']}." in said
+            scheme_of(f"{name} {option}={value}")
+        message = str(refused.value)
+        assert message.startswith(f"{option}={value} ")
+        assert f"the scheme {name} takes {option} = {field.metadata['allowed']}." in message
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -792,7 +794,7 @@ def test_an_option_that_a_scheme_does_not_have_is_refused_by_name(name: str) -> 
             scheme_of(chosen)
         assert chosen.split()[1] in str(refused.value)
         assert f"The scheme {name} has no option" in str(refused.value)
-        assert all(one in str(refused.value) for one in options_of(name))
+        assert all(option in str(refused.value) for option in options_of(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -809,11 +811,11 @@ def test_a_word_without_a_value_is_refused_by_name(spec: str, word: str) -> None
         scheme_of(f"{spec} {word}")
 
 
-@pytest.mark.parametrize(("name", "one"), OPTIONS)
-def test_an_option_that_is_given_twice_is_refused_by_name(name: str, one: str) -> None:
-    value = options_of(name)[one].default
-    with pytest.raises(ConfigError, match=f"{one} is given twice"):
-        scheme_of(f"{name} {one}={value} {one}={value}")
+@pytest.mark.parametrize(("name", "option"), OPTIONS)
+def test_an_option_that_is_given_twice_is_refused_by_name(name: str, option: str) -> None:
+    value = options_of(name)[option].default
+    with pytest.raises(ConfigError, match=f"{option} is given twice"):
+        scheme_of(f"{name} {option}={value} {option}={value}")
 
 
 @pytest.mark.parametrize("name", ["simhush", "", "  ", "SimHash", "rows=4", "crawler_dedup.signing.schemes.exact"])
@@ -821,7 +823,7 @@ def test_a_scheme_that_there_is_not_is_refused_by_name(name: str) -> None:
     with pytest.raises(ConfigError) as refused:
         scheme_of(name)
     assert f"There is no scheme {name.strip()!r}" in str(refused.value)
-    assert all(one in str(refused.value) for one in NAMES)
+    assert all(name in str(refused.value) for name in NAMES)
 
 
 def test_no_index_is_made_for_a_scheme_that_there_is_not(tmp_path: Path) -> None:
@@ -852,8 +854,8 @@ def test_an_entry_point_that_is_no_scheme_is_refused_and_none_takes_the_place_of
     class Unfinished(ValueScheme):
         name = "unfinished"
 
-    found = {"mine": Mine, "wrong": Config, "maker": Mine(), "yours": Mine, "exact": Mine, "unfinished": Unfinished}
-    points = [EntryPoint(*one) for one in found.items()]
+    classes = {"mine": Mine, "wrong": Config, "maker": Mine(), "yours": Mine, "exact": Mine, "unfinished": Unfinished}
+    points = [EntryPoint(*entry_point_arguments) for entry_point_arguments in classes.items()]
     monkeypatch.setattr("crawler_dedup.signing.schemes.entry_points", lambda group: points)
     assert isinstance(scheme_of("mine"), Mine)
     assert scheme_of("exact").name == "exact"

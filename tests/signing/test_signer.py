@@ -310,8 +310,8 @@ def test_the_three_tokenizers_are_three_specs() -> None:
 
 def test_jieba_and_rjieba_sign_alike(signer: Signer) -> None:
     rust = Signer(Config(tokenizer="rjieba"))
-    for one in CHINESE:
-        assert sign(rust, page(one)) == sign(signer, page(one))
+    for text in CHINESE:
+        assert sign(rust, page(text)) == sign(signer, page(text))
 
 
 @pytest.fixture
@@ -361,17 +361,17 @@ def test_a_tree_that_was_signed_has_forms_and_fields_for_the_spider(limits: Conf
 
 
 def test_forms_of_other_pages_of_a_shared_parser_are_never_without_methods() -> None:
-    tree, other = html.document_fromstring(FORM), html.document_fromstring(FORM)
-    assert tree.getroottree().parser is other.getroottree().parser
+    tree, other_tree = html.document_fromstring(FORM), html.document_fromstring(FORM)
+    assert tree.getroottree().parser is other_tree.getroottree().parser
     with read_quickly(tree):
-        form: Any = other.xpath("//form")[0]  # type: ignore[index]
+        form: Any = other_tree.xpath("//form")[0]  # type: ignore[index]
         assert form.action == "/in"
 
 
 def test_real_pages_with_a_lying_charset_are_signed(signer: Signer, data: Path) -> None:
     pages = list((data / "hard/encoding-wrongly-declared").iterdir())
     assert pages
-    for one in pages:
-        signed = sign(signer, gzip.decompress(one.read_bytes()))
+    for page in pages:
+        signed = sign(signer, gzip.decompress(page.read_bytes()))
         assert not signed.unsigned
         assert signed.features > 20

@@ -66,7 +66,7 @@ def test_golden_values(text: str, signature: int) -> None:
 def test_a_small_edit_moves_few_bits_and_another_text_half_of_them() -> None:
     source = random.Random(7)
     vocabulary = [f"term{number}" for number in range(2000)]
-    text, other = source.choices(vocabulary, k=600), source.choices(vocabulary[::-1], k=600)
+    text, other_text = source.choices(vocabulary, k=600), source.choices(vocabulary[::-1], k=600)
     edited = [*text[:590], *source.choices(vocabulary, k=10)]
     assert distance(sign(" ".join(text)), sign(" ".join(edited))) <= 8
-    assert distance(sign(" ".join(text)), sign(" ".join(other))) >= 15
+    assert distance(sign(" ".join(text)), sign(" ".join(other_text))) >= 15

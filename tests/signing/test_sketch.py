@@ -25,9 +25,9 @@ def drawn_from(seed: int, size: int) -> set[int]:
     return {source.getrandbits(64) for _ in range(size)}
 
 
-def kept_of(one: int) -> int:
+def kept_of(number: int) -> int:
     """What a sketch keeps of a hash: the 16 high bits, which say bin and order, and the 8 low ones."""
-    return one >> 48 << 8 | one & 0xFF
+    return number >> 48 << 8 | number & 0xFF
 
 
 # What is kept
@@ -38,9 +38,9 @@ def test_a_small_set_is_kept_whole_in_three_bytes_each(hashes: set[int]) -> None
     expected = set(map(kept_of, hashes))
     content = sketch(array(hashes))
     assert len(content) == 3 * len(expected) <= 192
-    found = read_members(content)
-    assert found is not None
-    assert found.tolist() == sorted(expected)
+    members_read = read_members(content)
+    assert members_read is not None
+    assert members_read.tolist() == sorted(expected)
 
 
 @given(LARGE)
@@ -49,7 +49,7 @@ def test_of_a_large_set_each_bin_keeps_its_smallest_member(hashes: set[int]) -> 
     assert len(content) == BINS
     assert read_members(content) is None
     for number in range(BINS):
-        inside = [kept_of(one) for one in hashes if one >> 58 == number]
+        inside = [kept_of(member) for member in hashes if member >> 58 == number]
         assert content[number] == ((min(inside) & 0xFF) % 255 + 1 if inside else 0)
 
 
@@ -60,8 +60,8 @@ def test_a_sketch_does_not_depend_on_the_order_of_the_set(hashes: set[int], seed
 
 
 @given(st.one_of(SMALL, LARGE), st.one_of(SMALL, LARGE))
-def test_resemblance_is_symmetric_and_a_share(one: set[int], other: set[int]) -> None:
-    a, b = sketch(array(one)), sketch(array(other))
+def test_resemblance_is_symmetric_and_a_share(first: set[int], second: set[int]) -> None:
+    a, b = sketch(array(first)), sketch(array(second))
     assert 0 <= resemblance(a, b) == resemblance(b, a) <= 1
 
 
@@ -75,9 +75,9 @@ def test_a_set_resembles_itself_wholly(hashes: set[int]) -> None:
 
 
 @given(SMALL, SMALL)
-def test_of_two_small_sets_resemblance_is_exact(one: set[int], other: set[int]) -> None:
-    a, b = set(map(kept_of, one)), set(map(kept_of, other))
-    assert resemblance(sketch(array(one)), sketch(array(other))) == (len(a & b) / len(a | b) if a | b else 1)
+def test_of_two_small_sets_resemblance_is_exact(first: set[int], second: set[int]) -> None:
+    a, b = set(map(kept_of, first)), set(map(kept_of, second))
+    assert resemblance(sketch(array(first)), sketch(array(second))) == (len(a & b) / len(a | b) if a | b else 1)
 
 
 @pytest.mark.parametrize("common", [0, 1, 13, 32, 63, 64])
@@ -99,23 +99,23 @@ def test_an_empty_set_resembles_nothing_but_another_empty_one() -> None:
 # Large sets: estimated
 
 
-def errors(size: int, other: int, common: int) -> list[float]:
+def errors(size: int, other_size: int, common: int) -> list[float]:
     """Estimate less truth, for 300 pairs of sets with *size* and *other* members, *common* to both."""
-    found = []
+    found_errors = []
     for seed in range(300):
-        drawn = np.frombuffer(random.Random(seed).randbytes(8 * (size + other - common)), dtype="<u8")
-        one, another = np.sort(drawn[:size]), np.sort(np.concatenate([drawn[:common], drawn[size:]]))
-        estimate = resemblance(sketch(one), sketch(another))
-        found.append(estimate - common / (size + other - common))
-    return found
+        drawn = np.frombuffer(random.Random(seed).randbytes(8 * (size + other_size - common)), dtype="<u8")
+        first, another = np.sort(drawn[:size]), np.sort(np.concatenate([drawn[:common], drawn[size:]]))
+        estimate = resemblance(sketch(first), sketch(another))
+        found_errors.append(estimate - common / (size + other_size - common))
+    return found_errors
 
 
 @pytest.mark.parametrize("size", [65, 80, 300, 5000])
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.65, 0.9])
 def test_of_two_large_sets_the_estimate_is_right_on_average(size: int, share: float) -> None:
-    found = errors(size, size, int(2 * size * share / (1 + share)))
-    assert abs(np.mean(found)) < 0.02
-    assert np.std(found) < 0.09
+    estimation_errors = errors(size, size, int(2 * size * share / (1 + share)))
+    assert abs(np.mean(estimation_errors)) < 0.02
+    assert np.std(estimation_errors) < 0.09
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_of_two_large_sets_the_estimate_is_right_on_average(size: int, share: fl
     [(64, 65, 64), (64, 65, 55), (64, 65, 20), (60, 80, 60), (40, 70, 40), (40, 200, 40), (20, 100, 10), (64, 300, 0)],
 )
 def test_of_a_small_and_a_large_set_too(small: int, large: int, common: int) -> None:
-    found = errors(small, large, common)
-    assert abs(np.mean(found)) < 0.02
-    assert np.std(found) < 0.09
+    estimation_errors = errors(small, large, common)
+    assert abs(np.mean(estimation_errors)) < 0.02
+    assert np.std(estimation_errors) < 0.09
 
 
 @pytest.mark.parametrize("shared", [10, 40, 60, 64])
@@ -133,11 +133,16 @@ def test_a_member_more_than_is_kept_whole_moves_the_estimate_little(shared: int)
     """Sets of 64 and 65 members are kept in two ways, and compare all the same."""
     of_whole, of_mixed, of_binned = [], [], []
     for seed in range(300):
-        pool = sorted(drawn_from(seed, 200), key=lambda one: one % 997)
+        pool = sorted(drawn_from(seed, 200), key=lambda number: number % 997)
         kept, new = set(pool[:64]), {*pool[:shared], *pool[100 : 164 - shared]}
         wholes = sketch(array(kept)), sketch(array(new))
         binned = sketch(array({*kept, pool[-1]})), sketch(array({*new, pool[-1]}))
-        assert [read_members(one) is None for one in (*wholes, *binned)] == [False, False, True, True]
+        assert [read_members(packed_sketch) is None for packed_sketch in (*wholes, *binned)] == [
+            False,
+            False,
+            True,
+            True,
+        ]
         of_whole.append(resemblance(*wholes))
         of_mixed.append(resemblance(wholes[0], binned[1]))
         of_binned.append(resemblance(*binned))
@@ -156,12 +161,12 @@ def test_containment_follows_from_resemblance_and_sizes() -> None:
 
 
 @given(st.integers(0, 300), st.integers(0, 300), st.integers(0, 300))
-def test_containment_is_exact_where_resemblance_is(own: int, others: int, common: int) -> None:
-    size, other, union = own + common, others + common, own + others + common
+def test_containment_is_exact_where_resemblance_is(new_alone: int, kept_alone: int, common: int) -> None:
+    size, kept_size, union = new_alone + common, kept_alone + common, new_alone + kept_alone + common
     if size:
-        assert containment(common / union, size, other) == pytest.approx(common / size)
+        assert containment(common / union, size, kept_size) == pytest.approx(common / size)
 
 
 @given(st.floats(0, 1), st.integers(0, 10**6), st.integers(0, 10**6))
-def test_containment_is_a_share_whatever_is_estimated(estimate: float, size: int, other: int) -> None:
-    assert 0 <= containment(estimate, size, other) <= 1
+def test_containment_is_a_share_whatever_is_estimated(estimate: float, size: int, kept_size: int) -> None:
+    assert 0 <= containment(estimate, size, kept_size) <= 1

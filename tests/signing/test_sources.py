@@ -38,8 +38,10 @@ def test_a_rose_is_a_rose_is_a_rose_has_three_shingles_of_four() -> None:
 
 def test_a_text_resembles_itself_wholly_and_resemblance_is_common_shingles_of_all() -> None:
     scheme = Shingling(shingle=1)
-    one, other = (scheme.sign(text_of(raw)) for raw in ("one two three four five six", "one two three four nine ten"))
-    whole, part = scheme.measure(one, one), scheme.measure(one, other)
+    text, variant = (
+        scheme.sign(text_of(raw)) for raw in ("one two three four five six", "one two three four nine ten")
+    )
+    whole, part = scheme.measure(text, text), scheme.measure(text, variant)
     assert whole is not None
     assert part is not None
     assert (whole.resemblance, whole.coverage) == (1, 1)

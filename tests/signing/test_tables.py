@@ -66,16 +66,16 @@ def test_every_common_character_has_a_reading() -> None:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tables_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tables")
     subprocess.run([sys.executable, "-m", "benchmarks.tables", folder], cwd=ROOT, check=True, timeout=120)
     return folder
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_the_tables_are_what_their_packages_say(made: Path, name: str) -> None:
+def test_the_tables_are_what_their_packages_say(tables_folder: Path, name: str) -> None:
     package = MADE[name]
-    ours, theirs = (decompress((folder / name).read_bytes(), 1 << 24) for folder in (DATA, made))
+    ours, theirs = (decompress((folder / name).read_bytes(), 1 << 24) for folder in (DATA, tables_folder))
     if f" {package} {version(package)} " not in (DATA / "README.md").read_text(encoding="utf-8"):
         pytest.skip(f"the table was made from another version of {package}")
     assert ours == theirs

@@ -34,16 +34,16 @@ _UNSPACED = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "COMBINING KATAKANA",
 
 def slow_units(plain: str) -> list[str]:
     """Character by character, by the names and categories that Unicode gives them."""
-    found, word = [], ""
+    units, word = [], ""
     for character in [*plain, "\n"]:
         alone = unicodedata.name(character, "").startswith(_UNSPACED)
         is_mark = unicodedata.category(character).startswith("M") and bool(word)
         if not alone and (character.isalnum() or character == "_" or is_mark):
             word += character
             continue
-        found += [word] * bool(word) + [character] * alone
+        units += [word] * bool(word) + [character] * alone
         word = ""
-    return found
+    return units
 
 
 @pytest.mark.parametrize(
@@ -110,11 +110,13 @@ def slow_shingles(units: list[str], width: int) -> list[int]:
     """Run by run: the hashes of its units as the coefficients of a polynomial, modulo 2^64, mixed."""
     hashes = [xxh3_64_intdigest(unit.encode("utf-8", "replace")) for unit in units]
     width = min(width, len(hashes))
-    found = set()
+    values = set()
     for at in range(len(hashes) - width + 1 if hashes else 0):
-        value = sum(one * 0x9E3779B97F4A7C15**power for power, one in enumerate(reversed(hashes[at : at + width])))
-        found.add(slow_mixed(value & _MASK))
-    return sorted(found)
+        value = sum(
+            unit_hash * 0x9E3779B97F4A7C15**power for power, unit_hash in enumerate(reversed(hashes[at : at + width]))
+        )
+        values.add(slow_mixed(value & _MASK))
+    return sorted(values)
 
 
 @given(st.lists(st.integers(0, _MASK)))
@@ -131,9 +133,9 @@ def test_the_mixed_number_is_the_published_one() -> None:
 @given(SAMPLES, WIDTHS)
 def test_shingles_are_those_of_a_slow_reference(raw: str, width: int) -> None:
     text = text_of(raw)
-    found = text.shingles(width)
-    assert found.dtype == np.uint64
-    assert found.tolist() == slow_shingles(slow_units(text.plain), width)
+    hashes = text.shingles(width)
+    assert hashes.dtype == np.uint64
+    assert hashes.tolist() == slow_shingles(slow_units(text.plain), width)
 
 
 @given(st.text(), WIDTHS)
@@ -145,9 +147,9 @@ def test_shingles_of_any_text_are_those_of_its_units(raw: str, width: int) -> No
 @pytest.mark.parametrize("width", [1, 3, 8])
 def test_an_empty_text_has_no_shingles(width: int) -> None:
     for raw in ("", "… — !\n"):
-        found = text_of(raw).shingles(width)
-        assert found.shape == (0,)
-        assert found.dtype == np.uint64
+        hashes = text_of(raw).shingles(width)
+        assert hashes.shape == (0,)
+        assert hashes.dtype == np.uint64
 
 
 @pytest.mark.parametrize("raw", ["tram", "the tram depot", "茶馆", "茶館 of tea", "ภา"])
@@ -166,8 +168,8 @@ def test_shingles_of_one_unit_are_the_units_each_once() -> None:
 
 
 def test_the_order_of_units_tells_within_a_shingle_and_not_between_shingles() -> None:
-    def overlap(one: str, other: str) -> int:
-        return len(np.intersect1d(text_of(one).shingles(2), text_of(other).shingles(2)))
+    def overlap(first: str, second: str) -> int:
+        return len(np.intersect1d(text_of(first).shingles(2), text_of(second).shingles(2)))
 
     assert overlap("tram depot", "depot tram") == 0
     assert overlap("茶馆", "馆茶") == 0
@@ -180,7 +182,7 @@ def test_a_changed_unit_changes_no_more_shingles_than_it_stands_in(
 ) -> None:
     at = data.draw(st.integers(0, len(units) - 1))
     changed = [*units[:at], "bee", *units[at + 1 :]]
-    before, after = (text_of(" ".join(one)).shingles(width) for one in (units, changed))
+    before, after = (text_of(" ".join(words_of_text)).shingles(width) for words_of_text in (units, changed))
     assert len(np.setdiff1d(after, before)) <= width
     assert len(np.setdiff1d(before, after)) <= width
 
@@ -194,9 +196,9 @@ def test_shingles_of_a_text_do_not_depend_on_what_was_asked_before() -> None:
         return [text.shingles(width) for width in widths]
 
     raw, widths = "the old 茶馆 at the ferry opens again", [1, 3, 5, 9]
-    one = asked(text_of(raw), widths)
-    other = asked(text_of(raw), reversed(widths))[::-1]
-    assert all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
+    in_order = asked(text_of(raw), widths)
+    in_reverse = asked(text_of(raw), reversed(widths))[::-1]
+    assert all(np.array_equal(*pair) for pair in zip(in_order, in_reverse, strict=True))
 
 
 def test_lone_surrogates_do_not_stop_it() -> None:

@@ -10,7 +10,7 @@ from crawler_dedup.signing.titles import split_title, titles_agree
 
 
 @pytest.mark.parametrize(
-    ("title", "found"),
+    ("title", "parts"),
     [
         ("", set()),
         (" | - \n", set()),
@@ -47,8 +47,8 @@ from crawler_dedup.signing.titles import split_title, titles_agree
         ("茶馆 : 河边网", {"茶馆", "河边网"}),
     ],
 )
-def test_parts_are_what_stands_between_separators(title: str, found: set[str]) -> None:
-    assert split_title(title) == found
+def test_parts_are_what_stands_between_separators(title: str, parts: set[str]) -> None:
+    assert split_title(title) == parts
 
 
 @pytest.mark.parametrize("title", ["茶馆：第一幕", "第一幕：茶馆｜河边网"])
@@ -134,9 +134,9 @@ def test_every_title_agrees_with_itself(title: frozenset[str], known: bool) -> N
 @settings(deadline=None)
 @given(NAMES.filter(bool), NAMES.filter(bool), st.booleans())
 def test_between_titles_with_names_there_is_no_direction(
-    one: frozenset[str], other: frozenset[str], known: bool
+    first: frozenset[str], second: frozenset[str], known: bool
 ) -> None:
-    assert titles_agree(one, other, own_parts=known) is titles_agree(other, one, own_parts=known)
+    assert titles_agree(first, second, own_parts=known) is titles_agree(second, first, own_parts=known)
 
 
 @settings(deadline=None)

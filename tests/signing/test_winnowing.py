@@ -33,7 +33,12 @@ SCHEMES = st.builds(
 
 def letters_of(raw: str) -> list[str]:
     """The letters of a text, a character that counts as several repeated."""
-    return [one for unit in split_units(normalise(raw)) for one in unit for _ in range(size_in_letters(one))]
+    return [
+        character
+        for unit in split_units(normalise(raw))
+        for character in unit
+        for _ in range(size_in_letters(character))
+    ]
 
 
 @st.composite
@@ -41,17 +46,17 @@ def passages(draw: st.DrawFn, alphabet: str, least: int, most: int) -> str:
     """Between so many letters, of few kinds, so that they repeat themselves."""
     kinds = draw(st.lists(st.sampled_from(alphabet), min_size=1, max_size=12, unique=True))
     count = draw(st.integers(least, most))
-    made: list[str] = []
+    characters: list[str] = []
     size = 0
     while size < count:
-        made.append(draw(st.sampled_from(kinds)))
-        size += WIDE_LETTERS if made[-1] in WIDE else 1
-    return "".join(made)
+        characters.append(draw(st.sampled_from(kinds)))
+        size += WIDE_LETTERS if characters[-1] in WIDE else 1
+    return "".join(characters)
 
 
 def with_other_punctuation(text: str, seed: int) -> str:
     source = random.Random(seed)
-    return "".join(one + source.choice(BETWEEN) for one in text)
+    return "".join(character + source.choice(BETWEEN) for character in text)
 
 
 def numbers_of(scheme: Winnowing, raw: str) -> set[int]:
@@ -192,24 +197,26 @@ def test_a_text_of_which_too_much_is_chosen_agrees_with_its_equals_only(monkeypa
     st.sets(st.integers(1, 2**48 - 1), max_size=20),
     st.data(),
 )
-def test_two_texts_agree_by_the_shares_of_common_hashes(ours: set[int], others: set[int], data: st.DataObject) -> None:
+def test_two_texts_agree_by_the_shares_of_common_hashes(
+    ours: set[int], additional: set[int], data: st.DataObject
+) -> None:
     common = data.draw(st.sets(st.sampled_from(sorted(ours))))
-    theirs = common | others or {1}
+    theirs = common | additional or {1}
     new, kept = (packed(sorted(numbers)) for numbers in (ours, theirs))
     both = len(ours & theirs)
     covered, resemblance = both / len(ours), both / len(ours | theirs)
     scheme = Winnowing(coverage=data.draw(st.sampled_from([0, 0.5, 0.8])), resemblance=0.3)
-    found = scheme.agree(new, kept)
-    assert (found is not None) == (covered >= scheme.coverage and resemblance >= 0.3)
-    if found is not None and min(len(ours), len(theirs)) < 6:
-        assert found == Agreement()  # so few say too little: the sketches decide
-    elif found is not None:
-        assert found == Agreement(resemblance=resemblance, coverage=covered)
+    agreement = scheme.agree(new, kept)
+    assert (agreement is not None) == (covered >= scheme.coverage and resemblance >= 0.3)
+    if agreement is not None and min(len(ours), len(theirs)) < 6:
+        assert agreement == Agreement()  # so few say too little: the sketches decide
+    elif agreement is not None:
+        assert agreement == Agreement(resemblance=resemblance, coverage=covered)
 
 
 def packed(numbers: list[int]) -> bytes:
     """The number of letters, and of each hash 48 bits, above 16 of the distance to the one before."""
-    return len(numbers).to_bytes(4, "little") + b"".join((one << 16 | 7).to_bytes(8, "little") for one in numbers)
+    return len(numbers).to_bytes(4, "little") + b"".join((number << 16 | 7).to_bytes(8, "little") for number in numbers)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.6, 0.75, 0.9])
@@ -222,11 +229,11 @@ def test_excerpts_of_long_texts_are_found_by_64_probes(share: float, is_chinese:
         new, kept = (scheme.sign(text_of(text)) for text in (raw[begin : begin + int(share * len(raw))], raw))
         assert len(scheme.probes(new)) == MAX_PROBES < len(scheme.keys(new))
         assert scheme.finds(new, kept)
-        found = scheme.compare(new, kept)
-        assert found is not None
-        assert found.coverage is not None
-        assert found.coverage > 0.95
-        assert found.resemblance == pytest.approx(share, abs=0.08)
+        agreement = scheme.compare(new, kept)
+        assert agreement is not None
+        assert agreement.coverage is not None
+        assert agreement.coverage > 0.95
+        assert agreement.resemblance == pytest.approx(share, abs=0.08)
 
 
 # Options
@@ -246,5 +253,7 @@ def test_letters_are_found_where_they_stand() -> None:
     assert [plain[at] for at in places] == letters_of(raw)
     assert (np.diff(places) >= 0).all()
     assert Counter(places.tolist()) == {
-        at: WIDE_LETTERS if one in "茶馆ชา찻집かな" else 1 for at, one in enumerate(plain) if one.isalnum()
+        at: WIDE_LETTERS if character in "茶馆ชา찻집かな" else 1
+        for at, character in enumerate(plain)
+        if character.isalnum()
     }
