@@ -63,7 +63,7 @@ class Spider(scrapy.Spider):
         self.figures["pages"] = self.crawler.stats.get_value("item_scraped_count")
         self.figures["peak"] = kilobytes["VmHWM"] / 1000
         self.figures["shared"] = kilobytes["Pss"] / 1000
-        self.figures["own"] = (kilobytes["Private_Clean"] + kilobytes["Private_Dirty"]) / 1000
+        self.figures["private"] = (kilobytes["Private_Clean"] + kilobytes["Private_Dirty"]) / 1000
         self.figures["whole"] = time.process_time()
         Path("figures.json").write_text(json.dumps(self.figures))
 """
@@ -115,7 +115,7 @@ class Figures:
         whole: until the end.
         peak: largest resident memory.
         shared: proportional memory at the end.
-        own: private memory at the end.
+        private: private memory at the end.
         pages: how many pages were scraped.
     """
 
@@ -123,7 +123,7 @@ class Figures:
     whole: float
     peak: float
     shared: float
-    own: float
+    private: float
     pages: int
 
 
@@ -209,7 +209,7 @@ def _table(title: str, crawled: dict[Kind, list[Figures]]) -> Table:
                 value / plain_value for value, plain_value in zip(seconds, plain_values, strict=True)
             )
             cells.append(f"{statistics.median(seconds):.2f} s" + ("" if is_plain else f" ({ratio:.2f}-fold)"))
-        for field in ("peak", "shared", "own"):
+        for field in ("peak", "shared", "private"):
             sizes, plain_values = ([getattr(figures, field) for figures in measured] for measured in (rounds, plain))
             more = statistics.median(
                 value - plain_value for value, plain_value in zip(sizes, plain_values, strict=True)

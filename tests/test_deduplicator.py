@@ -99,7 +99,11 @@ def test_sign_is_pure_and_decide_files(deduplicator: Deduplicator) -> None:
     pages = [deduplicator.sign(f"http://a/{number}", article("x").encode()) for number in range(3)]
     assert len(deduplicator) == 0
     assert deduplicator.compare(pages[0], pages[1]) is not None
-    assert [one.verdict for one in deduplicator.decide(pages)] == [Verdict.NEW, Verdict.DUPLICATE, Verdict.DUPLICATE]
+    assert [decision.verdict for decision in deduplicator.decide(pages)] == [
+        Verdict.NEW,
+        Verdict.DUPLICATE,
+        Verdict.DUPLICATE,
+    ]
 
 
 def test_a_decision_is_frozen_and_survives_pickling(deduplicator: Deduplicator) -> None:
@@ -112,12 +116,12 @@ def test_a_decision_is_frozen_and_survives_pickling(deduplicator: Deduplicator) 
 
 def test_closing_twice_leaves_the_other_user_of_the_index_alone(tmp_path: Path) -> None:
     config = Config(tokenizer="bigrams")
-    one, other = Deduplicator.open(tmp_path, config), Deduplicator.open(tmp_path, config)
-    one.close()
-    one.close()
-    assert other
-    assert check(other, "http://a/1", article("x")).verdict is Verdict.NEW
-    other.close()
+    first, second = Deduplicator.open(tmp_path, config), Deduplicator.open(tmp_path, config)
+    first.close()
+    first.close()
+    assert second
+    assert check(second, "http://a/1", article("x")).verdict is Verdict.NEW
+    second.close()
 
 
 def test_the_index_outlives_its_process(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_messages_and_reports_name_no_document_which_is_not_installed() -> None:
     assert templates
     for path in templates:
         texts[path.name] = [path.read_text(encoding="utf-8")]
-    assert [name for name, found in texts.items() if any("docs/" in text for text in found)] == []
+    assert [name for name, messages in texts.items() if any("docs/" in text for text in messages)] == []
 
 
 # Public names, imports
@@ -303,7 +303,7 @@ def anchors(page: Path) -> set[str]:
     for heading in re.findall(r"^#+ +(.*?) *$", without_code(page.read_text(encoding="utf-8")), re.MULTILINE):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
         anchor = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
-        times = sum(re.fullmatch(re.escape(anchor) + r"(-\d+)?", other) is not None for other in taken)
+        times = sum(re.fullmatch(re.escape(anchor) + r"(-\d+)?", taken_anchor) is not None for taken_anchor in taken)
         taken.append(f"{anchor}-{times}" if times else anchor)
     return set(taken)
 

@@ -82,7 +82,7 @@ def page_id(page: Path) -> str:
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     names = ["page", "other", "third"]
-    pages = {f"/{name}": html(article(name, links=[f"/{other}" for other in names])) for name in names}
+    pages = {f"/{name}": html(article(name, links=[f"/{linked_name}" for linked_name in names])) for name in names}
     pages["/copy"] = html(article("page", frame="copy"))
     pages["/"] = html(article("start", links=["/copy", *pages]))
     with Site(pages) as served:

@@ -69,11 +69,11 @@ def test_keys_of_many_are_those_of_each(design: Design) -> None:
 def test_probes_meet_the_keys_of_everything_within_the_distance(
     tables: int, max_distance: int, signature: int, data: st.DataObject
 ) -> None:
-    other = signature
+    neighbour = signature
     for bit in data.draw(st.lists(st.integers(0, 63), max_size=max_distance, unique=True)):
-        other ^= 1 << bit
+        neighbour ^= 1 << bit
     design = DESIGNS[tables]
-    assert set(design.keys(other)) & set(design.probes(signature, max_distance))
+    assert set(design.keys(neighbour)) & set(design.probes(signature, max_distance))
 
 
 @pytest.mark.parametrize(("tables", "max_distance"), REACHES)
@@ -147,13 +147,13 @@ def test_near_is_brute_force(signature: int, filed: list[int], max_distance: int
     ],
 )
 def test_a_plan_is_the_arithmetic_of_the_paper(tables: int, max_distance: int, probes: int, candidates: float) -> None:
-    found = estimate_cost(DESIGNS[tables], 1e9, max_distance)
-    assert (found.probes, found.payload_bytes) == (probes, tables * 8e9)
-    assert found.candidates == pytest.approx(candidates)
+    cost = estimate_cost(DESIGNS[tables], 1e9, max_distance)
+    assert (cost.probes, cost.payload_bytes) == (probes, tables * 8e9)
+    assert cost.candidates == pytest.approx(candidates)
 
 
 @every_design
 @pytest.mark.parametrize("signatures", [1, 1e3, 1e6, 1e9, 1e12])
 def test_an_index_takes_at_least_its_signatures_on_disk(design: Design, signatures: float) -> None:
-    found = estimate_cost(design, signatures, 3)
-    assert found.disk_bytes > found.payload_bytes == 8 * design.tables * signatures
+    cost = estimate_cost(design, signatures, 3)
+    assert cost.disk_bytes > cost.payload_bytes == 8 * design.tables * signatures

@@ -121,8 +121,8 @@ def surroundings(
     env = {**kept, "PYTHONUTF8": "1", **environment}
     done = processes.run([*arguments, "an", "argument"], cwd=directory, env=env, **options)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    found: dict[str, Any] = json.loads((directory / "found.json").read_text())
-    return found
+    findings: dict[str, Any] = json.loads((directory / "found.json").read_text())
+    return findings
 
 
 @pytest.mark.parametrize("fresh", [True, False])

@@ -104,10 +104,10 @@ def test_of_two_processes_that_make_an_index_the_second_takes_the_tokenizer_of_t
     def find_no_header(environment: Environment) -> Header | None:
         """Look for a header; another process makes the index after this look."""
         monkeypatch.setattr(Environment, "stored_header", stored_header)
-        found = stored_header(environment)
+        header = stored_header(environment)
         done = processes.run(["-c", OTHER_PROCESS, str(tmp_path)])
         assert done.returncode == 0, done.stderr
-        return found
+        return header
 
     monkeypatch.setattr(Environment, "stored_header", find_no_header)
     assert tokenizer_of(tmp_path) == "jieba"

@@ -14,7 +14,7 @@ from crawler_dedup.errors import DedupError
 from crawler_dedup.inspection.fetching import fetch_page, load_page
 from crawler_dedup.rules.table import TABLE
 from tests.support.crawling import Answer, Site, article, html, redirect
-from tests.support.noting import invoke, said
+from tests.support.noting import invoke, printed_text
 from tests.support.prose import html as page_of
 from tests.support.prose import prose
 
@@ -107,7 +107,7 @@ def test_every_row_is_shown_with_the_one_that_decides(tmp_path: Path, kept: str)
 
 
 def test_texts_what_was_cut_away_and_tokens_that_differ_are_shown(tmp_path: Path, kept: str) -> None:
-    shown = said(compare(write(tmp_path, "new.html", article("x", changed=1, frame="Menu")), kept))
+    shown = printed_text(compare(write(tmp_path, "new.html", article("x", changed=1, frame="Menu")), kept))
     assert "boilerplate of the new page: Menu" in shown
     assert "boilerplate of the kept page: Home News" in shown
     assert "only in new: bungunro" in shown
@@ -153,7 +153,7 @@ def test_links_are_resolved_against_the_addresses_of_the_files(tmp_path: Path) -
 def test_addresses_are_fetched(site: Site) -> None:
     result = compare(f"{site.url}/copy", f"{site.url}/kept")
     assert sorted(site.paths()) == ["/copy", "/kept"]
-    assert f"address {site.url}/copy {site.url}/kept" in said(result)
+    assert f"address {site.url}/copy {site.url}/kept" in printed_text(result)
     assert compare(f"{site.url}/other", f"{site.url}/kept", status=1).stdout.endswith(
         "different: signatures far apart\n"
     )

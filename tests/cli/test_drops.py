@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from crawler_dedup.journal.entry import run_started
 from tests.support.dropping import COPIES, HOSTILE, KEPT, PAGES, explained
-from tests.support.noting import FIRST, SECOND, entries_of, invoke, json_lines, note, said, write
+from tests.support.noting import FIRST, SECOND, entries_of, invoke, json_lines, note, printed_text, write
 
 pytestmark = pytest.mark.usefixtures("outside")
 
@@ -173,7 +173,7 @@ def test_drops_are_listed_that_all_options_ask_for(mixed: Path, options: tuple[s
 )
 @pytest.mark.parametrize("command", ["drops", "judge"])
 def test_a_wrong_value_is_a_sentence(dropped: Path, command: str, options: tuple[str, str], sentence: str) -> None:
-    assert sentence in said(invoke(command, dropped, *options, status=2))
+    assert sentence in printed_text(invoke(command, dropped, *options, status=2))
 
 
 def test_without_a_journal_nothing_can_be_listed_or_judged(tmp_path: Path) -> None:
@@ -319,4 +319,4 @@ def test_a_summary_lists_the_latest_runs(runs: Path) -> None:
 
 
 def test_a_summary_lists_no_single_pages(runs: Path) -> None:
-    assert "cannot be combined" in said(invoke("drops", runs, "--summary", "--sample", 3, status=2))
+    assert "cannot be combined" in printed_text(invoke("drops", runs, "--summary", "--sample", 3, status=2))

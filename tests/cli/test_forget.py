@@ -14,7 +14,7 @@ from crawler_dedup.index import maintenance
 from crawler_dedup.journal.entry import run_started
 from tests.support.crawling import Site, article, html, run_scrapy
 from tests.support.dropping import COPIES, KEPT, PAGES
-from tests.support.noting import FIRST, SECOND, entries_of, invoke, json_lines, note, said, write
+from tests.support.noting import FIRST, SECOND, entries_of, invoke, json_lines, note, printed_text, write
 
 pytestmark = pytest.mark.usefixtures("outside")
 ROOT = Path(__file__).parents[2]
@@ -115,7 +115,7 @@ def test_what_another_scope_keeps_under_the_same_address_is_crawled_again_all_th
 
 
 def test_it_must_be_said_what_to_forget(dropped: Path) -> None:
-    assert "Say what to forget" in said(invoke("forget", dropped, status=2))
+    assert "Say what to forget" in printed_text(invoke("forget", dropped, status=2))
 
 
 def test_what_was_forgotten_as_a_json_line(dropped: Path) -> None:
@@ -138,7 +138,7 @@ def is_kept(url: str, directory: Path) -> bool:
 def test_of_the_latest_run_the_pages_are_forgotten(dropped: Path) -> None:
     time.sleep(1.1)  # an index knows whole seconds
     note(dropped, {"http://c.org/later": article(7)}, journal=SECOND)
-    assert said(invoke("forget", dropped, "--last")).startswith("1 page of run ")
+    assert printed_text(invoke("forget", dropped, "--last")).startswith("1 page of run ")
     assert not is_kept("http://c.org/later", dropped)
     assert is_kept(KEPT, dropped)
 
@@ -146,18 +146,18 @@ def test_of_the_latest_run_the_pages_are_forgotten(dropped: Path) -> None:
 def test_a_run_without_a_journal_may_be_the_latest_one(dropped: Path) -> None:
     time.sleep(1.1)
     note(dropped, {"http://c.org/later": article(7)}, journal="")
-    assert said(invoke("forget", dropped, "--last")).startswith("1 page of run ")
+    assert printed_text(invoke("forget", dropped, "--last")).startswith("1 page of run ")
     assert is_kept(KEPT, dropped)
 
 
 def test_a_latest_run_that_filed_nothing_has_nothing_to_be_forgotten(dropped: Path) -> None:
     write(dropped / SECOND, [replace(run_started(0xC, "site"), time="2099-01-01T00:00:00.000Z")])
-    assert said(invoke("forget", dropped, "--last")).startswith("0 pages of run 0000000c forgotten.")
+    assert printed_text(invoke("forget", dropped, "--last")).startswith("0 pages of run 0000000c forgotten.")
     assert is_kept(KEPT, dropped)
 
 
 def test_only_one_run_can_be_chosen(dropped: Path) -> None:
-    assert "cannot be combined" in said(invoke("forget", dropped, "--last", "--run", "c", status=2))
+    assert "cannot be combined" in printed_text(invoke("forget", dropped, "--last", "--run", "c", status=2))
     assert is_kept(KEPT, dropped)
 
 

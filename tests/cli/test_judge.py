@@ -20,7 +20,7 @@ from crawler_dedup.journal.entry import DUPLICATES
 from crawler_dedup.journal.reader import Selection
 from tests.support.crawling import Answer, Site, article, html, run_scrapy
 from tests.support.dropping import COPIES, KEPT, explained
-from tests.support.noting import FIRST, SECOND, command, entries_of, invoke, json_lines, note, said, write
+from tests.support.noting import FIRST, SECOND, command, entries_of, invoke, json_lines, note, printed_text, write
 from tests.support.projects import ADDON, project
 
 pytestmark = pytest.mark.usefixtures("outside")
@@ -62,7 +62,7 @@ def test_what_is_skipped_is_asked_again_and_what_was_answered_is_not(dropped: Pa
 @pytest.mark.parametrize("end", ["", "q\n", "y", "maybe\nY \nq\n"])
 def test_the_end_of_what_is_typed_ends_the_questions(dropped: Path, end: str) -> None:
     result = judge(dropped, f"n\n{end}")
-    assert f"answers in {dropped / 'judged'}" in said(result).replace("1 answer ", "1 answers ")
+    assert f"answers in {dropped / 'judged'}" in printed_text(result).replace("1 answer ", "1 answers ")
     assert answers(dropped / "judged")[COPIES[0]] == 0
     assert COPIES[2] not in answers(dropped / "judged")
 
@@ -192,16 +192,16 @@ def test_what_the_server_says_of_the_charset_is_believed(live: Site, tmp_path: P
     for path in ("/kept", "/copy"):
         body = f"<p>{text}{path}</p>".encode("windows-1252")
         live.pages[path] = Answer(body, 200, (("Content-Type", "text/html; charset=windows-1252"),))
-    assert "café de la gare à côté" in said(judge(tmp_path / "index", "y\nq\n", "--fetch"))
+    assert "café de la gare à côté" in printed_text(judge(tmp_path / "index", "y\nq\n", "--fetch"))
 
 
 def test_the_pages_of_earlier_answers_can_be_fetched_later(live: Site, tmp_path: Path) -> None:
     folder = tmp_path / "index" / "judged"
     result = judge(tmp_path / "index", "y\nn\n")
-    assert "2 answers in" in said(result)
-    assert "0 with both pages. `crawler-dedup judge --fetch` fetches" in said(result)
-    assert "judge --fetch` fetches and saves" in said(invoke("evaluate", folder, status=2))
-    assert "2 with both pages. `crawler-dedup evaluate" in said(judge(tmp_path / "index", "", "--fetch"))
+    assert "2 answers in" in printed_text(result)
+    assert "0 with both pages. `crawler-dedup judge --fetch` fetches" in printed_text(result)
+    assert "judge --fetch` fetches and saves" in printed_text(invoke("evaluate", folder, status=2))
+    assert "2 with both pages. `crawler-dedup evaluate" in printed_text(judge(tmp_path / "index", "", "--fetch"))
     check_folder(folder, {(f"{live.url}/copy", f"{live.url}/kept"): 1, (f"{live.url}/gone", f"{live.url}/kept"): 0})
     fetched = len(live.paths())
     judge(tmp_path / "index", "", "--fetch")
@@ -236,4 +236,4 @@ def test_what_was_judged_in_a_project_can_be_evaluated_there(tmp_path: Path, opt
 
 
 def test_without_answers_there_is_nothing_to_evaluate(tmp_path: Path) -> None:
-    assert "`crawler-dedup judge` makes one" in said(invoke("evaluate", tmp_path / "none", status=2))
+    assert "`crawler-dedup judge` makes one" in printed_text(invoke("evaluate", tmp_path / "none", status=2))

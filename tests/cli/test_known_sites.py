@@ -12,7 +12,7 @@ from crawler_dedup.inspection.sites import PairSites, find_sites
 from crawler_dedup.journal.reader import Journals
 from crawler_dedup.rules.sites import MIN_PAGES, UNKNOWN_SITE
 from tests.support.crawling import article
-from tests.support.noting import FIRST, SECOND, entries_of, invoke, json_lines, note, said, write
+from tests.support.noting import FIRST, SECOND, entries_of, invoke, json_lines, note, printed_text, write
 
 KEPT, COPY = "http://a.org/0", "http://a.org/copy"
 NAME = "</title>", " | Tea House</title>"
@@ -43,7 +43,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def compare(index: Path, *arguments: object, status: int) -> str:
     files = "copy.html", "kept.html", "--new-url", COPY, "--kept-url", KEPT, "--brief"
-    return said(invoke("compare", *files, "--index", index, *arguments, status=status))
+    return printed_text(invoke("compare", *files, "--index", index, *arguments, status=status))
 
 
 def find(index: Path) -> PairSites:

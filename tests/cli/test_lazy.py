@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from crawler_dedup.cli import Application, app
 from crawler_dedup.cli.lazy import LazyCommand, LazyGroup
-from tests.support.noting import invoke, said
+from tests.support.noting import invoke, printed_text
 
 NAMES = (
     "demo crawl drops why report judge forget compare evaluate calibrate settings index batch plan trace lexicon"
@@ -65,7 +65,7 @@ def test_help_imports_no_command() -> None:
 
 
 def test_a_name_that_is_no_command_is_answered_with_the_nearest_one() -> None:
-    assert "No such command 'drop'. Did you mean 'drops'?" in said(invoke("drop", status=2))
+    assert "No such command 'drop'. Did you mean 'drops'?" in printed_text(invoke("drop", status=2))
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from crawler_dedup.journal.reader import Journals
 from crawler_dedup.signing.schemes import NAMES
 from crawler_dedup.signing.signer import Signer, config_from_spec
 from tests.support.crawling import WALK, Answer, Site, article, html, redirect, run_scrapy, run_script, start_script
-from tests.support.noting import FIRST, SECOND, command, entries_of, invoke, json_lines, note, said, write
+from tests.support.noting import FIRST, SECOND, command, entries_of, invoke, json_lines, note, printed_text, write
 from tests.support.projects import ADDON, project
 from tests.support.projects import PAGES as SITE
 
@@ -269,7 +269,7 @@ def test_a_wrong_setting_is_a_sentence(index: Path) -> None:
 def test_stored_texts_are_shown_where_they_differ(tmp_path: Path) -> None:
     pages = {KEPT: article(1, count=400), COPY: article(1, count=400, changed=1)}
     note(tmp_path / "index", pages, DEDUP_STORE_TEXT=True)
-    told = said(why(COPY, tmp_path / "index"))
+    told = printed_text(why(COPY, tmp_path / "index"))
     assert "≠" in told
     assert "equal line" in told
     assert "--fetch" not in told
@@ -298,7 +298,7 @@ def live(tmp_path: Path) -> Iterator[Live]:
 
 
 def test_both_pages_are_fetched_and_held_together_by_the_rules_of_the_index(live: Live) -> None:
-    told = said(why(live.url("/copy"), live.index, "--fetch"))
+    told = printed_text(why(live.url("/copy"), live.index, "--fetch"))
     assert sorted(live.site.paths()) == ["/copy", "/kept"]
     assert "→ alike duplicate" in told
     assert "0 tokens only in new: none" in told
@@ -306,7 +306,7 @@ def test_both_pages_are_fetched_and_held_together_by_the_rules_of_the_index(live
 
 def test_what_has_changed_since_is_shown(live: Live) -> None:
     live.site.pages["/copy"] = html(article(1, changed=60))
-    told = said(why(live.url("/copy"), live.index, "--fetch"))
+    told = printed_text(why(live.url("/copy"), live.index, "--fetch"))
     assert "→ signatures far apart different" in told
     assert "60 tokens only in new:" in told
 
@@ -314,7 +314,7 @@ def test_what_has_changed_since_is_shown(live: Live) -> None:
 def test_a_redirection_is_followed(live: Live) -> None:
     live.site.pages["/copy"] = redirect("/copy-moved")
     live.site.pages["/copy-moved"] = html(article(1, frame="moved"))
-    told = said(why(live.url("/copy"), live.index, "--fetch"))
+    told = printed_text(why(live.url("/copy"), live.index, "--fetch"))
     assert f"address {live.url('/copy-moved')} {live.url('/kept')}" in told
 
 
@@ -474,7 +474,7 @@ def test_of_an_unknown_page_there_is_no_json_line(index: Path) -> None:
 
 
 def test_a_page_is_not_fetched_for_json_lines(index: Path) -> None:
-    assert "cannot be combined" in said(invoke("why", COPY, index, "--json", "--fetch", status=2))
+    assert "cannot be combined" in printed_text(invoke("why", COPY, index, "--json", "--fetch", status=2))
 
 
 # The settings of an index

@@ -59,7 +59,7 @@ def test_counting_is_bounded_and_keeps_what_is_heavy() -> None:
     assert len(hitters) == 200
     assert hitters.has_forgotten
     assert [(key, count) for key, count, _ in hitters.top(5)] == [
-        (f"heavy {number}", sum(other % 5 == number for other in range(0, 10_000, 3))) for number in (0, 1, 3, 4, 2)
+        (f"heavy {number}", sum(item % 5 == number for item in range(0, 10_000, 3))) for number in (0, 1, 3, 4, 2)
     ]
 
 
@@ -70,8 +70,8 @@ def test_the_smallest_counter_is_the_one_that_is_taken_over() -> None:
         hitters.add(key)
         if key not in counts and len(counts) == 20:
             smallest = min(counts.values())
-            losers = [other for other, count in counts.items() if count == smallest]
-            (loser,) = (other for other in losers if hitters.get(other) is None)
+            losers = [name for name, count in counts.items() if count == smallest]
+            (loser,) = (name for name in losers if hitters.get(name) is None)
             counts[key] = counts.pop(loser)
         counts[key] += 1
     assert {key for key, _, _ in hitters.top(20)} == counts.keys()

@@ -42,11 +42,11 @@ def sets_of(texts: Iterable[str]) -> dict[str, list[EditedPair]]:
 
 def changed(pairs: Iterable[EditedPair]) -> list[EditedPair]:
     """Those with the text that was edited."""
-    return [one for one in pairs if one.label == 1]
+    return [pair for pair in pairs if pair.label == 1]
 
 
-def others(pairs: Iterable[EditedPair]) -> list[EditedPair]:
-    return [one for one in pairs if one.label == 0]
+def unchanged(pairs: Iterable[EditedPair]) -> list[EditedPair]:
+    return [pair for pair in pairs if pair.label == 0]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_the_sets_are_these(edited: dict[str, list[EditedPair]]) -> None:
     assert list(edited) == NAMES
     lines = [line for text in TEXTS for line in text.splitlines()]
     lines = [line for line in lines if 100 <= len(line.strip()) <= 250 and len(split_units(normalise(line))) >= 25]
-    numbers = {name: (len(changed(pairs)), len(others(pairs))) for name, pairs in edited.items()}
+    numbers = {name: (len(changed(pairs)), len(unchanged(pairs))) for name, pairs in edited.items()}
     assert numbers[SHORT] == (min(MAX_TEXTS, len(set(lines))),) * 2
     assert numbers[EXCERPT] == (len(CHINESE) + len(ENGLISH),) * 2
     assert numbers[TRADITIONAL] == numbers[HOMOPHONES] == (len(CHINESE),) * 2
@@ -94,8 +94,8 @@ def digest_of(edited: dict[str, list[EditedPair]]) -> str:
 def test_no_more_texts_are_edited_than_so_many_of_a_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler_dedup.evaluation.edits.MAX_TEXTS", 7)
     for pairs in sets_of(TEXTS).values():
-        assert (len(changed(pairs)), len(others(pairs))) == (7, 7)
-        assert len({one.kept for one in changed(pairs)}) == 7
+        assert (len(changed(pairs)), len(unchanged(pairs))) == (7, 7)
+        assert len({edited_pair.kept for edited_pair in changed(pairs)}) == 7
 
 
 # What each set says
@@ -105,31 +105,31 @@ def test_each_edited_text_stands_beside_its_own_and_then_beside_another_one(
     edited: dict[str, list[EditedPair]],
 ) -> None:
     for name, pairs in edited.items():
-        for one, other in zip(changed(pairs), others(pairs), strict=True):
-            assert one.new == other.new
-            assert one.kept != other.kept
-            common = set(split_units(normalise(one.kept))) & set(split_units(normalise(other.kept)))
-            assert len(common) < 0.7 * len(set(split_units(normalise(one.kept)))), name
+        for edited_pair, other_pair in zip(changed(pairs), unchanged(pairs), strict=True):
+            assert edited_pair.new == other_pair.new
+            assert edited_pair.kept != other_pair.kept
+            common = set(split_units(normalise(edited_pair.kept))) & set(split_units(normalise(other_pair.kept)))
+            assert len(common) < 0.7 * len(set(split_units(normalise(edited_pair.kept)))), name
 
 
 def test_texts_that_share_much_are_not_said_to_be_two(edited: dict[str, list[EditedPair]]) -> None:
     first = words("first", 120)
     alike = [" ".join([*first, *words(seed, 20)]) for seed in range(5)]
     pairs = sets_of(alike)[EXCERPT]
-    assert (len(changed(pairs)), len(others(pairs))) == (5, 0)
+    assert (len(changed(pairs)), len(unchanged(pairs))) == (5, 0)
     pairs = sets_of([*alike, " ".join(words("other", 140))])[EXCERPT]
-    assert len(others(pairs)) == 6
-    for one in others(pairs):
-        assert (first[50] in one.kept) != (first[50] in one.new)
+    assert len(unchanged(pairs)) == 6
+    for unchanged_pair in unchanged(pairs):
+        assert (first[50] in unchanged_pair.kept) != (first[50] in unchanged_pair.new)
 
 
 def test_of_a_passage_two_words_are_others(edited: dict[str, list[EditedPair]]) -> None:
-    assert any(is_chinese(one.kept) for one in edited[SHORT])
-    assert not all(is_chinese(one.kept) for one in edited[SHORT])
-    for one in changed(edited[SHORT]):
-        assert 100 <= len(one.kept) <= 250
-        assert len(split_units(normalise(one.kept))) >= 25
-        assert_two_units_differ(one)
+    assert any(is_chinese(pair.kept) for pair in edited[SHORT])
+    assert not all(is_chinese(pair.kept) for pair in edited[SHORT])
+    for pair in changed(edited[SHORT]):
+        assert 100 <= len(pair.kept) <= 250
+        assert len(split_units(normalise(pair.kept))) >= 25
+        assert_two_units_differ(pair)
 
 
 def test_of_a_passage_with_numbers_two_words_are_others_too() -> None:
@@ -145,55 +145,55 @@ def test_of_a_passage_with_numbers_two_words_are_others_too() -> None:
     ]
     pairs = changed(sets_of(texts)[SHORT])
     assert len(pairs) == MAX_TEXTS
-    for one in pairs:
-        assert_two_units_differ(one)
+    for pair in pairs:
+        assert_two_units_differ(pair)
 
 
 def test_of_a_passage_with_few_words_two_are_others_too() -> None:
     texts = [" ".join(random.Random(seed).choices(words("few", 4), k=25)) for seed in range(40)]
     pairs = changed(sets_of(texts)[SHORT])
     assert len(pairs) > 30
-    for one in pairs:
-        assert_two_units_differ(one)
+    for pair in pairs:
+        assert_two_units_differ(pair)
 
 
-def assert_two_units_differ(one: EditedPair) -> None:
-    new, kept = split_units(one.new), split_units(normalise(one.kept))
+def assert_two_units_differ(pair: EditedPair) -> None:
+    new, kept = split_units(pair.new), split_units(normalise(pair.kept))
     assert len(new) == len(kept)
     assert sum(left != right for left, right in zip(new, kept, strict=True)) == 2
 
 
 def test_an_excerpt_is_the_middle_of_the_text(edited: dict[str, list[EditedPair]]) -> None:
-    for one in changed(edited[EXCERPT]):
-        assert one.kept.count(one.new) == 1
-        before, after = map(len, one.kept.split(one.new))
+    for pair in changed(edited[EXCERPT]):
+        assert pair.kept.count(pair.new) == 1
+        before, after = map(len, pair.kept.split(pair.new))
         assert abs(before - after) <= 1
-        assert len(one.new) == pytest.approx(0.6 * len(one.kept), abs=2)
+        assert len(pair.new) == pytest.approx(0.6 * len(pair.kept), abs=2)
 
 
 def test_a_text_in_traditional_characters_says_the_same(edited: dict[str, list[EditedPair]]) -> None:
-    for one in changed(edited[TRADITIONAL]):
-        assert len(one.new) == len(one.kept)
-        assert sum(left != right for left, right in zip(one.new, one.kept, strict=True)) > 0.1 * len(one.kept)
+    for pair in changed(edited[TRADITIONAL]):
+        assert len(pair.new) == len(pair.kept)
+        assert sum(left != right for left, right in zip(pair.new, pair.kept, strict=True)) > 0.1 * len(pair.kept)
         for traditional, simplified in ("國国", "學学", "門门", "業业"):
-            assert one.new.count(simplified) == 0
-            assert one.new.count(traditional) == one.kept.count(simplified)
-        folded = zip(normalise(one.new), normalise(one.kept), strict=True)
-        assert sum(new != kept for new, kept in folded) < 0.02 * len(one.kept)
+            assert pair.new.count(simplified) == 0
+            assert pair.new.count(traditional) == pair.kept.count(simplified)
+        folded = zip(normalise(pair.new), normalise(pair.kept), strict=True)
+        assert sum(new != kept for new, kept in folded) < 0.02 * len(pair.kept)
 
 
 def test_a_fifth_of_the_characters_is_exchanged_for_homophones(edited: dict[str, list[EditedPair]]) -> None:
     shares = []
-    for one in changed(edited[HOMOPHONES]):
-        assert len(one.new) == len(one.kept)
-        assert [*map(lazy_pinyin, one.new)] == [*map(lazy_pinyin, one.kept)]
-        assert initial_of_each(one.new).tolist() == initial_of_each(one.kept).tolist()
-        characters = [pair for pair in zip(one.new, one.kept, strict=True) if "\u4e00" <= pair[1] <= "\u9fff"]
+    for pair in changed(edited[HOMOPHONES]):
+        assert len(pair.new) == len(pair.kept)
+        assert [*map(lazy_pinyin, pair.new)] == [*map(lazy_pinyin, pair.kept)]
+        assert initial_of_each(pair.new).tolist() == initial_of_each(pair.kept).tolist()
+        characters = [pair for pair in zip(pair.new, pair.kept, strict=True) if "\u4e00" <= pair[1] <= "\u9fff"]
         shares.append(sum(new != kept for new, kept in characters) / len(characters))
     # A character that has no homophone in these texts stays as it is.
     assert 0.15 < sum(shares) / len(shares) < 0.22
     assert min(shares) > 0.1
-    assert len({one.new for one in changed(edited[HOMOPHONES])}) == len(shares)
+    assert len({pair.new for pair in changed(edited[HOMOPHONES])}) == len(shares)
 
 
 # Few texts
@@ -210,19 +210,19 @@ def test_of_no_text_and_of_short_ones_the_sets_are_empty(texts: list[str]) -> No
 
 def test_of_texts_without_words_nothing_is_said_of_two() -> None:
     for pairs in sets_of(["…" * 600, "。" * 700, "!?" * 300]).values():
-        assert others(pairs) == []
+        assert unchanged(pairs) == []
 
 
 def test_of_english_texts_there_are_no_chinese_sets() -> None:
-    found = sets_of(ENGLISH)
-    assert found[TRADITIONAL] == found[HOMOPHONES] == []
-    assert len(changed(found[EXCERPT])) == len(ENGLISH)
-    assert len(changed(found[SHORT])) >= len(ENGLISH)
+    sets = sets_of(ENGLISH)
+    assert sets[TRADITIONAL] == sets[HOMOPHONES] == []
+    assert len(changed(sets[EXCERPT])) == len(ENGLISH)
+    assert len(changed(sets[SHORT])) >= len(ENGLISH)
 
 
 def test_one_text_has_no_other_one() -> None:
     for pairs in sets_of([CHINESE[0].replace("\n", "")]).values():
-        assert [one.label for one in pairs] in ([1], [])
+        assert [pair.label for pair in pairs] in ([1], [])
     assert [len(pairs) for pairs in sets_of([CHINESE[0].replace("\n", "")]).values()] == [0, 1, 1, 1]
 
 

@@ -86,7 +86,7 @@ def judged_folder(folder: Path, config: Config = CONFIG, jobs: int = 1) -> list[
 
 
 def cli(*arguments: object, status: int = 0) -> Result:
-    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(one) for one in arguments])
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(argument) for argument in arguments])
     assert isinstance(result.exception, (SystemExit, type(None))), result.exception
     assert result.exit_code == status, result.output
     return result
@@ -118,7 +118,7 @@ def rows(result: Result) -> dict[str, list[str]]:
     return {cells[0]: cells[1:] for cells in lines}
 
 
-def said(result: Result) -> str:
+def printed_text(result: Result) -> str:
     return " ".join(result.output.replace("│", " ").split())
 
 
@@ -144,9 +144,9 @@ def test_a_set_is_found_in_the_folder_and_one_level_below(
     write_lines(folder / below / f"{name}docs.jsonl{suffix}", [{"id": "1", "html": "html/1.html"}])
     write_lines(folder / below / f"{name}pairs.jsonl{suffix}", [pair("1", "1", 1)])
     write_lines(folder / below / "summary.jsonl", [])
-    (found,) = read_folder(folder)
-    assert found.name == expected
-    assert [(one.id_a, one.label) for one in found.pairs] == [("1", 1)]
+    (labelled_set,) = read_folder(folder)
+    assert labelled_set.name == expected
+    assert [(pair.id_a, pair.label) for pair in labelled_set.pairs] == [("1", 1)]
 
 
 def test_several_sets_of_a_folder_are_all_read(tmp_path: Path) -> None:
@@ -154,14 +154,14 @@ def test_several_sets_of_a_folder_are_all_read(tmp_path: Path) -> None:
     write_set(tmp_path, {}, [], name="two.")
     write_lines(tmp_path / "below/docs.jsonl", [{"id": "0", "html": "html/0.html"}])
     write_lines(tmp_path / "below/pairs.jsonl", [])
-    assert [one.name for one in read_folder(tmp_path)] == ["one", "two", "below"]
+    assert [labelled_set.name for labelled_set in read_folder(tmp_path)] == ["one", "two", "below"]
 
 
 def test_only_documents_of_pairs_are_needed(tmp_path: Path) -> None:
     write_set(tmp_path, copies(3), [pair("0", "1c", 0)])
     (tmp_path / "html/2.html").unlink()
-    (found,) = read_folder(tmp_path)
-    assert set(found.documents) == {"0", "1c"}
+    (labelled_set,) = read_folder(tmp_path)
+    assert set(labelled_set.documents) == {"0", "1c"}
 
 
 def test_fields_that_nobody_knows_and_empty_lines_are_ignored(tmp_path: Path) -> None:
@@ -180,16 +180,17 @@ def test_a_gzipped_page_and_a_plain_text_are_signed_like_the_page(tmp_path: Path
     documents = [{"id": "page", "html": "page.html"}, {"id": "packed", "html": "packed.html.gz"}]
     write_lines(tmp_path / "docs.jsonl", [*documents, {"id": "text", "text": plain}])
     write_lines(tmp_path / "pairs.jsonl", [pair("page", "packed", 1), pair("page", "text", 1)])
-    assert [(one.is_duplicate, one.a.first_line == one.b.first_line) for one in judged_folder(tmp_path)] == [
-        (True, True)
-    ] * 2
+    assert [
+        (judged_pair.is_duplicate, judged_pair.a.first_line == judged_pair.b.first_line)
+        for judged_pair in judged_folder(tmp_path)
+    ] == [(True, True)] * 2
 
 
 def test_a_plain_text_is_no_markup(tmp_path: Path) -> None:
     write_lines(tmp_path / "docs.jsonl", [{"id": "1", "text": "a < b\n\n<script>c"}])
     write_lines(tmp_path / "pairs.jsonl", [pair("1", "1", 1)])
-    (found,) = read_folder(tmp_path)
-    assert b"<p>a &lt; b</p><p>&lt;script&gt;c</p>" in read_body(tmp_path, found.documents["1"])
+    (labelled_set,) = read_folder(tmp_path)
+    assert b"<p>a &lt; b</p><p>&lt;script&gt;c</p>" in read_body(tmp_path, labelled_set.documents["1"])
 
 
 DOCUMENTS = '{"id": "1", "html": "1.html"}\n{"id": "2", "html": "1.html"}\n'
@@ -233,7 +234,7 @@ def test_a_bad_line_is_named_with_file_and_number(tmp_path: Path, documents: str
     (folder / "docs.jsonl").write_text(documents, encoding="latin-1")
     (folder / "pairs.jsonl").write_text(pairs)
     for command in ("evaluate", "calibrate"):
-        refused = said(cli(command, folder, "--jobs", 1, status=2))
+        refused = printed_text(cli(command, folder, "--jobs", 1, status=2))
         assert refused.startswith("Error: ")
         assert sentence in refused
 
@@ -248,13 +249,13 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_folders_without_a_whole_set_are_refused(tmp_path: Path) -> None:
-    assert "holds no labelled pages" in said(cli("evaluate", tmp_path, status=2))
+    assert "holds no labelled pages" in printed_text(cli("evaluate", tmp_path, status=2))
     write_lines(tmp_path / "news.pairs.jsonl", [])
     write_lines(tmp_path / "docs.jsonl", [])
-    assert "news.pairs.jsonl has no news.docs.jsonl beside it" in said(cli("evaluate", tmp_path, status=2))
+    assert "news.pairs.jsonl has no news.docs.jsonl beside it" in printed_text(cli("evaluate", tmp_path, status=2))
     write_lines(tmp_path / "news.docs.jsonl", [])
     write_lines(tmp_path / "news.pairs.jsonl.gz", [])
-    assert "the set news is there twice" in said(cli("evaluate", tmp_path, status=2))
+    assert "the set news is there twice" in printed_text(cli("evaluate", tmp_path, status=2))
 
 
 @pytest.mark.parametrize("name", ["pairs.jsonl.gz", "html/0.html.gz"])
@@ -271,7 +272,7 @@ def test_a_damaged_gzipped_file_is_a_sentence(tmp_path: Path, name: str, content
     if name == "pairs.jsonl.gz":
         (tmp_path / "pairs.jsonl").unlink()
     (tmp_path / name).write_bytes(content)
-    refused = said(cli("evaluate", tmp_path, "--jobs", 1, status=2))
+    refused = printed_text(cli("evaluate", tmp_path, "--jobs", 1, status=2))
     assert refused.startswith("Error: ")
     assert f"{name} cannot be read: " in refused
 
@@ -285,7 +286,7 @@ def test_processes_sign_as_one_does(four_outcomes: Path) -> None:
     alone, together = (sign_documents(four_outcomes, sets, CONFIG, jobs, done.append) for jobs in (1, 2))
     assert alone == together
     assert sum(done) == 2 * len(alone)
-    assert {one for _, one in alone} == {"0", "0c", "1", "1c", "2", "2c", "3", "3c", "4", "4c"}
+    assert {document_id for _, document_id in alone} == {"0", "0c", "1", "1c", "2", "2c", "3", "3c", "4", "4c"}
 
 
 def test_a_process_that_is_ended_from_outside_is_a_sentence(
@@ -296,19 +297,19 @@ def test_a_process_that_is_ended_from_outside_is_a_sentence(
         "import os, sys\nif '--multiprocessing-fork' in sys.orig_argv: os._exit(9)\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), str(Path(__file__).parents[2])]))
-    refused = said(cli("evaluate", four_outcomes, "--jobs", 2, status=2))
+    refused = printed_text(cli("evaluate", four_outcomes, "--jobs", 2, status=2))
     assert refused.startswith("Error: A process that signed pages was ended from outside")
 
 
 def test_pages_are_judged_as_compare_judges_them(tmp_path: Path) -> None:
     pages = {"a": article("x"), "b": article("x", frame="copy"), "c": article("y"), "d": article("x", changed=60)}
-    pairs = [pair(one, other, 0) for one in pages for other in pages if one != other]
-    for one in judged_folder(write_set(tmp_path, pages, pairs)):
-        files = [tmp_path / f"html/{name}.html" for name in (one.labelled.id_a, one.labelled.id_b)]
-        urls = ["--new-url", one.a.page.url, "--kept-url", one.b.page.url]
+    pairs = [pair(page, other_page, 0) for page in pages for other_page in pages if page != other_page]
+    for judged in judged_folder(write_set(tmp_path, pages, pairs)):
+        files = [tmp_path / f"html/{name}.html" for name in (judged.labelled.id_a, judged.labelled.id_b)]
+        urls = ["--new-url", judged.a.page.url, "--kept-url", judged.b.page.url]
         result = CliRunner().invoke(app, ["compare", *map(str, files), *urls, "--set", "DEDUP_TOKENIZER=bigrams"])
         verdict, rule = result.stdout.splitlines()[-1].split(": ")
-        assert (verdict == "duplicate", rule) == (one.forward.is_duplicate, one.forward.rule)
+        assert (verdict == "duplicate", rule) == (judged.forward.is_duplicate, judged.forward.rule)
 
 
 def headless(*, copied: int) -> dict[str, str]:
@@ -331,10 +332,14 @@ def test_pages_are_judged_with_what_all_pages_tell_about_their_site(tmp_path: Pa
     assert among.with_nothing_learned().is_duplicate is False
 
 
-def signed_page(name: str, *, flipped: int = 0, own: int = 0, features: int = 100, unsigned: str = "") -> SignedPage:
+def signed_page(
+    name: str, *, flipped: int = 0, own_features: int = 0, features: int = 100, unsigned: str = ""
+) -> SignedPage:
     """A page whose signature has *flipped* bits that others have not, and of whose features *own* are its own."""
-    kept = [f"{one}" for one in range(features - own)] + [f"{name} {one}" for one in range(own)]
-    hashes = np.array(sorted(xxh3_64_intdigest(one.encode()) for one in kept), dtype=np.uint64)
+    kept = [f"{feature}" for feature in range(features - own_features)] + [
+        f"{name} {feature}" for feature in range(own_features)
+    ]
+    hashes = np.array(sorted(xxh3_64_intdigest(feature.encode()) for feature in kept), dtype=np.uint64)
     return SignedPage(
         name,
         f"http://a.org/{name}",
@@ -355,38 +360,38 @@ def ask(new: SignedPage, kept: SignedPage, config: Config = CONFIG) -> Direction
 
 def judged_pair(a: SignedPage, b: SignedPage, label: int, source: str = "") -> PairResult:
     labelled = LabelledPair(a.key, b.key, 1 if label else 0, source=source)
-    documents = [SignedDocument(one, one.key) for one in (a, b)]
+    documents = [SignedDocument(page, page.key) for page in (a, b)]
     return PairResult("set", labelled, documents[0], documents[1], ask(a, b), ask(b, a))
 
 
 def test_either_page_may_be_the_one_that_is_dropped() -> None:
     excerpt, whole = signed_page("excerpt", features=80), signed_page("whole", features=100)
     for a, b in ((excerpt, whole), (whole, excerpt)):
-        one = judged_pair(a, b, 1)
-        assert one.is_duplicate
-        assert (one.forward.is_duplicate, one.backward.is_duplicate) == (a is excerpt, b is excerpt)
-        assert one.deciding_direction.pair.new is excerpt
-        assert one.deciding_direction.is_duplicate
+        result = judged_pair(a, b, 1)
+        assert result.is_duplicate
+        assert (result.forward.is_duplicate, result.backward.is_duplicate) == (a is excerpt, b is excerpt)
+        assert result.deciding_direction.pair.new is excerpt
+        assert result.deciding_direction.is_duplicate
 
 
 def test_of_a_pair_that_is_no_duplicate_the_better_covered_direction_is_shown() -> None:
     smaller, larger = signed_page("smaller", features=50), signed_page("larger", features=100, flipped=20)
     for a, b in ((smaller, larger), (larger, smaller)):
-        one = judged_pair(a, b, 1)
-        assert not one.is_duplicate
-        assert one.deciding_direction.pair.new is smaller
+        result = judged_pair(a, b, 1)
+        assert not result.is_duplicate
+        assert result.deciding_direction.pair.new is smaller
 
 
 def test_the_direction_that_makes_a_duplicate_is_shown_whatever_the_other_covers() -> None:
-    one = judged_pair(signed_page("smaller", features=50), signed_page("larger", features=100), 1)
-    forward, backward = one.forward._replace(is_duplicate=False), one.backward._replace(is_duplicate=True)
+    result = judged_pair(signed_page("smaller", features=50), signed_page("larger", features=100), 1)
+    forward, backward = result.forward._replace(is_duplicate=False), result.backward._replace(is_duplicate=True)
     assert forward.pair.coverage > backward.pair.coverage
-    assert replace(one, forward=forward, backward=backward).deciding_direction is backward
+    assert replace(result, forward=forward, backward=backward).deciding_direction is backward
 
 
 def test_a_page_that_cannot_be_judged_is_no_duplicate() -> None:
-    unfit, other = signed_page("x", unsigned="too many elements"), signed_page("other")
-    for new, kept in ((unfit, other), (other, unfit), (unfit, unfit)):
+    unfit, judgeable = signed_page("x", unsigned="too many elements"), signed_page("other")
+    for new, kept in ((unfit, judgeable), (judgeable, unfit), (unfit, unfit)):
         judgement = ask(new, kept)
         assert (judgement.rule, judgement.is_duplicate) == ("too many elements", False)
 
@@ -431,7 +436,7 @@ def test_pairs_are_counted_by_label_and_answer(four_outcomes: Path) -> None:
     counts = count_outcomes(judged)
     assert counts == Counts(found=3, missed=2, false=1, apart=4)
     assert (counts.precision, counts.recall) == (Share(3, 4), Share(3, 5))
-    assert sum(one.is_wrong for one in judged) == 3
+    assert sum(pair_result.is_wrong for pair_result in judged) == 3
     assert grey_shares(judged) == [(".3–.4", Share(0, 1)), (".7–.8", Share(1, 1))]
 
 
@@ -507,7 +512,8 @@ def test_a_row_tells_what_is_found_without_knowledge_of_the_sites(tmp_path: Path
 def test_pairs_of_thin_pages_have_a_row(tmp_path: Path) -> None:
     def listing(name: str) -> str:
         links = "".join(
-            f'<li><a href="/{name}/{one}">{one} {name} and what became of it</a></li>' for one in words(name, count=9)
+            f'<li><a href="/{name}/{word}">{word} {name} and what became of it</a></li>'
+            for word in words(name, count=9)
         )
         return f"<title>Posts about {name}</title><body><h1>Posts about {name}</h1><ul>{links}</ul>"
 
@@ -519,7 +525,7 @@ def test_pairs_of_thin_pages_have_a_row(tmp_path: Path) -> None:
 
 
 def test_the_columns_are_explained_below_the_table(four_outcomes: Path) -> None:
-    legend = said(evaluated(four_outcomes))
+    legend = printed_text(evaluated(four_outcomes))
     for name in ("found", "missed", "false", "apart"):
         assert f"{name}: d" in legend
 
@@ -530,7 +536,7 @@ def test_a_reopened_index_decides_the_same(tmp_path: Path) -> None:
     (line,) = report(tmp_path, "--reopen", 3, "-s", "DEDUP_FRESH=True")["reopening"]
     assert line["dropped"] > 0  # which needs what the index knows about the site
     assert line == {**line, "every": 3, "openings": 6, "pages": 16, "differing": 0}
-    text = said(evaluated(tmp_path, "--reopen", 3))
+    text = printed_text(evaluated(tmp_path, "--reopen", 3))
     assert "16 pages in one index" in text
     assert "after every 3 pages (6 openings): 0 other decisions" in text
     assert "reopening" not in report(tmp_path)
@@ -552,14 +558,14 @@ def test_a_decision_that_differs_is_counted(tmp_path: Path, monkeypatch: pytest.
 def test_pairs_of_which_little_is_known_have_few_rows(tmp_path: Path) -> None:
     result = evaluated(write_set(tmp_path / "mine", copies(1), [pair("0", "0c", 1)]))
     assert set(rows(result)) == {"mine", "all"}
-    assert "Mean over sites: precision 1.000 (of 1 site), recall 1.000 (of 1)" in said(result)
+    assert "Mean over sites: precision 1.000 (of 1 site), recall 1.000 (of 1)" in printed_text(result)
     assert "grey" not in result.output
 
 
 def test_the_tokenizer_of_a_new_index_is_used_and_named(tmp_path: Path) -> None:
     folder = write_set(tmp_path / "mine", copies(1), [pair("0", "0c", 1)])
     result = cli("evaluate", folder, "--jobs", 1)
-    assert "Tokenizer: rjieba" in said(result)
+    assert "Tokenizer: rjieba" in printed_text(result)
     (evaluation,) = report(folder, "-s", "DEDUP_TOKENIZER=auto")["evaluation"]
     assert evaluation["settings"]["DEDUP_TOKENIZER"] == "rjieba"
 
@@ -588,7 +594,7 @@ def test_settings_decide(four_outcomes: Path) -> None:
 )
 def test_a_wrong_setting_is_explained(four_outcomes: Path, setting: str, sentence: str) -> None:
     for command in ("evaluate", "calibrate"):
-        assert sentence in said(cli(command, four_outcomes, "-s", setting, status=2))
+        assert sentence in printed_text(cli(command, four_outcomes, "-s", setting, status=2))
 
 
 def test_wrong_pairs_are_listed_false_ones_first(four_outcomes: Path) -> None:
@@ -617,21 +623,21 @@ def test_pages_cannot_steer_the_terminal(tmp_path: Path) -> None:
     write_set(tmp_path, pages, [pair("a", "b", 1)])
     output = evaluated(tmp_path, "--errors", 1).stdout
     assert "red" in output
-    assert all(one.isprintable() or one == "\n" for one in output)
+    assert all(character.isprintable() or character == "\n" for character in output)
 
 
 def test_json_says_what_the_tables_say(four_outcomes: Path) -> None:
     said_json = report(four_outcomes, "--errors", 10, "--leave-one-out")
     rows = said_json["evaluation_counts"]
-    assert [(one["set"], one["part"]) for one in rows] == [(four_outcomes.name, ""), ("", ""), ("", "nothing learned")]
+    assert [(row["set"], row["part"]) for row in rows] == [(four_outcomes.name, ""), ("", ""), ("", "nothing learned")]
     whole = rows[1]["counts"]
     assert [whole[name] for name in ("found", "missed", "false", "apart")] == [3, 2, 1, 4]
     assert whole["precision"]["value"] == 0.75
     assert (whole["recall"]["low"], whole["recall"]["high"]) == Share(3, 5).interval
     assert said_json["evaluation"][0]["site_recall"] == {"value": 0.6, "sites": 1}
-    grey = [(one["j_sub"], one["dropped"]["hits"], one["dropped"]["of"]) for one in said_json["grey_pairs"]]
+    grey = [(row["j_sub"], row["dropped"]["hits"], row["dropped"]["of"]) for row in said_json["grey_pairs"]]
     assert grey == [(".3–.4", 0, 1), (".7–.8", 1, 1)]
-    assert [one["label"] for one in said_json["wrong_pair"]] == [0, 1, 1]
+    assert [row["label"] for row in said_json["wrong_pair"]] == [0, 1, 1]
     assert said_json["wrong_pair"][0]["a"]["id"] == "3"
     site, _ = said_json["left_out_site"]
     assert site["settings"] is None  # there is no other site
@@ -646,21 +652,21 @@ def test_a_plot_is_an_svg_and_the_same_each_time(four_outcomes: Path, tmp_path: 
         evaluated(four_outcomes, "--plot", tmp_path / name)
     root = ElementTree.parse(tmp_path / "one.svg").getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert {one.get("id") for one in root.iter()} >= {"axes_1", "axes_2", "legend_1", "legend_2"}
+    assert {element.get("id") for element in root.iter()} >= {"axes_1", "axes_2", "legend_1", "legend_2"}
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
 
 
 def test_curves_count_at_each_distance() -> None:
     first = signed_page("first")
     judged = [judged_pair(signed_page(f"d{bits}", flipped=bits), first, 1) for bits in (0, 3, 7, 9)]
-    judged += [judged_pair(signed_page("other words", flipped=2, own=90), first, 0)]
+    judged += [judged_pair(signed_page("other words", flipped=2, own_features=90), first, 0)]
     judged += [judged_pair(signed_page("unsigned", unsigned="too large"), first, 1)]
     alone, ruled = curves.counts_by_signature(judged), curves.counts_by_rules(judged, CONFIG)
-    assert [one.found for one in alone] == [1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 4, 4, 4]
-    assert [one.false for one in alone] == [0, 0] + [1] * 11
-    assert [one.found for one in ruled] == [1, 1, 1, 2, 2, 2, 2, 3]
-    assert [one.false for one in ruled] == [0] * 8
-    assert {one.found + one.missed for one in (*alone, *ruled)} == {5}
+    assert [counts.found for counts in alone] == [1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 4, 4, 4]
+    assert [counts.false for counts in alone] == [0, 0] + [1] * 11
+    assert [counts.found for counts in ruled] == [1, 1, 1, 2, 2, 2, 2, 3]
+    assert [counts.false for counts in ruled] == [0] * 8
+    assert {counts.found + counts.missed for counts in (*alone, *ruled)} == {5}
 
 
 # Calibration
@@ -675,8 +681,14 @@ def various_pairs() -> list[PairResult]:
     first = signed_page("first")
     shapes = [(0, 0, 100), (3, 5, 100), (7, 10, 80), (2, 15, 95), (6, 2, 90), (1, 22, 100), (5, 60, 120), (0, 90, 100)]
     return [
-        judged_pair(signed_page(f"{flipped} {own} {features}", flipped=flipped, own=own, features=features), first, 1)
-        for flipped, own, features in shapes
+        judged_pair(
+            signed_page(
+                f"{flipped} {own_features} {features}", flipped=flipped, own_features=own_features, features=features
+            ),
+            first,
+            1,
+        )
+        for flipped, own_features, features in shapes
     ]
 
 
@@ -685,8 +697,9 @@ def test_the_grid_holds_what_the_rules_say_at_every_point() -> None:
     grid = grid_of(judged)
     for point, config in enumerate(grid.points):
         asked = [
-            ask(one.a.page, one.b.page, config).is_duplicate or ask(one.b.page, one.a.page, config).is_duplicate
-            for one in judged
+            ask(result.a.page, result.b.page, config).is_duplicate
+            or ask(result.b.page, result.a.page, config).is_duplicate
+            for result in judged
         ]
         assert grid.called[:, point].tolist() == asked
     shares = grid.called.mean(axis=1)
@@ -695,10 +708,10 @@ def test_the_grid_holds_what_the_rules_say_at_every_point() -> None:
 
 def test_the_grid_keeps_all_other_settings() -> None:
     grid = build_grid([], Config(tokenizer="bigrams", min_features=33), lambda _: None)
-    assert {(one.tokenizer, one.min_features) for one in grid.points} == {("bigrams", 33)}
-    assert {one.max_distance for one in grid.points} == set(range(8))
+    assert {(point.tokenizer, point.min_features) for point in grid.points} == {("bigrams", 33)}
+    assert {point.max_distance for point in grid.points} == set(range(8))
     defaults = (Config.max_distance, Config.min_resemblance, Config.min_coverage)
-    assert defaults in {(one.max_distance, one.min_resemblance, one.min_coverage) for one in grid.points}
+    assert defaults in {(point.max_distance, point.min_resemblance, point.min_coverage) for point in grid.points}
 
 
 def hand_made(called: Sequence[Sequence[int]], duplicate: Sequence[int]) -> Grid:
@@ -788,32 +801,32 @@ def test_calibrate_says_when_no_duplicate_is_found(tmp_path: Path, label: int | 
 
 
 def test_what_calibrate_chooses_cannot_be_given(alike_others: Path) -> None:
-    refused = said(cli("calibrate", alike_others, "-s", "DEDUP_MIN_COVERAGE=0.9", status=2))
+    refused = printed_text(cli("calibrate", alike_others, "-s", "DEDUP_MIN_COVERAGE=0.9", status=2))
     assert "DEDUP_MIN_COVERAGE: this is what `calibrate` chooses" in refused
 
 
 # Leave one out
 
 
-def site(name: str, duplicates: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> list[PairResult]:
+def site(name: str, duplicates: Sequence[tuple[int, int]], different: Sequence[tuple[int, int]]) -> list[PairResult]:
     """Pairs of a site by label: each of its own two pages with so many flipped bits and own features."""
-    found = []
-    for label, shapes in ((1, duplicates), (0, others)):
-        for number, (flipped, own) in enumerate(shapes):
-            one = signed_page(f"{name} {label} {number}", flipped=flipped, own=own)
-            found.append(judged_pair(one, signed_page(f"{name} {label} {number} kept"), label, name))
-    return found
+    results = []
+    for label, shapes in ((1, duplicates), (0, different)):
+        for number, (flipped, own_features) in enumerate(shapes):
+            page = signed_page(f"{name} {label} {number}", flipped=flipped, own_features=own_features)
+            results.append(judged_pair(page, signed_page(f"{name} {label} {number} kept"), label, name))
+    return results
 
 
 def test_a_site_is_evaluated_with_thresholds_of_the_others() -> None:
     loose = site("loose", [(7, 0)] * 6, [(30, 90)] * 6)
     strict = site("strict", [(0, 0)] * 6, [(4, 0)] * 6)
     few = site("few", [(0, 0)] * 4, [(30, 90)] * 6)
-    results = {one.source: one for one in leave_one_out(grid_of([*loose, *strict, *few]), 1.0)}
+    results = {result.source: result for result in leave_one_out(grid_of([*loose, *strict, *few]), 1.0)}
     assert set(results) == {"loose", "strict"}
     assert results["strict"].counts == Counts(found=6, false=6)
     assert results["loose"].counts == Counts(missed=6, apart=6)
-    chosen = {name: one.config.max_distance for name, one in results.items() if one.config}
+    chosen = {name: result.config.max_distance for name, result in results.items() if result.config}
     assert chosen["loose"] < 4
     assert chosen["strict"] == 7
 
@@ -821,8 +834,11 @@ def test_a_site_is_evaluated_with_thresholds_of_the_others() -> None:
 def test_a_site_left_out_takes_other_pairs_of_its_pages_along() -> None:
     loose = site("loose", [(7, 0)] * 6, [(30, 90)] * 6)
     strict = site("strict", [(0, 0)] * 6, [(4, 0)] * 6)
-    mirror = [judged_pair(one.a.page, one.b.page, int(one.labelled.label == 1), "mirror of strict") for one in strict]
-    results = {one.source: one for one in leave_one_out(grid_of([*loose, *strict, *mirror]), 1.0)}
+    mirror = [
+        judged_pair(result.a.page, result.b.page, int(result.labelled.label == 1), "mirror of strict")
+        for result in strict
+    ]
+    results = {result.source: result for result in leave_one_out(grid_of([*loose, *strict, *mirror]), 1.0)}
     assert results["strict"].counts == Counts(found=6, false=6)
 
 
@@ -837,7 +853,7 @@ def test_leave_one_out_says_where_the_others_do_not_reach_the_precision(tmp_path
     assert table["bad"][1:5] == ["5", "0", "5", "0"]
     assert table["all of these"][1:5] == ["5", "0", "5", "0"]
     *sites, all_sites = report(tmp_path, "--leave-one-out", "--precision", 0.9)["left_out_site"]
-    assert [(one["site"], one["settings"] is None) for one in sites] == [("good", True), ("bad", False)]
+    assert [(site["site"], site["settings"] is None) for site in sites] == [("good", True), ("bad", False)]
     assert set(sites[1]["settings"]) == {setting_name(name) for name in calibration.THRESHOLD_NAMES}
     assert (all_sites["site"], all_sites["counts"]["false"]) == ("", 5)
 

@@ -35,16 +35,20 @@ COMPARED = ("simhash", "exact", "minhash", "shingling lookup=minima", "pinyin")
 
 
 def chinese_page(seed: int, *, left_out: int = 0, frame: str = "") -> str:
-    made = sentences(seed, 30, chinese=True)
-    return html("\n".join("".join(made[at : at + 4]) for at in range(left_out, 30, 4)), frame).decode()
+    made_sentences = sentences(seed, 30, chinese=True)
+    return html("\n".join("".join(made_sentences[at : at + 4]) for at in range(left_out, 30, 4)), frame).decode()
 
 
 def links(count: int) -> str:
-    return "<ul>" + "".join(f'<li><a href="/{one}">story {one} of the list</a></li>' for one in range(count)) + "</ul>"
+    return (
+        "<ul>"
+        + "".join(f'<li><a href="/{number}">story {number} of the list</a></li>' for number in range(count))
+        + "</ul>"
+    )
 
 
 PAGES = {
-    **{f"{one}": article(one) for one in range(3)},
+    **{f"{number}": article(number) for number in range(3)},
     "0 copy": article(0, frame="copy"),
     "1 changed": article(1, changed=2),
     "2 changed": article(2, changed=40),
@@ -103,9 +107,9 @@ def compare(
 
 @pytest.fixture(scope="module")
 def results(folder: Path) -> dict[str, SchemeResult]:
-    found = compare(folder, COMPARED)
-    assert [one.name for one in found] == [*COMPARED]
-    return {one.name: one for one in found}
+    rows = compare(folder, COMPARED)
+    assert [row.name for row in rows] == [*COMPARED]
+    return {row.name: row for row in rows}
 
 
 @pytest.fixture(scope="module", params=COMPARED)
@@ -130,9 +134,9 @@ def is_called(scheme: Scheme, new: str, kept: str) -> bool:
     """Whether *new* is dropped while *kept* is kept."""
     if not text_of(new).units or not text_of(kept).units:
         return False
-    ours, theirs = (scheme.sign(text_of(one)) for one in (new, kept))
-    found = scheme.compare(ours, theirs)
-    if found is None or (found.distance is not None and found.distance > CONFIG.max_distance):
+    ours, theirs = (scheme.sign(text_of(text)) for text in (new, kept))
+    agreement = scheme.compare(ours, theirs)
+    if agreement is None or (agreement.distance is not None and agreement.distance > CONFIG.max_distance):
         return False
     asked = scheme.least_hits(ours.value) if isinstance(scheme, ValueScheme) and ours.value else 1
     return len(set(scheme.probes(ours)) & set(scheme.keys(theirs))) >= asked
@@ -151,10 +155,10 @@ PARTS: dict[str, Belongs] = {
     "english": lambda name, *_: name == "english",
     "chinese": lambda name, *_: name == "chinese",
     "all": lambda *_: True,
-    "page–page": lambda _, one, *__: one.kind_a == one.kind_b == "page",
-    "lists": lambda _, one, *__: "archive" in (one.kind_a, one.kind_b),
-    "short (under 250 characters)": lambda _, one, *__: one.min_chars == 240,
-    "long": lambda _, one, *__: one.min_chars == 900,
+    "page–page": lambda _, pair, *__: pair.kind_a == pair.kind_b == "page",
+    "lists": lambda _, pair, *__: "archive" in (pair.kind_a, pair.kind_b),
+    "short (under 250 characters)": lambda _, pair, *__: pair.min_chars == 240,
+    "long": lambda _, pair, *__: pair.min_chars == 900,
     "Chinese": lambda _, __, *texts: all(map(is_chinese, texts)),
 }
 
@@ -162,9 +166,14 @@ PARTS: dict[str, Belongs] = {
 def labelled(
     folder: Path, documents: Mapping[DocumentKey, SignedDocument]
 ) -> Iterator[tuple[str, LabelledPair, str, str]]:
-    for one in read_folder(folder):
-        for each in one.pairs:
-            yield one.name, each, documents[one.name, each.id_a].text, documents[one.name, each.id_b].text
+    for labelled_set in read_folder(folder):
+        for labelled_pair in labelled_set.pairs:
+            yield (
+                labelled_set.name,
+                labelled_pair,
+                documents[labelled_set.name, labelled_pair.id_a].text,
+                documents[labelled_set.name, labelled_pair.id_b].text,
+            )
 
 
 def test_the_scheme_alone_is_right_as_often_as_by_hand(
@@ -172,11 +181,11 @@ def test_the_scheme_alone_is_right_as_often_as_by_hand(
 ) -> None:
     scheme = scheme_of(spec, CONFIG)
     expected = dict.fromkeys(PARTS, Counts())
-    for name, each, a, b in labelled(folder, documents):
+    for name, labelled_pair, a, b in labelled(folder, documents):
         called = is_called(scheme, a, b) or is_called(scheme, b, a)
         for part, belongs in PARTS.items():
-            if belongs(name, each, a, b):
-                expected[part] += outcome(each.label, called)
+            if belongs(name, labelled_pair, a, b):
+                expected[part] += outcome(labelled_pair.label, called)
     alone = {row.name: row.alone for row in result.sets if row.with_rules is not None}
     assert alone == expected
     assert sorted(alone, key=list(alone).index)[:3] == ["chinese", "english", "all"]
@@ -187,8 +196,8 @@ def test_of_edited_texts_only_the_new_one_is_looked_up(
 ) -> None:
     scheme = scheme_of(spec, CONFIG)
     expected = {}
-    for name, pairs in edited_sets(one.text for one in documents.values()):
-        counts = (outcome(one.label, is_called(scheme, one.new, one.kept)) for one in pairs)
+    for name, pairs in edited_sets(document.text for document in documents.values()):
+        counts = (outcome(pair.label, is_called(scheme, pair.new, pair.kept)) for pair in pairs)
         expected[name] = sum(counts, Counts())
     assert {row.name: row.alone for row in result.sets if row.with_rules is None} == expected
     assert expected["excerpt of 60 %"].apart + expected["excerpt of 60 %"].false > 0
@@ -196,29 +205,29 @@ def test_of_edited_texts_only_the_new_one_is_looked_up(
 
 def test_some_schemes_are_right_where_others_are_not(results: Mapping[str, SchemeResult]) -> None:
     """Else the tests above say little."""
-    counts = {name: {row.name: row.alone for row in one.sets} for name, one in results.items()}
+    counts = {name: {row.name: row.alone for row in result.sets} for name, result in results.items()}
     assert counts["exact"]["english"].missed > counts["simhash"]["english"].missed
     assert counts["exact"]["homophones, 20 %"].found == 0 < counts["pinyin"]["homophones, 20 %"].found
-    assert len({tuple(one.values()) for one in counts.values()}) == len(counts)
+    assert len({tuple(count.values()) for count in counts.values()}) == len(counts)
 
 
 def test_with_the_rules_it_is_right_as_often_as_evaluate_says(folder: Path, result: SchemeResult, spec: str) -> None:
     printed = cli("evaluate", folder, "--jobs", 1, *BIGRAMS, "-s", f"DEDUP_SCHEME={spec}", "--json")
-    said = {
-        one["part"] or one["set"] or "all": counts_in(one["counts"])
-        for one in lines_by_type(printed)["evaluation_counts"]
+    evaluated = {
+        line["part"] or line["set"] or "all": counts_in(line["counts"])
+        for line in lines_by_type(printed)["evaluation_counts"]
     }
     ruled = {row.name: row.with_rules for row in result.sets if row.with_rules is not None and row.name != "Chinese"}
-    assert ruled == {name: counts for name, counts in said.items() if name not in (THIN_PAGES, NOTHING_LEARNED)}
+    assert ruled == {name: counts for name, counts in evaluated.items() if name not in (THIN_PAGES, NOTHING_LEARNED)}
 
 
 def test_costs_are_means_of_all_texts_with_words(
     documents: dict[DocumentKey, SignedDocument], result: SchemeResult, spec: str
 ) -> None:
-    texts = {one.text for one in documents.values()}
+    texts = {document.text for document in documents.values()}
     for _, pairs in edited_sets(texts):
-        texts |= {text for one in pairs for text in (one.new, one.kept)}
-    sizes = [8 + len(scheme_of(spec, CONFIG).sign(text_of(one)).value) for one in texts if text_of(one).units]
+        texts |= {text for pair in pairs for text in (pair.new, pair.kept)}
+    sizes = [8 + len(scheme_of(spec, CONFIG).sign(text_of(text)).value) for text in texts if text_of(text).units]
     assert len(sizes) < len(texts)
     assert result.signature_bytes == pytest.approx(sum(sizes) / len(sizes))
     assert result.sign_micros > 0
@@ -273,7 +282,7 @@ def by_words_or_scheme(name: str, config: Config) -> Detector:
 
 
 def costless(rows: Sequence[SchemeResult]) -> list[tuple[str, Sequence[SetCounts], float]]:
-    return [(one.name, one.sets, one.signature_bytes) for one in rows]
+    return [(row.name, row.sets, row.signature_bytes) for row in rows]
 
 
 def test_another_way_to_compare_texts_stands_beside_them(
@@ -281,18 +290,24 @@ def test_another_way_to_compare_texts_stands_beside_them(
 ) -> None:
     strict, loose = compare(folder, ["1", "0.8"], make=by_words, lookups=500)
     assert strict.lookup_micros is loose.lookup_micros is None
-    for one, share in ((strict, 1), (loose, 0.8)):
-        assert all(row.with_rules is None for row in one.sets)
+    for row_of_detector, share in ((strict, 1), (loose, 0.8)):
+        assert all(row.with_rules is None for row in row_of_detector.sets)
         ours = ByWords(share)
         expected = Counts()
-        for _, each, a, b in labelled(folder, documents):
+        for _, labelled_pair, a, b in labelled(folder, documents):
             new, kept = (ours.sign(text_of(text)) for text in (a, b))
             called = bool(new and kept) and (ours.is_duplicate(new, kept) or ours.is_duplicate(kept, new))
-            expected += outcome(each.label, called)
-        assert next(row.alone for row in one.sets if row.name == "all") == expected
-        assert one.sign_micros > 0
-    excerpts = [next(row.alone for row in one.sets if row.name == "excerpt of 60 %") for one in (strict, loose)]
-    assert [one.missed > 0 for one in excerpts] == [True, False]  # words are cut where the excerpt begins and ends
+            expected += outcome(labelled_pair.label, called)
+        assert next(row.alone for row in row_of_detector.sets if row.name == "all") == expected
+        assert row_of_detector.sign_micros > 0
+    excerpts = [
+        next(row.alone for row in row_of_detector.sets if row.name == "excerpt of 60 %")
+        for row_of_detector in (strict, loose)
+    ]
+    assert [excerpt.missed > 0 for excerpt in excerpts] == [
+        True,
+        False,
+    ]  # words are cut where the excerpt begins and ends
 
 
 def test_who_calls_everything_alike_is_wrong_about_all_others(folder: Path) -> None:
@@ -307,30 +322,30 @@ def test_processes_find_what_one_finds(folder: Path, results: Mapping[str, Schem
     alone = [*compare(folder, ["0.8"], make=by_words), results["minhash"]]
     together = compare(folder, ["0.8", "minhash"], jobs=2, lookups=500, make=by_words_or_scheme)
     assert costless(together) == costless(alone)
-    assert [(one.lookup_micros or 0) > 0 for one in together] == [False, True]
+    assert [(row.lookup_micros or 0) > 0 for row in together] == [False, True]
 
 
 # Look-ups
 
 
 def test_look_ups_are_timed_where_they_are_asked_for(folder: Path) -> None:
-    for one in compare(folder, ["simhash", "shingling"], lookups=500):
-        assert one.lookup_micros is not None
-        assert one.lookup_micros > 0
+    for row in compare(folder, ["simhash", "shingling"], lookups=500):
+        assert row.lookup_micros is not None
+        assert row.lookup_micros > 0
 
 
 @pytest.mark.parametrize("lookups", [1, 499, 501])
 def test_look_ups_are_timed_in_an_index_of_any_size(folder: Path, lookups: int) -> None:
-    (found,) = compare(folder, ["exact"], lookups=lookups)
-    assert found.lookup_micros is not None
+    (row,) = compare(folder, ["exact"], lookups=lookups)
+    assert row.lookup_micros is not None
 
 
 @pytest.mark.parametrize("text", ["<p>too short</p>" * 30, ""], ids=["short lines", "no text"])
 def test_pages_of_which_no_index_can_be_made_time_no_look_ups(tmp_path: Path, text: str) -> None:
     pages = {name: f"<html><body>{text}<nav>{name}</nav></body></html>" for name in "ab"}
     write_set(tmp_path, pages, [pair("a", "b", 1)])
-    (found,) = compare(tmp_path, ["exact"], lookups=500)
-    assert found.lookup_micros is None
+    (row,) = compare(tmp_path, ["exact"], lookups=500)
+    assert row.lookup_micros is None
 
 
 # Met in the index
@@ -342,7 +357,7 @@ MORE = prose(0) + "\n" + "".join(sentences(1, 3))
 def test_what_is_alike_and_not_met_is_not_called_alike() -> None:
     scheme, detector = scheme_of(MET, CONFIG), SchemeDetector(MET, CONFIG)
     new, kept = text_of(prose(0)), text_of(MORE)
-    signed = [scheme.sign(one) for one in (new, kept)]
+    signed = [scheme.sign(text) for text in (new, kept)]
     assert scheme.compare(*signed) is not None
     assert not detector.is_duplicate(*map(detector.sign, (new, kept)))
     assert detector.is_duplicate(detector.sign(new), detector.sign(new))
@@ -370,7 +385,7 @@ def test_what_a_crawl_would_not_meet_is_missed_and_says_so(nearly_alike: Path) -
     judge = ("evaluate", nearly_alike, "--jobs", 1, *BIGRAMS, "--json", "--errors", 5, "-s")
     report = lines_by_type(cli(*judge, f"DEDUP_SCHEME={MET}"))
     assert counts_in(report["evaluation_counts"][-1]["counts"]) == Counts(missed=1)
-    assert [one["rule"] for one in report["wrong_pair"]] == ["not met in the index"]
+    assert [pair["rule"] for pair in report["wrong_pair"]] == ["not met in the index"]
     report = lines_by_type(cli(*judge, "DEDUP_SCHEME=minhash"))
     assert counts_in(report["evaluation_counts"][-1]["counts"]) == Counts(found=1)
     assert "wrong_pair" not in report
@@ -382,13 +397,13 @@ def test_what_a_crawl_would_not_meet_is_missed_and_says_so(nearly_alike: Path) -
 
 
 def cli(*arguments: object, status: int = 0) -> Result:
-    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(one) for one in arguments])
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(argument) for argument in arguments])
     assert isinstance(result.exception, (SystemExit, type(None))), repr(result.exception)
     assert result.exit_code == status, result.output
     return result
 
 
-def said(result: Result) -> str:
+def printed_text(result: Result) -> str:
     return " ".join(result.output.replace("│", " ").split())
 
 
@@ -414,8 +429,10 @@ def test_every_scheme_and_every_set_is_printed(everything: Result, results: Mapp
     assert [row[1] for row in rows] == names * len(NAMES)
     at = NAMES.index("exact") * len(names)
     for printed, row in zip(rows[at:], results["exact"].sets, strict=False):
-        assert printed[2:5] == [shown(one) for one in figures(row.alone)]
-        assert printed[5:8] == ([""] * 3 if row.with_rules is None else [shown(one) for one in figures(row.with_rules)])
+        assert printed[2:5] == [shown(figure) for figure in figures(row.alone)]
+        assert printed[5:8] == (
+            [""] * 3 if row.with_rules is None else [shown(figure) for figure in figures(row.with_rules)]
+        )
     for number, printed in enumerate(rows):
         assert [bool(cell) for cell in printed[8:]] == [number % len(names) == 0] * 3
         assert printed[10] in ("", "–")
@@ -457,10 +474,10 @@ def counts_in(printed: Mapping[str, Any]) -> Counts:
 def test_a_scheme_that_is_named_twice_is_measured_once(folder: Path) -> None:
     given = ("--scheme", "minhash", "--scheme", "exact", "--scheme", "minhash")
     lines = lines_by_type(side_by_side(folder, "--json", *given))["scheme_evaluation"]
-    assert list(dict.fromkeys((one["scheme"], one["set"]) for one in lines)) == [
-        (one["scheme"], one["set"]) for one in lines
+    assert list(dict.fromkeys((line["scheme"], line["set"]) for line in lines)) == [
+        (line["scheme"], line["set"]) for line in lines
     ]
-    assert {one["scheme"] for one in lines} == {"minhash", "exact"}
+    assert {line["scheme"] for line in lines} == {"minhash", "exact"}
 
 
 def test_look_ups_of_the_command_are_shown(folder: Path) -> None:
@@ -474,7 +491,7 @@ def test_a_set_is_shown_by_its_name(tmp_path: Path, name: str) -> None:
     (tmp_path / "0.html").write_text(article(0))
     write_lines(tmp_path / f"{name}.docs.jsonl", [{"id": "0", "html": "0.html"}])
     write_lines(tmp_path / f"{name}.pairs.jsonl", [pair("0", "0", 1)])
-    assert [one.name for one in read_folder(tmp_path)] == [name]
+    assert [labelled_set.name for labelled_set in read_folder(tmp_path)] == [name]
     assert cells(side_by_side(tmp_path, "--scheme", "exact"))[0][1] == name
 
 
@@ -493,17 +510,17 @@ def test_a_scheme_that_there_is_not_is_refused_before_the_work(
     folder: Path, monkeypatch: pytest.MonkeyPatch, spec: str, sentence: str
 ) -> None:
     if spec:
-        assert sentence in said(cli("evaluate", folder, "--jobs", 1, "-s", f"DEDUP_SCHEME={spec}", status=2))
+        assert sentence in printed_text(cli("evaluate", folder, "--jobs", 1, "-s", f"DEDUP_SCHEME={spec}", status=2))
     monkeypatch.setattr(scheme_comparison, "compare_schemes", None)
     result = side_by_side(folder, "--scheme", "exact", "--scheme", spec, status=2)
-    assert said(result).startswith("Error: ")
-    assert sentence in said(result)
+    assert printed_text(result).startswith("Error: ")
+    assert sentence in printed_text(result)
     assert result.stdout == ""
 
 
 def test_a_folder_without_pairs_is_refused(tmp_path: Path) -> None:
-    assert "holds no labelled pages" in said(side_by_side(tmp_path, "--scheme", "exact", status=2))
-    assert "--lookups" in said(cli("evaluate", tmp_path, "--scheme", "exact", "--lookups", -1, status=2))
+    assert "holds no labelled pages" in printed_text(side_by_side(tmp_path, "--scheme", "exact", status=2))
+    assert "--lookups" in printed_text(cli("evaluate", tmp_path, "--scheme", "exact", "--lookups", -1, status=2))
 
 
 @pytest.mark.parametrize("options", [["--plot", "plot.svg"], ["--leave-one-out"], ["--errors", "5"]], ids=" ".join)
@@ -511,13 +528,13 @@ def test_what_schemes_side_by_side_do_not_tell_is_refused(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refused = said(side_by_side(folder, "--scheme", "exact", *options, status=2))
+    refused = printed_text(side_by_side(folder, "--scheme", "exact", *options, status=2))
     assert options[0] in refused
 
 
 @pytest.mark.parametrize("options", ["title=2", "anchors=yes"])
 def test_options_for_what_no_text_has_are_refused_side_by_side(folder: Path, options: str) -> None:
-    refused = said(side_by_side(folder, "--scheme", f"checksums {options}", status=2))
+    refused = printed_text(side_by_side(folder, "--scheme", f"checksums {options}", status=2))
     assert f"-s DEDUP_SCHEME='checksums {options}'" in refused
 
 
@@ -529,15 +546,15 @@ def test_without_side_by_side_pages_are_judged_by_the_scheme_that_is_set(tmp_pat
     untitled = {name: page.replace("title>", "b>") for name, page in pages.items()}  # which finds pages, too
     write_set(tmp_path, untitled, [pair("0", "0c", 1), pair("1", "1e", 1)])
 
-    def found(scheme: str) -> int:
+    def count_pairs(scheme: str) -> int:
         result = cli("evaluate", tmp_path, "--jobs", 1, *BIGRAMS, "--json", "-s", f"DEDUP_SCHEME={scheme}")
         report = lines_by_type(result)
         assert report["evaluation"][0]["settings"]["DEDUP_SCHEME"] == scheme
         return int(report["evaluation_counts"][-1]["counts"]["found"])
 
-    assert found("minhash") == 2
-    assert found("simhash") == 1  # 8 bits
-    assert found("minhash threshold=1") == 1
+    assert count_pairs("minhash") == 2
+    assert count_pairs("simhash") == 1  # 8 bits
+    assert count_pairs("minhash threshold=1") == 1
 
 
 @pytest.mark.parametrize(
@@ -549,6 +566,6 @@ def test_what_is_about_distances_is_refused_with_other_schemes(
     monkeypatch.chdir(tmp_path)
     name, *options = command
     result = cli(name, folder, "-s", "DEDUP_SCHEME=minhash", *options, status=2)
-    assert "of simhash" in said(result)
+    assert "of simhash" in printed_text(result)
     assert result.stdout == ""
     assert not (tmp_path / "plot.svg").exists()

@@ -47,5 +47,5 @@ def test_a_family_has_enough_cases_of_both_kinds(family: Family) -> None:
     names = [case.name for case in family.cases]
     assert len(names) == len(set(names)) >= 6
     assert 3 <= duplicates <= len(names) - 3
-    per_host = [page.url.split("/")[2] for page in family.others()]
+    per_host = [page.url.split("/")[2] for page in family.make_other_pages()]
     assert all(per_host.count(host) >= 20 for host in set(per_host))

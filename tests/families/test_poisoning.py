@@ -75,8 +75,8 @@ def _attack(*blocks: str, titles: int = _PAGES) -> Callable[[int], Page]:
     """Pages with text of their own, under so many titles in turn, and with *blocks*, which are those of others."""
 
     def make(number: int) -> Page:
-        own = p(paragraph(f"mallory {number}", 6))
-        return TILDE.page(f"/~mallory/{number}", heading(f"mallory {number % titles}"), own, *blocks)
+        text = p(paragraph(f"mallory {number}", 6))
+        return TILDE.page(f"/~mallory/{number}", heading(f"mallory {number % titles}"), text, *blocks)
 
     return make
 
@@ -155,37 +155,37 @@ _NAMES = [pytest.param(name, marks=[_KNOWN] if name == _PICTURED else []) for na
 def test_different_pages_of_others_stay_different_whatever_of_them_stands_on_a_quarter_of_the_pages(
     deduplicator: Deduplicator, name: str
 ) -> None:
-    kept, other, repeated = _DIFFERENT[name]
+    kept, new, repeated = _DIFFERENT[name]
     _poison(deduplicator, 0.25, _attack(*repeated))
-    _assert_different(deduplicator, kept, other)
+    _assert_different(deduplicator, kept, new)
 
 
 @pytest.mark.parametrize("name", _NAMES)
 def test_different_pages_of_others_stay_different_whatever_of_them_stands_on_fewer_than_half_of_the_pages(
     deduplicator: Deduplicator, name: str
 ) -> None:
-    kept, other, repeated = _DIFFERENT[name]
+    kept, new, repeated = _DIFFERENT[name]
     _poison(deduplicator, _ALMOST_HALF, _attack(*repeated))
-    _assert_different(deduplicator, kept, other)
+    _assert_different(deduplicator, kept, new)
 
 
 @pytest.mark.parametrize("name", _DIFFERENT)
 def test_different_pages_of_others_stay_different_whatever_of_them_stands_on_most_pages_under_three_titles(
     deduplicator: Deduplicator, name: str
 ) -> None:
-    kept, other, repeated = _DIFFERENT[name]
+    kept, new, repeated = _DIFFERENT[name]
     _poison(deduplicator, 0.8, _attack(*repeated, titles=3))
-    _assert_different(deduplicator, kept, other)
+    _assert_different(deduplicator, kept, new)
 
 
 @pytest.mark.parametrize("name", _NAMES)
 def test_different_pages_of_others_stay_different_after_many_pages_of_the_attack_in_a_row(
     deduplicator: Deduplicator, name: str
 ) -> None:
-    kept, other, repeated = _DIFFERENT[name]
+    kept, new, repeated = _DIFFERENT[name]
     attack = _attack(*repeated)
     _settle(deduplicator, [*map(_honest, range(100)), *map(attack, range(60))])
-    _assert_different(deduplicator, kept, other)
+    _assert_different(deduplicator, kept, new)
 
 
 @pytest.mark.parametrize("share", [0.25, _ALMOST_HALF])
@@ -198,8 +198,8 @@ def test_titles_of_others_stay_different_though_they_stand_in_the_titles_of_fewe
 
     _poison(deduplicator, share, attack)
     kept = _alice(p(_COMMON, _ALICE), title="Rope of thirty metres")
-    other = _bob(p(_COMMON, _ALICE), title="Rope of sixty metres")
-    _assert_different(deduplicator, kept, other)
+    new = _bob(p(_COMMON, _ALICE), title="Rope of sixty metres")
+    _assert_different(deduplicator, kept, new)
 
 
 _COPIED = {

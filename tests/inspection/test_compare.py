@@ -48,9 +48,9 @@ def changed(page: SignedPage, source: random.Random) -> SignedPage:
         **links(*source.sample(range(5), 3)),
         **features(begin, begin + source.choice((60, 200))),
     }
-    some = {name: value for name, value in chosen.items() if source.random() < 0.5}
+    some_fields = {name: value for name, value in chosen.items() if source.random() < 0.5}
     some_thin = {} if source.random() < 0.6 else changed_blocks(source)
-    return msgspec.structs.replace(page, **{**some, **some_thin})
+    return msgspec.structs.replace(page, **{**some_fields, **some_thin})
 
 
 def changed_blocks(source: random.Random) -> dict[str, Any]:
@@ -74,20 +74,20 @@ EXCERPT, WHOLE = prose(3, 30), "\n".join([prose(4, 30), prose(3, 30), prose(5, 4
 def test_a_scheme_says_what_it_measures_of_an_excerpt_that_its_look_up_may_not_find(name: str) -> None:
     signer = Signer(Config(tokenizer="bigrams", scheme=name))
     part, whole = (look(html(text).decode(), signer=signer).page for text in (EXCERPT, WHOLE))
-    told = compare_signatures(Pair(part, whole, signer.config, signer.scheme))
-    assert told is not None
-    assert told.scheme == signer.scheme.spec
-    assert told.is_candidate == signer.scheme.finds(part.signed, whole.signed)
+    comparison = compare_signatures(Pair(part, whole, signer.config, signer.scheme))
+    assert comparison is not None
+    assert comparison.scheme == signer.scheme.spec
+    assert comparison.is_candidate == signer.scheme.finds(part.signed, whole.signed)
     measured = signer.scheme.measure(part.signed, whole.signed) or Agreement()
-    assert (told.distance, told.resemblance, told.coverage) == (
+    assert (comparison.distance, comparison.resemblance, comparison.coverage) == (
         measured.distance,
         measured.resemblance,
         measured.coverage,
     )
     if name in ("shingling", "winnowing"):
-        assert not told.agree
-        assert told.coverage is not None
-        assert told.coverage > 0.9
+        assert not comparison.agree
+        assert comparison.coverage is not None
+        assert comparison.coverage > 0.9
 
 
 def test_of_thin_pages_and_of_pages_that_could_not_be_signed_a_scheme_says_nothing() -> None:
@@ -102,7 +102,7 @@ def test_of_thin_pages_and_of_pages_that_could_not_be_signed_a_scheme_says_nothi
 def test_the_row_that_decides_is_the_one_by_which_the_crawl_decides() -> None:
     deciding: Counter[tuple[str, bool | None]] = Counter()
     for pair in pairs(3_000):
-        decided = [(one.name, one.duplicate) for one in apply_rules(pair) if one.decides]
+        decided = [(row.name, row.duplicate) for row in apply_rules(pair) if row.decides]
         assert decided == [table.decide(pair)]
         deciding.update(decided)
     assert {name for name, _ in deciding} == {rule.name for rule in table.TABLE}, "a row never decides in this test"
@@ -110,17 +110,22 @@ def test_the_row_that_decides_is_the_one_by_which_the_crawl_decides() -> None:
 
 def test_every_row_says_what_it_would_say_alone_and_what_it_has_looked_at() -> None:
     for pair in pairs(300):
-        told = apply_rules(pair)
+        rows = apply_rules(pair)
         expected = table.TABLE[:1] if pair.new.unsigned or pair.kept.unsigned else table.TABLE
-        assert [(one.name, one.duplicate) for one in told] == [(rule.name, rule.predicate(pair)) for rule in expected]
-        silent = {one.name for one in told if not one.measured}
+        assert [(row.name, row.duplicate) for row in rows] == [(rule.name, rule.predicate(pair)) for rule in expected]
+        silent = {row.name for row in rows if not row.measured}
         assert silent <= {"too little text", "alike"}
 
 
-@pytest.mark.parametrize(("one", "other"), [("too little text", ""), ("", "nested too deep")])
-def test_of_a_page_that_could_not_be_signed_one_row_says_why(one: str, other: str) -> None:
-    (told,) = apply_rules(Pair(new(unsigned=one), kept(unsigned=other), LIMITS, SIMHASH))
-    assert (told.name, told.duplicate, told.decides, told.measured) == ("too little text", False, True, one or other)
+@pytest.mark.parametrize(("new_reason", "kept_reason"), [("too little text", ""), ("", "nested too deep")])
+def test_of_a_page_that_could_not_be_signed_one_row_says_why(new_reason: str, kept_reason: str) -> None:
+    (row,) = apply_rules(Pair(new(unsigned=new_reason), kept(unsigned=kept_reason), LIMITS, SIMHASH))
+    assert (row.name, row.duplicate, row.decides, row.measured) == (
+        "too little text",
+        False,
+        True,
+        new_reason or kept_reason,
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,8 +153,10 @@ def test_of_a_page_that_could_not_be_signed_one_row_says_why(one: str, other: st
 )
 def test_a_row_tells_what_it_has_looked_at(row: str, fields: dict[str, object], measured: str) -> None:
     page = kept(heading=1, numbers=numbers(9, 18))
-    told = {one.name: one.measured for one in apply_rules(Pair(new(**fields), page, LIMITS, SIMHASH))}
-    assert told[row] == measured
+    measured_by_row = {
+        rule_row.name: rule_row.measured for rule_row in apply_rules(Pair(new(**fields), page, LIMITS, SIMHASH))
+    }
+    assert measured_by_row[row] == measured
 
 
 @pytest.mark.parametrize(
@@ -170,24 +177,24 @@ def test_a_row_tells_what_it_has_looked_at(row: str, fields: dict[str, object], 
 def test_of_thin_pages_a_row_tells_what_it_has_looked_at(row: str, fields: dict[str, object], measured: str) -> None:
     whole = thin(block(1), block(2))
     pair = Pair(new(**{**whole, **fields}), kept(**whole), LIMITS, SIMHASH)
-    told = {one.name: one.measured for one in apply_rules(pair)}
-    assert told[row] == measured
+    measured_by_row = {rule_row.name: rule_row.measured for rule_row in apply_rules(pair)}
+    assert measured_by_row[row] == measured
 
 
 def test_two_lists_of_the_same_entries_are_told_as_such() -> None:
     listed = thin(block(1, Trait.ENTRY))
     site = replace(UNKNOWN_SITE, number=8)
     pair = Pair(new(**listed, title="Another"), kept(**listed), LIMITS, SIMHASH, site, site)
-    told = {one.name: one.measured for one in apply_rules(pair)}
-    assert told["other titles"] == "two lists of the same entries"
+    measured_by_row = {row.name: row.measured for row in apply_rules(pair)}
+    assert measured_by_row["other titles"] == "two lists of the same entries"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_with_every_scheme_the_rows_agree_with_the_crawl(name: str) -> None:
     config = Config(tokenizer="bigrams", scheme=name)
     signer = Signer(config)
-    one, other, third = (look(text, signer=signer).page for text in (article(1), article(1, changed=3), article(2)))
-    for left, right in ((one, one), (one, other), (other, one), (one, third)):
+    first, second, third = (look(text, signer=signer).page for text in (article(1), article(1, changed=3), article(2)))
+    for left, right in ((first, first), (first, second), (second, first), (first, third)):
         pair = Pair(left, right, config, scheme_of(name, config))
         assert [(row.name, row.duplicate) for row in apply_rules(pair) if row.decides] == [table.decide(pair)]
 
@@ -236,11 +243,11 @@ def documents(draw: st.DrawFn) -> tuple[str, list[str]]:
 def test_text_and_what_was_cut_away_are_together_all_that_is_visible(document: tuple[str, list[str]]) -> None:
     source, shown = document
     examined = look(source)
-    told = Counter([*examined.text.splitlines(), *examined.boilerplate])
+    counted = Counter([*examined.text.splitlines(), *examined.boilerplate])
     # A long paragraph is told once, also where it stands within a longer one of the main text.
-    assert all(text in told or text in examined.text for text in shown)
-    assert set(told) <= set(shown)
-    assert {text: count for text, count in told.items() if len(text) < 40} == Counter(
+    assert all(text in counted or text in examined.text for text in shown)
+    assert set(counted) <= set(shown)
+    assert {text: count for text, count in counted.items() if len(text) < 40} == Counter(
         text for text in shown if len(text) < 40
     )
 
@@ -279,16 +286,16 @@ def test_what_another_extractor_takes_is_not_cut_away() -> None:
 
 
 def test_the_tokens_that_differ_are_those_that_one_page_alone_has() -> None:
-    one = look(f"<p>{' '.join(words(1))} zebra zebra giraffe</p>")
-    other = look(f"<p>{' '.join(words(1))} llama</p>")
-    assert one.tokens_missing_in(other) == [("zebra", 2), ("giraffe", 1)]
-    assert other.tokens_missing_in(one) == [("llama", 1)]
-    assert one.tokens_missing_in(one) == []
+    first = look(f"<p>{' '.join(words(1))} zebra zebra giraffe</p>")
+    second = look(f"<p>{' '.join(words(1))} llama</p>")
+    assert first.tokens_missing_in(second) == [("zebra", 2), ("giraffe", 1)]
+    assert second.tokens_missing_in(first) == [("llama", 1)]
+    assert first.tokens_missing_in(first) == []
 
 
 def test_of_a_text_what_was_cut_away_is_not_compared() -> None:
-    one, other = (look(article(1, frame=frame)) for frame in ("zebra", "giraffe"))
-    assert one.tokens_missing_in(other) == other.tokens_missing_in(one) == []
+    first, second = (look(article(1, frame=frame)) for frame in ("zebra", "giraffe"))
+    assert first.tokens_missing_in(second) == second.tokens_missing_in(first) == []
 
 
 def test_of_a_thin_page_all_is_compared() -> None:
@@ -301,7 +308,7 @@ def test_of_a_thin_page_all_is_compared() -> None:
 
 
 def test_both_directions_together_explain_every_token() -> None:
-    one, other = look(article(1, changed=40)), look(f"<main>{paragraphs(words(1, 150))}</main>")
-    common = {token for token in one.tokens if token in other.tokens}
-    assert {token for token, _ in one.tokens_missing_in(other)} == set(one.tokens) - common
-    assert {token for token, _ in other.tokens_missing_in(one)} == set(other.tokens) - common
+    first, second = look(article(1, changed=40)), look(f"<main>{paragraphs(words(1, 150))}</main>")
+    common = {token for token in first.tokens if token in second.tokens}
+    assert {token for token, _ in first.tokens_missing_in(second)} == set(first.tokens) - common
+    assert {token for token, _ in second.tokens_missing_in(first)} == set(second.tokens) - common

@@ -49,14 +49,14 @@ def build(source: Path, output: Path, *options: str, status: int = 0) -> Result:
     return result
 
 
-def said(result: Result) -> str:
+def printed_text(result: Result) -> str:
     return " ".join(result.output.replace("│", " ").split())
 
 
 def digest_in(output: str) -> str:
-    found = re.search(r"digest ([0-9a-f]{16})\.$", output.strip())
-    assert found is not None, output
-    return found[1]
+    match = re.search(r"digest ([0-9a-f]{16})\.$", output.strip())
+    assert match is not None, output
+    return match[1]
 
 
 def built(source: Path, folder: Path) -> Lexicon:
@@ -64,7 +64,7 @@ def built(source: Path, folder: Path) -> Lexicon:
     output = folder / f"lexicon {len(list(folder.iterdir()))}"  # what was read stays as it was read
     result = build(source, output)
     read = lexicon_of(str(output))
-    assert said(result) == (
+    assert printed_text(result) == (
         f"{output}: {read.documents:,} documents, {len(read.words):,} words,"
         f" {len(read.shingles):,} common shingles; tokenizer bigrams; digest {read.digest}."
     )
@@ -78,19 +78,19 @@ def write(folder: Path, files: Mapping[str, bytes]) -> Path:
     return folder
 
 
-def page(one: str, charset: str = "utf-8") -> bytes:
+def page(text: str, charset: str = "utf-8") -> bytes:
     """A page with *one* text, and around it what is none of it."""
-    paragraphs = "".join(f"<p>{line}</p>" for line in one.split("\n"))
+    paragraphs = "".join(f"<p>{line}</p>" for line in text.split("\n"))
     head = f"<head><meta charset='{charset}'><title>title</title></head>"
     return f"<html>{head}<body><nav>menu</nav><main>{paragraphs}</main></body></html>".encode(charset)
 
 
 def counts_by_hand(texts: Iterable[str]) -> Counter[int]:
     """In how many of *texts* each token stands."""
-    found: Counter[int] = Counter()
-    for one in texts:
-        found.update(set(hash_words(sorted(set(text_of(one).tokens))).tolist()))
-    return found
+    counts: Counter[int] = Counter()
+    for text in texts:
+        counts.update(set(hash_words(sorted(set(text_of(text).tokens))).tolist()))
+    return counts
 
 
 def assert_counts(lexicon: Lexicon, texts: list[str]) -> None:
@@ -135,8 +135,8 @@ def fill(directory: Path, texts: Iterable[str], **settings: Any) -> Path:
     """An index of pages with *texts*."""
     with Deduplicator.open(directory, config("simhash", store_text=True, **settings)) as deduplicator:
         pages = [
-            deduplicator.sign(f"http://a.org/{at}", page(one), encoding="utf-8", scope=str(at % 2))
-            for at, one in enumerate(texts)
+            deduplicator.sign(f"http://a.org/{at}", page(text), encoding="utf-8", scope=str(at % 2))
+            for at, text in enumerate(texts)
         ]
         assert {decision.verdict for decision in deduplicator.decide(pages)} == {Verdict.NEW}
     return directory
@@ -148,7 +148,7 @@ def fill(directory: Path, texts: Iterable[str], **settings: Any) -> Path:
 def test_every_page_and_text_below_a_folder_is_counted_once(folder: Path, tmp_path: Path) -> None:
     lexicon = built(folder, tmp_path)
     assert_counts(lexicon, TEXTS)
-    letters = [np.bincount(find_initials(normalise(one)), minlength=26) for one in TEXTS]
+    letters = [np.bincount(find_initials(normalise(text)), minlength=26) for text in TEXTS]
     assert lexicon.initial_counts.tolist() == np.sum(letters, axis=0).tolist()
 
 
@@ -195,7 +195,7 @@ def test_a_gzipped_file_that_cannot_be_read_is_named_and_nothing_is_written(
     folder: Path, tmp_path: Path, content: bytes
 ) -> None:
     write(folder, {"below/broken.html.gz": content})
-    refused = said(build(folder, tmp_path / "lexicon", status=2))
+    refused = printed_text(build(folder, tmp_path / "lexicon", status=2))
     assert refused.startswith(f"Error: {folder / 'below/broken.html.gz'} cannot be read: ")
     assert not (tmp_path / "lexicon").exists()
 
@@ -208,7 +208,7 @@ def test_a_text_file_that_is_not_in_utf_8_is_not_counted_as_what_it_is_not(tmp_p
         assert_counts(lexicon_of(str(tmp_path / "lexicon")), [CHINESE, CHINESE])
     else:
         assert result.exit_code == 2
-        assert f"{folder / 'other.txt'}" in said(result)
+        assert f"{folder / 'other.txt'}" in printed_text(result)
 
 
 @pytest.mark.parametrize(
@@ -217,24 +217,24 @@ def test_a_text_file_that_is_not_in_utf_8_is_not_counted_as_what_it_is_not(tmp_p
 def test_a_folder_without_a_text_is_refused(tmp_path: Path, files: dict[str, bytes]) -> None:
     folder = write(tmp_path / "folder", files)
     folder.mkdir(exist_ok=True)
-    refused = said(build(folder, tmp_path / "lexicon", status=2))
+    refused = printed_text(build(folder, tmp_path / "lexicon", status=2))
     assert refused.startswith(f"Error: {folder} holds no main text: ")
     assert not (tmp_path / "lexicon").exists()
 
 
 def test_what_is_no_folder_is_refused(folder: Path, tmp_path: Path) -> None:
-    assert "does not exist" in said(build(tmp_path / "none", tmp_path / "lexicon", status=2))
-    assert "is a file" in said(build(folder / "five.txt", tmp_path / "lexicon", status=2))
-    assert "is a directory" in said(build(folder, folder, status=2))
+    assert "does not exist" in printed_text(build(tmp_path / "none", tmp_path / "lexicon", status=2))
+    assert "is a file" in printed_text(build(folder / "five.txt", tmp_path / "lexicon", status=2))
+    assert "is a directory" in printed_text(build(folder, folder, status=2))
 
 
 def test_a_lexicon_that_cannot_be_written_is_a_sentence(folder: Path, tmp_path: Path) -> None:
-    assert said(build(folder, tmp_path / "none" / "lexicon", status=2)).startswith("Error: ")
+    assert printed_text(build(folder, tmp_path / "none" / "lexicon", status=2)).startswith("Error: ")
 
 
 def test_a_wrong_setting_is_a_sentence(folder: Path, tmp_path: Path) -> None:
-    assert "'TOKENIZER=x' is no setting" in said(build(folder, tmp_path / "x", "-s", "TOKENIZER=x", status=2))
-    assert "DEDUP_EXTRACTOR = 'x' is not allowed" in said(
+    assert "'TOKENIZER=x' is no setting" in printed_text(build(folder, tmp_path / "x", "-s", "TOKENIZER=x", status=2))
+    assert "DEDUP_EXTRACTOR = 'x' is not allowed" in printed_text(
         build(folder, tmp_path / "x", "-s", "DEDUP_EXTRACTOR=x", status=2)
     )
 
@@ -277,15 +277,15 @@ def test_another_text_is_another_lexicon(folder: Path, tmp_path: Path) -> None:
 
 def test_the_texts_of_an_index_are_those_of_its_pages(folder: Path, tmp_path: Path) -> None:
     index = fill(tmp_path / "index", TEXTS)
-    found = built(index, tmp_path)
-    assert_counts(found, TEXTS)
-    assert found.digest == built(folder, tmp_path).digest
+    lexicon = built(index, tmp_path)
+    assert_counts(lexicon, TEXTS)
+    assert lexicon.digest == built(folder, tmp_path).digest
 
 
 def test_pages_of_an_index_that_were_not_handled_are_not_counted(tmp_path: Path) -> None:
     fill(tmp_path / "index", [text(1)])
     with Deduplicator.open(tmp_path / "index", config("simhash", store_text=True)) as crawl:
-        pages = [crawl.sign(f"http://b.org/{one}", page(text(one)), encoding="utf-8") for one in (2, 3, 4)]
+        pages = [crawl.sign(f"http://b.org/{number}", page(text(number)), encoding="utf-8") for number in (2, 3, 4)]
         _, settled, released = crawl.submit(pages, claim=True).result()
         assert crawl.settle(settled)
         assert crawl.release(released)
@@ -301,9 +301,9 @@ def test_files_beside_an_index_are_not_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pages", [0, 2])
 def test_an_index_without_texts_is_refused(tmp_path: Path, pages: int) -> None:
     with Deduplicator.open(tmp_path / "index", config("simhash")) as deduplicator:
-        for one in range(pages):
-            deduplicator.check("http://a.org/{one}", page(text(one)))
-    refused = said(build(tmp_path / "index", tmp_path / "lexicon", status=2))
+        for number in range(pages):
+            deduplicator.check("http://a.org/{one}", page(text(number)))
+    refused = printed_text(build(tmp_path / "index", tmp_path / "lexicon", status=2))
     assert refused.startswith(f"Error: {tmp_path / 'index'} holds no main text: ")
     assert "DEDUP_STORE_TEXT = True" in refused
     assert not (tmp_path / "lexicon").exists()
@@ -311,7 +311,7 @@ def test_an_index_without_texts_is_refused(tmp_path: Path, pages: int) -> None:
 
 def test_an_index_of_signatures_is_refused(tmp_path: Path) -> None:
     PermutedIndex.open(tmp_path / "index").close()
-    assert "kind: index has 'signatures'" in said(build(tmp_path / "index", tmp_path / "lexicon", status=2))
+    assert "kind: index has 'signatures'" in printed_text(build(tmp_path / "index", tmp_path / "lexicon", status=2))
 
 
 def rewrite(directory: Path, text: bytes) -> None:
@@ -337,7 +337,7 @@ def test_a_stored_text_that_is_damaged_is_left_out_or_a_sentence(tmp_path: Path,
         assert_counts(lexicon_of(str(tmp_path / "lexicon")), [text(2)])
     else:
         assert result.exit_code == 2
-        assert "damaged" in said(result)
+        assert "damaged" in printed_text(result)
 
 
 def test_records_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
@@ -364,8 +364,8 @@ def test_schemes_use_the_lexicon_that_was_written(folder: Path, tmp_path: Path, 
     with pytest.raises(IndexMismatch, match=f"lexicon: index has '{digest}'"):
         Deduplicator.open(tmp_path / "index", config(name))
     write(folder, {"more.txt": text(20).encode()})
-    other = digest_in(build(folder, tmp_path / "other").output)
-    with pytest.raises(IndexMismatch, match=f"lexicon: index has '{digest}' / you have '{other}'"):
+    other_digest = digest_in(build(folder, tmp_path / "other").output)
+    with pytest.raises(IndexMismatch, match=f"lexicon: index has '{digest}' / you have '{other_digest}'"):
         Deduplicator.open(tmp_path / "index", config(name, lexicon=str(tmp_path / "other")))
     Deduplicator.open(tmp_path / "index", ours).close()
 
@@ -377,13 +377,15 @@ def test_a_text_is_weighed_by_it(tmp_path: Path, name: str) -> None:
     texts = {f"{at}.txt": " ".join([*everywhere, *lists[at % 3], f"only{at}"]).encode() for at in range(9)}
     lexicon = tmp_path / "lexicon"
     build(write(tmp_path / "folder", texts), lexicon)
-    own, at_large = (scheme_of(name, Config(lexicon=one)) for one in (str(lexicon), "general"))
+    with_lexicon, at_large = (
+        scheme_of(name, Config(lexicon=name_of_lexicon)) for name_of_lexicon in (str(lexicon), "general")
+    )
     known, unknown = text_of(" ".join([*everywhere, *lists[0]])), text_of(" ".join(words(3, 40)))
-    assert own.sign(known).value
-    assert own.sign(known).value != at_large.sign(known).value
+    assert with_lexicon.sign(known).value
+    assert with_lexicon.sign(known).value != at_large.sign(known).value
     if name == "imatch":  # words that no document has are left out
-        assert at_large.sign(known).value == own.sign(unknown).value == b""
-        assert own.sign(text_of(f"{known.raw} {unknown.raw}")) == own.sign(known)
+        assert at_large.sign(known).value == with_lexicon.sign(unknown).value == b""
+        assert with_lexicon.sign(text_of(f"{known.raw} {unknown.raw}")) == with_lexicon.sign(known)
 
 
 def test_what_stands_in_every_document_weighs_nothing(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ def entries(size: int, hosts: int, seed: int) -> list[Entry]:
     ]
 
 
-def summary_of(made: list[Entry], size: int = 5, selection: Selection | None = None) -> DropSummary:
-    return summarise_drops(DropReader(selection or Selection(DUPLICATES)), made, size)
+def summary_of(journal_entries: list[Entry], size: int = 5, selection: Selection | None = None) -> DropSummary:
+    return summarise_drops(DropReader(selection or Selection(DUPLICATES)), journal_entries, size)
 
 
 def most(values: list[str], size: int) -> list[tuple[str, int]]:
@@ -44,25 +44,25 @@ def most(values: list[str], size: int) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_summary_counts_as_one_would_by_hand(seed: int) -> None:
-    made = entries(2_000, 50, seed)
-    summary = summary_of(made)
-    assert (summary.drops, summary.marked) == (2_000, sum(entry.event == "mark" for entry in made))
-    assert summary.rules == most([entry.rule for entry in made], 9)
-    assert summary.hosts == most([entry.url.split("/")[2] for entry in made], 5)
-    assert summary.representatives == most([entry.duplicate_of for entry in made], 5)
-    assert summary.representative_count == len({entry.duplicate_of for entry in made})
-    assert {run.run: run.drops for run in summary.runs} == Counter(entry.run for entry in made)
+    journal_entries = entries(2_000, 50, seed)
+    summary = summary_of(journal_entries)
+    assert (summary.drops, summary.marked) == (2_000, sum(entry.event == "mark" for entry in journal_entries))
+    assert summary.rules == most([entry.rule for entry in journal_entries], 9)
+    assert summary.hosts == most([entry.url.split("/")[2] for entry in journal_entries], 5)
+    assert summary.representatives == most([entry.duplicate_of for entry in journal_entries], 5)
+    assert summary.representative_count == len({entry.duplicate_of for entry in journal_entries})
+    assert {run.run: run.drops for run in summary.runs} == Counter(entry.run for entry in journal_entries)
     assert not summary.is_incomplete
 
 
 def test_runs_without_drops_are_named_unless_they_are_not_asked_for() -> None:
-    made = [*entries(10, 3, 0), run_started(0xFF, "site")]
-    assert summary_of(made).runs[-1].drops == 0
-    asked = summary_of(made, selection=Selection(DUPLICATES, run="000000ff"))
+    journal_entries = [*entries(10, 3, 0), run_started(0xFF, "site")]
+    assert summary_of(journal_entries).runs[-1].drops == 0
+    asked = summary_of(journal_entries, selection=Selection(DUPLICATES, run="000000ff"))
     assert [(run.run, run.drops) for run in asked.runs] == [("000000ff", 0)]
     assert asked.drops == 0
-    elsewhere = summary_of(made, selection=Selection(DUPLICATES, host="none.org"))
-    assert len(elsewhere.runs) == len(summary_of(made).runs)
+    elsewhere = summary_of(journal_entries, selection=Selection(DUPLICATES, host="none.org"))
+    assert len(elsewhere.runs) == len(summary_of(journal_entries).runs)
 
 
 def test_of_too_many_hosts_the_frequent_ones_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,9 +73,9 @@ def test_of_too_many_hosts_the_frequent_ones_are_counted(monkeypatch: pytest.Mon
     often = [
         Entry(VERSION, "", "1", "drop", "", "", f"http://often.org/{n}", duplicate_of="http://a/") for n in range(99)
     ]
-    made = rare + often
-    random.Random(1).shuffle(made)
-    summary = summary_of(made, 1)
+    journal_entries = rare + often
+    random.Random(1).shuffle(journal_entries)
+    summary = summary_of(journal_entries, 1)
     assert summary.is_incomplete
     assert summary.host_count == 100
     ((host, count),) = summary.hosts

@@ -53,8 +53,11 @@ NOTHING = "No kept page shares a passage with it."
 def with_other_letters(text: str, every: int = 25) -> str:
     """*text* in which about one in *every* so many characters is another, read with another letter."""
     source = random.Random(text)
-    others = [one for found in alike().values() for one in found]
-    return "".join(source.choice(others) if one >= "\u4e00" and source.randrange(every) == 0 else one for one in text)
+    characters = [character for characters_of_letter in alike().values() for character in characters_of_letter]
+    return "".join(
+        source.choice(characters) if character >= "\u4e00" and source.randrange(every) == 0 else character
+        for character in text
+    )
 
 
 PAGES = {  # address → scope, text
@@ -84,10 +87,10 @@ def windows(text: str, starts: Iterable[int] | None = None) -> list[tuple[int, l
     return [(start, vectors[start]) for start in (range(len(vectors)) if starts is None else starts)]
 
 
-def is_match(one: list[int], other: list[int]) -> bool:
-    if one[:8] != other[:8] and one[8:] != other[8:]:
+def is_match(left_window: list[int], right_window: list[int]) -> bool:
+    if left_window[:8] != right_window[:8] and left_window[8:] != right_window[8:]:
         return False
-    return sum(abs(left - right) for left, right in zip(one, other, strict=True)) <= APART
+    return sum(abs(left - right) for left, right in zip(left_window, right_window, strict=True)) <= APART
 
 
 def by_hand(text: str, page: str) -> tuple[float, float, set[tuple[int, int]]]:
@@ -100,7 +103,12 @@ def by_hand(text: str, page: str) -> tuple[float, float, set[tuple[int, int]]]:
         return 0, 0, set()
     last = len(theirs) - WINDOW
     stored = windows(page, sorted({*range(0, last + 1, WINDOW // 2), last}))
-    matches = {(start, at) for start, one in windows(text) for at, other in stored if is_match(one, other)}
+    matches = {
+        (start, at)
+        for start, window in windows(text)
+        for at, stored_window in stored
+        if is_match(window, stored_window)
+    }
     covered = {place for start, _ in matches for place in range(start, start + WINDOW)}
     return len(covered) / len(ours), len({at for _, at in matches}) / len(stored), matches
 
@@ -110,19 +118,19 @@ def runs_of(matches: set[tuple[int, int]]) -> set[Passage]:
     by_shift = defaultdict(list)
     for start, at in sorted(matches):
         by_shift[at - start].append(start)
-    found = set()
+    passages = set()
     for shift, starts in by_shift.items():
         begin = last = starts[0]
         for start in [*starts[1:], len(COPY) * 2]:
             if start > last + WINDOW:
-                found.add(Passage(begin, last + WINDOW, begin + shift))
+                passages.add(Passage(begin, last + WINDOW, begin + shift))
                 begin = start
             last = start
-    return found
+    return passages
 
 
-def common(one: Passage, other: Passage) -> int:
-    return max(0, min(one.end, other.end) - max(one.start, other.start))
+def common(first: Passage, second: Passage) -> int:
+    return max(0, min(first.end, second.end) - max(first.start, second.start))
 
 
 # Indexes
@@ -133,7 +141,7 @@ def fill(directory: Path, pages: dict[str, tuple[str, str]] = PAGES, scheme: str
         signed = [
             deduplicator.sign(url, html(text), encoding="utf-8", scope=scope) for url, (scope, text) in pages.items()
         ]
-        assert {one.verdict for one in deduplicator.decide(signed)} <= {Verdict.NEW}
+        assert {decision.verdict for decision in deduplicator.decide(signed)} <= {Verdict.NEW}
     return directory
 
 
@@ -151,11 +159,11 @@ def own_index(index: Path, tmp_path: Path) -> Path:
 def traced(location: Location, text: str) -> dict[str, Source]:
     store = open_pages(location)
     try:
-        found = find_sources(normalise(text), PINYIN, store)
+        sources = find_sources(normalise(text), PINYIN, store)
     finally:
         store.close()
-    assert len({one.page.url for one in found}) == len(found)
-    return {one.page.url: one for one in found}
+    assert len({source.page.url for source in sources}) == len(sources)
+    return {source.page.url: source for source in sources}
 
 
 # The command
@@ -168,11 +176,11 @@ def trace(file: Path | str, index: Path | str, *options: object, status: int = 0
     return result
 
 
-def said(result: Result) -> str:
+def printed_text(result: Result) -> str:
     return " ".join(result.output.replace("│", " ").split())
 
 
-def told(result: Result) -> list[Any]:
+def sources_in(result: Result) -> list[Any]:
     return lines_by_type(result).get("source", [])
 
 
@@ -191,10 +199,13 @@ def text_file(folder: Path, text: str = COPY, name: str = "copy.txt") -> Path:
 
 
 def test_a_copy_is_traced_to_both_pages_of_both_scopes(index: Path) -> None:
-    found = traced(index, COPY)
-    assert list(found) == ["http://one.org/novel", "http://a.org/story"]
-    assert [one.page.scope for one in found.values()] == ["one.org", "a.org"]  # that with the larger share first
-    novel, story = found.values()
+    sources = traced(index, COPY)
+    assert list(sources) == ["http://one.org/novel", "http://a.org/story"]
+    assert [source.page.scope for source in sources.values()] == [
+        "one.org",
+        "a.org",
+    ]  # that with the larger share first
+    novel, story = sources.values()
     whole = len(letters(COPY))
     # Windows on the edge of a copied part reach a little further, or lack a little.
     assert novel.share_of_text == pytest.approx(len(letters(NOVEL)) / whole, abs=0.1)
@@ -214,27 +225,28 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_shares_are_those_of_all_windows(index: Path, text: str) -> None:
-    found = traced(index, text)
-    assert found
+    sources = traced(index, text)
+    assert sources
     for url, (_, page) in PAGES.items():
         of_text, of_page, matches = by_hand(text, page)
-        assert (url in found) == bool(matches)
+        assert (url in sources) == bool(matches)
         if matches:
-            assert found[url].share_of_text == pytest.approx(of_text)
-            assert found[url].share_of_page == pytest.approx(of_page)
+            assert sources[url].share_of_text == pytest.approx(of_text)
+            assert sources[url].share_of_page == pytest.approx(of_page)
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_passages_are_the_longest_runs_of_matching_windows(index: Path, text: str) -> None:
-    for url, one in traced(index, text).items():
+    for url, source in traced(index, text).items():
         runs = runs_of(by_hand(text, PAGES[url][1])[2])
-        told = list(one.passages)
-        assert set(told) <= runs
-        assert told == sorted(told, key=lambda one: one.start)
-        for run in runs - set(told):  # windows beside one that matches are nearly like it
+        listed = list(source.passages)
+        assert set(listed) <= runs
+        assert listed == sorted(listed, key=lambda passage: passage.start)
+        for run in runs - set(listed):  # windows beside one that matches are nearly like it
             assert any(
-                2 * common(run, other) > run.end - run.start and other.end - other.start >= run.end - run.start
-                for other in told
+                2 * common(run, other_passage) > run.end - run.start
+                and other_passage.end - other_passage.start >= run.end - run.start
+                for other_passage in listed
             )
 
 
@@ -242,30 +254,30 @@ def test_of_many_passages_the_longest_are_told(index: Path, monkeypatch: pytest.
     every = traced(index, CHANGED)["http://one.org/other"].passages
     assert len(every) > 3
     monkeypatch.setattr("crawler_dedup.inspection.trace.MAX_PASSAGES", 3)
-    told = traced(index, CHANGED)["http://one.org/other"].passages
-    longest = sorted((one.end - one.start for one in every), reverse=True)[:3]
-    assert sorted((one.end - one.start for one in told), reverse=True) == longest
-    assert list(told) == sorted(set(told) & set(every), key=lambda one: one.start)
+    reported = traced(index, CHANGED)["http://one.org/other"].passages
+    longest = sorted((passage.end - passage.start for passage in every), reverse=True)[:3]
+    assert sorted((passage.end - passage.start for passage in reported), reverse=True) == longest
+    assert list(reported) == sorted(set(reported) & set(every), key=lambda passage: passage.start)
 
 
 def test_passages_say_where_each_part_stands_in_text_and_page(index: Path) -> None:
-    found = traced(index, COPY)
-    own, first, inserted = (len(letters(part)) for part in (OWN, FIRST, INSERTED))
+    sources = traced(index, COPY)
+    length_of_own, first, inserted = (len(letters(part)) for part in (OWN, FIRST, INSERTED))
     second, story = len(letters(SECOND)), len(letters(FROM_STORY))
     before = len(letters("".join(sentences(2, 4, chinese=True))))
     expected = {
-        "http://one.org/novel": [(own, first, 0), (own + first + inserted, second, first)],
-        "http://a.org/story": [(own + first + inserted + second, story, before)],
+        "http://one.org/novel": [(length_of_own, first, 0), (length_of_own + first + inserted, second, first)],
+        "http://a.org/story": [(length_of_own + first + inserted + second, story, before)],
     }
     copy = letters(COPY)
     for url, parts in expected.items():
         page = letters(PAGES[url][1])
-        long = [one for one in found[url].passages if one.end - one.start > 2 * WINDOW]
+        long = [passage for passage in sources[url].passages if passage.end - passage.start > 2 * WINDOW]
         assert len(long) == len(parts)
-        for one, (start, length, at) in zip(long, parts, strict=True):
-            assert one.at - one.start == at - start
-            assert abs(one.start - start) <= WINDOW // 2
-            assert abs(one.end - start - length) <= WINDOW // 2
+        for passage, (start, length, at) in zip(long, parts, strict=True):
+            assert passage.at - passage.start == at - start
+            assert abs(passage.start - start) <= WINDOW // 2
+            assert abs(passage.end - start - length) <= WINDOW // 2
             inside = slice(start, start + length)
             assert copy[inside] == page[at : at + length]
 
@@ -283,30 +295,30 @@ def test_a_single_window_is_enough(index: Path) -> None:
     places = find_initial_positions(plain)
     passage = plain[places[at] : places[at + WINDOW]]
     assert len(letters(passage)) == WINDOW
-    (found,) = traced(index, passage).values()
-    assert (found.page.url, found.share_of_text) == ("http://a.org/story", 1.0)
-    assert Passage(0, WINDOW, at) in found.passages
+    (source,) = traced(index, passage).values()
+    assert (source.page.url, source.share_of_text) == ("http://a.org/story", 1.0)
+    assert Passage(0, WINDOW, at) in source.passages
     assert traced(index, passage[1:]) == {}  # shorter than a window
 
 
 def test_a_text_of_english_words_is_traced_by_their_first_letters(index: Path) -> None:
-    (found,) = traced(index, PAGES["http://a.org/english"][1]).values()
-    assert (found.page.url, found.share_of_text) == ("http://a.org/english", 1.0)
+    (source,) = traced(index, PAGES["http://a.org/english"][1]).values()
+    assert (source.page.url, source.share_of_text) == ("http://a.org/english", 1.0)
 
 
 def test_pages_with_the_same_text_are_all_named(tmp_path: Path) -> None:
-    fill(tmp_path / "index", {f"http://{one}.org/": (one, NOVEL) for one in "hbgdcfea"})
-    assert list(traced(tmp_path / "index", NOVEL)) == [f"http://{one}.org/" for one in "abcdefgh"]
+    fill(tmp_path / "index", {f"http://{name}.org/": (name, NOVEL) for name in "hbgdcfea"})
+    assert list(traced(tmp_path / "index", NOVEL)) == [f"http://{name}.org/" for name in "abcdefgh"]
 
 
 def test_of_many_pages_those_with_most_in_common_are_compared(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part = "\n".join([FROM_STORY, chinese(3, 2), NOVEL[:200]])
-    other = {"http://b.org/": ("a.org", f"{NOVEL[:100]}\n{chinese(7)}")}
+    other_page = {"http://b.org/": ("a.org", f"{NOVEL[:100]}\n{chinese(7)}")}
     with tempfile.TemporaryDirectory() as folder:
-        both = fill(Path(folder) / "index", {**PAGES, **other})
+        both = fill(Path(folder) / "index", {**PAGES, **other_page})
         assert {"http://a.org/story", "http://b.org/"} < set(traced(both, part))
         monkeypatch.setattr("crawler_dedup.inspection.trace.MAX_CANDIDATES", 1)
-        assert {one for one in traced(both, part) if "one.org" not in one} == {"http://a.org/story"}
+        assert {url for url in traced(both, part) if "one.org" not in url} == {"http://a.org/story"}
 
 
 def test_a_copy_in_traditional_characters_is_traced_as_the_index_folds_them(tmp_path: Path) -> None:
@@ -316,10 +328,10 @@ def test_a_copy_in_traditional_characters_is_traced_as_the_index_folds_them(tmp_
     for fold in (True, False):
         index = fill(tmp_path / f"{fold}", {"http://one.org/": ("", page)}, fold_han=fold)
         options = ("--json", "-s", f"DEDUP_FOLD_HAN={not fold}")
-        (one,) = told(trace(text_file(tmp_path, page), index, *options))
-        assert one["share_of_text"] == 1
-        other = told(trace(text_file(tmp_path, copy), index, *options))
-        assert other == ([one] if fold else [])  # not a window is left without one
+        (expected,) = sources_in(trace(text_file(tmp_path, page), index, *options))
+        assert expected["share_of_text"] == 1
+        traced_copy = sources_in(trace(text_file(tmp_path, copy), index, *options))
+        assert traced_copy == ([expected] if fold else [])  # not a window is left without one
 
 
 # Pages that do not stand
@@ -389,26 +401,26 @@ def test_of_a_page_that_changed_the_new_text_is_traced(places: Places) -> None:
 
 
 def test_the_table_names_shares_passages_and_pages(index: Path, tmp_path: Path) -> None:
-    found = traced(index, COPY)
+    sources = traced(index, COPY)
     rows = cells(trace(text_file(tmp_path), index))
     assert rows == [
-        [f"{one.share_of_text:.1%}", f"{one.share_of_page:.1%}", str(len(one.passages)), url]
-        for url, one in found.items()
+        [f"{source.share_of_text:.1%}", f"{source.share_of_page:.1%}", str(len(source.passages)), url]
+        for url, source in sources.items()
     ]
 
 
 def test_json_says_the_same(index: Path, tmp_path: Path) -> None:
-    found = traced(index, COPY)
-    assert told(trace(text_file(tmp_path), index, "--json")) == [
+    sources = traced(index, COPY)
+    assert sources_in(trace(text_file(tmp_path), index, "--json")) == [
         {
             "type": "source",
             "url": url,
-            "scope": one.page.scope,
-            "share_of_text": one.share_of_text,
-            "share_of_page": one.share_of_page,
-            "passages": [{"start": each.start, "end": each.end, "at": each.at} for each in one.passages],
+            "scope": source.page.scope,
+            "share_of_text": source.share_of_text,
+            "share_of_page": source.share_of_page,
+            "passages": [{"start": passage.start, "end": passage.end, "at": passage.at} for passage in source.passages],
         }
-        for url, one in found.items()
+        for url, source in sources.items()
     ]
 
 
@@ -416,11 +428,11 @@ def test_passages_are_listed_with_how_they_begin(index: Path, tmp_path: Path) ->
     output = trace(text_file(tmp_path), index, "--windows").stdout
     plain = normalise(COPY)
     places = find_initial_positions(plain)
-    for url, one in traced(index, COPY).items():
+    for url, source in traced(index, COPY).items():
         block = output.split(f"\n{url}\n")[1].split("\n\n")[0]
         lines = [line for line in block.splitlines() if line.startswith("  letters ")]
-        assert len(lines) == len(one.passages)
-        for line, passage in zip(lines, one.passages, strict=True):
+        assert len(lines) == len(source.passages)
+        for line, passage in zip(lines, source.passages, strict=True):
             begins = " ".join(plain[places[passage.start] : places[passage.start] + 20].split())
             where = f"letters {passage.start}–{passage.end} of the text, from letter {passage.at} of the page"
             assert line == f"  {where}: {begins} …"
@@ -429,9 +441,9 @@ def test_passages_are_listed_with_how_they_begin(index: Path, tmp_path: Path) ->
 
 def test_a_text_that_shares_nothing_is_no_error(index: Path, tmp_path: Path) -> None:
     file = text_file(tmp_path, chinese(7))
-    assert said(trace(file, index)) == NOTHING
-    assert said(trace(file, index, "--windows")) == NOTHING
-    assert told(trace(file, index, "--json")) == []
+    assert printed_text(trace(file, index)) == NOTHING
+    assert printed_text(trace(file, index, "--windows")) == NOTHING
+    assert sources_in(trace(file, index, "--json")) == []
 
 
 def test_pages_of_which_the_text_has_less_are_left_out(index: Path, tmp_path: Path) -> None:
@@ -440,7 +452,7 @@ def test_pages_of_which_the_text_has_less_are_left_out(index: Path, tmp_path: Pa
     file = text_file(tmp_path)
 
     def number(least: float) -> int:
-        return len(told(trace(file, index, "--json", "--least", least)))
+        return len(sources_in(trace(file, index, "--json", "--least", least)))
 
     assert [
         number(0),
@@ -450,15 +462,15 @@ def test_pages_of_which_the_text_has_less_are_left_out(index: Path, tmp_path: Pa
     ] == [2, 2, 1, 1]
     assert number(1) == 0
     for least in (-0.1, 1.1):
-        assert "--least" in said(trace(file, index, "--least", least, status=2))
+        assert "--least" in printed_text(trace(file, index, "--least", least, status=2))
 
 
 def test_a_passage_that_is_less_than_a_hundredth_is_not_named_unless_asked_for(index: Path, tmp_path: Path) -> None:
     passage = "".join(sentences(2, 3, chinese=True))[:60]
     file = text_file(tmp_path, "".join(chinese(seed, 300) for seed in (5, 6)) + passage)
-    (found,) = told(trace(file, index, "--json", "--least", 0))
-    assert 0 < found["share_of_text"] < 0.01
-    assert said(trace(file, index)) == NOTHING
+    (source,) = sources_in(trace(file, index, "--json", "--least", 0))
+    assert 0 < source["share_of_text"] < 0.01
+    assert printed_text(trace(file, index)) == NOTHING
 
 
 @pytest.mark.parametrize("part", ["[/b]", "[red]x[/red]", "[1]", "[link=http://c.org]", ":smile:"], ids=ascii)
@@ -473,7 +485,7 @@ def test_neither_text_nor_page_can_steer_the_terminal(tmp_path: Path) -> None:
     file = text_file(tmp_path, f"{NOVEL[:3]}\x9b1\x1b]0;\x07\u202e{NOVEL[3:]}")
     output = trace(file, tmp_path / "index", "--windows").stdout
     assert "letters 0–" in output
-    assert all(one.isprintable() or one == "\n" for one in output)
+    assert all(character.isprintable() or character == "\n" for character in output)
 
 
 # Files
@@ -483,29 +495,29 @@ def test_neither_text_nor_page_can_steer_the_terminal(tmp_path: Path) -> None:
 def test_the_main_text_of_an_html_file_is_traced(index: Path, tmp_path: Path, name: str) -> None:
     body = html(NOVEL, "".join(sentences(7, 1, chinese=True)))
     (tmp_path / name).write_bytes(gzip.compress(body) if name.lower().endswith("gz") else body)
-    (found,) = told(trace(tmp_path / name, index, "--json", *BIGRAMS))
-    assert (found["url"], found["share_of_text"], found["share_of_page"]) == ("http://one.org/novel", 1, 1)
+    (source,) = sources_in(trace(tmp_path / name, index, "--json", *BIGRAMS))
+    assert (source["url"], source["share_of_text"], source["share_of_page"]) == ("http://one.org/novel", 1, 1)
 
 
 def test_an_html_file_in_another_encoding_is_traced(index: Path, tmp_path: Path) -> None:
     body = html(NOVEL).decode().replace("<body>", "<head><meta charset='gbk'></head><body>").encode("gbk")
     assert b"gbk" in body
     (tmp_path / "page.html").write_bytes(body)
-    (found,) = told(trace(tmp_path / "page.html", index, "--json", *BIGRAMS))
-    assert (found["url"], found["share_of_text"]) == ("http://one.org/novel", 1)
+    (source,) = sources_in(trace(tmp_path / "page.html", index, "--json", *BIGRAMS))
+    assert (source["url"], source["share_of_text"]) == ("http://one.org/novel", 1)
 
 
 @pytest.mark.parametrize("name", ["copy.txt", "COPY.TXT", "copy.txt.gz", "COPY.TXT.GZ"])
 def test_markup_in_a_text_file_is_text(index: Path, tmp_path: Path, name: str) -> None:
     content = ("<p>" + NOVEL.replace("。", "<b>。")).encode()
     (tmp_path / name).write_bytes(gzip.compress(content) if name.lower().endswith("gz") else content)
-    assert len(told(trace(tmp_path / name, index, "--json"))) == 1
+    assert len(sources_in(trace(tmp_path / name, index, "--json"))) == 1
 
 
 def test_a_byte_order_mark_is_no_part_of_a_text(index: Path, tmp_path: Path) -> None:
     text_file(tmp_path, "\ufeff" + NOVEL)
-    (found,) = told(trace(tmp_path / "copy.txt", index, "--json"))
-    assert found["share_of_text"] == 1
+    (source,) = sources_in(trace(tmp_path / "copy.txt", index, "--json"))
+    assert source["share_of_text"] == 1
 
 
 @pytest.mark.parametrize(
@@ -516,7 +528,7 @@ def test_a_byte_order_mark_is_no_part_of_a_text(index: Path, tmp_path: Path) -> 
 def test_a_text_shorter_than_a_window_is_refused(index: Path, tmp_path: Path, text: str) -> None:
     assert len(letters(text)) in (0, 1, WINDOW - 1)
     file = text_file(tmp_path, text)
-    refused = said(trace(file, index, status=2))
+    refused = printed_text(trace(file, index, status=2))
     assert refused == f"Error: {file} has fewer than 48 letters, the least that are compared."
 
 
@@ -524,16 +536,16 @@ def test_the_window_is_that_of_the_index(tmp_path: Path) -> None:
     fill(tmp_path / "index", scheme="pinyin window=80")
     text = normalise(NOVEL)[:100]
     assert WINDOW < len(letters(text[:70])) < 80 <= len(letters(text))
-    assert "fewer than 80 letters" in said(trace(text_file(tmp_path, text[:70]), tmp_path / "index", status=2))
-    (found,) = told(trace(text_file(tmp_path, text), tmp_path / "index", "--json"))
-    assert all(one["end"] - one["start"] >= 80 for one in found["passages"])
+    assert "fewer than 80 letters" in printed_text(trace(text_file(tmp_path, text[:70]), tmp_path / "index", status=2))
+    (source,) = sources_in(trace(text_file(tmp_path, text), tmp_path / "index", "--json"))
+    assert all(passage["end"] - passage["start"] >= 80 for passage in source["passages"])
 
 
 def test_an_html_file_without_a_main_text_is_refused(index: Path, tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text("<html><body><nav>one</nav></body></html>")
-    assert "fewer than 48 letters" in said(trace(tmp_path / "page.html", index, *BIGRAMS, status=2))
+    assert "fewer than 48 letters" in printed_text(trace(tmp_path / "page.html", index, *BIGRAMS, status=2))
     (tmp_path / "page.html").write_text("<div>" * 1000 + NOVEL)
-    assert said(trace(tmp_path / "page.html", index, *BIGRAMS, status=2)).startswith("Error: ")
+    assert printed_text(trace(tmp_path / "page.html", index, *BIGRAMS, status=2)).startswith("Error: ")
 
 
 @pytest.mark.parametrize(
@@ -546,14 +558,14 @@ def test_a_gzipped_file_that_cannot_be_read_is_a_sentence(
     index: Path, tmp_path: Path, name: str, content: bytes
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    assert said(trace(tmp_path / name, index, status=2)).startswith(f"Error: {tmp_path / name} ")
+    assert printed_text(trace(tmp_path / name, index, status=2)).startswith(f"Error: {tmp_path / name} ")
 
 
 @pytest.mark.parametrize("name", ["copy.txt", "page.html", "copy.txt.gz"])
 def test_a_file_beyond_the_limit_is_refused_for_that(index: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(html(NOVEL)) if name.endswith("gz") else html(NOVEL))
-    assert told(trace(tmp_path / name, index, "--json", *BIGRAMS, "-s", "DEDUP_MAX_BYTES=5000"))
-    refused = said(trace(tmp_path / name, index, *BIGRAMS, "-s", "DEDUP_MAX_BYTES=1000", status=2))
+    assert sources_in(trace(tmp_path / name, index, "--json", *BIGRAMS, "-s", "DEDUP_MAX_BYTES=5000"))
+    refused = printed_text(trace(tmp_path / name, index, *BIGRAMS, "-s", "DEDUP_MAX_BYTES=1000", status=2))
     assert refused.startswith("Error: ")
     assert "fewer than" not in refused
 
@@ -566,20 +578,20 @@ def test_a_text_file_that_is_not_in_utf_8_is_not_said_to_share_nothing(
     (tmp_path / "copy.txt").write_bytes((NOVEL + "\n" + "".join(sentences(4, 8)) + english).encode(encoding))
     result = CliRunner().invoke(app, ["trace", str(tmp_path / "copy.txt"), str(index), "--json"])
     if result.exit_code == 0:  # it was read all the same
-        assert {one["url"] for one in told(result)} == {"http://one.org/novel", "http://a.org/english"}
+        assert {source["url"] for source in sources_in(result)} == {"http://one.org/novel", "http://a.org/english"}
     else:
         assert result.exit_code == 2
-        assert "utf-8" in said(result).lower()
+        assert "utf-8" in printed_text(result).lower()
 
 
 def test_a_file_that_is_no_text_is_refused(index: Path, tmp_path: Path) -> None:
     (tmp_path / "copy.docx").write_bytes(b"PK\x03\x04" + random.Random(1).randbytes(20_000))
-    assert said(trace(tmp_path / "copy.docx", index, *BIGRAMS, status=2)).startswith("Error: ")
+    assert printed_text(trace(tmp_path / "copy.docx", index, *BIGRAMS, status=2)).startswith("Error: ")
 
 
 def test_a_file_that_is_not_there_is_a_sentence(index: Path, tmp_path: Path) -> None:
-    assert "does not exist" in said(trace(tmp_path / "none.txt", index, status=2))
-    assert "directory" in said(trace(tmp_path, index, status=2))
+    assert "does not exist" in printed_text(trace(tmp_path / "none.txt", index, status=2))
+    assert "directory" in printed_text(trace(tmp_path, index, status=2))
 
 
 # Indexes that cannot be used
@@ -587,30 +599,33 @@ def test_a_file_that_is_not_there_is_a_sentence(index: Path, tmp_path: Path) -> 
 
 def test_an_index_that_is_not_there_is_a_sentence_and_is_not_made(tmp_path: Path) -> None:
     file = text_file(tmp_path)
-    assert said(trace(file, tmp_path / "none", status=2)) == f"Error: There is no index in {tmp_path / 'none'}."
+    assert printed_text(trace(file, tmp_path / "none", status=2)) == f"Error: There is no index in {tmp_path / 'none'}."
     assert not (tmp_path / "none").exists()
     (tmp_path / "folder").mkdir()
-    assert said(trace(file, tmp_path / "folder", status=2)) == f"Error: There is no index in {tmp_path / 'folder'}."
+    assert (
+        printed_text(trace(file, tmp_path / "folder", status=2))
+        == f"Error: There is no index in {tmp_path / 'folder'}."
+    )
     assert list((tmp_path / "folder").iterdir()) == []
 
 
 @pytest.mark.parametrize("scheme", ["simhash", "exact", "imatch", "minhash rows=4"])
 def test_an_index_of_another_scheme_is_refused_by_its_name(tmp_path: Path, scheme: str) -> None:
     fill(tmp_path / "index", {}, scheme)
-    refused = said(trace(text_file(tmp_path), tmp_path / "index", status=2))
+    refused = printed_text(trace(text_file(tmp_path), tmp_path / "index", status=2))
     assert refused.startswith(f"Error: The index in {tmp_path / 'index'} was made with '{scheme.partition(' ')[0]} ")
     assert refused.endswith("trace needs DEDUP_SCHEME = 'winnowing' or 'pinyin'.")
 
 
 def test_an_index_of_signatures_is_refused(tmp_path: Path) -> None:
     PermutedIndex.open(tmp_path / "index").close()
-    assert "kind: index has 'signatures'" in said(trace(text_file(tmp_path), tmp_path / "index", status=2))
+    assert "kind: index has 'signatures'" in printed_text(trace(text_file(tmp_path), tmp_path / "index", status=2))
 
 
 def test_options_that_are_not_filed_do_not_matter(index: Path, tmp_path: Path) -> None:
     fill(tmp_path / "index", scheme="pinyin coverage=1 resemblance=1")
     file = text_file(tmp_path)
-    assert told(trace(file, tmp_path / "index", "--json")) == told(trace(file, index, "--json"))
+    assert sources_in(trace(file, tmp_path / "index", "--json")) == sources_in(trace(file, index, "--json"))
 
 
 @pytest.fixture
@@ -626,26 +641,26 @@ def test_an_index_made_with_a_lexicon_is_traced_with_it(tmp_path: Path, lexica: 
     fill(tmp_path / "index", lexicon=str(lexica[0]))
     file = text_file(tmp_path)
     for options in ([], ["-s", f"DEDUP_LEXICON={lexica[1]}"]):
-        refused = said(trace(file, tmp_path / "index", *options, status=2))
+        refused = printed_text(trace(file, tmp_path / "index", *options, status=2))
         assert refused == (
             f"Error: The index in {tmp_path / 'index'} was made with another lexicon: name it, -s DEDUP_LEXICON=FILE."
         )
-    found = told(trace(file, tmp_path / "index", "--json", "-s", f"DEDUP_LEXICON={lexica[0]}"))
-    assert [one["url"] for one in found] == ["http://one.org/novel", "http://a.org/story"]
+    sources = sources_in(trace(file, tmp_path / "index", "--json", "-s", f"DEDUP_LEXICON={lexica[0]}"))
+    assert [source["url"] for source in sources] == ["http://one.org/novel", "http://a.org/story"]
 
 
 @pytest.mark.parametrize("content", [None, b"no lexicon", b"crawler-dedup lexicon 1\n" + b"garbage"])
 def test_a_lexicon_that_cannot_be_read_is_a_sentence(index: Path, tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / "lexicon").write_bytes(content)
-    refused = said(trace(text_file(tmp_path), index, "-s", f"DEDUP_LEXICON={tmp_path / 'lexicon'}", status=2))
+    refused = printed_text(trace(text_file(tmp_path), index, "-s", f"DEDUP_LEXICON={tmp_path / 'lexicon'}", status=2))
     assert refused.startswith(f"Error: DEDUP_LEXICON = '{tmp_path / 'lexicon'}'")
 
 
 def test_a_wrong_setting_is_a_sentence(index: Path, tmp_path: Path) -> None:
     file = text_file(tmp_path)
-    assert "'LEXICON=x' is no setting" in said(trace(file, index, "-s", "LEXICON=x", status=2))
-    assert "Unknown setting DEDUP_LEXICA" in said(trace(file, index, "-s", "DEDUP_LEXICA=x", status=2))
+    assert "'LEXICON=x' is no setting" in printed_text(trace(file, index, "-s", "LEXICON=x", status=2))
+    assert "Unknown setting DEDUP_LEXICA" in printed_text(trace(file, index, "-s", "DEDUP_LEXICA=x", status=2))
 
 
 def rewrite(directory: Path, database: bytes, change: Any) -> None:
@@ -662,7 +677,7 @@ def test_a_damaged_index_is_a_sentence(own_index: Path, tmp_path: Path, database
     rewrite(own_index, database, lambda content: content[:-1])
     with pytest.raises(IndexDamaged):
         traced(own_index, COPY)
-    refused = said(trace(text_file(tmp_path), own_index, status=2))
+    refused = printed_text(trace(text_file(tmp_path), own_index, status=2))
     assert refused.startswith("Error: ")
     assert "damaged" in refused
 
@@ -682,8 +697,8 @@ def test_a_page_whose_value_is_damaged_is_no_source_and_hides_no_other(
         return pack(replace(record, page=replace(record.page, value=damage(record.page.value))), None)
 
     rewrite(own_index, b"records", with_damage)
-    found = told(trace(text_file(tmp_path), own_index, "--json"))
-    assert [one["url"] for one in found] == ["http://a.org/story"]
+    sources = sources_in(trace(text_file(tmp_path), own_index, "--json"))
+    assert [source["url"] for source in sources] == ["http://a.org/story"]
 
 
 # The scopes of an index

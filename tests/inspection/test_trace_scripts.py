@@ -39,8 +39,8 @@ BY_CHANCE = 6
 def words(script: str, seed: int, count: int) -> str:
     """Words of this script, in sentences."""
     source = random.Random(f"{script} {seed}")
-    made = ["".join(source.choices(ALPHABETS[script], k=source.randint(2, 9))) for _ in range(count)]
-    return " ".join(word + (". " if number % 9 == 8 else "") for number, word in enumerate(made))
+    made_words = ["".join(source.choices(ALPHABETS[script], k=source.randint(2, 9))) for _ in range(count)]
+    return " ".join(word + (". " if number % 9 == 8 else "") for number, word in enumerate(made_words))
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +71,13 @@ def test_every_passage_of_the_guaranteed_length_is_traced_to_its_place(store: Ba
             passage = plain[places[start] : places[start + WINNOWING.guarantee - 1] + 1]
             before = words(script, 90, 60)
             text = normalise(f"{before} {passage.replace(' ', '')} {words(script, 91, 60)}")
-            (found,) = find_sources(text, WINNOWING, store)
-            assert found.page.url == f"http://{script}.org/{seed}"
+            (source_page,) = find_sources(text, WINNOWING, store)
+            assert source_page.page.url == f"http://{script}.org/{seed}"
             begin = len(WINNOWING.find_letters(normalise(before)))
             end = begin + len(WINNOWING.find_letters(passage))
-            for one in found.passages:
-                assert begin - BY_CHANCE <= one.start < one.end <= end + BY_CHANCE
-                assert one.at - one.start == start - start % letters_of_one(script) - begin
+            for traced_passage in source_page.passages:
+                assert begin - BY_CHANCE <= traced_passage.start < traced_passage.end <= end + BY_CHANCE
+                assert traced_passage.at - traced_passage.start == start - start % letters_of_one(script) - begin
 
 
 def letters_of_one(script: str) -> int:
@@ -89,15 +89,15 @@ def test_a_whole_copy_among_others_is_named_with_its_shares(index: Path, tmp_pat
     (tmp_path / "copy.txt").write_text("\n".join([copied[0], words("Latin", 9, 200), copied[1]]), encoding="utf-8")
     result = CliRunner().invoke(app, ["trace", str(tmp_path / "copy.txt"), str(index), "--json"])
     assert result.exit_code == 0
-    found = {line["url"]: line for line in map(json.loads, result.stdout.splitlines()) if line["type"] == "source"}
-    assert set(found) == {"http://Cyrillic.org/1", "http://Arabic.org/2"}
+    sources = {line["url"]: line for line in map(json.loads, result.stdout.splitlines()) if line["type"] == "source"}
+    assert set(sources) == {"http://Cyrillic.org/1", "http://Arabic.org/2"}
     letters = len(WINNOWING.find_letters(normalise((tmp_path / "copy.txt").read_text(encoding="utf-8"))))
     for url, text in zip(["http://Cyrillic.org/1", "http://Arabic.org/2"], copied, strict=True):
-        own = len(WINNOWING.find_letters(normalise(text)))
-        assert found[url]["share_of_page"] == 1
-        assert own - 2 * WINNOWING.guarantee <= found[url]["share_of_text"] * letters <= own
-        (passage,) = found[url]["passages"]
-        assert passage["end"] - passage["start"] >= own - 2 * WINNOWING.guarantee
+        copied_letters = len(WINNOWING.find_letters(normalise(text)))
+        assert sources[url]["share_of_page"] == 1
+        assert copied_letters - 2 * WINNOWING.guarantee <= sources[url]["share_of_text"] * letters <= copied_letters
+        (passage,) = sources[url]["passages"]
+        assert passage["end"] - passage["start"] >= copied_letters - 2 * WINNOWING.guarantee
 
 
 def test_passages_are_printed_with_how_they_begin(index: Path, store: Backend, tmp_path: Path) -> None:
@@ -107,11 +107,12 @@ def test_passages_are_printed_with_how_they_begin(index: Path, store: Backend, t
     assert result.exit_code == 0
     plain = normalise(text)
     places = WINNOWING.find_letters(plain)
-    (found,) = find_sources(plain, WINNOWING, store)
-    for one in found.passages:
-        begins = " ".join(plain[places[one.start] :][:20].split())
+    (source,) = find_sources(plain, WINNOWING, store)
+    for passage in source.passages:
+        begins = " ".join(plain[places[passage.start] :][:20].split())
         assert (
-            f"letters {one.start}–{one.end} of the text, from letter {one.at} of the page: {begins} …" in result.stdout
+            f"letters {passage.start}–{passage.end} of the text, from letter {passage.at} of the page: {begins} …"
+            in result.stdout
         )
 
 

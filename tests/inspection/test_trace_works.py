@@ -36,9 +36,9 @@ def with_changed_characters(text: str, count: int) -> str:
 
 @pytest.fixture(scope="module", params=SCHEMES)
 def scheme(request: pytest.FixtureRequest) -> PassageScheme:
-    made = scheme_of(str(request.param))
-    assert isinstance(made, PassageScheme)
-    return made
+    passage_scheme = scheme_of(str(request.param))
+    assert isinstance(passage_scheme, PassageScheme)
+    return passage_scheme
 
 
 @pytest.fixture(scope="module")
@@ -68,21 +68,21 @@ def traced(store: Backend, scheme: PassageScheme, text: str) -> Source:
 def test_a_copy_of_a_work_with_a_dozen_changed_characters_is_a_duplicate(index: Path, scheme: PassageScheme) -> None:
     assert len(WORK) > 40_000
     with Deduplicator.open(index, config(scheme.name)) as crawl:
-        found = crawl.check("http://copy.org/", html(with_changed_characters(WORK, 12)), encoding="utf-8")
-        assert (found.verdict, found.duplicate_of) == (Verdict.DUPLICATE, URL)
+        decision = crawl.check("http://copy.org/", html(with_changed_characters(WORK, 12)), encoding="utf-8")
+        assert (decision.verdict, decision.duplicate_of) == (Verdict.DUPLICATE, URL)
 
 
 def test_a_passage_from_anywhere_is_traced_to_its_place(store: Backend, scheme: PassageScheme) -> None:
     plain = normalise(WORK)
     letters = scheme.find_letters(plain)
     for start in range(0, len(plain) - 200, 4_001):
-        found = traced(store, scheme, plain[start : start + 200])
-        longest = max(found.passages, key=lambda passage: passage.end - passage.start)
+        source = traced(store, scheme, plain[start : start + 200])
+        longest = max(source.passages, key=lambda passage: passage.end - passage.start)
         begin, end = np.searchsorted(letters, (start, start + 200)).tolist()
         # A window is much like those that begin a few letters before and after it.
         assert abs(longest.at - longest.start - begin) <= (3 if scheme.name == "pinyin" else 0)
         assert end - begin - (longest.end - longest.start) <= 2 * scheme.reach
-        assert found.share_of_page < 0.02
+        assert source.share_of_page < 0.02
 
 
 def test_what_is_left_of_a_copy_is_found_whatever_was_done_to_it(store: Backend, scheme: PassageScheme) -> None:
@@ -130,8 +130,8 @@ def test_windows_that_are_equal_match_however_many_have_the_same_half(monkeypatc
     vectors = np.unique(np.uint64(7) << np.uint64(32) | source.integers(0, 2**32, 5_000, dtype=np.uint64))
     index = VectorIndex(Layout(16, 15), vectors, 4)
     for theirs in (vectors, vectors[::7], vectors[100:101]):
-        ours, others = index.partners(theirs)
+        ours, partners = index.partners(theirs)
         assert set(theirs.tolist()) <= {
-            int(one) for one, other in zip(vectors[ours], theirs[others], strict=True) if one == other
+            int(vector) for vector, partner in zip(vectors[ours], theirs[partners], strict=True) if vector == partner
         }
         assert len(ours) <= 2 * 16 * len(theirs) + 200

@@ -20,12 +20,12 @@ DEFAULT = "journal-%(time)s.jsonl"
 
 def entry(url: str, kept: str = "http://a.org/kept", event: Event = "drop", **fields: str) -> Entry:
     time = "2026-11-21T18:00:00.000Z"
-    made = Entry(VERSION, time, "0000abcd", event, "site", "site", url, duplicate_of=kept, rule="alike")
-    return replace(made, **fields)
+    made_entry = Entry(VERSION, time, "0000abcd", event, "site", "site", url, duplicate_of=kept, rule="alike")
+    return replace(made_entry, **fields)
 
 
 def urls(entries: Sequence[Entry]) -> list[str]:
-    return [one.url for one in entries]
+    return [entry.url for entry in entries]
 
 
 def rotated(directory: Path, name: str, files: int) -> list[str]:
@@ -49,9 +49,9 @@ def test_the_journals_beside_an_index_are_those_of_the_name_in_the_settings(tmp_
 
 def test_every_file_of_a_long_journal_is_found(tmp_path: Path) -> None:
     written = rotated(tmp_path, FIRST, 11)
-    found = Journals.beside(tmp_path, DEFAULT)
-    assert len(found.files) == 11
-    assert sorted(urls(list(found.entries()))) == sorted(written)
+    journals = Journals.beside(tmp_path, DEFAULT)
+    assert len(journals.files) == 11
+    assert sorted(urls(list(journals.entries()))) == sorted(written)
 
 
 def test_the_files_of_a_long_journal_are_read_in_the_order_in_which_they_were_written(tmp_path: Path) -> None:
@@ -68,8 +68,8 @@ def test_a_name_of_ones_own_is_filled_in_with_anything(tmp_path: Path, name: str
 
 def test_a_journal_may_stand_elsewhere(tmp_path: Path) -> None:
     written = rotated(tmp_path / "elsewhere", "drops.jsonl", 2)
-    found = Journals.beside(tmp_path / "index", str(tmp_path / "elsewhere" / "drops.jsonl"))
-    assert sorted(urls(list(found.entries()))) == written
+    journals = Journals.beside(tmp_path / "index", str(tmp_path / "elsewhere" / "drops.jsonl"))
+    assert sorted(urls(list(journals.entries()))) == written
 
 
 @pytest.mark.parametrize("name", ["%(name)s/drops.jsonl", "%(time)s/%(name)s.jsonl", "drops[1].jsonl"])
@@ -156,7 +156,7 @@ def test_all_that_is_asked_for_must_hold(selection: Selection, selected: bool) -
 
 def test_every_entry_is_drawn_equally_often() -> None:
     entries = [entry(str(number)) for number in range(10)]
-    times = Counter(one.url for seed in range(4_000) for one in sample(entries, 3, random.Random(seed)))
+    times = Counter(entry.url for seed in range(4_000) for entry in sample(entries, 3, random.Random(seed)))
     # 4,000 draws of 3 in 10: 1,200 each, standard deviation 29.
     assert set(times) == set(urls(entries))
     assert all(abs(count - 1_200) < 150 for count in times.values()), times
@@ -173,9 +173,9 @@ def test_every_pair_is_drawn_equally_often() -> None:
 @pytest.mark.parametrize(("size", "drawn"), [(0, 0), (1, 1), (7, 7), (50, 50), (80, 50)])
 def test_a_sample_has_its_size_and_the_order_of_the_entries(size: int, drawn: int) -> None:
     entries = [entry(str(number)) for number in range(50)]
-    found = [int(one.url) for one in sample(iter(entries), size, random.Random(size))]
-    assert len(set(found)) == drawn
-    assert found == sorted(found)
+    drawn_urls = [int(entry.url) for entry in sample(iter(entries), size, random.Random(size))]
+    assert len(set(drawn_urls)) == drawn
+    assert drawn_urls == sorted(drawn_urls)
 
 
 def test_a_seed_draws_the_same_sample_again() -> None:
@@ -192,12 +192,12 @@ OTHER = "http://a.org/other"
 
 def standing_for(directory: Path, kept: str, scope: str = "site") -> dict[str, Entry]:
     """The pages for which *kept* stands in *scope*, by address."""
-    found = find_duplicates(Journals.beside(directory, DEFAULT), {(scope, kept)}.__contains__)
-    return {url: one for (_, url), one in found.items()}
+    duplicates = find_duplicates(Journals.beside(directory, DEFAULT), {(scope, kept)}.__contains__)
+    return {url: duplicate for (_, url), duplicate in duplicates.items()}
 
 
 @pytest.mark.parametrize(
-    ("events", "found"),
+    ("events", "is_duplicate"),
     [
         ([("drop", KEPT)], True),
         ([("mark", KEPT)], True),
@@ -212,12 +212,12 @@ def standing_for(directory: Path, kept: str, scope: str = "site") -> dict[str, E
     ],
 )
 def test_the_last_word_of_the_journals_says_what_a_page_stands_for(
-    tmp_path: Path, events: list[tuple[Event, str]], found: bool
+    tmp_path: Path, events: list[tuple[Event, str]], is_duplicate: bool
 ) -> None:
     write(tmp_path / FIRST, [entry("http://a.org/1", kept, event) for event, kept in events])
     duplicates = standing_for(tmp_path, KEPT)
-    assert list(duplicates) == ["http://a.org/1"] * found
-    assert all(one.event == events[-1][0] or events[-1][0] == "watchdog" for one in duplicates.values())
+    assert list(duplicates) == ["http://a.org/1"] * is_duplicate
+    assert all(entry.event == events[-1][0] or events[-1][0] == "watchdog" for entry in duplicates.values())
 
 
 def test_the_later_word_counts_in_whatever_file_it_stands(tmp_path: Path) -> None:

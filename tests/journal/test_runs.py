@@ -27,15 +27,13 @@ def runs_in(directory: Path, *files: Sequence[Entry]) -> RunPeriods:
 
 
 def test_a_run_lasts_from_its_first_line_to_its_last(tmp_path: Path) -> None:
-    found = runs_in(
-        tmp_path, [drop("0000000a", "10:00"), drop("0000000b", "10:30"), drop("0000000a", "11:00", "other")]
-    )
-    first, second = found.in_order()
+    runs = runs_in(tmp_path, [drop("0000000a", "10:00"), drop("0000000b", "10:30"), drop("0000000a", "11:00", "other")])
+    first, second = runs.in_order()
     assert (first[0], second[0]) == ("0000000a", "0000000b")
     assert second[1].first == second[1].last == parse_time("2026-11-21T10:30:00Z")
     assert first[1].last - first[1].first == 3600
     assert first[1].spiders == {"site", "other"}
-    assert found.span == (first[1].first, first[1].last)
+    assert runs.span == (first[1].first, first[1].last)
 
 
 @pytest.mark.parametrize(
@@ -66,9 +64,9 @@ def test_a_run_without_drops_is_a_run(tmp_path: Path) -> None:
 
 def test_a_time_that_cannot_be_read_makes_no_run_the_latest(tmp_path: Path) -> None:
     odd = replace(drop("0000000b", "12:00"), time="yesterday")
-    found = runs_in(tmp_path, [drop("0000000a", "10:00"), odd])
-    assert (found.latest, len(found)) == ("0000000a", 2)
-    assert found.span == (parse_time("2026-11-21T10:00:00Z"),) * 2
+    runs = runs_in(tmp_path, [drop("0000000a", "10:00"), odd])
+    assert (runs.latest, len(runs)) == ("0000000a", 2)
+    assert runs.span == (parse_time("2026-11-21T10:00:00Z"),) * 2
 
 
 def test_half_a_line_is_left_out_and_counted(tmp_path: Path) -> None:
@@ -110,6 +108,6 @@ def test_each_crawl_names_its_run_in_the_journal(tmp_path: Path) -> None:
             done = run_script(tmp_path, WALK, {"DEDUP_DIR": str(tmp_path / "index")}, site=site.url, paths=["/"])
             (line,) = done.lines("INFO", "run ")
             numbers.append(line.split("run ")[1][:8])
-    found = Journals.beside(tmp_path / "index", "journal-%(time)s.jsonl").runs()
-    assert [(run, period.spiders) for run, period in found.in_order()] == [(run, {"walker"}) for run in numbers]
-    assert found.latest == numbers[1]
+    runs = Journals.beside(tmp_path / "index", "journal-%(time)s.jsonl").runs()
+    assert [(run, period.spiders) for run, period in runs.in_order()] == [(run, {"walker"}) for run in numbers]
+    assert runs.latest == numbers[1]

@@ -35,17 +35,17 @@ def entries(path: Path) -> list[Entry | None]:
 
 def pages_of(path: Path) -> list[Entry | None]:
     """What a crawl has noted of pages, behind the entry that its run began."""
-    started, *others = entries(path)
+    started, *page_entries = entries(path)
     assert started is not None
     assert started.event == "started"
-    return others
+    return page_entries
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     written = [entry(number) for number in range(100)]
     opened = JournalWriter(tmp_path / "new" / "journal.jsonl", 1 << 20)
-    for one in written:
-        opened.write(one)
+    for journal_entry in written:
+        opened.write(journal_entry)
     opened.close()
     assert entries(tmp_path / "new" / "journal.jsonl") == written
 
@@ -55,9 +55,9 @@ def test_a_line_is_an_object_with_these_fields(tmp_path: Path) -> None:
     opened.write(entry(2))
     opened.close()
     (line,) = (tmp_path / "journal.jsonl").read_text(encoding="utf-8").splitlines()
-    found = json.loads(line)
-    assert found.pop("time").endswith("Z")
-    assert found == {
+    fields = json.loads(line)
+    assert fields.pop("time").endswith("Z")
+    assert fields == {
         "version": 2,
         "run": "00000abc",
         "event": "drop",
@@ -91,7 +91,7 @@ def test_a_long_file_is_followed_by_the_next_one_and_no_line_is_lost(
     files = sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime_ns)
     assert len(files) > 2
     assert {"journal.jsonl", "journal.2.jsonl"} <= {path.name for path in files}
-    urls = {one.url for path in files for one in entries(path) if one is not None}
+    urls = {entry.url for path in files for entry in entries(path) if entry is not None}
     assert urls == {f"http://a/{number}" for number in range(40)}
 
 
@@ -102,7 +102,7 @@ def test_half_a_line_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
     opened.close()
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:50] + b"\n[]\n\xff\n" + whole + whole[:20])
-    assert [one is None for one in entries(path)] == [False, True, True, True, False, True]
+    assert [entry is None for entry in entries(path)] == [False, True, True, True, False, True]
 
 
 @pytest.mark.parametrize(("version", "age"), [(0, "an older"), (3, "a later")])
@@ -130,7 +130,7 @@ def test_what_follows_half_a_line_of_a_run_that_died_is_whole(tmp_path: Path) ->
     opened.write(entry(1))
     opened.write(entry(2))
     opened.close()
-    assert [one and one.url for one in entries(path)] == [None, "http://a/1", "http://a/2"]
+    assert [entry and entry.url for entry in entries(path)] == [None, "http://a/1", "http://a/2"]
 
 
 def test_a_journal_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
@@ -142,11 +142,11 @@ def test_two_runs_may_write_to_one_file(tmp_path: Path) -> None:
     both = [JournalWriter(tmp_path / "journal.jsonl", 1 << 20) for _ in range(2)]
     for number in range(500):
         both[number % 2].write(entry(number))
-    for one in both:
-        one.close()
-    found = entries(tmp_path / "journal.jsonl")
-    assert {one.url for one in found if one is not None} == {f"http://a/{number}" for number in range(500)}
-    assert None not in found
+    for open_writer in both:
+        open_writer.close()
+    read_entries = entries(tmp_path / "journal.jsonl")
+    assert {entry.url for entry in read_entries if entry is not None} == {f"http://a/{number}" for number in range(500)}
+    assert None not in read_entries
 
 
 def test_what_a_disk_does_not_take_waits_for_it(
@@ -164,7 +164,10 @@ def test_what_a_disk_does_not_take_waits_for_it(
     (tmp_path / "full").mkdir()
     opened.write(entry(2))
     opened.close()
-    assert [one and one.url for one in entries(tmp_path / "full" / "journal.jsonl")] == ["http://a/1", "http://a/2"]
+    assert [entry and entry.url for entry in entries(tmp_path / "full" / "journal.jsonl")] == [
+        "http://a/1",
+        "http://a/2",
+    ]
     assert caplog.text.count("cannot be written") == 1
 
 
@@ -197,7 +200,7 @@ def test_a_name_that_is_no_utf_8_costs_a_line_and_no_page(tmp_path: Path, caplog
     opened.write(replace(entry(1), spider="\ud800"))
     opened.write(entry(2))
     opened.close()
-    assert [one and one.url for one in entries(tmp_path / "journal.jsonl")] == ["http://a/2"]
+    assert [entry and entry.url for entry in entries(tmp_path / "journal.jsonl")] == ["http://a/2"]
     assert "1 lines of the journal" in caplog.text
 
 
@@ -223,14 +226,14 @@ def test_a_kill_loses_no_line_older_than_a_second(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     process = program(_WRITER, path)
     assert process.stdout is not None
-    told = [next(process.stdout).split() for _ in range(400)]
+    written = [next(process.stdout).split() for _ in range(400)]
     killed = time.time()
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    old = [int(number) for number, at in told if float(at) < killed - 1]
-    found = {one.url for one in entries(path) if one is not None}
+    old = [int(number) for number, at in written if float(at) < killed - 1]
+    written_urls = {entry.url for entry in entries(path) if entry is not None}
     assert len(old) > 20
-    assert {f"http://a/{number}" for number in old} <= found
+    assert {f"http://a/{number}" for number in old} <= written_urls
 
 
 PAGES = {
@@ -253,23 +256,23 @@ def journals(index: Path) -> list[Path]:
 def test_a_crawl_writes_a_line_for_each_drop(tmp_path: Path) -> None:
     done = crawl(tmp_path)
     (path,) = journals(tmp_path / "index")
-    (found,) = pages_of(path)
-    (told,) = done.drops
-    assert found is not None
-    assert (found.event, found.spider, found.url, found.duplicate_of) == (
+    (line,) = pages_of(path)
+    (drop,) = done.drops
+    assert line is not None
+    assert (line.event, line.spider, line.url, line.duplicate_of) == (
         "drop",
         "walker",
-        told["url"],
-        told["duplicate_of"],
+        drop["url"],
+        drop["duplicate_of"],
     )
-    assert (found.rule, found.distance) == (told["match"]["rule"], told["match"]["distance"])
-    assert found.bytes == done.counts()["bytes_dropped"]
+    assert (line.rule, line.distance) == (drop["match"]["rule"], drop["match"]["distance"])
+    assert line.bytes == done.counts()["bytes_dropped"]
 
 
 def test_marks_are_told_from_drops(tmp_path: Path) -> None:
     crawl(tmp_path, DEDUP_ACTION="mark")
     (path,) = journals(tmp_path / "index")
-    assert [one and one.event for one in pages_of(path)] == ["mark"]
+    assert [entry and entry.event for entry in pages_of(path)] == ["mark"]
 
 
 def test_without_a_name_no_journal_is_written(tmp_path: Path) -> None:
@@ -288,7 +291,7 @@ def test_a_watchdog_event_is_a_line(tmp_path: Path) -> None:
     with Site(pages) as site:
         run_script(tmp_path, WALK, settings, site=site.url, paths=list(pages))
     (path,) = journals(tmp_path / "index")
-    assert [one and one.event for one in pages_of(path)] == ["drop", "watchdog", "drop"]
+    assert [entry and entry.event for entry in pages_of(path)] == ["drop", "watchdog", "drop"]
 
 
 @pytest.mark.parametrize("name", ["%(date)s.jsonl", "100%.jsonl"])

@@ -22,7 +22,7 @@ from crawler_dedup.journal.entry import Entry
 from crawler_dedup.signedpage import SignedPage
 from crawler_dedup.system.logs import logger_without_credentials
 from tests.support.crawling import Crawl, Site, article, html, redirect, run_script
-from tests.support.noting import entries_of, invoke, said
+from tests.support.noting import entries_of, invoke, printed_text
 
 USER, PASSWORD = "Us3rName4711", "S3cretWord0815"
 LOGIN = f"{USER}:{PASSWORD}@"
@@ -239,7 +239,7 @@ def test_the_commands_print_no_credentials(crawled: Crawled, tmp_path: Path, mon
 
 def test_an_address_is_found_with_and_without_its_credentials(crawled: Crawled) -> None:
     for url in (crawled.own, f"http://{crawled.site.host}/kept", f"HTTP://{USER}@{crawled.site.host}/kept"):
-        assert f"http://{crawled.site.host}/kept is kept" in said(invoke("why", url, crawled.index))
+        assert f"http://{crawled.site.host}/kept is kept" in printed_text(invoke("why", url, crawled.index))
 
 
 # Without a crawl

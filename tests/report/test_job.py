@@ -77,8 +77,10 @@ def test_figures_are_those_of_a_plain_count(folder: Path, data: JobData) -> None
 def test_groups_name_their_pages(folder: Path, data: JobData) -> None:
     left_out = table(folder / "decisions" / CLUSTERS)
     for group in data.groups:
-        own = [(row["duplicate"], row["rule"]) for row in left_out if group.identifier == row["representative"]]
-        assert set(group.examples) <= set(own)
+        duplicates_of_group = [
+            (row["duplicate"], row["rule"]) for row in left_out if group.identifier == row["representative"]
+        ]
+        assert set(group.examples) <= set(duplicates_of_group)
         assert len(group.examples) == min(group.size, MAX_EXAMPLES)
         assert group.url == group.identifier
     assert any(group.title.startswith("Article") for group in data.groups)

@@ -68,7 +68,7 @@ def test_a_host_is_named_if_none_of_its_pages_was_a_duplicate_or_had_one(tmp_pat
         for number in range(sizes[name])
     ]
     report = report_on(tmp_path, records, [duplicate("http://mirror.org/0", "http://original.org/0")])
-    parts = {found.name: found for found in report.without_duplicates}
+    parts = {host_parts.name: host_parts for host_parts in report.without_duplicates}
     assert parts.keys() == {"Hosts", "Directories", "Depths of addresses", "Kinds of pages"}
     assert parts["Hosts"].largest == [("alone.org", 40)]
     assert (parts["Hosts"].part_count, parts["Hosts"].pages) == (1, 40)
@@ -87,27 +87,27 @@ def test_the_parts_and_what_they_would_have_missed_are_those_of_a_plain_count(tm
     entries = []
     for at, second in enumerate(times):
         among = hosts[:5] if at < 30 else hosts[:8]
-        kept = source.choice([one for one in records if host(one.page.url) in among]).page.url
+        kept = source.choice([record for record in records if host(record.page.url) in among]).page.url
         entries.append(duplicate(f"http://{source.choice(among)}/copy-{at}", kept, second))
-    found = report_on(tmp_path, records, entries).without_duplicates[0]
+    findings = report_on(tmp_path, records, entries).without_duplicates[0]
 
     having = {host(url) for entry in entries for url in (entry.url, entry.duplicate_of)}
-    sizes = Counter(host(one.page.url) for one in records)
+    sizes = Counter(host(record.page.url) for record in records)
     never = {name: count for name, count in sizes.items() if name not in having and count >= LEAST_PAGES}
-    assert dict(found.largest) == never
+    assert dict(findings.largest) == never
     assert len(never) >= 4
-    assert found.pages == sum(never.values())
+    assert findings.pages == sum(never.values())
 
-    trial = found.trial
+    trial = findings.trial
     late = [entry for entry in entries if entry.seconds >= trial.moment]
     assert 25 <= len(late) <= 35  # half of them, as exactly as periods of time are counted
     early = {host(url) for entry in entries if entry not in late for url in (entry.url, entry.duplicate_of)}
-    filed_early = Counter(host(one.page.url) for one in records if one.filed < trial.moment)
+    filed_early = Counter(host(record.page.url) for record in records if record.filed < trial.moment)
     left_out = {name for name in hosts if name not in early and filed_early[name] >= LEAST_PAGES}
     assert trial.part_count == len(left_out) > len(never)
-    filed_late = [one for one in records if one.filed >= trial.moment]
+    filed_late = [record for record in records if record.filed >= trial.moment]
     assert (trial.not_filed, trial.filed) == (
-        sum(host(one.page.url) in left_out for one in filed_late),
+        sum(host(record.page.url) in left_out for record in filed_late),
         len(filed_late),
     )
     missed = sum(bool({host(entry.url), host(entry.duplicate_of)} & left_out) for entry in late)
@@ -119,7 +119,7 @@ def test_kinds_are_those_of_kept_pages(tmp_path: Path) -> None:
     thin = [record(number, f"http://a.org/{number}", kind=PageKind.THIN, chars=0) for number in range(50)]
     long = [record(100 + number, f"http://a.org/long/{number}", chars=9_000) for number in range(60)]
     report = report_on(tmp_path, [*thin, *long], [duplicate("http://b.org/1", "http://a.org/7", 5)])
-    parts = {found.name: found for found in report.without_duplicates}
+    parts = {host_parts.name: host_parts for host_parts in report.without_duplicates}
     assert parts["Kinds of pages"].largest == [("texts of more than 5,000 letters", 60)]
     assert parts["Depths of addresses"].largest == [("depth 2", 60)]
     assert parts["Directories"].largest == [("a.org/long/", 60)]

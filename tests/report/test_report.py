@@ -63,7 +63,7 @@ def record(number: int, signature: int, *, url: str = "", run: int = RUN, **page
 def entry(number: int = 0, event: Event = "drop", **fields: Any) -> Entry:
     time = (BEGAN + timedelta(seconds=number)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     is_duplicate = event in ("drop", "mark")
-    made = Entry(
+    made_entry = Entry(
         version=VERSION,
         time=time,
         run=f"{RUN:08x}",
@@ -79,13 +79,13 @@ def entry(number: int = 0, event: Event = "drop", **fields: Any) -> Entry:
         bytes=1000,
         links=10,
     )
-    return replace(made, **fields)
+    return replace(made_entry, **fields)
 
 
 def write_journal(directory: Path, entries: Iterable[Entry], name: str = "journal-1.jsonl") -> Path:
     journal = JournalWriter(directory / name, 1 << 30)
-    for one in entries:
-        journal.write(one)
+    for entry in entries:
+        journal.write(entry)
     journal.close()
     return directory / name
 
@@ -104,12 +104,12 @@ def parsed(content: str) -> HtmlElement:
 
 
 def text_of(element: HtmlElement) -> str:
-    words = " ".join(str(one) for one in element.xpath(".//text()[not(ancestor::style)]")).split()
+    words = " ".join(str(text) for text in element.xpath(".//text()[not(ancestor::style)]")).split()
     return re.sub(r" ([.,;:)])", r"\1", " ".join(words))
 
 
 def charts_in(content: str) -> list[str]:
-    return [text_of(one) for one in parsed(content).xpath("//figure/figcaption")]
+    return [text_of(caption) for caption in parsed(content).xpath("//figure/figcaption")]
 
 
 def cli(*arguments: object, status: int = 0) -> Result:
@@ -119,7 +119,7 @@ def cli(*arguments: object, status: int = 0) -> Result:
     return result
 
 
-def said(result: Result) -> str:
+def printed_text(result: Result) -> str:
     return " ".join(result.output.replace("│", " ").split())
 
 
@@ -127,7 +127,10 @@ def said(result: Result) -> str:
 def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index with a journal that has something for every section."""
     directory = tmp_path_factory.mktemp("full") / "index"
-    make_index(directory, [record(number, one, title=f"Page {number}") for number, one in enumerate(clusters(1, 300))])
+    make_index(
+        directory,
+        [record(number, signature, title=f"Page {number}") for number, signature in enumerate(clusters(1, 300))],
+    )
     entries = [entry(number, "drop", distance=number % 8) for number in range(40)]
     entries += [entry(50, "unchecked", reason="too little text"), entry(51, "unchanged")]
     entries += [entry(52, "watchdog", duplicate_of="http://a.org/0"), entry(53, "mark")]
@@ -165,17 +168,17 @@ def test_a_crawl_is_counted_as_its_decisions_say(tmp_path: Path) -> None:
                 journal.write(entry_of(event, decision, page, run=RUN, spider="news"))
     journal.close()
     assert verdicts == {Verdict.NEW: 5, Verdict.DUPLICATE: 5, Verdict.UNCHANGED: 3, Verdict.UNCHECKED: 1}
-    found = gathered(directory)
-    assert found.total == PageCounts(kept=5, dropped=5, unchanged=3, unchecked=1)
-    assert dict(found.hosts) == {
+    report = gathered(directory)
+    assert report.total == PageCounts(kept=5, dropped=5, unchanged=3, unchecked=1)
+    assert dict(report.hosts) == {
         "a.org": PageCounts(kept=5, dropped=1, unchanged=3, unchecked=1),
         "b.org": PageCounts(dropped=4),
     }
-    assert dict(found.groups).keys() == {"http://a.org/0"}  # the others have one
-    ((_, group),) = found.groups
+    assert dict(report.groups).keys() == {"http://a.org/0"}  # the others have one
+    ((_, group),) = report.groups
     assert (group.size, group.is_kept, group.examples) == (2, True, ["http://b.org/0", "http://a.org/again"])
-    assert (found.group_count, found.several_count) == (4, 1)
-    (pair,) = found.host_pairs
+    assert (report.group_count, report.several_count) == (4, 1)
+    (pair,) = report.host_pairs
     assert (pair.first, pair.second, pair.duplicates_of_first, pair.duplicates_of_second) == ("a.org", "b.org", 0, 4)
     assert (pair.share_of_first, pair.share_of_second) == (0, 1)
     assert (pair.example_of_first, pair.example_of_second) == ("", "http://b.org/0")
@@ -215,71 +218,81 @@ def test_figures_are_those_of_a_plain_count(tmp_path: Path) -> None:
     directory = make_index(tmp_path / "index", records)
     write_journal(directory, entries)
     for run in ("", f"{RUN:08x}"):
-        found = gathered(directory, run)
-        noted = [one for one in entries if run in ("", one.run)]
-        kept = [one for one in records if run in ("", f"{one.run:08x}")]
-        duplicates = [one for one in noted if one.event in ("drop", "mark")]
-        events_of = Counter(one.event for one in noted)
-        assert found.total == PageCounts(
+        report = gathered(directory, run)
+        noted = [entry for entry in entries if run in ("", entry.run)]
+        kept = [record for record in records if run in ("", f"{record.run:08x}")]
+        duplicates = [entry for entry in noted if entry.event in ("drop", "mark")]
+        events_of = Counter(entry.event for entry in noted)
+        assert report.total == PageCounts(
             len(kept), events_of["drop"], events_of["mark"], events_of["unchanged"], events_of["unchecked"]
         )
-        assert found.dropped.bytes == sum(one.bytes for one in noted if one.event == "drop")
-        assert found.marked.links == sum(one.links for one in noted if one.event == "mark")
-        assert found.distances == Counter(one.distance for one in duplicates if one.distance is not None)
-        assert sum(found.resemblances.values()) == len(duplicates)
-        assert dict(found.rules) == Counter(one.rule for one in duplicates)
-        assert dict(found.reasons) == Counter(one.reason for one in noted if one.event == "unchecked")
-        by_host = Counter(urlsplit(one.url).netloc for one in noted)
-        by_host.update(urlsplit(one.page.url).netloc for one in kept)
-        assert [pages.all_pages for _, pages in found.hosts] == [number for _, number in by_host.most_common(25)]
-        assert all(pages.all_pages == by_host[host] for host, pages in found.hosts)
-        assert (found.host_count, found.is_incomplete) == (40, False)
-        assert sum((pages for _, pages in found.hosts), found.other_hosts) == found.total
-        assert sum(one.duplicates for one in found.periods) == len(duplicates)
-        assert sum(one.kept for one in found.periods) == len(kept)
-        swallowed = Counter(one.duplicate_of for one in duplicates)
-        assert [group.size for _, group in found.groups] == [number for _, number in swallowed.most_common(20)]
-        between = Counter((urlsplit(one.url).netloc, urlsplit(one.duplicate_of).netloc) for one in duplicates)
-        for pair in found.host_pairs:
+        assert report.dropped.bytes == sum(entry.bytes for entry in noted if entry.event == "drop")
+        assert report.marked.links == sum(entry.links for entry in noted if entry.event == "mark")
+        assert report.distances == Counter(
+            duplicate.distance for duplicate in duplicates if duplicate.distance is not None
+        )
+        assert sum(report.resemblances.values()) == len(duplicates)
+        assert dict(report.rules) == Counter(duplicate.rule for duplicate in duplicates)
+        assert dict(report.reasons) == Counter(entry.reason for entry in noted if entry.event == "unchecked")
+        by_host = Counter(urlsplit(entry.url).netloc for entry in noted)
+        by_host.update(urlsplit(record.page.url).netloc for record in kept)
+        assert [pages.all_pages for _, pages in report.hosts] == [number for _, number in by_host.most_common(25)]
+        assert all(pages.all_pages == by_host[host] for host, pages in report.hosts)
+        assert (report.host_count, report.is_incomplete) == (40, False)
+        assert sum((pages for _, pages in report.hosts), report.other_hosts) == report.total
+        assert sum(period.duplicates for period in report.periods) == len(duplicates)
+        assert sum(period.kept for period in report.periods) == len(kept)
+        swallowed = Counter(duplicate.duplicate_of for duplicate in duplicates)
+        assert [group.size for _, group in report.groups] == [number for _, number in swallowed.most_common(20)]
+        between = Counter(
+            (urlsplit(duplicate.url).netloc, urlsplit(duplicate.duplicate_of).netloc) for duplicate in duplicates
+        )
+        for pair in report.host_pairs:
             assert pair.duplicates_of_first == between[pair.first, pair.second]
             assert pair.duplicates_of_second == between[pair.second, pair.first]
             assert pair.share_of_first == pair.duplicates_of_first / by_host[pair.first]
             assert (urlsplit(pair.example_of_first).netloc == pair.first) == bool(pair.duplicates_of_first)
-        assert {number for number, _ in found.runs} == ({run} if run else {f"{RUN:08x}", f"{OTHER_RUN:08x}"})
-        assert sum((one.pages for _, one in found.runs), PageCounts()) == found.total
+        assert {number for number, _ in report.runs} == ({run} if run else {f"{RUN:08x}", f"{OTHER_RUN:08x}"})
+        assert sum((counts_of_run.pages for _, counts_of_run in report.runs), PageCounts()) == report.total
 
 
 def test_how_signatures_lie_is_what_a_plain_count_says() -> None:
-    kept = [record(number, one, scope="ab"[number % 2]).page for number, one in enumerate(clusters(2, 400))]
+    kept = [record(number, signature, scope="ab"[number % 2]).page for number, signature in enumerate(clusters(2, 400))]
     signatures = SignatureSample()
     for at in range(0, 400, 150):
         signatures.add(kept[at : at + 150])
-    found = signatures.distribution()
-    assert found is not None
+    distribution = signatures.distribution()
+    assert distribution is not None
     nearest = [
-        min(distance(one.signature, other.signature) for other in kept if other is not one and other.scope == one.scope)
-        for one in kept
+        min(
+            distance(page.signature, other_page.signature)
+            for other_page in kept
+            if other_page is not page and other_page.scope == page.scope
+        )
+        for page in kept
     ]
-    assert list(found.nearest) == [nearest.count(bits) for bits in range(65)]
-    in_order = sorted(one.signature for one in kept)
-    differing = [one ^ other for one, other in pairwise(in_order)]
-    assert list(found.first_different_bits) == [
-        sum(64 - one.bit_length() == bit for one in differing if one) for bit in range(64)
+    assert list(distribution.nearest) == [nearest.count(bits) for bits in range(65)]
+    in_order = sorted(page.signature for page in kept)
+    differing = [left ^ right for left, right in pairwise(in_order)]
+    assert list(distribution.first_different_bits) == [
+        sum(64 - difference.bit_length() == bit for difference in differing if difference) for bit in range(64)
     ]
-    assert found.equal == differing.count(0) > 0
-    assert list(found.intervals) == [sum(one >> 57 == part for one in in_order) for part in range(128)]
-    assert (found.kept, found.sampled, found.compared) == (400, 400, 400)
+    assert distribution.equal == differing.count(0) > 0
+    assert list(distribution.intervals) == [
+        sum(signature >> 57 == part for signature in in_order) for part in range(128)
+    ]
+    assert (distribution.kept, distribution.sampled, distribution.compared) == (400, 400, 400)
 
 
 def test_of_too_many_signatures_each_is_drawn_as_likely() -> None:
-    pages = [record(0, one).page for one in range(100)]
+    pages = [record(0, number).page for number in range(100)]
     drawn: Counter[int] = Counter()
     signatures = SignatureSample(limit=50)
     for _ in range(400):
         signatures.add(pages)
-    found = signatures.distribution()
-    assert found is not None
-    assert (found.kept, found.sampled, sum(found.nearest)) == (40_000, 50, 50)
+    distribution = signatures.distribution()
+    assert distribution is not None
+    assert (distribution.kept, distribution.sampled, sum(distribution.nearest)) == (40_000, 50, 50)
     for seed in range(300):
         signatures = SignatureSample(limit=20, seed=seed)
         for at in range(0, 100, 30):
@@ -292,14 +305,14 @@ def test_of_too_many_signatures_each_is_drawn_as_likely() -> None:
 @pytest.mark.parametrize("number", [2, 100, 3000])
 def test_the_line_for_random_signatures_is_what_random_signatures_give(number: int) -> None:
     source, rounds = np.random.default_rng(1), 100
-    found = np.zeros(64)
+    measured = np.zeros(64)
     for _ in range(rounds):
         drawn = np.sort(source.integers(0, 1 << 64, number, dtype=np.uint64))
-        for one in (drawn[1:] ^ drawn[:-1]).tolist():
-            found[64 - one.bit_length()] += 1 / rounds
+        for difference in (drawn[1:] ^ drawn[:-1]).tolist():
+            measured[64 - difference.bit_length()] += 1 / rounds
     expected = expected_first_different_bits(number)
     assert abs(expected.sum() - (number - 1)) < 0.01
-    assert np.abs(found - expected).max() < 4 * (number / rounds) ** 0.5
+    assert np.abs(measured - expected).max() < 4 * (number / rounds) ** 0.5
 
 
 @pytest.mark.parametrize("span", [0, 40, 3_000, 90_000, 40_000_000, 1_000_000_000])
@@ -310,9 +323,9 @@ def test_time_is_cut_into_as_many_parts_as_a_chart_takes(span: int) -> None:
     for number, time in enumerate(times):
         timeline.add(time, kept=number % 2, duplicates=1)
     width, buckets = timeline.periods()
-    assert sum(one.duplicates for one in buckets) == len(times)
-    assert sum(one.kept for one in buckets) == len(times) // 2
-    assert [one.start for one in buckets] == list(range(buckets[0].start, buckets[-1].start + 1, width))
+    assert sum(bucket.duplicates for bucket in buckets) == len(times)
+    assert sum(bucket.kept for bucket in buckets) == len(times) // 2
+    assert [bucket.start for bucket in buckets] == list(range(buckets[0].start, buckets[-1].start + 1, width))
     assert buckets[0].start <= first < buckets[0].start + width
     assert len(buckets) <= 48 or width == 28 * 86_400
     at = source.choice(buckets)
@@ -331,9 +344,9 @@ def test_times_that_cannot_be_are_left_out() -> None:
 def test_an_unchanged_page_that_was_dropped_is_no_duplicate(tmp_path: Path) -> None:
     directory = make_index(tmp_path / "index", [record(1, 1)])
     write_journal(directory, [entry(1, "unchanged_dropped", url="http://a.org/1"), entry(2)])
-    found = gathered(directory)
-    assert found.total == PageCounts(kept=1, dropped=1, unchanged=1)
-    assert found.dropped.bytes == 2000
+    report = gathered(directory)
+    assert report.total == PageCounts(kept=1, dropped=1, unchanged=1)
+    assert report.dropped.bytes == 2000
 
 
 # The page
@@ -341,7 +354,7 @@ def test_an_unchanged_page_that_was_dropped_is_no_duplicate(tmp_path: Path) -> N
 
 def test_a_page_has_every_section_and_the_figures_in_it(full_page: str) -> None:
     root = parsed(full_page)
-    tiles = {text_of(one.find("dt")): text_of(one.find("dd")) for one in root.xpath("//dl[@class='tiles']/div")}
+    tiles = {text_of(tile.find("dt")): text_of(tile.find("dd")) for tile in root.xpath("//dl[@class='tiles']/div")}
     assert {name: tiles[name] for name in ("Checked", "Kept", "Duplicates", "Unchanged", "Unchecked")} == {
         "Checked": "343",
         "Kept": "300",
@@ -373,7 +386,7 @@ def test_a_page_has_every_section_and_the_figures_in_it(full_page: str) -> None:
         "00000abc news",
     ):
         assert sentence in whole
-    assert [text_of(one) for one in root.xpath("//ol[@class='groups']//*[@class='big']")] == ["41"]
+    assert [text_of(element) for element in root.xpath("//ol[@class='groups']//*[@class='big']")] == ["41"]
     assert text_of(root.xpath("//*[@class='title']")[0]) == "Page 0"
 
 
@@ -398,13 +411,13 @@ def test_charts_say_what_they_show_take_the_colours_of_the_page_and_have_ids_of_
     root = parsed(full_page)
     drawings = root.xpath("//figure/svg")
     assert len(drawings) == 7
-    assert all(one.get("role") == "img" for one in drawings)
-    labels = [one.get("aria-label") or "" for one in drawings]
+    assert all(drawing.get("role") == "img" for drawing in drawings)
+    labels = [drawing.get("aria-label") or "" for drawing in drawings]
     assert all(re.search(r"\d", label) for label in labels)
     distribution = gathered(full).distribution
     assert distribution is not None
     assert labels[2] == f"{sum(distribution.nearest[:8])} of 300 kept pages have another kept one within 7 bits."
-    ids = [str(one) for one in root.xpath("//@id")]
+    ids = [str(element_id) for element_id in root.xpath("//@id")]
     assert len(ids) == len(set(ids))
     assert set(re.findall(r"#[0-9a-f]{6}\b", full_page)) <= set(re.findall(r"--[\w-]+: (#[0-9a-f]{6});", full_page))
     assert len(root.xpath("//figure/details/table")) == 7
@@ -425,16 +438,16 @@ def test_colours_can_be_told_apart(full_page: str, ground: str, scheme: int) -> 
         assert _contrast(colours[name], colours[ground]) >= 3, name
 
 
-def _contrast(one: str, other: str) -> float:
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+def _contrast(first: str, second: str) -> float:
+    light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
 def _luminance(colour: str) -> float:
-    digits = colour[1:] if len(colour) == 7 else "".join(2 * one for one in colour[1:])
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
     parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
-    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
-    return sum(one * weight for one, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
 
 
 # What is hostile
@@ -467,8 +480,8 @@ def test_hostile_addresses_and_titles_are_text(tmp_path: Path) -> None:
         "\x1b[31m",
     ]
     records = [
-        record(number, one, url=url, title=titles[number % 4])
-        for number, (url, one) in enumerate(zip(HOSTILE, clusters(1, 99), strict=False))
+        record(number, signature, url=url, title=titles[number % 4])
+        for number, (url, signature) in enumerate(zip(HOSTILE, clusters(1, 99), strict=False))
     ]
     make_index(directory, records)
     entries = [
@@ -484,10 +497,10 @@ def test_hostile_addresses_and_titles_are_text(tmp_path: Path) -> None:
     root = parsed(content)
     assert not root.xpath("//script | //img | //main//title | //main//style | //b | //u")
     assert not root.xpath("//@*[starts-with(name(), 'on')]")
-    assert {str(one).split(":")[0] for one in root.xpath("//a/@href")} == {"http"}
-    assert {str(one) for one in root.xpath("//a/@rel")} == {"noreferrer noopener nofollow"}
+    assert {str(href).split(":")[0] for href in root.xpath("//a/@href")} == {"http"}
+    assert {str(rel) for rel in root.xpath("//a/@rel")} == {"noreferrer noopener nofollow"}
     assert set(re.findall(r"url\((.)", "".join(map(str, root.xpath("//@style | //style/text()"))))) <= {"#"}
-    assert all(one.isprintable() or one == "\n" for one in content)
+    assert all(character.isprintable() or character == "\n" for character in content)
     assert len(content) < 500_000
     assert "{{ 7 * 7 }}" in content
     assert "javascript:alert(1)" in text_of(root)
@@ -518,11 +531,11 @@ def test_an_index_that_holds_nothing(tmp_path: Path) -> None:
 
 
 def test_without_a_journal_only_the_index_is_shown(tmp_path: Path) -> None:
-    kept = [record(number, one) for number, one in enumerate(clusters(1, 50))]
+    kept = [record(number, signature) for number, signature in enumerate(clusters(1, 50))]
     content = page_of(make_index(tmp_path / "index", kept))
     whole = text_of(parsed(content))
     assert "There is no journal beside this index, so only what the index holds is shown" in whole
-    assert "Duplicates" not in [text_of(one) for one in parsed(content).xpath("//dt")]
+    assert "Duplicates" not in [text_of(term) for term in parsed(content).xpath("//dt")]
     assert "Hosts of which one stands for another" not in whole
     assert charts_in(content) == [
         "Pages over time",
@@ -625,7 +638,7 @@ def test_signatures_of_other_schemes_are_hashes(tmp_path: Path) -> None:
 
 def test_the_command_writes_the_page(full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert said(cli(full)).startswith("report.html: ")
+    assert printed_text(cli(full)).startswith("report.html: ")
     assert len(parsed((tmp_path / "report.html").read_text(encoding="utf-8")).xpath("//figure")) == 7
     cli(full, "-o", "other.html", "--run", f"{RUN:08X}")
     assert "Run 00000abc on the index" in text_of(parsed((tmp_path / "other.html").read_text(encoding="utf-8")))
@@ -636,24 +649,24 @@ def several(tmp_path: Path) -> Path:
     """An index with a journal of three runs: two that overlap, and one that the journal names only."""
     records = [record(number, number) for number in range(4)]
     directory = make_index(tmp_path / "index", [*records, record(9, 9, run=OTHER_RUN)])
-    other = [entry(number, run=f"{OTHER_RUN:08x}") for number in (8, 9)]
+    of_other_run = [entry(number, run=f"{OTHER_RUN:08x}") for number in (8, 9)]
     idle = replace(run_started(0xF, "news"), time="2026-11-22T09:12:00.000Z")
-    write_journal(directory, [entry(5), *other, entry(60), idle])
+    write_journal(directory, [entry(5), *of_other_run, entry(60), idle])
     return directory
 
 
 def test_a_report_names_the_runs_that_it_adds_up(several: Path, tmp_path: Path) -> None:
     covered = "3 runs, 2026-11-21 18:00 to 2026-11-22 09:12 UTC"
-    assert f"{covered}; --last shows the latest run only." in said(cli(several, "-o", tmp_path / "report.html"))
+    assert f"{covered}; --last shows the latest run only." in printed_text(cli(several, "-o", tmp_path / "report.html"))
     root = parsed((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert f"{several}: {covered}. Made by" in text_of(root)
     assert "All other figures on this page add up 3 runs" in text_of(root)
-    assert [text_of(one)[:8] for one in root.xpath("//ul[@class='runs']/li")] == [
+    assert [text_of(item)[:8] for item in root.xpath("//ul[@class='runs']/li")] == [
         "0000000f",
         f"{OTHER_RUN:08x}",
         f"{RUN:08x}",
     ]
-    counts = [text_of(one.xpath("span[@class='more']")[-1]) for one in root.xpath("//ul[@class='runs']/li")]
+    counts = [text_of(item.xpath("span[@class='more']")[-1]) for item in root.xpath("//ul[@class='runs']/li")]
     assert [count.split(" · ")[:2] for count in counts] == [
         ["kept 0", "duplicates 0"],
         ["kept 1", "duplicates 2"],
@@ -667,7 +680,7 @@ def test_the_report_of_the_latest_run_is_about_no_other_one(several: Path, tmp_p
     assert "Run 0000000f on the index" in text
     assert f"{OTHER_RUN:08x}" not in text
     assert "add up" not in text
-    assert "cannot be combined" in said(cli(several, "--last", "--run", "f", status=2))
+    assert "cannot be combined" in printed_text(cli(several, "--last", "--run", "f", status=2))
 
 
 def test_what_was_written_is_told_as_a_json_line(several: Path, tmp_path: Path) -> None:
@@ -706,13 +719,13 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(several: Path, tmp_p
 def test_the_limits_that_are_drawn_are_those_of_the_settings(full: Path, tmp_path: Path) -> None:
     cli(full, "-o", tmp_path / "report.html", "-s", "DEDUP_MAX_DISTANCE=3")
     root = parsed((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert "limit 3" in [text_of(one) for one in root.xpath("//figure//svg//text")]
+    assert "limit 3" in [text_of(label) for label in root.xpath("//figure//svg//text")]
     assert "DEDUP_MAX_DISTANCE 3" in text_of(root)
 
 
 def test_journals_that_are_named_are_read(full: Path, tmp_path: Path) -> None:
-    other = write_journal(tmp_path, [entry(number) for number in range(7)], "elsewhere.jsonl")
-    cli(full, "--journal", other, "-o", tmp_path / "report.html")
+    other_journal = write_journal(tmp_path, [entry(number) for number in range(7)], "elsewhere.jsonl")
+    cli(full, "--journal", other_journal, "-o", tmp_path / "report.html")
     assert "7 entries in 1 file." in text_of(parsed((tmp_path / "report.html").read_text(encoding="utf-8")))
 
 
@@ -748,7 +761,7 @@ def test_a_call_that_cannot_be_answered_is_a_sentence(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "index").mkdir()
     make(tmp_path / "index")
-    assert sentence in said(cli(tmp_path / "index", *arguments, status=2))
+    assert sentence in printed_text(cli(tmp_path / "index", *arguments, status=2))
     assert not (tmp_path / "report.html").exists()
 
 
@@ -759,8 +772,8 @@ def test_many_drops_on_a_thousand_hosts_are_a_small_page(tmp_path: Path, count: 
     events: list[Event] = ["drop", "drop", "drop", "unchanged", "watchdog"]
     slug = "a-rather-long-address-" * 6
     kept = [
-        record(number, one, url=f"http://{source.choice(hosts)}/{slug}{number}", title=slug)
-        for number, one in enumerate(clusters(4, 2000))
+        record(number, signature, url=f"http://{source.choice(hosts)}/{slug}{number}", title=slug)
+        for number, signature in enumerate(clusters(4, 2000))
     ]
     directory = make_index(tmp_path / "index", kept)
     entries = (
@@ -777,7 +790,7 @@ def test_many_drops_on_a_thousand_hosts_are_a_small_page(tmp_path: Path, count: 
     )
     for part in range(4):
         write_journal(directory, [next(entries) for _ in range(count // 4)], f"journal-{part}.jsonl")
-    found = gathered(directory)
-    assert found.entries == count
-    assert found.host_count == 1000
-    assert len(render(found, CONFIG, BEGAN).encode()) < 1_000_000
+    report = gathered(directory)
+    assert report.entries == count
+    assert report.host_count == 1000
+    assert len(render(report, CONFIG, BEGAN).encode()) < 1_000_000

@@ -60,11 +60,11 @@ def test_what_is_ruled_out_is_told_apart_by_the_rules(pages: list[SignedPage], l
     measures = Measures.of([msgspec.msgpack.encode(page) for page in pages])
     pairs = [(new, kept) for new in range(len(pages)) for kept in range(len(pages)) if new != kept]
     new, kept = (np.array(places) for places in zip(*pairs, strict=True))
-    distances = [(pages[one].signature ^ pages[other].signature).bit_count() for one, other in pairs]
+    distances = [(pages[new].signature ^ pages[kept].signature).bit_count() for new, kept in pairs]
     are_near = np.array(distances) <= limits.max_distance
     possible = may_be_covered(measures, new, kept, are_near, limits)
-    for (one, other), may_be in zip(pairs, possible.tolist(), strict=True):
-        rule, covered = decide(Pair(pages[one], pages[other], limits, SIGNER.scheme))
+    for (place, kept_place), may_be in zip(pairs, possible.tolist(), strict=True):
+        rule, covered = decide(Pair(pages[place], pages[kept_place], limits, SIGNER.scheme))
         SEEN[may_be, rule] += 1
         assert may_be or not (covered or rule in (SAME_BYTES, OTHER_LINKS))
 

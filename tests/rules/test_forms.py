@@ -23,7 +23,7 @@ OTHER_MENU = "".join(f'<li><a href="/other/{number}">another section {number}</a
 
 def form(*cells: str, text: str = TEXT, line: str = "", below: str = "", menu: str = MENU) -> str:
     rows = "".join(
-        f"<tr><td>{name}</td><td>{said}</td></tr>" for name, said in zip(("Place", "Hours"), cells, strict=False)
+        f"<tr><td>{name}</td><td>{cell}</td></tr>" for name, cell in zip(("Place", "Hours"), cells, strict=False)
     )
     return page(f"{NAME} | {SITE}", f"<h1>{NAME}</h1><table>{rows}</table>{line}{text}{below}", menu)
 
@@ -84,10 +84,10 @@ def test_as_many_pages_are_kept_as_were_filled_in_otherwise(
         kept: list[Counter[str]] = []
         for number, cells in enumerate(filled):
             decision = crawl.check(f"/{number}", form(*cells, text=text) + f"<!-- {number} -->")
-            said = Counter(cells)
-            assert (decision.verdict is Verdict.DUPLICATE) == any(said <= other for other in kept)
+            filled_in = Counter(cells)
+            assert (decision.verdict is Verdict.DUPLICATE) == any(filled_in <= kept_cells for kept_cells in kept)
             if decision.verdict is not Verdict.DUPLICATE:
-                kept.append(said)
+                kept.append(filled_in)
 
 
 def test_facts_survive_in_the_index(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def thread(host: str, posts: list[str] = POSTS, name: str = NAME) -> str:
 
 
 def are_far_apart(deduplicator: Deduplicator, *pages: str) -> bool:
-    first, second = (deduplicator.sign("http://h/x", each.encode()) for each in pages)
+    first, second = (deduplicator.sign("http://h/x", page.encode()) for page in pages)
     assert first.kind is second.kind is PageKind.TEXT
     return (first.signature ^ second.signature).bit_count() > 7
 
@@ -54,9 +54,9 @@ def test_the_title_and_most_words_must_be_the_same(crawl: Crawl, mirror: Crawl, 
 
 
 def test_two_texts_made_from_a_template_are_two_pages(crawl: Crawl, mirror: Crawl) -> None:
-    terms, others = (thread("river", [*POSTS[:17], *own]) for own in (POSTS[17:], OTHER_POSTS[:3]))
+    terms, other_terms = (thread("river", [*POSTS[:17], *last_posts]) for last_posts in (POSTS[17:], OTHER_POSTS[:3]))
     assert crawl.check("/terms", terms).verdict is Verdict.NEW
-    assert mirror.check("/terms", others).verdict is Verdict.NEW
+    assert mirror.check("/terms", other_terms).verdict is Verdict.NEW
 
 
 QUESTION = "".join(f"<p>{' '.join(words(f'asked {number}', 20))}.</p>" for number in range(7))

@@ -45,7 +45,7 @@ def answer(name: str, text: str) -> str:
 
 
 def are_far_apart(crawl: Crawl, *pages: str) -> bool:
-    first, second = (crawl.deduplicator.sign("http://h/x", each.encode()) for each in pages)
+    first, second = (crawl.deduplicator.sign("http://h/x", page.encode()) for page in pages)
     assert first.kind is second.kind is PageKind.TEXT
     return (first.signature ^ second.signature).bit_count() > 7
 
@@ -144,24 +144,24 @@ def test_under_the_name_of_a_site_a_part_must_be_most_of_the_whole(crawl: Crawl)
 @given(
     whole=st.integers(24, 56),
     share=st.floats(0.3, 1),
-    other=st.integers(0, 4),
+    other_words=st.integers(0, 4),
     distance=st.sampled_from([0, 3, 7]),
 )
 def test_of_short_texts_nearly_all_words_must_be_there(
-    tmp_path_factory: pytest.TempPathFactory, whole: int, share: float, other: int, distance: int
+    tmp_path_factory: pytest.TempPathFactory, whole: int, share: float, other_words: int, distance: int
 ) -> None:
     """Sets of so few features are kept whole, so that nothing is estimated."""
     count = max(21, round(share * whole))
     text = words("whole", whole)
-    new_words = text[:count] + words("other", other)
+    new_words = text[:count] + words("other", other_words)
     with Deduplicator.open(_directory(tmp_path_factory), Config(max_distance=distance, fresh=True)) as opened:
         crawl = Crawl(opened)
         new, kept = thread(" ".join(new_words)), thread(" ".join(text))
         assert crawl.check("/kept", kept).verdict is Verdict.NEW
         decision = crawl.check("/new", new)
-        first, second = (_sign(opened, each) for each in (new, kept))
-    common = first.features - other
-    resemblance, coverage = common / (second.features + other), common / first.features
+        first, second = (_sign(opened, words_of_page) for words_of_page in (new, kept))
+    common = first.features - other_words
+    resemblance, coverage = common / (second.features + other_words), common / first.features
     near = (first.signature ^ second.signature).bit_count() <= distance
     is_part = distance > 0 and coverage >= 0.95 and resemblance >= 0.65**2
     assert (decision.verdict is Verdict.DUPLICATE) == (is_part or (near and coverage >= 0.85 and resemblance >= 0.65))

@@ -64,8 +64,8 @@ def numbers(*hrefs: str) -> frozenset[int]:
 
 def learned(*pages: SignedPage) -> SiteCounts:
     counts = SiteCounts()
-    for one in pages:
-        counts.add(one)
+    for page in pages:
+        counts.add(page)
     return counts
 
 
@@ -114,8 +114,8 @@ def test_links_and_parts_of_titles_of_three_tenths_but_at_least_of_three_pages_a
     counts = SiteCounts()
     for number in range(pages):
         archived = number < having
-        own = [f"/own/{number}", *(["/archive"] if archived else [])]
-        counts.add(page(number, own, title=f"Story {number}{' | Archive' * archived}"))
+        hrefs = [f"/own/{number}", *(["/archive"] if archived else [])]
+        counts.add(page(number, hrefs, title=f"Story {number}{' | Archive' * archived}"))
     site = counts.publish()
     assert (site.navigation == numbers("/archive")) is is_frequent
     assert (site.titles == {hash_part("archive")}) is is_frequent
@@ -144,15 +144,15 @@ def test_blocks_of_half_the_pages_are_furniture_and_of_more_than_15_percent_but_
 
 def test_a_block_is_shared_only_under_different_titles() -> None:
     copies = [page(number, title="One Story", blocks=[7]) for number in range(6)]
-    others = [page(number, blocks=[8] if number < 12 else []) for number in range(6, 24)]
-    site = learned(*copies, *others).publish()
+    other_pages = [page(number, blocks=[8] if number < 12 else []) for number in range(6, 24)]
+    site = learned(*copies, *other_pages).publish()
     assert site.shared == {8}
 
 
 def test_a_link_is_navigation_only_under_different_titles() -> None:
     copies = [page(number, ["/copied"], title="One Story") for number in range(12)]
-    others = [page(number, ["/menu"]) for number in range(12, 24)]
-    assert learned(*copies, *others).publish().navigation == numbers("/menu")
+    other_pages = [page(number, ["/menu"]) for number in range(12, 24)]
+    assert learned(*copies, *other_pages).publish().navigation == numbers("/menu")
 
 
 def test_what_was_shared_is_forgotten_when_the_site_changes() -> None:
@@ -203,10 +203,15 @@ def test_snapshots_are_those_of_a_plain_count_that_is_halved() -> None:
 def test_what_is_stored_of_a_site_does_not_grow_with_its_pages() -> None:
     counts = SiteCounts()
     for number in range(200):
-        own = np.arange(512 * number, 512 * (number + 1), dtype="<u4")
+        features = np.arange(512 * number, 512 * (number + 1), dtype="<u4")
         counts.add(
             SignedPage(
-                key="", url="", scope="", title=f"Story {number}", links=own.tobytes(), blocks=pack(own.tolist())
+                key="",
+                url="",
+                scope="",
+                title=f"Story {number}",
+                links=features.tobytes(),
+                blocks=pack(features.tolist()),
             )
         )
         assert len(counts.encode()) < 7 * MAX_COUNTERS + 100
@@ -216,8 +221,8 @@ def test_what_stands_on_many_pages_is_counted_although_each_page_has_more_of_its
     source, counts = np.random.default_rng(5), SiteCounts()
     everywhere = source.integers(1 << 32, size=20, dtype=np.uint32)
     for number in range(MIN_PAGES):
-        own = source.integers(1 << 32, size=(2, 492), dtype=np.uint32)
-        links, blocks = (np.concatenate([everywhere, part]).astype("<u4") for part in own)
+        drawn_parts = source.integers(1 << 32, size=(2, 492), dtype=np.uint32)
+        links, blocks = (np.concatenate([everywhere, part]).astype("<u4") for part in drawn_parts)
         title = f"Story {number}"
         counts.add(SignedPage("", "", "", title, links=links.tobytes(), blocks=pack(blocks.tolist())))
     site = counts.publish()
@@ -240,14 +245,14 @@ def test_counts_go_on_as_they_were_whenever_they_are_stored_and_read(
 ) -> None:
     counts, stored = SiteCounts(), b""
     breaks = data.draw(st.sets(st.integers(0, 80)))
-    other = SiteCounts.decode(stored)
-    for number, one in enumerate(pages):
-        counts.add(one)
+    resumed = SiteCounts.decode(stored)
+    for number, page_of_site in enumerate(pages):
+        counts.add(page_of_site)
         if number in breaks:
-            other = SiteCounts.decode(other.encode())
-        other.add(one)
-        assert other.encode() == counts.encode()
-        assert (other.taught, other.publish()) == (counts.taught, counts.publish())
+            resumed = SiteCounts.decode(resumed.encode())
+        resumed.add(page_of_site)
+        assert resumed.encode() == counts.encode()
+        assert (resumed.taught, resumed.publish()) == (counts.taught, counts.publish())
 
 
 @given(st.builds(SiteProfile, st.integers(1, 2**32), *[st.frozensets(st.integers(0, 2**32 - 1))] * 4))

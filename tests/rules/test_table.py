@@ -546,7 +546,9 @@ def predicate(name: str) -> Callable[[Pair], bool | None]:
     return next(rule.predicate for rule in TABLE if rule.name == name)
 
 
-@pytest.mark.parametrize(("rows", "pages"), CONTRADICTIONS.items(), ids=[" – ".join(one) for one in CONTRADICTIONS])
+@pytest.mark.parametrize(
+    ("rows", "pages"), CONTRADICTIONS.items(), ids=[" – ".join(contradiction) for contradiction in CONTRADICTIONS]
+)
 def test_of_two_rows_that_contradict_each_other_the_upper_one_decides(
     rows: tuple[str, str], pages: tuple[SignedPage, SignedPage]
 ) -> None:
@@ -598,9 +600,9 @@ def test_a_list_with_other_links_is_a_variant_only_if_nothing_else_speaks_agains
     ids=["excerpt", "start page", "list", "thin page", "page and list"],
 )
 def test_what_covers_a_page_need_not_be_covered_by_it(covered: dict[str, Any], covers: dict[str, Any]) -> None:
-    one, other = new(**covered), kept(**covers)
-    assert compare(Pair(one, other, LIMITS, SIMHASH)) is not None
-    assert compare(Pair(other, one, LIMITS, SIMHASH)) is None
+    covered_page, covering_page = new(**covered), kept(**covers)
+    assert compare(Pair(covered_page, covering_page, LIMITS, SIMHASH)) is not None
+    assert compare(Pair(covering_page, covered_page, LIMITS, SIMHASH)) is None
 
 
 def test_an_excerpt_is_covered_more_than_it_resembles() -> None:
@@ -679,7 +681,7 @@ def test_thin_pages_are_filed_under_their_title_and_their_largest_blocks() -> No
 
     sizes = [block(number, size=4 * number) for number in range(1, 11)]
     alone = [keys(row, title="", named=0) for row in sizes]
-    assert all(len(found) == 1 for found in alone)
+    assert all(len(keys) == 1 for keys in alone)
     assert keys(*sizes, title="", named=0) == set().union(*alone[-4:])
     assert not keys(block(1, NAME), block(2, PICTURE), title="", named=0)
     assert keys(*sizes, block(91, size=400), block(81, size=400), site=FURNISHED) & alone[-1]
@@ -697,8 +699,8 @@ def test_texts_have_the_keys_of_their_scheme() -> None:
 # Many kept pages
 
 
-def pairs(page: SignedPage, *others: SignedPage, variants: int = 50) -> list[Pair]:
-    return [Pair(page, one, Config(max_list_variants=variants), SIMHASH) for one in others]
+def pairs(page: SignedPage, *kept_pages: SignedPage, variants: int = 50) -> list[Pair]:
+    return [Pair(page, kept_page, Config(max_list_variants=variants), SIMHASH) for kept_page in kept_pages]
 
 
 def variant(number: int) -> SignedPage:
@@ -707,9 +709,9 @@ def variant(number: int) -> SignedPage:
 
 
 def test_the_first_page_that_covers_a_new_one_is_its_match() -> None:
-    found = first_match(pairs(new(), kept(**words(500, 700)), kept(key="one", signature=1), kept(key="two")))
-    assert found is not None
-    assert (found[0].key, found[1].rule, found[1].distance) == ("one", "alike", 1)
+    decided = first_match(pairs(new(), kept(**words(500, 700)), kept(key="one", signature=1), kept(key="two")))
+    assert decided is not None
+    assert (decided[0].key, decided[1].rule, decided[1].distance) == ("one", "alike", 1)
     assert first_match(pairs(new(), kept(**words(500, 700)))) is None
     assert first_match([]) is None
 
@@ -722,11 +724,11 @@ def test_pages_behind_the_match_are_not_looked_at() -> None:
 
 @pytest.mark.parametrize("variants", [1, 2, 3])
 def test_a_list_with_new_links_passes_until_so_many_variants_are_kept(variants: int) -> None:
-    page, others = variant(0), [variant(number) for number in range(1, variants + 1)]
-    assert first_match(pairs(page, *others[:-1], variants=variants)) is None
-    found = first_match(pairs(page, *others, variants=variants))
-    assert found is not None
-    assert (found[0], found[1].rule) == (others[-1], "too many variants of a list")
+    page, variants_kept = variant(0), [variant(number) for number in range(1, variants + 1)]
+    assert first_match(pairs(page, *variants_kept[:-1], variants=variants)) is None
+    decided = first_match(pairs(page, *variants_kept, variants=variants))
+    assert decided is not None
+    assert (decided[0], decided[1].rule) == (variants_kept[-1], "too many variants of a list")
 
 
 def test_without_a_bound_a_list_with_new_links_always_passes() -> None:
@@ -735,9 +737,9 @@ def test_without_a_bound_a_list_with_new_links_always_passes() -> None:
 
 def test_a_list_that_covers_the_new_one_stands_for_it_whatever_others_there_are() -> None:
     same_links = msgspec.structs.replace(variant(0), key="x", digest=b"x")
-    found = first_match(pairs(variant(0), variant(1), same_links, variants=2))
-    assert found is not None
-    assert (found[0].key, found[1].rule) == ("x", "alike")
+    decided = first_match(pairs(variant(0), variant(1), same_links, variants=2))
+    assert decided is not None
+    assert (decided[0].key, decided[1].rule) == ("x", "alike")
 
 
 def test_what_a_list_was_before_is_no_variant_of_it() -> None:
@@ -746,8 +748,8 @@ def test_what_a_list_was_before_is_no_variant_of_it() -> None:
 
 
 def test_pages_that_differ_in_more_than_links_are_no_variants() -> None:
-    others = [new(key=f"{number}", **MANY, **{**links(number), **words(500, 700)}) for number in range(5)]
-    assert first_match(pairs(variant(0), *others, variants=1)) is None
+    other_lists = [new(key=f"{number}", **MANY, **{**links(number), **words(500, 700)}) for number in range(5)]
+    assert first_match(pairs(variant(0), *other_lists, variants=1)) is None
 
 
 def test_the_texts_of_these_tests_resemble_each_other_as_they_should() -> None:

@@ -228,8 +228,8 @@ def test_titles_made_of_few_words_tell_pages_apart_on_a_site_that_is_known(crawl
 def test_two_things_with_the_same_site_name_on_two_hosts_are_kept_apart(crawl: Crawl) -> None:
     text = f"<article>{paragraphs(words('maker', 80))}</article>"
     assert crawl.check("/widget", page("Widget | Acme", text)).verdict is Verdict.NEW
-    other = Crawl(crawl.deduplicator, "http://other")
-    assert other.check("/gadget", page("Gadget | Acme", text)).verdict is Verdict.NEW
+    other_host = Crawl(crawl.deduplicator, "http://other")
+    assert other_host.check("/gadget", page("Gadget | Acme", text)).verdict is Verdict.NEW
 
 
 def test_a_long_text_that_begins_with_a_notice_of_copyright_is_read(crawl: Crawl) -> None:
@@ -381,25 +381,27 @@ def test_a_long_text_may_have_another_heading_and_a_copy_on_another_host_too(cra
     assert is_duplicate(mirror.check("/3", reel("Reel two: the visits")), "http://h/3", "alike")
 
 
-def service(name: str, headings: int, other: int) -> str:
+def service(name: str, headings: int, other_words: int) -> str:
     """A page about one of a firm's services: sections, of which *headings* and *other* words are its own."""
     sections = [
         f"<h3>{' '.join(words(f'{name if number < headings else SITE} {number}', 4))}</h3>"
         f"<p>{' '.join(words(f'section {number}', 60))}</p>"
         for number in range(10)
     ]
-    text = f"<article>{''.join(sections)}<p>{' '.join(words(f'own {name}', other))}</p></article>"
+    text = f"<article>{''.join(sections)}<p>{' '.join(words(f'own {name}', other_words))}</p></article>"
     return page(f"What we make for you | {SITE}", text, MENU)
 
 
 @pytest.mark.parametrize(
-    ("headings", "other", "passes"), [(3, 30, True), (2, 30, False), (3, 1, False)], ids=["both", "headings", "words"]
+    ("headings", "other_words", "passes"),
+    [(3, 30, True), (2, 30, False), (3, 1, False)],
+    ids=["both", "headings", "words"],
 )
 def test_on_one_host_three_other_headings_and_other_words_make_another_page(
-    crawl: Crawl, headings: int, other: int, *, passes: bool
+    crawl: Crawl, headings: int, other_words: int, *, passes: bool
 ) -> None:
-    assert crawl.check("/boxes", service("boxes", headings, other)).verdict is Verdict.NEW
-    assert crawl.check("/bottles", service("bottles", headings, other)).passes is passes
+    assert crawl.check("/boxes", service("boxes", headings, other_words)).verdict is Verdict.NEW
+    assert crawl.check("/bottles", service("bottles", headings, other_words)).passes is passes
 
 
 def test_on_another_host_they_may_be_those_of_the_copy(crawl: Crawl) -> None:
@@ -531,10 +533,10 @@ def test_a_table_of_other_short_cells_below_a_repeated_text_is_another_page(craw
 
 def results(*names: str) -> str:
     """Found pages, in one element: name and excerpt."""
-    found = "".join(
+    entries = "".join(
         f"<h3><a href='/{name}'>The long story of {name}</a></h3><p>{' '.join(words(name, 24))}</p>" for name in names
     )
-    return page(f"Results | {SITE}", f"<article><h1>Results</h1>{found}</article>", MENU)
+    return page(f"Results | {SITE}", f"<article><h1>Results</h1>{entries}</article>", MENU)
 
 
 @knowing
@@ -554,9 +556,9 @@ def test_an_article_is_not_covered_by_a_start_page_that_shows_far_more(crawl: Cr
     start = page(SITE, f"<article>{paragraphs(text)}</article>", MENU)
     for count, is_covered in ((200, False), (290, True)):
         part = page(f"Story a | {SITE}", f"<article>{paragraphs(text[:count])}</article>", MENU)
-        other = Crawl(crawl.deduplicator, "http://h")
-        other.check("/", start)
-        assert other.check(f"/{count}", part).passes is not is_covered
+        site_crawl = Crawl(crawl.deduplicator, "http://h")
+        site_crawl.check("/", start)
+        assert site_crawl.check(f"/{count}", part).passes is not is_covered
 
 
 def linked(count: int) -> str:
@@ -604,5 +606,5 @@ def test_before_the_site_is_known_the_part_of_the_title_that_the_page_itself_nam
 def test_the_name_of_the_site_in_a_heading_that_is_a_link_names_no_page(crawl: Crawl) -> None:
     for number, thing in enumerate(("Widget", "Gadget")):
         heading = "</h1><h1><a href=/>Acme</a>"
-        other = Crawl(crawl.deduplicator, f"http://shop{number}")
-        assert other.check("/", titled(f"{thing} | Acme", heading, 80)).verdict is Verdict.NEW
+        other_shop = Crawl(crawl.deduplicator, f"http://shop{number}")
+        assert other_shop.check("/", titled(f"{thing} | Acme", heading, 80)).verdict is Verdict.NEW

@@ -64,7 +64,7 @@ def test_short_pages_with_the_same_text_title_and_links_are_duplicates(
 
 @knowing
 @pytest.mark.parametrize(
-    "other",
+    "changed",
     [
         notice(NOTICE.replace("Monday", "Sunday")),
         notice(NOTICE + " sharp"),
@@ -77,26 +77,26 @@ def test_short_pages_with_the_same_text_title_and_links_are_duplicates(
     ],
     ids=["word", "longer", "stop word", "title", "title and heading", "number in title", "no own title", "no title"],
 )
-def test_a_short_page_with_another_text_or_title_is_kept(crawl: Crawl, other: str, known: bool) -> None:
+def test_a_short_page_with_another_text_or_title_is_kept(crawl: Crawl, changed: str, known: bool) -> None:
     if known:
         crawl.get_known()
     crawl.check("/1", notice())
-    assert crawl.kind(other) is PageKind.THIN
-    assert crawl.check("/2", other).verdict is Verdict.NEW
+    assert crawl.kind(changed) is PageKind.THIN
+    assert crawl.check("/2", changed).verdict is Verdict.NEW
 
 
 @knowing
 @pytest.mark.parametrize(
-    "other",
+    "changed",
     [notice(link="/hours/today"), notice(extra='<p><a href="/files/day.pdf">the paper</a></p>')],
     ids=["leads elsewhere", "one link more"],
 )
-def test_a_short_page_with_another_link_is_kept(crawl: Crawl, other: str, known: bool) -> None:
+def test_a_short_page_with_another_link_is_kept(crawl: Crawl, changed: str, known: bool) -> None:
     if known:
         crawl.get_known()
     crawl.check("/1", notice())
-    assert crawl.kind(other) is PageKind.THIN
-    assert crawl.check("/2", other).verdict is Verdict.NEW
+    assert crawl.kind(changed) is PageKind.THIN
+    assert crawl.check("/2", changed).verdict is Verdict.NEW
 
 
 def test_a_short_page_with_another_title_on_another_host_is_kept(crawl: Crawl, mirror: Crawl) -> None:
@@ -111,7 +111,7 @@ def test_a_short_page_is_no_duplicate_of_an_article_that_quotes_it(crawl: Crawl)
 
 
 @pytest.mark.parametrize(
-    "other",
+    "difference",
     [
         "<img src='/photo/{}.jpg'>",
         "<aside>number {}</aside>",
@@ -122,12 +122,12 @@ def test_a_short_page_is_no_duplicate_of_an_article_that_quotes_it(crawl: Crawl)
     ],
 )
 @knowing
-def test_short_pages_that_differ_in_what_is_not_read_are_kept_apart(crawl: Crawl, other: str, known: bool) -> None:
+def test_short_pages_that_differ_in_what_is_not_read_are_kept_apart(crawl: Crawl, difference: str, known: bool) -> None:
     if known:
         crawl.get_known()
     for number in (1, 2):
-        assert crawl.check(f"/{number}", notice(extra=other.format(number))).verdict is Verdict.NEW
-    assert is_duplicate(crawl.check("/again", notice(extra=other.format(1) + "<!-- -->")), "http://h/1")
+        assert crawl.check(f"/{number}", notice(extra=difference.format(number))).verdict is Verdict.NEW
+    assert is_duplicate(crawl.check("/again", notice(extra=difference.format(1) + "<!-- -->")), "http://h/1")
 
 
 def test_a_picture_has_another_address_on_another_host(crawl: Crawl, mirror: Crawl) -> None:
@@ -345,9 +345,9 @@ def test_before_the_site_is_known_they_are_not_unless_title_and_text_agree(crawl
 
 def test_a_site_is_known_by_its_own_pages_only(crawl: Crawl) -> None:
     crawl.get_known()
-    other = Crawl(crawl.deduplicator, "http://other")
-    assert other.check("/tag/green", listing("Green", STORIES)).verdict is Verdict.NEW
-    assert other.check("/tag/leaf", listing("Leaf", STORIES)).verdict is Verdict.NEW
+    other_site = Crawl(crawl.deduplicator, "http://other")
+    assert other_site.check("/tag/green", listing("Green", STORIES)).verdict is Verdict.NEW
+    assert other_site.check("/tag/leaf", listing("Leaf", STORIES)).verdict is Verdict.NEW
 
 
 def test_lists_of_the_same_entries_under_other_titles_are_duplicates_on_one_host_only(
@@ -397,8 +397,8 @@ def test_on_another_host_a_list_is_kept_where_its_main_text_differs_or_says_too_
 ) -> None:
     first = FEW if stories is FEW else LONG_LIST
     assert crawl.check("/green", framed("Green", first, side="river", heading=heading)).verdict is Verdict.NEW
-    other = framed("Green", stories, side="harbour", heading=heading, teaser=teaser)
-    assert mirror.check("/green", other).verdict is Verdict.NEW
+    harbour_list = framed("Green", stories, side="harbour", heading=heading, teaser=teaser)
+    assert mirror.check("/green", harbour_list).verdict is Verdict.NEW
 
 
 def test_on_another_host_a_line_between_the_heading_and_a_list_is_no_frame(crawl: Crawl, mirror: Crawl) -> None:
@@ -421,8 +421,8 @@ def test_a_dash_may_be_a_minus(crawl: Crawl, known: bool) -> None:
 def test_a_known_list_with_a_quite_other_text_is_kept(crawl: Crawl) -> None:
     crawl.get_known()
     crawl.check("/tag/green", listing("Green", STORIES))
-    other = listing("Shop", STORIES, introduction="What customers bought last week, with prices and weights")
-    assert crawl.check("/shop", other).verdict is Verdict.NEW
+    shop_list = listing("Shop", STORIES, introduction="What customers bought last week, with prices and weights")
+    assert crawl.check("/shop", shop_list).verdict is Verdict.NEW
 
 
 @pytest.mark.parametrize("stories", [[], STORIES[:1]], ids=["navigation only", "one link beside it"])
@@ -585,21 +585,25 @@ def test_what_another_host_writes_on_all_its_pages_hides_nothing_here(crawl: Cra
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first_line", "second_line"),
     [("Size S", "Size M"), ("", "Cancelled"), ("Cancelled", ""), ("Anna</p><p>Bob", "Bob</p><p>Anna")],
 )
-def test_a_short_line_makes_another_page_where_little_else_is_said(crawl: Crawl, one: str, other: str) -> None:
+def test_a_short_line_makes_another_page_where_little_else_is_said(
+    crawl: Crawl, first_line: str, second_line: str
+) -> None:
     crawl.get_known()
-    assert crawl.check("/1", notice(extra=f"<p>{one}</p>")).verdict is Verdict.NEW
-    assert crawl.check("/2", notice(extra=f"<p>{other}</p>")).verdict is Verdict.NEW
+    assert crawl.check("/1", notice(extra=f"<p>{first_line}</p>")).verdict is Verdict.NEW
+    assert crawl.check("/2", notice(extra=f"<p>{second_line}</p>")).verdict is Verdict.NEW
 
 
 @knowing
-@pytest.mark.parametrize("other", [("Yes", "No", "No", "No"), ("Yes", "No", "Yes"), ("No", "Yes", "Yes", "Yes")])
-def test_a_line_counts_as_often_as_it_stands(crawl: Crawl, other: tuple[str, ...], known: bool) -> None:
+@pytest.mark.parametrize(
+    "other_answers", [("Yes", "No", "No", "No"), ("Yes", "No", "Yes"), ("No", "Yes", "Yes", "Yes")]
+)
+def test_a_line_counts_as_often_as_it_stands(crawl: Crawl, other_answers: tuple[str, ...], known: bool) -> None:
     if known:
         crawl.get_known()
-    for path, answers in (("/1", ("Yes", "No", "Yes", "Yes")), ("/2", other)):
+    for path, answers in (("/1", ("Yes", "No", "Yes", "Yes")), ("/2", other_answers)):
         assert crawl.check(path, notice(extra=f"<p>{'</p><p>'.join(answers)}</p>")).verdict is Verdict.NEW
 
 

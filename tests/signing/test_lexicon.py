@@ -242,7 +242,7 @@ def test_a_digest_stands_for_all_of_the_content() -> None:
         replace(first, shingles=first.shingles[1:]),
         replace(first, initial_counts=first.initial_counts + np.uint64(1)),
     ]
-    assert len({first.digest, *(other.digest for other in changed_lexica)}) == 6
+    assert len({first.digest, *(lexicon.digest for lexicon in changed_lexica)}) == 6
 
 
 def test_the_order_of_the_documents_does_not_tell() -> None:

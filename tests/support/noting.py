@@ -63,7 +63,7 @@ def lines_in(result: Result) -> list[dict[str, Any]]:
     return [json.loads(line) for line in output]
 
 
-def said(result: Result) -> str:
+def printed_text(result: Result) -> str:
     """What was printed, with single spaces and without the lines of tables."""
     return " ".join(result.output.replace("│", " ").split())
 

@@ -78,10 +78,10 @@ def use(directory: Path) -> dict[str, int]:
         deduplicator.check("http://a.org/1", article("1").encode())
         journal = JournalWriter(directory / "journal.jsonl", 1 << 20)
         journal.close()
-        found = modes(directory)
+        modes_before = modes(directory)
     compaction.compact(directory)
-    assert modes(directory)["data.mdb"] == found["data.mdb"]
-    return {name if not name.startswith("run-") else "run": mode for name, mode in found.items()}
+    assert modes(directory)["data.mdb"] == modes_before["data.mdb"]
+    return {name if not name.startswith("run-") else "run": mode for name, mode in modes_before.items()}
 
 
 FILES = {"data.mdb", "lock.mdb", "users.lock", "run", "journal.jsonl"}

@@ -33,12 +33,12 @@ def api() -> Iterator[str]:
             order = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             page = PAGES[urlsplit(order["url"]).path]
             if order.get("browserHtml"):
-                found = {"browserHtml": page}
+                content = {"browserHtml": page}
             else:
-                found = {"httpResponseBody": b64encode(page.encode()).decode()}
+                content = {"httpResponseBody": b64encode(page.encode()).decode()}
             headers = [{"name": "Content-Type", "value": "text/html; charset=utf-8"}]
             answer = json.dumps(
-                {"url": order["url"], "statusCode": 200, "httpResponseHeaders": headers, **found}
+                {"url": order["url"], "statusCode": 200, "httpResponseHeaders": headers, **content}
             ).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")

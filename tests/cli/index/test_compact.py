@@ -13,7 +13,7 @@ from tests.support.indexcommands import (
     kept,
 )
 from tests.support.indexing import array, beside, clusters
-from tests.support.noting import invoke, said
+from tests.support.noting import invoke, printed_text
 
 
 def test_compact_says_what_it_gave_back(index: Path) -> None:
@@ -24,7 +24,7 @@ def test_compact_says_what_it_gave_back(index: Path) -> None:
     else:
         invoke("forget", index, "--host", "c.org")
     before = (index / "data.mdb").stat().st_size
-    assert " before, and takes " in said(cli("compact", index))
+    assert " before, and takes " in printed_text(cli("compact", index))
     assert (index / "data.mdb").stat().st_size < before
     assert is_sound(index)
     if index.name == "pages":
@@ -40,4 +40,4 @@ def test_compact_is_refused_while_a_crawl_goes_on(pages: Path) -> None:
         input()
     """
     with beside(crawl, pages):
-        assert "open in another process" in said(cli("compact", pages, status=2))
+        assert "open in another process" in printed_text(cli("compact", pages, status=2))

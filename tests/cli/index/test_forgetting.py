@@ -16,7 +16,7 @@ from tests.support.indexcommands import (
     kept,
 )
 from tests.support.indexing import FILING
-from tests.support.noting import invoke, said
+from tests.support.noting import invoke, printed_text
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,10 @@ def test_what_is_forgotten_is_new_again_and_the_rest_is_not(
 ) -> None:
     unknown = 1 if "--url" in options else 0
     first = invoke("forget", pages, *options, status=0 if forgotten else unknown)
-    assert said(first).startswith(f"{quantity(len(forgotten), 'page')} forgotten.")
+    assert printed_text(first).startswith(f"{quantity(len(forgotten), 'page')} forgotten.")
     assert kept(pages) == set(PAGES) - forgotten
     assert is_sound(pages)
-    assert said(invoke("forget", pages, *options, status=unknown)).startswith("0 pages forgotten.")
+    assert printed_text(invoke("forget", pages, *options, status=unknown)).startswith("0 pages forgotten.")
 
 
 def test_a_host_can_be_forgotten_beside_addresses_that_are_none(pages: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_host_can_be_forgotten_beside_addresses_that_are_none(pages: Path) -> 
     broken = [SignedPage(url, url, "", signature=number) for number, url in enumerate(["http://[broken", "", "x y"])]
     store.merge([Record(page, settled=1) for page in broken], FILING)
     store.close()
-    assert said(invoke("forget", pages, "--host", "a.org")).startswith("2 pages forgotten.")
+    assert printed_text(invoke("forget", pages, "--host", "a.org")).startswith("2 pages forgotten.")
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_a_host_can_be_forgotten_beside_addresses_that_are_none(pages: Path) -> 
     ],
 )
 def test_a_wrong_call_forgets_nothing(pages: Path, options: list[str], sentence: str) -> None:
-    assert sentence in said(invoke("forget", pages, *options, status=2))
+    assert sentence in printed_text(invoke("forget", pages, *options, status=2))
     assert kept(pages) == set(PAGES)
 
 
 def test_signatures_have_no_pages_to_forget(signatures: Path) -> None:
-    assert "kind: index has 'signatures'" in said(invoke("forget", signatures, "--host", "a.org", status=2))
+    assert "kind: index has 'signatures'" in printed_text(invoke("forget", signatures, "--host", "a.org", status=2))

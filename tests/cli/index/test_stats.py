@@ -19,7 +19,7 @@ from tests.support.indexcommands import (
     rows,
 )
 from tests.support.indexing import FILING
-from tests.support.noting import invoke, said
+from tests.support.noting import invoke, printed_text
 
 
 def test_stats_of_pages(pages: Path) -> None:
@@ -65,7 +65,7 @@ def test_the_run_stands_in_the_records_and_in_the_stats(tmp_path: Path) -> None:
     assert table[f"run {first.run:08x}"].startswith("1, ")
     assert table[f"run {second.run:08x}"].startswith("2, ")
     assert (table["scope a.org"], table["scope b.org"]) == ("1", "2")
-    assert said(invoke("forget", tmp_path, "--run", f"{second.run:08x}")).startswith("2 pages forgotten")
+    assert printed_text(invoke("forget", tmp_path, "--run", f"{second.run:08x}")).startswith("2 pages forgotten")
 
 
 @pytest.mark.parametrize(
@@ -84,4 +84,4 @@ def test_stats_show_pages_of_every_time(pages: Path, filed: int) -> None:
     store.merge([Record(SignedPage("k", "u", "", signature=5), 0xFFFFFFFF, filed=filed, settled=1)], FILING)
     store.close()
     assert rows(cli("stats", pages))["run ffffffff"].startswith("1, the last ")
-    assert said(invoke("forget", pages, "--run", "ffffffff")).startswith("1 page forgotten.")
+    assert printed_text(invoke("forget", pages, "--run", "ffffffff")).startswith("1 page forgotten.")

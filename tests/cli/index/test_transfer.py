@@ -20,14 +20,14 @@ from tests.support.indexcommands import (
     sentence_of,
 )
 from tests.support.indexing import array, clusters
-from tests.support.noting import said
+from tests.support.noting import printed_text
 
 
 def test_an_imported_index_decides_as_the_original(pages: Path, tmp_path: Path) -> None:
     file, copy = tmp_path / "file", tmp_path / "copy"
-    assert said(cli("export", file, pages)).startswith("4 pages written to ")
-    assert said(cli("import", file, copy)) == "4 pages read, 4 of them new."
-    assert said(cli("import", file, copy)) == "4 pages read, 0 of them new."
+    assert printed_text(cli("export", file, pages)).startswith("4 pages written to ")
+    assert printed_text(cli("import", file, copy)) == "4 pages read, 4 of them new."
+    assert printed_text(cli("import", file, copy)) == "4 pages read, 0 of them new."
     assert is_sound(copy)
     answers = []
     for directory in (pages, copy):
@@ -50,9 +50,9 @@ def test_an_imported_index_decides_as_the_original(pages: Path, tmp_path: Path) 
 
 def test_signatures_are_exported_and_imported(signatures: Path, tmp_path: Path) -> None:
     file, copy = tmp_path / "file", tmp_path / "copy"
-    assert said(cli("export", file, signatures)).startswith("500 signatures written to ")
-    assert said(cli("import", file, copy)) == "500 signatures read, 500 of them new."
-    assert said(cli("import", file, copy)) == "500 signatures read, 0 of them new."
+    assert printed_text(cli("export", file, signatures)).startswith("500 signatures written to ")
+    assert printed_text(cli("import", file, copy)) == "500 signatures read, 500 of them new."
+    assert printed_text(cli("import", file, copy)) == "500 signatures read, 0 of them new."
     with PermutedIndex.open(signatures) as one, PermutedIndex.open(copy) as other:
         assert one.tables == other.tables == 10
         asked = array(clusters(1, 200))
@@ -66,7 +66,7 @@ def test_a_damaged_export_is_one_sentence_and_changes_nothing(index: Path, tmp_p
     for content in (whole[:-5], whole[:100] + bytes([whole[100] ^ 1]) + whole[101:], b"garbage"):
         file.write_bytes(content)
         for directory in (index, tmp_path / "none"):
-            assert "cannot be imported: " in said(cli("import", file, directory, status=2))
+            assert "cannot be imported: " in printed_text(cli("import", file, directory, status=2))
     completed = installed("import", file, index)
     assert completed.returncode == 2
     assert sentence_of(completed) == f"Error: {file} cannot be imported: it is no export of an index."
@@ -80,16 +80,16 @@ def test_an_export_whose_end_lies_is_one_sentence(signatures: Path, tmp_path: Pa
     total = b"\xff" * 8
     end = struct.pack("<cIQ", b"E", 8, xxh3_64_intdigest(b"E" + total)) + total
     file.write_bytes(file.read_bytes()[: -len(end)] + end)
-    assert "its end does not fit" in said(cli("import", file, tmp_path / "none", status=2))
+    assert "its end does not fit" in printed_text(cli("import", file, tmp_path / "none", status=2))
     assert not (tmp_path / "none").exists()
 
 
 def test_an_export_that_cannot_be_written_is_a_sentence(index: Path, tmp_path: Path) -> None:
-    assert "Error: " in said(cli("export", tmp_path / "no" / "folder", index, status=2))
+    assert "Error: " in printed_text(cli("export", tmp_path / "no" / "folder", index, status=2))
 
 
 def test_pages_are_not_imported_into_signatures(pages: Path, signatures: Path, tmp_path: Path) -> None:
     cli("export", tmp_path / "file", pages)
-    assert "kind: index has 'signatures' / you have 'pages'" in said(
+    assert "kind: index has 'signatures' / you have 'pages'" in printed_text(
         cli("import", tmp_path / "file", signatures, status=2)
     )

@@ -19,12 +19,12 @@ from tests.support.indexcommands import (
     verify_says_that_it_is_damaged,
 )
 from tests.support.indexing import array, beside, clusters, cut_chunks, put_meta
-from tests.support.noting import said
+from tests.support.noting import printed_text
 
 
 def test_a_sound_index_is_said_to_be(index: Path) -> None:
     before = (index / "data.mdb").read_bytes()
-    assert said(cli("verify", index, "--repair")) == "The index is sound."
+    assert printed_text(cli("verify", index, "--repair")) == "The index is sound."
     assert (index / "data.mdb").read_bytes() == before
 
 
@@ -39,7 +39,7 @@ def delete_buckets(directory: Path, share: float) -> None:
 
 def test_one_bucket_too_few_is_noticed(index: Path) -> None:
     delete_buckets(index, 0)
-    assert "The tables " in said(cli("verify", index, status=1))
+    assert "The tables " in printed_text(cli("verify", index, status=1))
 
 
 @pytest.mark.parametrize(("kind", "share"), [("pages", 1), ("signatures", 0.3)])
@@ -49,7 +49,7 @@ def test_a_repair_makes_anew_what_was_deleted(request: pytest.FixtureRequest, ki
     *problems, repaired = cli("verify", directory, "--repair").output.splitlines()
     assert problems[0].startswith("The tables ")
     assert repaired == "Repaired."
-    assert said(cli("verify", directory)) == "The index is sound."
+    assert printed_text(cli("verify", directory)) == "The index is sound."
     if kind == "pages":
         assert kept(directory) == set(PAGES)
         return
@@ -65,7 +65,7 @@ def test_a_repair_removes_records_that_cannot_be_read(pages: Path) -> None:
         with env.begin(write=True, db=records) as txn:
             first = next(iter(txn.cursor()))[0]
             txn.put(first, b"garbage")
-    result = said(cli("verify", pages, "--repair"))
+    result = printed_text(cli("verify", pages, "--repair"))
     assert "1 records cannot be read." in result
     assert result.endswith("Repaired.")
     assert kept(pages) == set(PAGES) - {next(iter(PAGES))}
@@ -74,20 +74,20 @@ def test_a_repair_removes_records_that_cannot_be_read(pages: Path) -> None:
 
 def test_signatures_with_damaged_chunks_are_said_and_repaired(signatures: Path, tmp_path: Path) -> None:
     whole = cut_chunks(signatures, 0.8)
-    refused = said(cli("export", tmp_path / "file", signatures, status=2))
+    refused = printed_text(cli("export", tmp_path / "file", signatures, status=2))
     assert refused.startswith("Error: ")
     assert "is damaged" in refused
     assert not (tmp_path / "file").exists()
-    assert "is damaged" in said(cli("verify", signatures, status=1))
-    assert said(cli("verify", signatures, "--repair")).endswith("Repaired.")
-    assert said(cli("export", tmp_path / "file", signatures)).startswith(f"{len(whole)} signatures written to ")
+    assert "is damaged" in printed_text(cli("verify", signatures, status=1))
+    assert printed_text(cli("verify", signatures, "--repair")).endswith("Repaired.")
+    assert printed_text(cli("export", tmp_path / "file", signatures)).startswith(f"{len(whole)} signatures written to ")
     with PermutedIndex.open(signatures) as opened:
         assert {one for block in opened.blocks(100) for one in block.tolist()} == whole
 
 
 def test_pages_with_damaged_chunks_are_said_and_repaired(pages: Path) -> None:
     cut_chunks(pages, 1)
-    repaired = said(cli("verify", pages, "--repair"))
+    repaired = printed_text(cli("verify", pages, "--repair"))
     assert "is damaged" in repaired
     assert repaired.endswith("Repaired.")
     assert kept(pages) == set(PAGES)
@@ -98,14 +98,14 @@ def test_an_index_of_another_format_is_not_looked_at(signatures: Path, kind: str
     header = f'{{"format": 99, "spec": {{"tables": "10"}}, "libraries": {{}}, "kind": "{kind}"}}'
     put_meta(signatures, b"header", header.encode())
     for name in ("verify", "stats", "compact"):
-        refused = said(cli(name, signatures, status=2))
+        refused = printed_text(cli(name, signatures, status=2))
         assert refused.startswith("Error: ")
         assert "99" in refused
 
 
 def test_a_damaged_header_is_a_sentence(signatures: Path) -> None:
     put_meta(signatures, b"header", b'{"format": 2, "spec": {"tables": "\xff"}, "libraries": {}}')
-    assert said(cli("stats", signatures, status=2)).startswith("Error: ")
+    assert printed_text(cli("stats", signatures, status=2)).startswith("Error: ")
     verify_says_that_it_is_damaged(signatures)
 
 
@@ -130,7 +130,7 @@ def test_an_index_that_another_process_locks_is_not_looked_at(
         input()
     """
     with beside(hold, signatures):
-        refused = said(cli("verify", signatures, status=2))
+        refused = printed_text(cli("verify", signatures, status=2))
     assert refused.startswith(f"Error: The index in {signatures} is locked by another process")
 
 

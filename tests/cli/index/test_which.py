@@ -19,7 +19,7 @@ from tests.support.indexcommands import (
     sentence_of,
     verify_says_that_it_is_damaged,
 )
-from tests.support.noting import command, invoke, said
+from tests.support.noting import command, invoke, printed_text
 
 
 def test_in_a_project_every_command_works_on_its_index(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def calls(tmp_path: Path) -> Iterator[list[list[object]]]:
 
 def test_an_index_that_is_not_there_is_not_made(tmp_path: Path, calls: list[list[object]]) -> None:
     for call in calls:
-        assert f"There is no index in {tmp_path / 'none'}." in said(invoke(*call, tmp_path / "none", status=2))
+        assert f"There is no index in {tmp_path / 'none'}." in printed_text(invoke(*call, tmp_path / "none", status=2))
         assert list(tmp_path.iterdir()) == []
     completed = installed("stats", tmp_path / "none", fresh=True)
     assert sentence_of(completed) == f"Error: There is no index in {tmp_path / 'none'}."
@@ -71,18 +71,18 @@ def test_nor_in_a_folder_that_is_no_index(tmp_path: Path, calls: list[list[objec
     folder = tmp_path / "folder"
     folder.mkdir()
     for call in calls:
-        assert f"There is no index in {folder}." in said(invoke(*call, folder, status=2))
+        assert f"There is no index in {folder}." in printed_text(invoke(*call, folder, status=2))
         assert list(folder.iterdir()) == []
 
 
 def test_an_environment_without_a_header_is_no_index(tmp_path: Path, calls: list[list[object]]) -> None:
     lmdb.open(str(tmp_path / "other"), max_dbs=8).close()
     for call in calls:
-        assert "There is no index in" in said(invoke(*call, tmp_path / "other", status=2))
+        assert "There is no index in" in printed_text(invoke(*call, tmp_path / "other", status=2))
 
 
 def test_a_file_that_is_no_index_is_a_sentence(pages: Path, tmp_path: Path) -> None:
     other = shutil.copytree(pages, tmp_path / "other")
     (other / "data.mdb").write_bytes(os.urandom(50_000))
-    assert str(other) in said(cli("stats", other, status=2))
+    assert str(other) in printed_text(cli("stats", other, status=2))
     verify_says_that_it_is_damaged(other)

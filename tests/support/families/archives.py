@@ -284,7 +284,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     pages = []
     for site in (BLOG, MIRROR, RIJI):
         for number in range(16):
@@ -300,4 +300,4 @@ def _others() -> list[Page]:
     return pages
 
 
-ARCHIVES = Family("archives", _CASES, _others)
+ARCHIVES = Family("archives", _CASES, _make_other_pages)

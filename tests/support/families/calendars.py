@@ -188,7 +188,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     pages = []
     for number in range(26):
         # Each fourth on the evening of which one of the cases is.
@@ -205,4 +205,4 @@ def _others() -> list[Page]:
     return pages
 
 
-CALENDARS = Family("calendars", _CASES, _others)
+CALENDARS = Family("calendars", _CASES, _make_other_pages)

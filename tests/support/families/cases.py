@@ -42,12 +42,12 @@ class Family:
     """Cases of one kind.
 
     Attributes:
-        others: makes 20 to 40 other pages of each of the sites.
+        make_other_pages: makes 20 to 40 other pages of each of the sites.
     """
 
     name: str
     cases: tuple[Case, ...]
-    others: Callable[[], list[Page]]
+    make_other_pages: Callable[[], list[Page]]
 
 
 def duplicate(name: str, kept: Page | tuple[Page, ...], new: Page, why: str, *, needs_site: bool = False) -> Case:

@@ -215,7 +215,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     pages = []
     for number in range(28):
         name = f"evening {number}"
@@ -234,4 +234,4 @@ def _others() -> list[Page]:
     return pages + chinese
 
 
-CONSENT = Family("consent walls", _CASES, _others)
+CONSENT = Family("consent walls", _CASES, _make_other_pages)

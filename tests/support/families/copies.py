@@ -197,7 +197,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     return [
         site.page(
             f"/b/{600 + number}",
@@ -211,4 +211,4 @@ def _others() -> list[Page]:
     ]
 
 
-COPIES = Family("copies", _CASES, _others)
+COPIES = Family("copies", _CASES, _make_other_pages)

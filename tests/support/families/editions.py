@@ -176,7 +176,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     pages = []
     for number in range(24):
         title, text = heading(f"walk {number}"), p(paragraph(f"walk {number}", 4), paragraph(f"walk {number} end", 3))
@@ -190,4 +190,4 @@ def _others() -> list[Page]:
     return pages
 
 
-EDITIONS = Family("editions", _CASES, _others)
+EDITIONS = Family("editions", _CASES, _make_other_pages)

@@ -159,7 +159,7 @@ _CASES: tuple[Case, ...] = (
         "a question asked on two boards",
         _thread("/t/300", "Kessler threading draft", post("Jo", "2 May 2024", _LOST * 2), _ANSWERS[3]),
         _thread("/t/311", "Kessler threading draft", post("Jo", "4 May 2024", _LOST * 2), _SECOND_PAGE[1]),
-        "The answers are others.",
+        "The answers differ.",
     ),
     new(
         "two members say hello",
@@ -199,7 +199,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     pages = []
     for number in range(24):
         posts = [
@@ -213,4 +213,4 @@ def _others() -> list[Page]:
     return pages
 
 
-FORUM = Family("forum", _CASES, _others)
+FORUM = Family("forum", _CASES, _make_other_pages)

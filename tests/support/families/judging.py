@@ -74,7 +74,7 @@ class Judge:
         return self._outcomes[trial.name]
 
     def _judge_family(self, family: Family) -> None:
-        other_pages = [self._sign(page) for page in family.others()]
+        other_pages = [self._sign(page) for page in family.make_other_pages()]
         offered = [(trial, self._offer(trial, other_pages)) for trial in trials_of(family)]
         for trial, offers in offered:
             *kept, new = [offer.result()[0] for offer in offers]

@@ -129,7 +129,7 @@ _CASES: tuple[Case, ...] = (
         "one command with another limit",
         _command("/1.5/fire", *_OPTIONS),
         _command("/1.4/fire", *_OPTIONS, hours=48, version="1.4"),
-        "The numbers of the version and of the hours after which it stops are others.",
+        "The numbers of the version and of the hours after which it stops differ.",
     ),
     new(
         "two methods above the same remarks",
@@ -185,7 +185,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     pages = []
     for number in range(24):
         name = heading(f"manual {number}")
@@ -197,4 +197,4 @@ def _others() -> list[Page]:
     return pages
 
 
-MANUALS = Family("manuals", _CASES, _others)
+MANUALS = Family("manuals", _CASES, _make_other_pages)

@@ -178,7 +178,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     return [
         site.page(f"/page/{600 + number}", heading(name, site.lang), p(paragraph(name, 5, site.lang)), link("/", "⌂"))
         for site in (CLUB, SEEDS, VEREIN, JIAOYOU)
@@ -187,4 +187,4 @@ def _others() -> list[Page]:
     ]
 
 
-MISSING = Family("soft 404", _CASES, _others)
+MISSING = Family("soft 404", _CASES, _make_other_pages)

@@ -266,7 +266,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     return [
         site.page(
             f"/n/{600 + number}",
@@ -279,4 +279,4 @@ def _others() -> list[Page]:
     ]
 
 
-NEWS = Family("news", _CASES, _others)
+NEWS = Family("news", _CASES, _make_other_pages)

@@ -194,7 +194,7 @@ _CASES: tuple[Case, ...] = (
         "the weather on two days",
         _weather("/weather/leith", "Leith", 14, 16, 13),
         _weather("/weather/leith?day=2", "Leith", 12, 18, 20),
-        "The figures are others.",
+        "The figures differ.",
     ),
     duplicate(
         "the weather under two addresses",
@@ -245,7 +245,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     pages = []
     for number in range(24):
         name, section = heading(f"notice {number}"), ("Jobs", "Events", "Kitchen", "Shop")[number % 4]
@@ -258,4 +258,4 @@ def _others() -> list[Page]:
     return pages
 
 
-NOTICES = Family("notices", _CASES, _others)
+NOTICES = Family("notices", _CASES, _make_other_pages)

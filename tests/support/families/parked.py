@@ -162,7 +162,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     hosts = ("bluekettle.example", "sevenoaks.example", "files.example")
     return [
         _plain(
@@ -178,4 +178,4 @@ def _others() -> list[Page]:
     ]
 
 
-PARKED = Family("parked domains", _CASES, _others)
+PARKED = Family("parked domains", _CASES, _make_other_pages)

@@ -210,7 +210,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     pages = [
         _product(
             f"/p/{700 + number}", heading(f"product {number}"), f"{number + 7}.50", p(paragraph(f"product {number}", 3))
@@ -225,4 +225,4 @@ def _others() -> list[Page]:
     return pages
 
 
-PRODUCTS = Family("products", _CASES, _others)
+PRODUCTS = Family("products", _CASES, _make_other_pages)

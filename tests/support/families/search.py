@@ -139,7 +139,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     pages = []
     for site, words in ((LIBRARY, "abcdefghij"), (ARCHIVE, "abcdefghij"), (TUSHU, "abcdefghij")):
         for number, word in enumerate(words):
@@ -151,4 +151,4 @@ def _others() -> list[Page]:
     return pages
 
 
-SEARCH = Family("search", _CASES, _others)
+SEARCH = Family("search", _CASES, _make_other_pages)

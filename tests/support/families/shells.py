@@ -145,7 +145,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     pages = []
     for site in (BOARD, BOARD_LEGAL, ZHAOPIN):
         for number in range(20):
@@ -156,4 +156,4 @@ def _others() -> list[Page]:
     return pages
 
 
-SHELLS = Family("shells", _CASES, _others)
+SHELLS = Family("shells", _CASES, _make_other_pages)

@@ -162,7 +162,7 @@ _CASES: tuple[Case, ...] = (
 )
 
 
-def _others() -> list[Page]:
+def _make_other_pages() -> list[Page]:
     return [
         site.page(
             f"/{site.lang}/{600 + number}",
@@ -175,4 +175,4 @@ def _others() -> list[Page]:
     ]
 
 
-TRANSLATIONS = Family("translations", _CASES, _others)
+TRANSLATIONS = Family("translations", _CASES, _make_other_pages)
