@@ -177,9 +177,9 @@ def test_only_what_is_missing_damaged_or_out_of_date_is_written_again(tmp_path: 
 def test_inputs_without_decisions_and_changed_ones_are_refused(tmp_path: Path) -> None:
     source = write_pages(tmp_path / "pages.jsonl", PAGES)
     job([source], tmp_path)
-    other = write_pages(tmp_path / "other.jsonl", PAGES)
+    other_source = write_pages(tmp_path / "other.jsonl", PAGES)
     with pytest.raises(DedupError, match=r"other\.jsonl: there are no decisions about"):
-        apply_decisions([source, other], tmp_path / "decisions", tmp_path / "clean", start)
+        apply_decisions([source, other_source], tmp_path / "decisions", tmp_path / "clean", start)
     write_pages(source, PAGES[:2])
     with pytest.raises(DedupError, match=r"pages\.jsonl: changed since it was signed"):
         apply_decisions([source], tmp_path / "decisions", tmp_path / "clean", start)

@@ -71,8 +71,8 @@ def decided_in_groups(signed: Path, profiles: Path, config: Config, order: str, 
     rows = pa.Table.from_batches(batches)
     decided: dict[int, Any] = {}
     for part in range(partitions):
-        own = groups.rows[groups.numbers % partitions == part]
-        chosen = rows.filter(pa.array(np.isin(rows["row"].to_numpy(), own)))
+        numbers_of_part = groups.rows[groups.numbers % partitions == part]
+        chosen = rows.filter(pa.array(np.isin(rows["row"].to_numpy(), numbers_of_part)))
         for batch in Deciding(matcher, frozen, order, 1 << 30)(chosen.to_batches(7)):
             decided |= {row["row"]: row for row in batch.to_pylist()}
     return decided

@@ -162,11 +162,11 @@ def test_pages_are_decided_against_a_collection_as_against_an_index_of_its_pages
         assert against_collection[0].verdicts == against_index[0].verdicts
         assert against_collection[1].keys() == against_index[1].keys()
         for place, answer in against_collection[1].items():
-            other = against_index[1][place]
+            crawl_answer = against_index[1][place]
             if (answer.distance or 0) > CONFIG.max_distance:  # found by the title: an export has pages in another order
-                assert (answer.verdict, answer.rule) == (other.verdict, other.rule)
+                assert (answer.verdict, answer.rule) == (crawl_answer.verdict, crawl_answer.rule)
             else:
-                assert answer == other
+                assert answer == crawl_answer
     finally:
         shutil.rmtree(folder)
 
@@ -209,8 +209,8 @@ def test_sites_are_learned_before_pages_are_decided(tmp_path: Path) -> None:
     decisions = decide(tmp_path / "index", tmp_path / "decisions" / PROFILES, pages)
     assert {decision.snapshot for decision in decisions} == {MIN_PAGES + 1}
     # What is known of sites can be used for another collection.
-    other = [Page("http://h/other", story("other"))]
-    sign([write_pages(tmp_path / "other.jsonl", other)], tmp_path / "other")
+    other_pages = [Page("http://h/other", story("other"))]
+    sign([write_pages(tmp_path / "other.jsonl", other_pages)], tmp_path / "other")
     assert find(tmp_path / "other", tmp_path / "out").known_sites == 0
     assert find(tmp_path / "other", tmp_path / "out", profiles=tmp_path / "decisions" / PROFILES).known_sites == 1
 

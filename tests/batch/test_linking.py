@@ -32,7 +32,9 @@ def groups_of(signatures: Numbers, max_distance: int, names: Numbers, titles: Nu
         {name: values if name == "kind" else np.asarray(values).view(np.int64) for name, values in columns.items()}
     )
     tables = tables_for(max_distance, len(rows)) if max_distance else ()
-    spread = (batch for some in table.to_batches(50) for batch in SpreadNumbers(by_distance=True)([some]))
+    spread = (
+        batch for part_of_table in table.to_batches(50) for batch in SpreadNumbers(by_distance=True)([part_of_table])
+    )
     linked = (batch for part in exchanged(spread, partitions) for batch in LinkEqual(tables)(part))
     near = (batch for part in exchanged(linked, partitions) for batch in LinkNear(tables, max_distance)(part))
     done = list(near)

@@ -15,10 +15,10 @@ from crawler_dedup.batch.membership import is_among, is_repeated
 NUMBERS = st.lists(st.integers(0, 40) | st.integers(0, (1 << 64) - 1), max_size=80)
 
 
-@given(numbers=NUMBERS, others=NUMBERS)
-def test_numbers_are_among_others_as_in_a_set(numbers: list[int], others: list[int]) -> None:
-    flags = is_among(np.array(numbers, dtype=np.uint64), np.array(others, dtype=np.uint64))
-    assert flags.tolist() == [number in others for number in numbers]
+@given(numbers=NUMBERS, members=NUMBERS)
+def test_numbers_are_among_others_as_in_a_set(numbers: list[int], members: list[int]) -> None:
+    flags = is_among(np.array(numbers, dtype=np.uint64), np.array(members, dtype=np.uint64))
+    assert flags.tolist() == [number in members for number in numbers]
 
 
 @given(numbers=NUMBERS)
@@ -29,6 +29,6 @@ def test_numbers_that_are_there_twice_are_repeated(numbers: list[int]) -> None:
 def test_many_numbers_are_looked_up_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(membership, "_PIECE", 1_000)
     monkeypatch.setattr(membership, "_MOST_BITS", membership._LEAST_BITS)
-    others = np.random.default_rng(1).integers(0, 1 << 64, 20_000, dtype=np.uint64)
-    numbers = np.random.default_rng(2).permutation(np.concatenate([others[:5_000], others + np.uint64(1)]))
-    assert is_among(numbers, others).tolist() == np.isin(numbers, others).tolist()
+    members = np.random.default_rng(1).integers(0, 1 << 64, 20_000, dtype=np.uint64)
+    numbers = np.random.default_rng(2).permutation(np.concatenate([members[:5_000], members + np.uint64(1)]))
+    assert is_among(numbers, members).tolist() == np.isin(numbers, members).tolist()

@@ -46,8 +46,8 @@ def test_of_signatures_that_agree_with_very_many_others_it_is_said_that_they_wer
 ) -> None:
     generator = np.random.default_rng(1)
     agreeing = generator.integers(0, 1 << 20, 3_000, dtype=np.uint64)
-    others = generator.integers(0, 1 << 64, 1_000, dtype=np.uint64) | np.uint64(0x8000800080008000)
-    signatures = np.concatenate([agreeing, others, others[:1]])
+    unlike = generator.integers(0, 1 << 64, 1_000, dtype=np.uint64) | np.uint64(0x8000800080008000)
+    signatures = np.concatenate([agreeing, unlike, unlike[:1]])
     crowded = np.zeros(len(signatures), dtype=bool)
     pairs = list(list_near_pairs(signatures, 3, crowded, list_runs=list_runs))
     assert crowded.tolist() == [True] * 3_000 + [False] * 1_001

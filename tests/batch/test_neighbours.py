@@ -68,9 +68,9 @@ def test_a_table_only_moves_the_bits_of_a_signature(max_distance: int, count: in
         assert (table.restore(table.permute(signatures)) == signatures).all()
     # Of so many blocks as tables choose from, some choice is left whole by any bits that differ.
     for differing in np.random.default_rng(3).integers(0, BITS, (200, max_distance)):
-        other = signatures[0]
+        neighbour = signatures[0]
         for bit in differing.tolist():
-            other ^= np.uint64(1 << bit)
-        pair = np.array([signatures[0], other])
+            neighbour ^= np.uint64(1 << bit)
+        pair = np.array([signatures[0], neighbour])
         prefixes = [table.permute(pair) >> np.uint64(BITS - table.leading) for table in tables]
         assert any(first == second for first, second in prefixes)

@@ -45,8 +45,8 @@ def test_inputs_that_are_named_no_more_are_no_part_of_the_collection_and_said(
 def test_several_processes_sign_the_same_as_one(tmp_path: Path, inputs: list[Path]) -> None:
     sign(inputs, tmp_path / "one")
     sign(inputs, tmp_path / "several", jobs=3)
-    one, several = (Collection.open(tmp_path / name).shards for name in ("one", "several"))
-    assert [shard.data.read_bytes() for shard in one] == [shard.data.read_bytes() for shard in several]
+    by_one_process, several = (Collection.open(tmp_path / name).shards for name in ("one", "several"))
+    assert [shard.data.read_bytes() for shard in by_one_process] == [shard.data.read_bytes() for shard in several]
 
 
 @pytest.mark.parametrize("place", [10, 2_000, -10])

@@ -146,8 +146,8 @@ def test_pages_are_decided_against_others_as_on_one_machine(
     signed = sign_inputs(session, tmp_path, PAGES)
     if kind == "collection":
         kept = tmp_path / "existing"
-        others = [*make_pages(8, 150), *PAGES[:20]]
-        sign([write_pages(tmp_path / f"{name}.jsonl", others[first::2]) for first, name in enumerate("cd")], kept)
+        kept_pages = [*make_pages(8, 150), *PAGES[:20]]
+        sign([write_pages(tmp_path / f"{name}.jsonl", kept_pages[first::2]) for first, name in enumerate("cd")], kept)
     else:
         kept = tmp_path / "existing.dedup"
         with Deduplicator.open(tmp_path / "index", CONFIG) as deduplicator:

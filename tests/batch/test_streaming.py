@@ -17,8 +17,8 @@ from tests.support.indexing import SPREADS, array
 WAYS = {"numba": cross_runs, "numpy": cross_runs_in_numpy}
 
 
-def near(signatures: Numbers, others: Numbers, max_distance: int) -> list[bool]:
-    return [bool((np.bitwise_count(others ^ signature) <= max_distance).any()) for signature in signatures]
+def near(signatures: Numbers, targets: Numbers, max_distance: int) -> list[bool]:
+    return [bool((np.bitwise_count(targets ^ signature) <= max_distance).any()) for signature in signatures]
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
@@ -36,8 +36,8 @@ def test_what_brute_force_finds_is_found(
     new, first, second = np.split(signatures, sorted(int(cut * size) for cut in cuts))
     new = np.unique(new)
     resident = ResidentSignatures(new, max_distance, cross_runs=way)
-    for others in (first, second):
-        assert resident.pass_by(others).tolist() == near(others, new, max_distance)
+    for passing in (first, second):
+        assert resident.pass_by(passing).tolist() == near(passing, new, max_distance)
     assert resident.flags.tolist() == near(new, np.concatenate([first, second]), max_distance)
 
 
@@ -45,8 +45,8 @@ def test_what_brute_force_finds_is_found(
 @pytest.mark.parametrize(("bits", "max_distance"), [(26, 1), (30, 4), (24, 4), (46, 7)])
 def test_signatures_that_agree_in_many_bits_are_not_all_compared(way: CrossRuns, bits: int, max_distance: int) -> None:
     generator = np.random.default_rng(1)
-    new, others = (generator.integers(0, 1 << bits, 4_000, dtype=np.uint64) << np.uint64(9) for _ in range(2))
+    new, existing = (generator.integers(0, 1 << bits, 4_000, dtype=np.uint64) << np.uint64(9) for _ in range(2))
     new = np.unique(new)
     resident = ResidentSignatures(new, max_distance, cross_runs=way)
-    assert resident.pass_by(others).tolist() == near(others, new, max_distance)
-    assert resident.flags.tolist() == near(new, others, max_distance)
+    assert resident.pass_by(existing).tolist() == near(existing, new, max_distance)
+    assert resident.flags.tolist() == near(new, existing, max_distance)

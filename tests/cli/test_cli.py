@@ -36,15 +36,15 @@ def test_settings_are_printed_as_documented() -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "status", "line"),
+    ("markup", "status", "line"),
     [
         (article("x", frame="another template"), 0, "duplicate: alike"),
         (article("y"), 1, "different: signatures far apart"),
         (LIST, 1, "different: signatures far apart"),
     ],
 )
-def test_two_files_are_compared_by_the_rules_of_the_crawl(tmp_path: Path, other: str, status: int, line: str) -> None:
-    paths = [write(tmp_path, "new.html", other), write(tmp_path, "kept.html", article("x"))]
+def test_two_files_are_compared_by_the_rules_of_the_crawl(tmp_path: Path, markup: str, status: int, line: str) -> None:
+    paths = [write(tmp_path, "new.html", markup), write(tmp_path, "kept.html", article("x"))]
     result = runner.invoke(app, ["compare", *paths, "--set", "DEDUP_TOKENIZER=bigrams"])
     assert result.exit_code == status
     assert result.output.splitlines()[-1] == line
@@ -198,7 +198,7 @@ def test_what_pages_say_does_not_steer_the_terminal(tmp_path: Path, kept: str) -
     )
     output = compare(write(tmp_path, "new.html", source), kept, "--new-url", f"http://a.org/{HOSTILE}", status=1).output
     assert "owned" in output
-    assert all(one.isprintable() or one == "\n" for one in output)
+    assert all(character.isprintable() or character == "\n" for character in output)
 
 
 # Fetching

@@ -171,9 +171,9 @@ def test_an_address_may_have_a_comma(tmp_path: Path, site: Site) -> None:
 
 def test_addresses_of_a_list_and_other_hosts_can_be_added(tmp_path: Path, site: Site) -> None:
     (tmp_path / "urls.txt").write_text(f"{site.url}/one\n")
-    with Site({"/far": html(article("far"))}) as other:
-        site.pages["/two"] = html(article("two", links=[f"{other.url}/far"]))
-        options = ("--urls", "urls.txt", "--allow", site.host, "--allow", other.host, "-o", "pages.jsonl")
+    with Site({"/far": html(article("far"))}) as other_host:
+        site.pages["/two"] = html(article("two", links=[f"{other_host.url}/far"]))
+        options = ("--urls", "urls.txt", "--allow", site.host, "--allow", other_host.host, "-o", "pages.jsonl")
         crawl(tmp_path, f"{site.url}/two", *options)
     assert sorted(paths(tmp_path / "pages.jsonl")) == ["/far", "/one", "/two"]
 
@@ -341,11 +341,11 @@ def interrupt(directory: Path, site: Site, gate: Gate, *, times: int, opens: boo
     process = processes.start([*CRAWL, f"{site.url}/", "-o", "pages.jsonl"], cwd=directory, env=environment())
     try:
         assert gate.asked.wait(60)
-        said = ""
+        messages = ""
         for _ in range(times):
             process.send_signal(signal.SIGINT)
             assert process.stderr is not None
-            said += process.stderr.readline()
+            messages += process.stderr.readline()
         if opens:
             gate.is_open.set()
         _, rest = process.communicate(timeout=60)
@@ -353,7 +353,7 @@ def interrupt(directory: Path, site: Site, gate: Gate, *, times: int, opens: boo
         gate.is_open.set()
         process.kill()
     assert process.returncode is not None
-    return process.returncode, said + rest
+    return process.returncode, messages + rest
 
 
 def gated() -> tuple[Gate, dict[str, Page]]:
@@ -364,9 +364,9 @@ def gated() -> tuple[Gate, dict[str, Page]]:
 def test_ctrl_c_lets_what_was_requested_be_handled_and_the_next_crawl_does_the_rest(tmp_path: Path) -> None:
     gate, pages = gated()
     with Site(pages) as site:
-        status, said = interrupt(tmp_path, site, gate, times=1, opens=True)
-        assert (status, "Traceback" in said) == (130, False), said
-        assert said.startswith("Ending: the pages that were requested are still handled. Press Ctrl-C again")
+        status, messages = interrupt(tmp_path, site, gate, times=1, opens=True)
+        assert (status, "Traceback" in messages) == (130, False), messages
+        assert messages.startswith("Ending: the pages that were requested are still handled. Press Ctrl-C again")
         assert paths(tmp_path / "pages.jsonl") == ["/", "/one"]
         crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
     assert set(paths(tmp_path / "pages.jsonl")) == {"/", "/one", "/two"}
@@ -375,9 +375,9 @@ def test_ctrl_c_lets_what_was_requested_be_handled_and_the_next_crawl_does_the_r
 def test_a_second_ctrl_c_stops_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
     gate, pages = gated()
     with Site(pages) as site:
-        status, said = interrupt(tmp_path, site, gate, times=2, opens=False)
-        assert (status, "Traceback" in said) == (130, False), said
-        assert "Stopped.\n" in said
+        status, messages = interrupt(tmp_path, site, gate, times=2, opens=False)
+        assert (status, "Traceback" in messages) == (130, False), messages
+        assert "Stopped.\n" in messages
         crawl(tmp_path, f"{site.url}/", "-o", "pages.jsonl")
     assert set(paths(tmp_path / "pages.jsonl")) == {"/", "/one", "/two"}
 

@@ -41,15 +41,18 @@ def printed(table: Table, *, terminal: bool = False) -> str:
 
 def clean(text: str) -> list[str]:
     """The lines of *text* that can be seen, without spaces."""
-    lines = ("".join(one for one in line if one.isprintable() and not one.isspace()) for line in text.splitlines())
+    lines = (
+        "".join(character for character in line if character.isprintable() and not character.isspace())
+        for line in text.splitlines()
+    )
     return [line for line in lines if line]
 
 
 @given(TEXTS, TEXTS)
 def test_both_texts_can_be_read_in_the_columns(new: str, kept: str) -> None:
-    found = rows(side_by_side(new, kept, folded=False))
-    assert [line.replace(" ", "") for _, line, _ in found if line.strip()] == clean(new)
-    assert [line.replace(" ", "") for _, _, line in found if line.strip()] == clean(kept)
+    table_rows = rows(side_by_side(new, kept, folded=False))
+    assert [line.replace(" ", "") for _, line, _ in table_rows if line.strip()] == clean(new)
+    assert [line.replace(" ", "") for _, _, line in table_rows if line.strip()] == clean(kept)
 
 
 @given(TEXTS, TEXTS)
@@ -79,8 +82,8 @@ def test_folding_hides_only_equal_lines_and_says_how_many(new: str, kept: str) -
 
 def test_beside_what_differs_an_equal_line_is_left() -> None:
     text = [str(number) for number in range(9)]
-    found = rows(side_by_side("\n".join(text), "\n".join([*text[:4], "other", *text[5:]]), folded=True))
-    lines = [line for _, line, _ in found]
+    table_rows = rows(side_by_side("\n".join(text), "\n".join([*text[:4], "other", *text[5:]]), folded=True))
+    lines = [line for _, line, _ in table_rows]
     assert lines == ["… 3 equal lines …", "3", "4", "5", "… 3 equal lines …"]
 
 
@@ -111,7 +114,7 @@ def test_in_a_line_that_differs_the_words_that_differ_are_marked() -> None:
 def test_what_steers_a_terminal_does_not_get_through(text: str, folded: bool) -> None:
     hostile = f"\x1b[2J\x1b]0;title\x07{text}\x9b31m\r\x08\u202e\u2066"
     shown = printed(side_by_side(hostile, f"other {hostile}", folded=folded))
-    assert all(one.isprintable() or one == "\n" for one in shown)
+    assert all(character.isprintable() or character == "\n" for character in shown)
 
 
 def test_markup_is_text() -> None:

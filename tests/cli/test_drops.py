@@ -62,7 +62,7 @@ def test_of_a_dry_run_nothing_is_called_a_drop(tmp_path: Path) -> None:
 
 
 def test_an_explanation_has_the_titles_and_all_measures(dropped: Path) -> None:
-    (entry,) = (one for one in entries_of(dropped / FIRST) if one.url == COPIES[0])
+    (entry,) = (entry for entry in entries_of(dropped / FIRST) if entry.url == COPIES[0])
     result = invoke("drops", dropped, "--explain")
     assert result.stdout.splitlines()[:3] == [
         f"{COPIES[0]}  “Article 1”",
@@ -204,8 +204,8 @@ def test_half_a_line_is_told_beside_the_list(dropped: Path) -> None:
 def test_a_seed_draws_the_same_sample_again_and_in_its_order(dropped: Path) -> None:
     drawn = [urls(invoke("drops", dropped, "--sample", 3, "--seed", seed)) for seed in (1, 1, 2, 3, 4)]
     assert drawn[0] == drawn[1]
-    assert len({tuple(one) for one in drawn}) > 1
-    assert all(len(one) == 3 and one == sorted(one) for one in drawn)
+    assert len({tuple(sample) for sample in drawn}) > 1
+    assert all(len(sample) == 3 and sample == sorted(sample) for sample in drawn)
     assert len(urls(invoke("drops", dropped, "--sample", 100))) == 6
 
 
@@ -226,8 +226,8 @@ def test_what_stands_on_pages_does_not_steer_the_terminal(dropped: Path) -> None
     results = [invoke("drops", dropped, *options) for options in ((), ("--explain",), ("--summary",))]
     for result in (*results, invoke("judge", dropped, typed="n\n" * 7)):
         assert "owned" in result.output
-        assert all(one.isprintable() or one in "\n\t" for one in result.output)
-    assert all(one not in invoke("drops", dropped, "--json").output for one in "\x1b\x07")
+        assert all(character.isprintable() or character in "\n\t" for character in result.output)
+    assert all(character not in invoke("drops", dropped, "--json").output for character in "\x1b\x07")
 
 
 # Runs
@@ -239,9 +239,11 @@ def runs(dropped: Path) -> Path:
     (journal,) = (path for path in dropped.glob("*.jsonl"))
     entries = [replace(entry, run="0000000a", time="2026-11-20T10:00:00.000Z") for entry in entries_of(journal)]
     journal.unlink()
-    other = replace(entries[0], url="http://b.org/copy", run="0000000b", time="2026-11-21T10:30:00.000Z", event="mark")
+    entry_of_other_run = replace(
+        entries[0], url="http://b.org/copy", run="0000000b", time="2026-11-21T10:30:00.000Z", event="mark"
+    )
     idle = replace(run_started(0xC, "news"), time="2026-11-22T09:12:00.000Z")
-    write(dropped / FIRST, [*entries, other])
+    write(dropped / FIRST, [*entries, entry_of_other_run])
     write(dropped / SECOND, [idle])
     return dropped
 

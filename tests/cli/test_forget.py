@@ -35,18 +35,18 @@ def test_a_page_that_is_forgotten_is_new_again_and_what_it_swallowed_is_listed(d
 
 
 def test_the_list_holds_what_was_dropped_because_of_it_and_is_not_kept_now(dropped: Path, tmp_path: Path) -> None:
-    other = {"http://b.org/copy": article(2, frame="copy")}  # because of another page
+    unrelated = {"http://b.org/copy": article(2, frame="copy")}  # because of another page
     changed = {COPIES[0]: article(3)}  # kept by now
     passed = {"http://a.org/mark": article(1, frame="mark")}
-    note(dropped, {**other, **changed}, journal=SECOND)
+    note(dropped, {**unrelated, **changed}, journal=SECOND)
     note(dropped, passed, journal="journal-2026-11-21T20-00-00.jsonl", marks=True)
     assert exported(dropped, tmp_path, "--url", KEPT) == [*COPIES[1:], *passed]
 
 
 def test_what_another_page_stands_for_by_now_is_not_listed(dropped: Path, tmp_path: Path) -> None:
-    (entry,) = (one for one in entries_of(dropped / FIRST) if one.url == COPIES[2])
+    (entry,) = (entry for entry in entries_of(dropped / FIRST) if entry.url == COPIES[2])
     write(dropped / SECOND, [replace(entry, duplicate_of="http://b.org/other")])
-    assert exported(dropped, tmp_path, "--url", KEPT) == [one for one in COPIES if one != COPIES[2]]
+    assert exported(dropped, tmp_path, "--url", KEPT) == [copy for copy in COPIES if copy != COPIES[2]]
 
 
 def test_several_pages_are_forgotten_at_once(dropped: Path, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ app(sys.argv[1:])
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an index of pages, one of signatures, an export, a text, an index for traces, and labelled pages."""
     folder = tmp_path_factory.mktemp("made")
     for name, scheme in (("pages", "simhash"), ("traces", "pinyin")):
@@ -80,8 +80,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "calibrate labelled --jobs 1",
     ],
 )
-def test_interrupted_work_leaves_nothing_behind(made: Path, tmp_path: Path, call: str) -> None:
-    folder = shutil.copytree(made, tmp_path / "folder")
+def test_interrupted_work_leaves_nothing_behind(indexes: Path, tmp_path: Path, call: str) -> None:
+    folder = shutil.copytree(indexes, tmp_path / "folder")
     before = files(folder)
     words = call.split()
     arguments = [*words, *BIGRAMS] if words[0] in ("lexicon", "evaluate", "calibrate") else words
@@ -97,7 +97,7 @@ def test_interrupted_work_leaves_nothing_behind(made: Path, tmp_path: Path, call
             assert maintenance.verify(opened, lookup_of, lambda _: None) == []
 
 
-def test_an_interrupted_verification_ends_with_its_process(made: Path, tmp_path: Path) -> None:
+def test_an_interrupted_verification_ends_with_its_process(indexes: Path, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import sys, time\n"
         "if '--multiprocessing-fork' in sys.argv:\n"
@@ -107,7 +107,7 @@ def test_an_interrupted_verification_ends_with_its_process(made: Path, tmp_path:
     )
     path = os.pathsep.join([str(tmp_path), str(processes.ROOT)])
     work = processes.start(
-        ["-m", "crawler_dedup", "index", "verify", str(made / "pages")],
+        ["-m", "crawler_dedup", "index", "verify", str(indexes / "pages")],
         env={**os.environ, "PYTHONPATH": path},
         start_new_session=True,
     )

@@ -53,7 +53,7 @@ def test_a_type_is_described_with_its_fields_and_parts(monkeypatch: pytest.Monke
 def test_every_type_is_frozen_and_named(line: type[Line]) -> None:
     assert line.__struct_config__.frozen
     assert line.__struct_config__.tag_field == "type"
-    assert [other.__struct_config__.tag for other in LINES].count(line.__struct_config__.tag) == 1
+    assert [line.__struct_config__.tag for line in LINES].count(line.__struct_config__.tag) == 1
 
 
 def test_settings_are_printed_as_json_lines() -> None:

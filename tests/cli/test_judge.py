@@ -33,21 +33,28 @@ def judge(dropped: Path, typed: str, *options: object, status: int = 0) -> Resul
 
 def answers(folder: Path) -> dict[str, int]:
     lines = (folder / "answers.jsonl").read_bytes().splitlines()
-    return {one["entry"]["url"]: one["label"] for one in map(json.loads, lines)}
+    return {record["entry"]["url"]: record["label"] for record in map(json.loads, lines)}
 
 
-def told(right: int, of: int) -> str:
+def precision_line(right: int, of: int) -> str:
     return f"Precision so far: {format_share(Share(right, of))}, of {of}."
 
 
 def test_answers_are_noted_and_their_precision_is_told_with_its_interval(dropped: Path) -> None:
     result = judge(dropped, "y\nn\ny\ny\ny\ny\n")
     assert list(answers(dropped / "judged").values()) == [1, 0, 1, 1, 1, 1]
-    found = [line for line in result.stdout.splitlines() if "Precision" in line]
-    expected = [told(1, 1), told(1, 2), told(2, 3), told(3, 4), told(4, 5), told(5, 6)]
-    assert [line[line.index("Precision") :] for line in found] == expected
+    precision_lines = [line for line in result.stdout.splitlines() if "Precision" in line]
+    expected = [
+        precision_line(1, 1),
+        precision_line(1, 2),
+        precision_line(2, 3),
+        precision_line(3, 4),
+        precision_line(4, 5),
+        precision_line(5, 6),
+    ]
+    assert [line[line.index("Precision") :] for line in precision_lines] == expected
     low, high = Share(5, 6).interval
-    assert f"0.833 ({low:.3f}–{high:.3f})" in found[-1]
+    assert f"0.833 ({low:.3f}–{high:.3f})" in precision_lines[-1]
 
 
 def test_what_is_skipped_is_asked_again_and_what_was_answered_is_not(dropped: Path) -> None:
@@ -55,7 +62,7 @@ def test_what_is_skipped_is_asked_again_and_what_was_answered_is_not(dropped: Pa
     assert answers(dropped / "judged") == {COPIES[0]: 1, COPIES[2]: 0}
     again = judge(dropped, "n\ny\ny\ny\n")
     assert explained(again) == [COPIES[1], *COPIES[3:]]
-    assert told(4, 6) in again.stdout
+    assert precision_line(4, 6) in again.stdout
     assert "No drop is left to judge" in judge(dropped, "").stdout
 
 
@@ -70,8 +77,8 @@ def test_the_end_of_what_is_typed_ends_the_questions(dropped: Path, end: str) ->
 def test_the_precision_is_that_of_what_was_asked_for(mixed: Path) -> None:
     judge(mixed, "n\n", "--host", "b.org")
     result = judge(mixed, "y\n", "--host", "b.org:8080")
-    assert told(1, 1) in result.stdout
-    assert told(2, 3) in judge(mixed, "y\n", "--since", "2026-01-01", "--sample", 1).stdout
+    assert precision_line(1, 1) in result.stdout
+    assert precision_line(2, 3) in judge(mixed, "y\n", "--since", "2026-01-01", "--sample", 1).stdout
     assert Answers(mixed / "judged").precision(Selection(DUPLICATES, rule="same bytes")) == Share(0, 1)
 
 
@@ -80,7 +87,7 @@ def test_as_many_are_asked_as_are_to_be_drawn(dropped: Path) -> None:
         explained(judge(dropped, "", "--sample", 6, "--seed", 5)),
         explained(judge(dropped, "s\n" * 6, "--sample", 2, "--seed", 5)),
     ]
-    assert [len(one) for one in drawn] == [1, 2]
+    assert [len(sample) for sample in drawn] == [1, 2]
     assert "1 of 2" in judge(dropped, "", "--sample", 2).stdout
 
 
@@ -104,7 +111,7 @@ def test_an_answer_of_an_earlier_version_counts(dropped: Path) -> None:
     old = old.replace('"version":2', '"version":1').replace("duplicate_of", "kept_url")
     file.write_text(old)
     assert old.count("kept_url") == 2
-    assert told(2, 3) in judge(dropped, "y\nq\n").stdout
+    assert precision_line(2, 3) in judge(dropped, "y\nq\n").stdout
 
 
 def test_a_damaged_answer_is_a_sentence(dropped: Path) -> None:
@@ -129,10 +136,10 @@ def counts_of(lines: list[dict[str, Any]]) -> dict[str, int]:
 
 def check_folder(folder: Path, pairs: dict[tuple[str, str], int]) -> None:
     """Hold a folder against *pairs* (addresses → label), and let the commands read it."""
-    (found,) = read_folder(folder)
-    address = {name: document.url for name, document in found.documents.items()}
-    assert {(address[one.id_a], address[one.id_b]): one.label for one in found.pairs} == pairs
-    for document in found.documents.values():
+    (labelled_set,) = read_folder(folder)
+    address = {name: document.url for name, document in labelled_set.documents.items()}
+    assert {(address[pair.id_a], address[pair.id_b]): pair.label for pair in labelled_set.pairs} == pairs
+    for document in labelled_set.documents.values():
         body = read_body(folder, document)
         with Deduplicator.open(folder / "index", Config(tokenizer="bigrams")) as deduplicator:
             assert deduplicator.sign(document.url or "", body).features > 200

@@ -34,8 +34,8 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for number in range(MIN_PAGES)
     }
     note(tmp_path / "index", {**named, COPY: retitled_copy()})
-    others = {f"http://a.org/later/{number}": article(f"later {number}") for number in range(LATER)}
-    note(tmp_path / "index", others, journal=SECOND)
+    later_pages = {f"http://a.org/later/{number}": article(f"later {number}") for number in range(LATER)}
+    note(tmp_path / "index", later_pages, journal=SECOND)
     (tmp_path / "kept.html").write_text(named[KEPT])
     (tmp_path / "copy.html").write_text(retitled_copy())
     return tmp_path / "index"

@@ -60,8 +60,8 @@ def test_what_needs_no_index_loads_none_of_the_large_packages(arguments: tuple[s
 
 
 def test_help_imports_no_command() -> None:
-    own = {module for module in modules_of("--help") if module.startswith("crawler_dedup.cli.")}
-    assert own == {"crawler_dedup.cli.lazy", "crawler_dedup.cli.terminal"}
+    modules = {module for module in modules_of("--help") if module.startswith("crawler_dedup.cli.")}
+    assert modules == {"crawler_dedup.cli.lazy", "crawler_dedup.cli.terminal"}
 
 
 def test_a_name_that_is_no_command_is_answered_with_the_nearest_one() -> None:

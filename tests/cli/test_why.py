@@ -67,15 +67,15 @@ def history(url: str, directory: Path) -> AddressHistory:
 
 
 def test_a_dropped_page_is_told_with_what_it_duplicates_and_by_which_rule(index: Path) -> None:
-    (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
-    told = lines(why(COPY, index))
-    assert told[0] == f"{COPY} was dropped: a duplicate of {KEPT}."
-    assert told[1] == "rule “alike”, distance 0, resemblance 1.00, coverage 1.00"
-    assert told[2] == f"{entry.time[:10]} {entry.time[11:19]} UTC, run {entry.run}, spider site, scope site"
-    assert told[3].startswith("“Article 1”; ")
-    assert told[4] == f"{KEPT} is kept: “Article 1”"
-    assert f"{KEPT} stands for 1 other page:" in told
-    assert any(line.startswith(SECOND_COPY) for line in told)
+    (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
+    printed = lines(why(COPY, index))
+    assert printed[0] == f"{COPY} was dropped: a duplicate of {KEPT}."
+    assert printed[1] == "rule “alike”, distance 0, resemblance 1.00, coverage 1.00"
+    assert printed[2] == f"{entry.time[:10]} {entry.time[11:19]} UTC, run {entry.run}, spider site, scope site"
+    assert printed[3].startswith("“Article 1”; ")
+    assert printed[4] == f"{KEPT} is kept: “Article 1”"
+    assert f"{KEPT} stands for 1 other page:" in printed
+    assert any(line.startswith(SECOND_COPY) for line in printed)
 
 
 def test_a_marked_page_has_passed(tmp_path: Path) -> None:
@@ -84,10 +84,10 @@ def test_a_marked_page_has_passed(tmp_path: Path) -> None:
 
 
 def test_a_kept_page_is_told_with_what_it_stands_for(index: Path) -> None:
-    told = lines(why(KEPT, index))
-    assert told[0] == f"{KEPT} is kept: “Article 1”"
-    assert f"{KEPT} stands for 2 pages:" in told
-    assert [line.split()[0] for line in told if "(rule" in line] == [COPY, SECOND_COPY]
+    printed = lines(why(KEPT, index))
+    assert printed[0] == f"{KEPT} is kept: “Article 1”"
+    assert f"{KEPT} stands for 2 pages:" in printed
+    assert [line.split()[0] for line in printed if "(rule" in line] == [COPY, SECOND_COPY]
 
 
 def test_a_kept_page_that_stands_for_none_is_told(index: Path) -> None:
@@ -102,56 +102,56 @@ def test_a_page_that_was_alike_to_one_being_handled_is_told(tmp_path: Path) -> N
     note(tmp_path / "index", PAGES)
     waited = replace(entries_of(tmp_path / "index" / FIRST)[0], event="unchecked", reason="alike page being handled")
     write(tmp_path / "index" / SECOND, [replace(waited, url="http://a.org/waited")])
-    told = lines(why("http://a.org/waited", tmp_path / "index"))
-    assert told[0] == f"http://a.org/waited passed unchecked: alike page being handled. It is alike to {KEPT}."
+    printed = lines(why("http://a.org/waited", tmp_path / "index"))
+    assert printed[0] == f"http://a.org/waited passed unchecked: alike page being handled. It is alike to {KEPT}."
 
 
 def test_an_unchanged_page_is_told_as_kept_with_its_visits(index: Path) -> None:
     note(index, {KEPT: PAGES[KEPT]}, journal=SECOND)
-    told = lines(why(KEPT, index))
-    assert told[0] == f"{KEPT} is kept: “Article 1”"
-    assert "In the journal:" in told
-    assert any(f"{KEPT} was unchanged, and passed." in line for line in told)
+    printed = lines(why(KEPT, index))
+    assert printed[0] == f"{KEPT} is kept: “Article 1”"
+    assert "In the journal:" in printed
+    assert any(f"{KEPT} was unchanged, and passed." in line for line in printed)
 
 
 def test_a_page_that_was_dropped_as_unchanged_is_no_duplicate_of_itself(index: Path) -> None:
-    (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
+    (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     write(index / SECOND, [replace(entry, event="unchanged_dropped", url=KEPT, duplicate_of="")])
-    told = why(KEPT, index).stdout
-    assert f"{KEPT} was unchanged since an earlier run, and dropped." in told
-    assert f"{KEPT} stands for 2 pages:" in told
+    printed = why(KEPT, index).stdout
+    assert f"{KEPT} was unchanged since an earlier run, and dropped." in printed
+    assert f"{KEPT} stands for 2 pages:" in printed
 
 
 def test_a_page_that_is_kept_by_now_is_told_with_how_it_was_dropped_before(index: Path) -> None:
     note(index, {COPY: article(3)}, journal=SECOND)
-    told = lines(why(COPY, index))
-    assert told[0] == f"{COPY} is kept: “Article 3”"
-    assert any(f"{COPY} was dropped: a duplicate of {KEPT}." in line for line in told)
+    printed = lines(why(COPY, index))
+    assert printed[0] == f"{COPY} is kept: “Article 3”"
+    assert any(f"{COPY} was dropped: a duplicate of {KEPT}." in line for line in printed)
 
 
 def test_a_representative_that_was_forgotten_is_kept_no_more(index: Path) -> None:
     invoke("forget", index, "--url", KEPT)
-    told = lines(why(COPY, index))
-    assert told[0] == f"{COPY} was dropped: a duplicate of {KEPT}."
-    assert f"{KEPT} is no longer kept." in told
-    told = lines(why(KEPT, index))
-    assert told[0] == f"{KEPT} is no longer kept, in scope site."
-    assert f"{KEPT} stood for 2 pages:" in told
+    printed = lines(why(COPY, index))
+    assert printed[0] == f"{COPY} was dropped: a duplicate of {KEPT}."
+    assert f"{KEPT} is no longer kept." in printed
+    printed = lines(why(KEPT, index))
+    assert printed[0] == f"{KEPT} is no longer kept, in scope site."
+    assert f"{KEPT} stood for 2 pages:" in printed
 
 
 def test_a_changed_page_stands_no_more_for_what_it_swallowed_before(index: Path) -> None:
-    earlier = [replace(one, time="2026-01-01T00:00:00.000Z") for one in entries_of(index / FIRST)]
+    earlier = [replace(entry, time="2026-01-01T00:00:00.000Z") for entry in entries_of(index / FIRST)]
     (index / FIRST).unlink()
     write(index / FIRST, earlier)
     note(index, {KEPT: article(4), "http://a.org/new": article(4, frame="new")}, journal=SECOND)
-    told = lines(why(KEPT, index))
-    assert told[0] == f"{KEPT} is kept: “Article 4”"
-    assert f"{KEPT} stands for 1 page:" in told
-    assert any(line.startswith("http://a.org/new") for line in told)
+    printed = lines(why(KEPT, index))
+    assert printed[0] == f"{KEPT} is kept: “Article 4”"
+    assert f"{KEPT} stands for 1 page:" in printed
+    assert any(line.startswith("http://a.org/new") for line in printed)
 
 
 def test_what_was_dropped_for_another_page_last_is_no_duplicate_of_this_one(index: Path) -> None:
-    (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
+    (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     write(index / SECOND, [replace(entry, duplicate_of=OTHER, time="2099-01-01T00:00:00.000Z")])
     assert f"{KEPT} stands for 1 page:" in why(KEPT, index).stdout
 
@@ -161,8 +161,8 @@ def test_what_was_dropped_for_another_page_last_is_no_duplicate_of_this_one(inde
     ["https://a.org/kept", "http://www.a.org/kept/", "http://A.org/Kept#top", "http://u:p@a.org/kept/index.html"],
 )
 def test_of_an_address_that_was_never_seen_the_one_that_is_meant_is_told(index: Path, typed: str) -> None:
-    told = lines(why(typed, index))
-    assert told[:2] == [f"The known address is {KEPT}:", f"{KEPT} is kept: “Article 1”"]
+    printed = lines(why(typed, index))
+    assert printed[:2] == [f"The known address is {KEPT}:", f"{KEPT} is kept: “Article 1”"]
 
 
 def test_a_similar_address_may_be_one_that_was_dropped(index: Path) -> None:
@@ -171,16 +171,16 @@ def test_a_similar_address_may_be_one_that_was_dropped(index: Path) -> None:
 
 def test_where_several_addresses_may_be_meant_they_are_named(index: Path) -> None:
     note(index, {f"{KEPT}/": article(7)}, journal=SECOND)
-    told = lines(why(f"{KEPT}#top", index, status=1))
-    assert told[0].startswith(f"Nothing is known of {KEPT}#top: it is not kept, and no journal names it.")
-    assert sorted(told[1:]) == [f"Known: {KEPT}", f"Known: {KEPT}/"]
+    printed = lines(why(f"{KEPT}#top", index, status=1))
+    assert printed[0].startswith(f"Nothing is known of {KEPT}#top: it is not kept, and no journal names it.")
+    assert sorted(printed[1:]) == [f"Known: {KEPT}", f"Known: {KEPT}/"]
 
 
 def test_each_scope_has_its_own_answer(index: Path) -> None:
     note(index, {COPY: article(9)}, journal=SECOND, scope="another")
-    told = lines(why(COPY, index))
-    assert f"{COPY} was dropped: a duplicate of {KEPT}." in told
-    assert f"{COPY} is kept: “Article 9”" in told
+    printed = lines(why(COPY, index))
+    assert f"{COPY} was dropped: a duplicate of {KEPT}." in printed
+    assert f"{COPY} is kept: “Article 9”" in printed
 
 
 def test_of_an_address_like_no_other_nothing_is_known(index: Path) -> None:
@@ -197,12 +197,12 @@ def test_many_duplicates_are_listed_when_asked_for(tmp_path: Path) -> None:
 
 
 def test_the_twenty_last_entries_are_told(index: Path) -> None:
-    (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
+    (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     write(index / SECOND, [replace(entry, time=f"2026-12-{day:02}T00:00:00.000Z") for day in range(1, 32)])
-    told = why(COPY, index).stdout
-    assert "2026-12-31 00:00:00 UTC, run" in told
-    assert "2026-12-12 00:00:00" in told
-    assert "2026-12-11 00:00:00" not in told
+    printed = why(COPY, index).stdout
+    assert "2026-12-31 00:00:00 UTC, run" in printed
+    assert "2026-12-12 00:00:00" in printed
+    assert "2026-12-11 00:00:00" not in printed
 
 
 # Journals
@@ -238,7 +238,7 @@ def test_a_journal_may_be_named(index: Path, tmp_path: Path) -> None:
 
 
 def test_of_two_runs_at_once_the_later_line_is_the_last_word(index: Path) -> None:
-    (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
+    (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     write(index / FIRST, [replace(entry, time="2099-01-01T00:30:00.000Z", duplicate_of=OTHER)])
     write(index / SECOND, [replace(entry, time="2099-01-01T00:10:00.000Z")])
     (page,) = history(COPY, index).scopes.values()
@@ -269,10 +269,10 @@ def test_a_wrong_setting_is_a_sentence(index: Path) -> None:
 def test_stored_texts_are_shown_where_they_differ(tmp_path: Path) -> None:
     pages = {KEPT: article(1, count=400), COPY: article(1, count=400, changed=1)}
     note(tmp_path / "index", pages, DEDUP_STORE_TEXT=True)
-    told = printed_text(why(COPY, tmp_path / "index"))
-    assert "≠" in told
-    assert "equal line" in told
-    assert "--fetch" not in told
+    printed = printed_text(why(COPY, tmp_path / "index"))
+    assert "≠" in printed
+    assert "equal line" in printed
+    assert "--fetch" not in printed
 
 
 def test_where_no_texts_are_stored_the_way_to_them_is_told(index: Path) -> None:
@@ -298,24 +298,24 @@ def live(tmp_path: Path) -> Iterator[Live]:
 
 
 def test_both_pages_are_fetched_and_held_together_by_the_rules_of_the_index(live: Live) -> None:
-    told = printed_text(why(live.url("/copy"), live.index, "--fetch"))
+    printed = printed_text(why(live.url("/copy"), live.index, "--fetch"))
     assert sorted(live.site.paths()) == ["/copy", "/kept"]
-    assert "→ alike duplicate" in told
-    assert "0 tokens only in new: none" in told
+    assert "→ alike duplicate" in printed
+    assert "0 tokens only in new: none" in printed
 
 
 def test_what_has_changed_since_is_shown(live: Live) -> None:
     live.site.pages["/copy"] = html(article(1, changed=60))
-    told = printed_text(why(live.url("/copy"), live.index, "--fetch"))
-    assert "→ signatures far apart different" in told
-    assert "60 tokens only in new:" in told
+    printed = printed_text(why(live.url("/copy"), live.index, "--fetch"))
+    assert "→ signatures far apart different" in printed
+    assert "60 tokens only in new:" in printed
 
 
 def test_a_redirection_is_followed(live: Live) -> None:
     live.site.pages["/copy"] = redirect("/copy-moved")
     live.site.pages["/copy-moved"] = html(article(1, frame="moved"))
-    told = printed_text(why(live.url("/copy"), live.index, "--fetch"))
-    assert f"address {live.url('/copy-moved')} {live.url('/kept')}" in told
+    printed = printed_text(why(live.url("/copy"), live.index, "--fetch"))
+    assert f"address {live.url('/copy-moved')} {live.url('/kept')}" in printed
 
 
 @pytest.mark.parametrize(
@@ -357,9 +357,9 @@ def test_hostile_titles_and_addresses_are_not_printed_raw(tmp_path: Path) -> Non
     write(tmp_path / "index" / SECOND, [hostile_entry(entry)])
     for url in (kept, copy, f"http://a.org/{HOSTILE}"):
         output = why(url, tmp_path / "index").output
-        assert all(one.isprintable() or one == "\n" for one in output)
+        assert all(character.isprintable() or character == "\n" for character in output)
     output = why(f"{kept}/", tmp_path / "index").output
-    assert all(one.isprintable() or one == "\n" for one in output)
+    assert all(character.isprintable() or character == "\n" for character in output)
 
 
 def test_a_hostile_address_that_cannot_be_fetched_is_not_printed_raw(live: Live) -> None:
@@ -367,7 +367,7 @@ def test_a_hostile_address_that_cannot_be_fetched_is_not_printed_raw(live: Live)
     url = live.url(f"/{HOSTILE}")
     write(live.index / SECOND, [replace(entry, url=url)])
     output = why(url, live.index, "--fetch", status=2).output
-    assert all(one.isprintable() or one == "\n" for one in output)
+    assert all(character.isprintable() or character == "\n" for character in output)
 
 
 # Real crawls
@@ -382,8 +382,8 @@ def test_what_two_runs_at_once_have_dropped_is_known_of_both(tmp_path: Path) -> 
             start_script(tmp_path / name, WALK, settings, site=site.url, paths=[f"/{number}" for number in numbers])
             for name, numbers in (("even", range(0, 20, 2)), ("odd", range(1, 20, 2)))
         ]
-        runs = [crawl for one in both for crawl in one.results().values()]
-    assert [len(one.drops) for one in runs] == [10, 10]
+        runs = [crawl for running in both for crawl in running.results().values()]
+    assert [len(run.drops) for run in runs] == [10, 10]
     assert f"{site.url}/kept stands for 21 pages:" in why(f"{site.url}/kept", tmp_path / "index").stdout
     for path in ("/copy", "/18", "/19"):
         assert f"was dropped: a duplicate of {site.url}/kept" in why(site.url + path, tmp_path / "index").stdout
@@ -450,7 +450,7 @@ def test_so_are_those_that_the_environment_names(tmp_path: Path) -> None:
 
 
 def test_what_is_known_of_a_dropped_page_as_a_json_line(index: Path) -> None:
-    (entry,) = (one for one in entries_of(index / FIRST) if one.url == COPY)
+    (entry,) = (entry for entry in entries_of(index / FIRST) if entry.url == COPY)
     (page,) = json_lines("why", COPY, index, "--json")
     assert (page["type"], page["url"], page["scope"], page["kept"]) == ("page", COPY, "site", None)
     assert page["duplicate_of"] == page["representative"]["url"] == KEPT
@@ -481,9 +481,9 @@ def test_a_page_is_not_fetched_for_json_lines(index: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", [*NAMES, "shingling lookup=minima"])
-@pytest.mark.parametrize("other", [{}, {"min_features": 30}, {"fold_han": False}, {"extractor": "trafilatura"}])
-def test_pages_are_signed_again_as_the_index_was_made(tmp_path: Path, scheme: str, other: dict[str, Any]) -> None:
-    signer = Signer(Config(**{"tokenizer": "bigrams", "scheme": scheme, **other}))
+@pytest.mark.parametrize("options", [{}, {"min_features": 30}, {"fold_han": False}, {"extractor": "trafilatura"}])
+def test_pages_are_signed_again_as_the_index_was_made(tmp_path: Path, scheme: str, options: dict[str, Any]) -> None:
+    signer = Signer(Config(**{"tokenizer": "bigrams", "scheme": scheme, **options}))
     store = Store.open(tmp_path / "index", signer.spec, signer.libraries, map_size=1 << 24, fresh=True)
     store.close()
     with closing(maintenance.open_pages(tmp_path / "index")) as pages:

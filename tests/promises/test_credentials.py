@@ -88,7 +88,7 @@ class Crawled:
     index: Path
 
     @property
-    def own(self) -> str:
+    def kept_with_login(self) -> str:
         """The address of the page that is kept, as the crawl was given it."""
         return f"http://{LOGIN}{self.site.host}/kept"
 
@@ -113,20 +113,20 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> object:
     with Site(pages) as site:
         site.pages["/links"] = html(article("links", links=[f"http://{LOGIN}{site.host}/d"]))
         site.pages["/redirects"] = redirect(f"http://{LOGIN}{site.host}/target")
-        own = f"http://{LOGIN}{site.host}"
+        site_url = f"http://{LOGIN}{site.host}"
         starts: list[tuple[str, dict[str, str]]] = [
-            (f"{own}/kept", {}),
+            (f"{site_url}/kept", {}),
             (f"http:\\\\{LOGIN}{site.host}\\a", {}),
             (f"HTTP://{PASSWORD}@{site.host}/b", {}),
             (f"ht\ntp://{USER}:{PASSWORD}%40x%2F@{site.host}/c", {}),
-            *((f"{own}{query}", {}) for query in queries),
-            (f"{own}/redirects", {}),
-            (f"{own}/links", {}),
-            (f"{own}/key", {"dedup_key": f"http:/{LOGIN}key.example/"}),
-            (f"{own}/scope", {"dedup_scope": f"http://{LOGIN}scope.example/"}),
-            (f"{own}/netloc", {"dedup_scope": f"{LOGIN}scope.example:80"}),
-            (f"{own}/action", {"dedup_action": f"http://{LOGIN}action.example/"}),
-            *((f"{own}/{name}", {}) for name in ("breaks", "slow", "raises", "released", "short")),
+            *((f"{site_url}{query}", {}) for query in queries),
+            (f"{site_url}/redirects", {}),
+            (f"{site_url}/links", {}),
+            (f"{site_url}/key", {"dedup_key": f"http:/{LOGIN}key.example/"}),
+            (f"{site_url}/scope", {"dedup_scope": f"http://{LOGIN}scope.example/"}),
+            (f"{site_url}/netloc", {"dedup_scope": f"{LOGIN}scope.example:80"}),
+            (f"{site_url}/action", {"dedup_action": f"http://{LOGIN}action.example/"}),
+            *((f"{site_url}/{name}", {}) for name in ("breaks", "slow", "raises", "released", "short")),
         ]
         settings = {
             "DOWNLOAD_HANDLERS": {"http": "script.Handler"},
@@ -138,7 +138,13 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> object:
         }
         first = run_script(directory, SPIDER, settings, site="", paths=starts)
         shutil.copytree(directory / "index", directory / "first")
-        again = [*starts[:2], (f"{own}/deletes", {}), (f"{own}/other", {}), (f"{own}/later", {}), (f"{own}/last", {})]
+        again = [
+            *starts[:2],
+            (f"{site_url}/deletes", {}),
+            (f"{site_url}/other", {}),
+            (f"{site_url}/later", {}),
+            (f"{site_url}/last", {}),
+        ]
         second = run_script(directory, SPIDER, settings, site="", paths=again)
         yield Crawled(site, directory, first, second, directory / "first")
 
@@ -154,7 +160,7 @@ def assert_clean(content: str | bytes) -> None:
 def own_lines(log: str) -> str:
     """What the package's loggers have written, with tracebacks."""
     records = re.split(r"^(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[)", log, flags=re.MULTILINE)
-    return "".join(one for one in records if re.match(r"\S+ \S+ \[crawler_dedup\b", one))
+    return "".join(record for record in records if re.match(r"\S+ \S+ \[crawler_dedup\b", record))
 
 
 def test_the_crawls_met_all_that_they_were_to_meet(crawled: Crawled) -> None:
@@ -168,9 +174,9 @@ def test_the_crawls_met_all_that_they_were_to_meet(crawled: Crawled) -> None:
     assert events == {"started", "drop", "unchanged", "unchecked", "released", "watchdog"}
     assert "IndexGone" in crawled.second.counts("error/")
     assert PASSWORD in crawled.first.log  # Scrapy's own lines
-    own = own_lines(crawled.first.log)
+    log_of_package = own_lines(crawled.first.log)
     for text in ("Dropped duplicate", "Traceback", "KeyError", "stands for more than", "passes unchecked: ConfigError"):
-        assert text in own
+        assert text in log_of_package
     assert "passes unchecked: IndexGone" in own_lines(crawled.second.log)
 
 
@@ -208,7 +214,7 @@ def test_the_commands_print_no_credentials(crawled: Crawled, tmp_path: Path, mon
     journals = [word for path in crawled.directory.glob("journal-*") for word in ("--journal", path)]
     wrong = f"DEDUP_JOURNAL=ftp://{LOGIN}h/%(wrong)s"
     calls = [
-        (0, ("why", crawled.own, index, *journals)),
+        (0, ("why", crawled.kept_with_login, index, *journals)),
         (0, ("why", f"http://{LOGIN}{crawled.site.host}/a", index, *journals, "--fetch")),
         (1, ("why", f"http://{LOGIN}{crawled.site.host}/none", index, *journals)),
         (0, ("drops", index, *journals)),
@@ -220,11 +226,11 @@ def test_the_commands_print_no_credentials(crawled: Crawled, tmp_path: Path, mon
         (0, ("judge", index, *journals, "--fetch")),
         (0, ("report", index, *journals, "-o", "report.html")),
         (0, ("index", "stats", index)),
-        (0, ("compare", crawled.own, f"http://{LOGIN}{crawled.site.host}/a")),
-        (2, ("compare", f"http://{LOGIN}{crawled.site.host}/none", crawled.own)),
-        (2, ("compare", f"http://{LOGIN}127.0.0.1:1/", crawled.own)),
-        (2, ("compare", f"ftp://{LOGIN}h/", crawled.own)),
-        (0, ("forget", index, *journals, "--url", crawled.own, "--export", "urls.txt")),
+        (0, ("compare", crawled.kept_with_login, f"http://{LOGIN}{crawled.site.host}/a")),
+        (2, ("compare", f"http://{LOGIN}{crawled.site.host}/none", crawled.kept_with_login)),
+        (2, ("compare", f"http://{LOGIN}127.0.0.1:1/", crawled.kept_with_login)),
+        (2, ("compare", f"ftp://{LOGIN}h/", crawled.kept_with_login)),
+        (0, ("forget", index, *journals, "--url", crawled.kept_with_login, "--export", "urls.txt")),
         (1, ("forget", index, "--url", f"http://{LOGIN}h/none")),
     ]
     for status, words in calls:
@@ -238,7 +244,7 @@ def test_the_commands_print_no_credentials(crawled: Crawled, tmp_path: Path, mon
 
 
 def test_an_address_is_found_with_and_without_its_credentials(crawled: Crawled) -> None:
-    for url in (crawled.own, f"http://{crawled.site.host}/kept", f"HTTP://{USER}@{crawled.site.host}/kept"):
+    for url in (crawled.kept_with_login, f"http://{crawled.site.host}/kept", f"HTTP://{USER}@{crawled.site.host}/kept"):
         assert f"http://{crawled.site.host}/kept is kept" in printed_text(invoke("why", url, crawled.index))
 
 
@@ -257,10 +263,10 @@ def test_an_old_journal_and_an_old_index_are_read_without_credentials(tmp_path: 
 def test_an_old_export_is_imported_without_credentials(tmp_path: Path) -> None:
     with Deduplicator.open(tmp_path / "old", Config(tokenizer="bigrams")) as deduplicator:
         signed = deduplicator.sign("http://h/1", article(1).encode())
-        own = deduplicator.sign("http://h/2", article(2).encode())
+        page_of_export = deduplicator.sign("http://h/2", article(2).encode())
         pages = [
             msgspec.structs.replace(signed, key=f"http://{LOGIN}h/key", url=f"http://{LOGIN}h/1", scope=NESTED),
-            msgspec.structs.replace(own, key=f"http:/{LOGIN}h/2", url=f"http:/{LOGIN}h/2"),
+            msgspec.structs.replace(page_of_export, key=f"http:/{LOGIN}h/2", url=f"http:/{LOGIN}h/2"),
         ]
         deduplicator.decide(pages)
     for word in (("export", tmp_path / "file", tmp_path / "old"), ("import", tmp_path / "file", tmp_path / "new")):

@@ -128,7 +128,7 @@ _WALK = """
 def test_what_is_taken_for_whole_is_read_by_lmdb_to_the_last_page(tmp_path: Path) -> None:
     """LMDB itself dies where a page of a database is missing. Free pages and its list of them it does not read."""
     store = open_store(tmp_path / "index")
-    store.offer([page(number, one) for number, one in enumerate(clusters(1, 3000))], ByDistance(0)).result()
+    store.offer([page(number, signature) for number, signature in enumerate(clusters(1, 3000))], ByDistance(0)).result()
     store.forget(lambda record: number_of(record.page) % 3 == 0, FILING)
     store.close()
     size = (tmp_path / "index" / "data.mdb").stat().st_size
@@ -194,7 +194,7 @@ _OPEN = """
     size = data.stat().st_size
     time.sleep(0.1)  # until the writing thread has done what follows a commit
 
-    def said(call):
+    def name_of_error(call):
         try:
             call()
         except IndexUnusable as error:
@@ -221,14 +221,14 @@ _USE_CUT = (
     + """
     os.truncate(data, int(sys.argv[2]))
     time.sleep(0.02)
-    print(*sorted({said(call) for call in calls.values()}))
+    print(*sorted({name_of_error(call) for call in calls.values()}))
     print("cut off" in index.verify()[0])
     calls.pop("begun")  # which is at its end
     with data.open("r+b") as file:
         file.truncate(2 * size)  # as another process would, which goes on writing
-    print(*sorted({said(call) for call in calls.values()}))
+    print(*sorted({name_of_error(call) for call in calls.values()}))
     index.close()
-    print(said(lambda: PermutedIndex.open(sys.argv[1])))
+    print(name_of_error(lambda: PermutedIndex.open(sys.argv[1])))
 """
 )
 
@@ -248,10 +248,10 @@ _USE_WITHOUT_LOCKS = (
     blocks.close()
     DEED
     calls.pop("open"), calls.pop("begun")
-    print(*sorted({said(call) for call in calls.values()}))
+    print(*sorted({name_of_error(call) for call in calls.values()}))
     with PermutedIndex.open(sys.argv[1]) as other:  # as a crawl opens it anew
         print(other.insert([5, 6]), other.verify())
-        print(*sorted({said(call) for call in calls.values()}))
+        print(*sorted({name_of_error(call) for call in calls.values()}))
     index.close()
 """
 )

@@ -60,9 +60,9 @@ class Pages:
         """Make it sound again, but put something into the database *name*."""
 
         def job(txn: lmdb.Transaction) -> None:
-            for each, database in self._databases.items():
+            for other_database, database in self._databases.items():
                 txn.drop(database, delete=False)
-                for sound_key, sound in self.sound[each].items():
+                for sound_key, sound in self.sound[other_database].items():
                     txn.put(sound_key, sound, db=database)
             txn.put(key, content, db=self._databases[name])
 
@@ -131,11 +131,11 @@ def test_a_flipped_bit_in_a_record_is_read_or_said_and_always_repaired(pages: Pa
     unreadable = 0
     for bit in sorted(bits):
         pages.damage(b"records", partial(flip, bit=bit))
-        said = UNREADABLE in pages.store.verify(FILING)
-        assert pages.readable() == len(URLS) - said, bit
+        is_reported = UNREADABLE in pages.store.verify(FILING)
+        assert pages.readable() == len(URLS) - is_reported, bit
         pages.use()
         pages.repair()
-        unreadable += said
+        unreadable += is_reported
     assert 20 < unreadable < len(bits) - 20
 
 
@@ -213,7 +213,7 @@ def test_a_flipped_bit_in_what_is_derived_is_said_and_repaired(pages: Pages, nam
 # Anything else
 
 
-def other(source: random.Random, content: bytes) -> bytes:
+def changed_bytes(source: random.Random, content: bytes) -> bytes:
     """Bytes in the place of *content*: a number that is too large, of another length, or no number at all."""
     return source.choice(
         [
@@ -235,9 +235,9 @@ def test_whatever_stands_in_an_index_is_read_or_said_and_always_repaired(pages: 
     for _ in range(25):
         key, content = source.choice([*pages.sound[name].items()])
         if source.random() < 0.5:
-            pages.put(name, other(source, key), content)
+            pages.put(name, changed_bytes(source, key), content)
         else:
-            pages.put(name, key, other(source, content))
+            pages.put(name, key, changed_bytes(source, content))
         pages.use()
         pages.repair()
 

@@ -32,8 +32,10 @@ def assert_decided(
     first = deduplicator.check(url, body, encoding=encoding, key=key, scope=scope)
     again = deduplicator.check(url, body, encoding=encoding, key=key, scope=scope)
     assert type(first) is type(again) is Decision
-    given = [one.encode("utf-8", "backslashreplace").decode() for one in (url, scope, key or url)]
-    assert [one.encode("utf-8", "backslashreplace").decode() for one in (first.url, first.scope, first.key)] == given
+    given = [identifier.encode("utf-8", "backslashreplace").decode() for identifier in (url, scope, key or url)]
+    assert [
+        identifier.encode("utf-8", "backslashreplace").decode() for identifier in (first.url, first.scope, first.key)
+    ] == given
     assert first.verdict in (Verdict.NEW, Verdict.UNCHECKED)
     assert again.verdict is (Verdict.UNCHANGED if first.verdict is Verdict.NEW else Verdict.UNCHECKED)
     assert (first.verdict is Verdict.UNCHECKED) == bool(first.reason)

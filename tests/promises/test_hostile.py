@@ -46,8 +46,8 @@ SLOW = ("199,000 ligatures of 18 letters", "links below a long base")
 
 def names(*groups: Iterable[HostilePage], without: str = "") -> list[Any]:
     """The names of the pages in *groups*, less those with a word of *without*."""
-    found = [page.name for group in groups for page in group if not set(without.split()) & set(page.name.split())]
-    return [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in found]
+    selected = [page.name for group in groups for page in group if not set(without.split()) & set(page.name.split())]
+    return [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in selected]
 
 
 def assert_verdict(checker: Checker, name: str) -> None:
@@ -242,9 +242,9 @@ def test_no_file_is_read_and_no_address_is_asked_for_an_entity(deduplicator: Ded
                 body = (before + EXTERNAL.format(system) + english()).encode()
                 page, text = deduplicator.sign_with_text(URL, body)
                 assert text is not None
-                for said in (page.title, text):
-                    assert "password" not in said
-                    assert "root:" not in said
+                for extracted in (page.title, text):
+                    assert "password" not in extracted
+                    assert "root:" not in extracted
         assert site.asked == []
 
 

@@ -34,7 +34,7 @@ def answer(body: bytes, charset: str = "", **headers: str) -> Answer:
     """*body* as HTML, with the charset in the header where one is given."""
     kind = f"text/html; charset={charset}" if charset else "text/html"
     return Answer(
-        body, headers=(("Content-Type", kind), *((name.replace("_", "-"), one) for name, one in headers.items()))
+        body, headers=(("Content-Type", kind), *((name.replace("_", "-"), header) for name, header in headers.items()))
     )
 
 
@@ -88,8 +88,8 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
 
 
 def decision(crawl: Crawl, path: str) -> dict[str, Any]:
-    found: dict[str, Any] = crawl.item(path)["decision"]
-    return found
+    recorded: dict[str, Any] = crawl.item(path)["decision"]
+    return recorded
 
 
 def test_every_page_that_scrapy_delivers_reaches_the_callback(crawl: Crawl) -> None:
@@ -109,9 +109,9 @@ def test_every_page_is_counted_once(crawl: Crawl) -> None:
 @pytest.mark.parametrize("charset", ["gbk", "big5"])
 @pytest.mark.parametrize("path", ALIKE)
 def test_a_text_in_another_charset_is_a_twin_of_itself(crawl: Crawl, charset: str, path: str) -> None:
-    found = decision(crawl, f"/{charset}/{path}")
-    assert (found["verdict"], found["match"]["distance"], found["match"]["coverage"]) == ("duplicate", 0, 1)
-    assert found["duplicate_of"].endswith(f"/{charset}/utf-8")
+    recorded = decision(crawl, f"/{charset}/{path}")
+    assert (recorded["verdict"], recorded["match"]["distance"], recorded["match"]["coverage"]) == ("duplicate", 0, 1)
+    assert recorded["duplicate_of"].endswith(f"/{charset}/utf-8")
 
 
 @pytest.mark.parametrize("charset", ["gbk", "big5"])
@@ -135,11 +135,11 @@ def test_a_page_beyond_a_limit_passes_with_the_reason(crawl: Crawl, path: str, r
 
 
 def test_the_limits_are_counted(crawl: Crawl) -> None:
-    told = [item["decision"]["reason"] for item in crawl.items]
+    reasons = [item["decision"]["reason"] for item in crawl.items]
     counts = crawl.counts("unchecked/")
     assert counts["too_many_bytes"] == 3
     for reason in ("nested too deep", "too little text", "error"):
-        assert counts[reason.replace(" ", "_")] == told.count(reason)
+        assert counts[reason.replace(" ", "_")] == reasons.count(reason)
 
 
 def test_a_large_page_reaches_the_callback_whole(crawl: Crawl) -> None:

@@ -35,8 +35,8 @@ def tree(path: str = "/", depth: int = 3) -> dict[str, Answer]:
     """Pages that only their parents link to: what is lost of the queue is not met again."""
     below = [f"{path}{number}/" for number in range(3)] if depth else []
     pages = {path: html(article(path, links=below))}
-    for one in below:
-        pages |= tree(one, depth - 1)
+    for url in below:
+        pages |= tree(url, depth - 1)
     return pages
 
 
@@ -81,9 +81,9 @@ def test_what_nothing_stored_covers_is_lost() -> None:
 
     wanted = [stored("one", "one"), stored("two", "two"), stored("three", "three"), stored("three again", "three")]
     kept = [stored("one", "one"), stored("other", "two", "another frame"), stored("other", "two", "another frame")]
-    found = compare(wanted, kept, Config(tokenizer="bigrams"))
-    assert (found.wanted, found.covered, found.lost) == (3, ["http://a/two"], ["http://a/three"])
-    assert (found.added, found.twice, found.equal) == (1, 1, False)
+    comparison = compare(wanted, kept, Config(tokenizer="bigrams"))
+    assert (comparison.wanted, comparison.covered, comparison.lost) == (3, ["http://a/two"], ["http://a/three"])
+    assert (comparison.added, comparison.twice, comparison.equal) == (1, 1, False)
     assert compare(wanted, wanted[::-1], Config(tokenizer="bigrams")).equal
 
 

@@ -144,13 +144,13 @@ class Model:
             return {Fate.OPEN if kept.settled is None else Fate.STANDS}
         if kept.settled is None:
             return {Fate.RELEASED}
-        found = set()
+        possible = set()
         if life.said_goodbye is not True:
             # Death came at the last sign of life or later. What was settled more than the grace before is on disk.
-            found = {
+            possible = {
                 Fate.RELEASED if life.grace and kept.settled >= last - life.grace else Fate.STANDS for last in life.last
             }
-        return found | ({Fate.STANDS} if life.said_goodbye is not False else set())
+        return possible | ({Fate.STANDS} if life.said_goodbye is not False else set())
 
     def after_offer(
         self, records: Records, life: int, page: _Page, decision: Decision | type[Nothing]
@@ -184,25 +184,29 @@ class Model:
 
     def _allowed(self, records: Records, content: int, url: str) -> set[str]:
         """The answers that are right."""
-        found: set[str] = set()
+        verdicts: set[str] = set()
         for kept in records.get(url, _NOTHING):
             for fate in self.fates(kept) if kept else [Fate.RELEASED]:
                 if fate is Fate.RELEASED:
-                    found |= self._compared(records, content, url)
+                    verdicts |= self._compared(records, content, url)
                 else:
-                    found.add("unchanged" if covers(kept.content, content) else "changed")  # type: ignore[union-attr]
-        return found
+                    verdicts.add("unchanged" if covers(kept.content, content) else "changed")  # type: ignore[union-attr]
+        return verdicts
 
     def _compared(self, records: Records, content: int, url: str) -> set[str]:
-        others = [self._of(records, one, content) for one in records if one != url]
-        if any(all(fates == {Fate.STANDS} for fates in other) for other in others):
+        fates_of_others = [self._of(records, key, content) for key in records if key != url]
+        if any(all(fates == {Fate.STANDS} for fates in fates_of_page) for fates_of_page in fates_of_others):
             return {"duplicate"}
-        found = {"duplicate"} if any(Fate.STANDS in fates for other in others for fates in other) else set()
-        if any(Fate.OPEN in fates for other in others for fates in other):
-            found.add(BEING_HANDLED)
-        if not any(all(fates == {Fate.OPEN} for fates in other) for other in others):
-            found.add("new")
-        return found
+        verdicts = (
+            {"duplicate"}
+            if any(Fate.STANDS in fates for fates_of_page in fates_of_others for fates in fates_of_page)
+            else set()
+        )
+        if any(Fate.OPEN in fates for fates_of_page in fates_of_others for fates in fates_of_page):
+            verdicts.add(BEING_HANDLED)
+        if not any(all(fates == {Fate.OPEN} for fates in fates_of_page) for fates_of_page in fates_of_others):
+            verdicts.add("new")
+        return verdicts
 
     def _of(self, records: Records, url: str, content: int) -> list[set[Fate]]:
         """What each record that may stand under *url* is for a page with *content*; nothing if it does not cover it."""
@@ -218,22 +222,22 @@ class Model:
         if not decision.claim:
             return self._end_without_claim(decision.key, options, settled, answer)
         claim = life.number, decision.claim
-        own = next((kept for kept in options if kept and (kept.life, kept.claim) == claim), None)
+        claimed = next((kept for kept in options if kept and (kept.life, kept.claim) == claim), None)
         if not isinstance(answer, bool):
-            if own is not None:
+            if claimed is not None:
                 life.may_have_touched(now)
-                after = replace(own, settled=life.last[1]) if settled else None
+                after = replace(claimed, settled=life.last[1]) if settled else None
                 self.records[decision.key] = options | {after}
             return True
         if answer:
-            if own is None:
+            if claimed is None:
                 return False
             if settled:
                 life.touch(now)
-            self.records[decision.key] = frozenset([replace(own, settled=life.last[1]) if settled else None])
+            self.records[decision.key] = frozenset([replace(claimed, settled=life.last[1]) if settled else None])
             return True
-        self.records[decision.key] = options - {own} if own is not None else options
-        return options != {own} or own is None
+        self.records[decision.key] = options - {claimed} if claimed is not None else options
+        return options != {claimed} or claimed is None
 
     def _end_without_claim(self, url: str, options: Options, settled: bool, answer: bool | type[Nothing]) -> bool:
         if not settled:  # whatever is recorded of the page is forgotten
@@ -302,7 +306,7 @@ class NothingLost(RuleBasedStateMachine):
 
     @rule(slot=_SLOTS, delay=_PERHAPS)
     def start(self, slot: int, delay: float | None) -> None:
-        free = [one for one in self._slots if one.life is None]
+        free = [slot for slot in self._slots if slot.life is None]
         if free and delay is None:
             self._start(free[slot % len(free)])
         elif free and delay is not None:
@@ -315,19 +319,19 @@ class NothingLost(RuleBasedStateMachine):
 
     @rule(slot=_SLOTS, pages=_VISITS)
     def offer(self, slot: int, pages: Sequence[_Visit]) -> None:
-        found = self._living(slot)
-        if found.life is None:
-            self._start(found)
+        living = self._living(slot)
+        if living.life is None:
+            self._start(living)
         for page, end, fraction, pause in pages:
-            passed = self._offer(found, page)
+            passed = self._offer(living, page)
             self._pass(*pause)
             if passed and end != "later":
-                self._handle(found, -1, end == "well", fraction)
+                self._handle(living, -1, end == "well", fraction)
 
     @rule(pages=st.tuples(_VISITS, _VISITS, _VISITS))
     def offer_by_all(self, pages: Sequence[Sequence[_Visit]]) -> None:
-        for slot, some in enumerate(pages):
-            self.offer(slot, some)
+        for slot, page in enumerate(pages):
+            self.offer(slot, page)
 
     @rule(slot=_SLOTS, page=_PAGES, pause=_PAUSES, fraction=_FRACTIONS, tidied=st.booleans())
     def handle_one_before_the_death(self, slot: int, page: _Page, pause: _Pause, fraction: float, tidied: bool) -> None:
@@ -342,10 +346,10 @@ class NothingLost(RuleBasedStateMachine):
 
     @rule(slot=_SLOTS, ends=st.lists(st.tuples(st.integers(0, 5), st.booleans(), _FRACTIONS), min_size=1, max_size=4))
     def handle(self, slot: int, ends: Sequence[tuple[int, bool, float]]) -> None:
-        found = self._living(slot)
+        living = self._living(slot)
         for which, well, fraction in ends:
-            if found.life is not None and found.life.open:
-                self._handle(found, which % len(found.life.open), well, fraction)
+            if living.life is not None and living.life.open:
+                self._handle(living, which % len(living.life.open), well, fraction)
 
     @rule(slot=_SLOTS)
     def flush(self, slot: int) -> None:
@@ -355,58 +359,58 @@ class NothingLost(RuleBasedStateMachine):
 
     @rule(slot=_SLOTS, delay=_PERHAPS)
     def tidy(self, slot: int, delay: float | None) -> None:
-        found = self._living(slot)
-        if found.worker is None:
+        living = self._living(slot)
+        if living.worker is None:
             return
-        self._note(f"run {found.life.number if found.life else None} tidies up")
-        found.worker.tell("tidy", self._now)
+        self._note(f"run {living.life.number if living.life else None} tidies up")
+        living.worker.tell("tidy", self._now)
         if delay is None:
-            found.worker.answer()
+            living.worker.answer()
         else:
-            self._kill_in_the_middle(found, found.worker, delay)
+            self._kill_in_the_middle(living, living.worker, delay)
 
     @rule(slot=_SLOTS, delay=_PERHAPS)
     def close(self, slot: int, delay: float | None) -> None:
-        found = self._living(slot)
-        if found.worker is None or found.life is None:
+        living = self._living(slot)
+        if living.worker is None or living.life is None:
             return
         if delay is None:
-            self._close(found)
+            self._close(living)
         else:
-            life = found.life
+            life = living.life
             self._flush(life)
-            found.worker.tell("close", self._now)
-            answer = self._kill_in_the_middle(found, found.worker, delay)
+            living.worker.tell("close", self._now)
+            answer = self._kill_in_the_middle(living, living.worker, delay)
             life.said_goodbye = None if answer is Nothing else True
 
     @rule(slot=_SLOTS, restart=st.booleans())
     def kill(self, slot: int, restart: bool) -> None:
-        found = self._living(slot)
-        if found.worker is not None:
-            self._killed(found, found.worker)
+        living = self._living(slot)
+        if living.worker is not None:
+            self._killed(living, living.worker)
             if restart:
-                self._start(found)
+                self._start(living)
 
     @rule(slot=_SLOTS, page=_PAGES, delay=_DELAYS)
     def kill_while_offering(self, slot: int, page: _Page, delay: float) -> None:
-        found = self._living(slot)
-        if found.life is not None and found.worker is not None:
-            life = found.life
-            found.pages.append(page)
-            found.worker.tell("offer", self._now, signed(*page))
-            decision = self._kill_in_the_middle(found, found.worker, delay)
+        living = self._living(slot)
+        if living.life is not None and living.worker is not None:
+            life = living.life
+            living.pages.append(page)
+            living.worker.tell("offer", self._now, signed(*page))
+            decision = self._kill_in_the_middle(living, living.worker, delay)
             self._explain([(life, page, decision)], killed=life)
 
     @rule(slot=_SLOTS, which=st.integers(0, 5), well=st.booleans(), fraction=_FRACTIONS, delay=_DELAYS)
     def kill_while_handling(self, slot: int, which: int, well: bool, fraction: float, delay: float) -> None:
-        found = self._living(slot)
-        if found.life is not None and found.worker is not None and found.life.open:
-            life = found.life
+        living = self._living(slot)
+        if living.life is not None and living.worker is not None and living.life.open:
+            life = living.life
             decision, content = life.open.pop(which % len(life.open))
             if well:
                 self._store(life, content, fraction)
-            found.worker.tell("settle" if well else "release", self._now, decision)
-            answer = self._kill_in_the_middle(found, found.worker, delay)
+            living.worker.tell("settle" if well else "release", self._now, decision)
+            answer = self._kill_in_the_middle(living, living.worker, delay)
             self._end_claim(life, decision, well, answer)
 
     @rule(slots=st.permutations(range(3)), pages=st.tuples(_PAGES, _PAGES), delay=st.none() | _DELAYS)
@@ -483,7 +487,9 @@ class NothingLost(RuleBasedStateMachine):
 
     def _living(self, slot: int) -> Slot:
         """That one, or another in which a process runs, if there is any."""
-        return next((one for one in (*self._slots[slot:], *self._slots[:slot]) if one.life), self._slots[slot])
+        return next(
+            (candidate for candidate in (*self._slots[slot:], *self._slots[:slot]) if candidate.life), self._slots[slot]
+        )
 
     @property
     def _now(self) -> tuple[float, float]:
@@ -552,27 +558,27 @@ class NothingLost(RuleBasedStateMachine):
             else:
                 life.owed.append(content)
         explanations = [
-            found
+            explanation
             for order in (answers, answers[::-1])
             for survived in ((True, False) if killed else (True,))
-            if (found := self._explained(order, killed, survived)) is not None
+            if (explanation := self._explained(order, killed, survived)) is not None
         ]
         self._require(bool(explanations), self._model.records, *self._model.lives.values())
-        urls = {url for found in explanations for url in found}
+        urls = {url for explanation in explanations for url in explanation}
         self._model.records = {
-            url: frozenset().union(*(found.get(url, _NOTHING) for found in explanations)) for url in urls
+            url: frozenset().union(*(explanation.get(url, _NOTHING) for explanation in explanations)) for url in urls
         }
 
     def _explained(self, order: Sequence[_Answer], killed: Life | None, survived: bool) -> Records | None:
         """What may stand after *order*, if it is right where *killed* has *survived* the answers of others."""
-        found: Records | None = self._model.records
+        records: Records | None = self._model.records
         for life, page, decision in order:
             if killed is not None:
                 killed.lives = survived or life is killed
-            found = found and self._model.after_offer(found, life.number, page, decision)
+            records = records and self._model.after_offer(records, life.number, page, decision)
         if killed is not None:
             killed.lives = False
-        return found
+        return records
 
     def _handle(self, slot: Slot, which: int, well: bool, fraction: float) -> None:
         """What the process has to do with a page that has passed: store it, then settle it; or neither."""

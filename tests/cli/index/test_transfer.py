@@ -53,10 +53,10 @@ def test_signatures_are_exported_and_imported(signatures: Path, tmp_path: Path) 
     assert printed_text(cli("export", file, signatures)).startswith("500 signatures written to ")
     assert printed_text(cli("import", file, copy)) == "500 signatures read, 500 of them new."
     assert printed_text(cli("import", file, copy)) == "500 signatures read, 0 of them new."
-    with PermutedIndex.open(signatures) as one, PermutedIndex.open(copy) as other:
-        assert one.tables == other.tables == 10
+    with PermutedIndex.open(signatures) as exported, PermutedIndex.open(copy) as imported:
+        assert exported.tables == imported.tables == 10
         asked = array(clusters(1, 200))
-        assert one.query_many(asked, 3) == other.query_many(asked, 3)
+        assert exported.query_many(asked, 3) == imported.query_many(asked, 3)
 
 
 def test_a_damaged_export_is_one_sentence_and_changes_nothing(index: Path, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_a_repair_makes_anew_what_was_deleted(request: pytest.FixtureRequest, ki
     expected = sorted(set(clusters(1, 1000)))[:500]
     with PermutedIndex.open(directory) as opened:
         assert len(opened) == 500
-        assert [found[0].signature for found in opened.query_many(array(expected), 3)] == expected
+        assert [matches[0].signature for matches in opened.query_many(array(expected), 3)] == expected
 
 
 def test_a_repair_removes_records_that_cannot_be_read(pages: Path) -> None:
@@ -82,7 +82,7 @@ def test_signatures_with_damaged_chunks_are_said_and_repaired(signatures: Path, 
     assert printed_text(cli("verify", signatures, "--repair")).endswith("Repaired.")
     assert printed_text(cli("export", tmp_path / "file", signatures)).startswith(f"{len(whole)} signatures written to ")
     with PermutedIndex.open(signatures) as opened:
-        assert {one for block in opened.blocks(100) for one in block.tolist()} == whole
+        assert {signature for block in opened.blocks(100) for signature in block.tolist()} == whole
 
 
 def test_pages_with_damaged_chunks_are_said_and_repaired(pages: Path) -> None:

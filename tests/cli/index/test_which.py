@@ -82,7 +82,7 @@ def test_an_environment_without_a_header_is_no_index(tmp_path: Path, calls: list
 
 
 def test_a_file_that_is_no_index_is_a_sentence(pages: Path, tmp_path: Path) -> None:
-    other = shutil.copytree(pages, tmp_path / "other")
-    (other / "data.mdb").write_bytes(os.urandom(50_000))
-    assert str(other) in printed_text(cli("stats", other, status=2))
-    verify_says_that_it_is_damaged(other)
+    broken = shutil.copytree(pages, tmp_path / "other")
+    (broken / "data.mdb").write_bytes(os.urandom(50_000))
+    assert str(broken) in printed_text(cli("stats", broken, status=2))
+    verify_says_that_it_is_damaged(broken)
