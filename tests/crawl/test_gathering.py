@@ -1,9 +1,10 @@
-"""Pages that are ready at nearly the same time are offered together, and go on one after the other."""
+"""Pages that are ready at nearly the same time are offered together, and go on a few at a time."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from itertools import count, pairwise
 from typing import Any
 
 from crawler_dedup.crawl.gathering import Gathering, Turns
@@ -69,18 +70,45 @@ def test_a_page_alone_waits_for_no_turn() -> None:
     run(go_on())
 
 
-def test_pages_go_on_in_order_one_in_each_turn_of_the_loop() -> None:
+async def pages_of_turns(turns: Turns[int], pages: int) -> list[int]:
+    """Let *pages* go on; return how many of them did in each turn of the loop."""
+    waiting = [asyncio.get_running_loop().create_future() for _ in range(pages)]
+    for number, page in enumerate(waiting):
+        turns.give(page, number)
+    let_go = [0]
+    while let_go[-1] < pages:
+        finished = [page.result() for page in waiting if page.done()]
+        assert finished == list(range(len(finished)))  # in order
+        let_go.append(len(finished))
+        await asyncio.sleep(0)
+    return [after - before for before, after in pairwise(let_go)]
+
+
+def test_slow_pages_go_on_one_in_each_turn_of_the_loop() -> None:
     async def go_on() -> None:
-        turns = Turns[int](no_page_was_given_up)
+        turns = Turns[int](no_page_was_given_up, clock=count(0.0, 0.02).__next__)
         for _ in range(2):  # also the next ones
-            pages = [asyncio.get_running_loop().create_future() for _ in range(5)]
-            for number, page in enumerate(pages):
-                turns.give(page, number)
-            for number in range(5):
-                assert [page.result() for page in pages if page.done()] == list(range(number + 1))
-                await asyncio.sleep(0)
+            assert await pages_of_turns(turns, 5) == [1] * 5
 
     run(go_on())
+
+
+def test_as_many_pages_go_on_in_a_turn_as_take_a_fiftieth_of_a_second() -> None:
+    async def go_on(page_seconds: float, expected: int) -> None:
+        handled: list[asyncio.Future[int]] = []
+        turns = Turns[int](no_page_was_given_up, clock=lambda: page_seconds * sum(page.done() for page in handled))
+        handled += [asyncio.get_running_loop().create_future() for _ in range(400)]
+        for number, page in enumerate(handled):
+            turns.give(page, number)
+        while not handled[300].done():
+            await asyncio.sleep(0)
+        before = sum(page.done() for page in handled)
+        await asyncio.sleep(0)
+        assert sum(page.done() for page in handled) == before + expected
+
+    run(go_on(0.0048, 4))
+    run(go_on(0.0195, 1))
+    run(go_on(0.1, 1))
 
 
 def test_the_answer_of_a_page_that_is_given_up_is_taken_back_and_takes_no_turn() -> None:
