@@ -1,7 +1,8 @@
-"""Time to sign a text, beside PyPI ``simhash``: ``python -m benchmarks.signatures [--words 1000] [--rounds 5]``.
+"""Time to sign a text, beside other packages: ``python -m benchmarks.signatures [--words 1000] [--rounds 5]``.
 
-Texts of random words by a power law, as words of a language are. Ours counts from text to signature:
-normalising, tokenising, stop words, weights, hashes, bits.
+Texts of random words by a power law, as words of a language are. Ours counts from text to signature: normalising,
+tokenising, stop words, weights, hashes, bits. datasketch and rensa get the words that ``str.split`` returns, and make 128
+min-wise hashes of them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import simhash
+from datasketch import MinHash
+from rensa import RMinHash
 from rich.console import Console
 from rich.table import Table
 
@@ -23,6 +26,7 @@ from crawler_dedup.signing.sketch import sketch
 from crawler_dedup.signing.text import Text
 
 _TEXTS = 20
+_HASHES, _SEED = 128, 42
 
 
 def main() -> None:
@@ -43,6 +47,10 @@ def main() -> None:
 
     rows: dict[str, Callable[[str], object]] = {
         f"PyPI simhash {version('simhash')}, its defaults": lambda text: simhash.Simhash(text).value,
+        f"datasketch {version('datasketch')}, MinHash, update_batch": lambda text: MinHash(_HASHES).update_batch(
+            [word.encode() for word in text.split()]
+        ),
+        f"rensa {version('rensa')}, RMinHash": lambda text: RMinHash(_HASHES, _SEED).update(text.split()),
         "crawler-dedup": ours,
         "crawler-dedup with the sketch": ours_with_sketch,
     }
