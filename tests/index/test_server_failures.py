@@ -219,6 +219,18 @@ def test_while_the_server_is_away_offers_fail_soon_and_the_index_is_used_again_w
         assert store.verify(NEAR) == []
 
 
+def test_a_connection_that_is_closed_while_it_is_idle_costs_no_page(address: ServerAddress, server: Server) -> None:
+    with closing(open_backend(address)) as store:
+        run = store.begin_run()
+        for number in range(1, 4):
+            assert store.offer([page(number, 5)], NEAR, OfferTerms(run.number)).exception() is None
+            server.run("CLIENT", "KILL", "TYPE", "normal")
+            time.sleep(0.6)  # as idle as a connection is that a server closes by itself
+            assert run.is_visible
+        assert len(store) == 1
+        run.release()
+
+
 def test_what_was_answered_survives_kills_of_a_server_that_writes_at_once(tmp_path: Path) -> None:
     signatures, answered = uniform(1, 3_000), set()
     options = ("--appendonly", "yes", "--appendfsync", "always")

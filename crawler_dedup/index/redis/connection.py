@@ -47,6 +47,8 @@ _CODES: dict[type[Exception], str] = {
 _NOT_SERVED = frozenset(_CODES.values()) - {"MOVED"} | {"BUSY"}
 ANSWER_SECONDS = 5.0
 """Seconds for which an answer is waited for."""
+_IDLE_SECONDS = 0.5
+"""Seconds without a command after which a server, or what stands before it, may have closed a connection: none does sooner."""
 
 
 class ConnectionLost(IndexUnusable):
@@ -92,6 +94,7 @@ class ServerConnection:
         except (ValueError, RedisError) as error:
             raise self._explain(error) from None
         self._connection: Any = None
+        self._used = 0.0  # when the server answered last
         self._is_cluster = True  # as long as no server has denied it
         self._primary: Node | None = None
         self._failed: dict[Node | None, float] = {}
@@ -116,8 +119,9 @@ class ServerConnection:
             raise IndexUnusable(f"The index in {self.address} was opened by a process of which this is a fork.")
         try:
             with self._using:
-                connection = self._connection or self._connect()
-                return self._ask(connection, *words)
+                answer = self._ask(self._open_connection() or self._connect(), *words)
+                self._used = monotonic()
+                return answer
         except (ServerGone, ServerSilent, OSError) as error:
             self._failed[self._primary] = monotonic()
             self.drop()
@@ -165,7 +169,7 @@ class ServerConnection:
 
     def ensure(self) -> None:
         """Make the connection, if there is none. Raises :class:`ConnectionLost`."""
-        if self._connection is None:
+        if self._open_connection() is None:
             self.call(b"PING")
 
     def drop(self) -> None:
@@ -173,6 +177,13 @@ class ServerConnection:
         if self._connection is not None and os.getpid() == self._process:
             self._connection.disconnect()
         self._connection = None
+
+    def _open_connection(self) -> Any:
+        """Return the connection, unless there is none, or it was closed at the other end while it was idle."""
+        connection = self._connection
+        if connection is not None and monotonic() > self._used + _IDLE_SECONDS and _is_closed(connection):
+            self.drop()
+        return self._connection
 
     def _connect(self) -> Any:
         """Connect to the first node that can be reached, and from there to that which serves the index.
@@ -258,6 +269,14 @@ class ServerConnection:
 
 def _node_of(connection: Any) -> Node:
     return getattr(connection, "host", ""), getattr(connection, "port", 0)
+
+
+def _is_closed(connection: Any) -> bool:
+    """Return whether the other end has closed a connection on which no answer is awaited."""
+    try:
+        return bool(connection.can_read(0))
+    except (RedisError, OSError):
+        return True
 
 
 def _find_code(error: ResponseError) -> str:
