@@ -48,7 +48,7 @@ _NOT_SERVED = frozenset(_CODES.values()) - {"MOVED"} | {"BUSY"}
 ANSWER_SECONDS = 5.0
 """Seconds for which an answer is waited for."""
 _IDLE_SECONDS = 0.5
-"""Seconds without a command after which a server, or what stands before it, may have closed a connection: none does sooner."""
+"""Seconds without a command after which a server, or what stands before it, may have closed a connection."""
 
 
 class ConnectionLost(IndexUnusable):
