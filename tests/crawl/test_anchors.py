@@ -43,7 +43,7 @@ def test_a_page_is_signed_with_what_the_page_that_led_to_it_says(tmp_path: Path,
         run_script(tmp_path, SPIDER, settings, site=site.url, paths=["/"])
         assert sorted(site.paths()) == ["/", "/a", "/b", "/hop"]
     signer = Signer(Config(scheme=SCHEME, tokenizer="bigrams"))
-    said = "Here stands a lighthouse in the fog, and nothing else. There is honey of limes too."
+    leading_text = "Here stands a lighthouse in the fog, and nothing else. There is honey of limes too."
     pages = maintenance.open_pages(tmp_path / "index")
     try:
         kept = {record.page.url: record.page.signature for block in pages.records(10) for record in block}
@@ -54,7 +54,7 @@ def test_a_page_is_signed_with_what_the_page_that_led_to_it_says(tmp_path: Path,
         url = f"{site.url}{path}"
         signatures = [
             signer.sign(url, answer.body, encoding=None, key=None, scope="", anchors=anchors)[0].signature
-            for anchors in ("", said)
+            for anchors in ("", leading_text)
         ]
         assert signatures[0] != signatures[1]
         if path in ("/", "/b"):

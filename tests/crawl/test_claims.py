@@ -88,8 +88,10 @@ def test_the_release_of_a_page_is_written_however_often_the_index_cannot_be() ->
     assert index.written == [True, False]
 
 
-@pytest.mark.parametrize(("failures", "told"), [(0, []), (1, []), (9, [(2, "http://h/0")])])
-def test_releases_that_could_not_be_written_until_the_end_are_told(failures: int, told: list[tuple[int, str]]) -> None:
+@pytest.mark.parametrize(("failures", "expected"), [(0, []), (1, []), (9, [(2, "http://h/0")])])
+def test_releases_that_could_not_be_written_until_the_end_are_told(
+    failures: int, expected: list[tuple[int, str]]
+) -> None:
     lines: list[tuple[object, ...]] = []
     monitor = SimpleNamespace(
         report_claim_end=lambda *_, **__: None, log=lambda _level, _text, *values: lines.append(values)
@@ -102,7 +104,7 @@ def test_releases_that_could_not_be_written_until_the_end_are_told(failures: int
         claims.end(Decision(Verdict.NEW, url, url, "", claim=1 + number), settled=settled)
     claims.write_again()
     claims.report_unwritten()
-    assert lines == told
+    assert lines == expected
 
 
 def test_of_a_page_that_is_given_up_while_others_go_on_before_it_the_claim_is_released() -> None:
@@ -407,7 +409,9 @@ class Handled:
                 )
                 for mode in MODES
             }
-            self.crawls: dict[str, Crawl] = {mode: one.results()["walker"] for mode, one in running.items()}
+            self.crawls: dict[str, Crawl] = {
+                mode: running_crawl.results()["walker"] for mode, running_crawl in running.items()
+            }
         self.later: dict[str, dict[str, str]] = {}
         for mode in MODES:
             with Deduplicator.open(directory / mode / "index", Config(tokenizer="bigrams")) as deduplicator:
@@ -420,8 +424,8 @@ class Handled:
 
     def noted(self, mode: str, path: str) -> list[Any]:
         """What the callback of *path* said."""
-        (found,) = (told for one, *told in self.crawls[mode].notes if one == path)
-        return list(found)
+        (outcomes,) = (outcome for noted_path, *outcome in self.crawls[mode].notes if noted_path == path)
+        return list(outcomes)
 
 
 @pytest.fixture(scope="module")
@@ -669,14 +673,14 @@ class Spider(Walker):
 
 def test_one_slow_callback_holds_up_no_more_than_a_quarter_of_the_crawl(tmp_path: Path) -> None:
     twins = {f"/twin/{number}": html(article("slow", frame=f"twin {number}")) for number in range(15)}
-    others = {f"/other/{number}": html(article(f"other {number}")) for number in range(60)}
+    other_pages = {f"/other/{number}": html(article(f"other {number}")) for number in range(60)}
     settings = {
         "CONCURRENT_REQUESTS": 16,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
         "DEDUP_CLAIM_TIMEOUT": 60,
     }
-    with Site({"/slow": html(article("slow"))} | twins | others) as site:
-        crawl = run_script(tmp_path, CROWD_SPIDER, settings, site=site.url, paths=[*twins, *others])
+    with Site({"/slow": html(article("slow"))} | twins | other_pages) as site:
+        crawl = run_script(tmp_path, CROWD_SPIDER, settings, site=site.url, paths=[*twins, *other_pages])
     # Those that wait for its end, and nobody else, are dropped after it.
     assert crawl.notes[0] == "slow ends"
     assert len(crawl.notes) == 1 + 4
@@ -685,7 +689,7 @@ def test_one_slow_callback_holds_up_no_more_than_a_quarter_of_the_crawl(tmp_path
     assert {item["decision"]["reason"] for item in passed} == {"too many pages waiting"}
     assert sorted([*crawl.notes[1:], *(item["path"] for item in passed)]) == sorted(twins)
     assert crawl.counts("unchecked/") == {"too_many_pages_waiting": 11}
-    assert {item["verdict"] for item in crawl.items if item["path"] in others} == {"new"}
+    assert {item["verdict"] for item in crawl.items if item["path"] in other_pages} == {"new"}
 
 
 DEADLOCK_SPIDER = """
@@ -791,16 +795,16 @@ def test_a_page_waits_for_what_becomes_of_an_alike_one_in_another_process(tmp_pa
         (tmp_path / name).write_text(article(name))
     index = tmp_path / "index"
     with (
-        beside(OTHER_PROCESS, index, tmp_path / "settled", tmp_path / "released") as other,
+        beside(OTHER_PROCESS, index, tmp_path / "settled", tmp_path / "released") as other_process,
         beside(OTHER_PROCESS, index, tmp_path / "killed") as victim,
     ):
         arrived = threading.Event()
 
         def tell(line: str) -> None:
-            assert other.stdin is not None
-            other.stdin.write(line)
-            other.stdin.flush()
-            assert first_line(other) == "True"
+            assert other_process.stdin is not None
+            other_process.stdin.write(line)
+            other_process.stdin.flush()
+            assert first_line(other_process) == "True"
 
         deeds = {
             "settled": lambda: tell("settle settled\n"),

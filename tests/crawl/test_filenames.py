@@ -79,17 +79,17 @@ def test_the_journal_of_a_spider_with_such_a_name_stays_where_it_belongs(
         "class Spider(Walker):", "class Spider(Walker):\n    name = '../x'"
     )
     pages = {"/first": html(article("one")), "/copy": html(article("one", frame="copy"))}
-    own = safe_name("../x")
+    safe = safe_name("../x")
     with Site(pages) as site:
         for uri in ("%(name)s.jsonl", "keep://bucket/%(name)s.jsonl"):
             settings = {"DEDUP_JOURNAL": uri, "FEED_STORAGES": STORAGES}
             run_script(directory, source, settings, site=site.url, paths=list(pages))
             if not uri.startswith("keep:"):
-                (directory / "index" / f"{own}.jsonl").rename(tmp_path / "journal.jsonl")
+                (directory / "index" / f"{safe}.jsonl").rename(tmp_path / "journal.jsonl")
     written = [(entry and entry.event, entry and entry.spider) for entry in read(tmp_path / "journal.jsonl")]
     assert written == [("started", "../x"), ("drop", "../x")]
     assert sorted(os.listdir(tmp_path)) == ["crawl", "journal.jsonl", "stored"]
-    assert os.listdir(stored) == [f" bucket {own}.jsonl"]
+    assert os.listdir(stored) == [f" bucket {safe}.jsonl"]
     assert not (directory / "x.jsonl").exists()
 
 

@@ -189,11 +189,11 @@ class FailsFirst(Kept):
 
 def crawler() -> Crawler:
     name = __name__
-    made = Crawler(
+    crawler_of_spider = Crawler(
         scrapy.Spider, Settings({"FEED_STORAGES": {"kept": f"{name}.Kept", "failsfirst": f"{name}.FailsFirst"}})
     )
-    made.spider = scrapy.Spider("site")
-    return made
+    crawler_of_spider.spider = scrapy.Spider("site")
+    return crawler_of_spider
 
 
 def store(tmp_path: Path, uri: str, files: int) -> dict[str, bytes]:

@@ -178,7 +178,7 @@ def test_fifty_hosts_with_most_drops_stand_in_the_statistics_and_others_leave_it
         done = run_script(tmp_path, MANY_HOSTS, site=site.url)
     counts = done.counts("dropped_by_host/")
     assert done.counts()["dropped"] == 70
-    assert all(0 < len(told) <= 50 for told in done.notes)
+    assert all(0 < len(note) <= 50 for note in done.notes)
     assert len(counts) == 50
     assert {host for host, count in counts.items() if count == 2} == {f"h{number}.example" for number in range(50, 60)}
     assert done.stats["downloader/request_count"] == 71, "other statistics are left alone"
@@ -211,11 +211,11 @@ def test_no_host_is_said_to_have_more_pages_than_it_has(pages: list[int], counte
     for page in pages:
         hosts.add(f"http://{page}/")
     truth = Counter(map(str, pages))
-    told = dict(hosts.top(100))
-    assert len(told) == min(counters, len(truth))
+    counted_hosts = dict(hosts.top(100))
+    assert len(counted_hosts) == min(counters, len(truth))
     for host, count in truth.items():
-        assert 0 <= told.get(host, 0) <= count
-        assert told.get(host, 0) >= count - len(pages) / counters
+        assert 0 <= counted_hosts.get(host, 0) <= count
+        assert counted_hosts.get(host, 0) >= count - len(pages) / counters
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def verdicts(crawl: Crawl) -> list[tuple[str, str]]:
 
 
 def new(*pages: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(path, "new") for some in pages for path in some]
+    return [(path, "new") for page in pages for path in page]
 
 
 LOADED = """

@@ -42,7 +42,7 @@ def files(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir() if path.name != "lock.mdb"}
 
 
-def said(log: str) -> list[str]:
+def logged_lines(log: str) -> list[str]:
     """What the filter has logged."""
     return [
         line.partition("Near-duplicate filter: ")[2] for line in log.splitlines() if "Near-duplicate filter: " in line
@@ -51,7 +51,7 @@ def said(log: str) -> list[str]:
 
 def decisions(log: str, command: str) -> list[str]:
     """What the filter has logged of the page that *command* shows."""
-    logged = said(log)
+    logged = logged_lines(log)
     return logged[:1] if SCRAPY < (2, 17) and "shell" in command else logged  # that requests the start URLs, too
 
 
@@ -119,7 +119,7 @@ def test_a_look_while_a_crawl_runs_sees_what_it_has_kept_and_does_not_disturb_it
         done = run_scrapy(directory, "shell", f"{site.url}/copy", "-s", "DEDUP_SCOPE=global", *DECISION)
         looked.set()
         result = crawl.results()["other"]
-    (line,) = said(done.stdout)
+    (line,) = logged_lines(done.stdout)
     assert line.startswith(f"duplicate {site.url}/copy of {site.url}/page")
     assert (result.counts()["kept"], result.counts()["dropped"]) == (2, 1)
     with Deduplicator.open(index_of(directory), Config(tokenizer="bigrams")) as deduplicator:
@@ -150,7 +150,7 @@ def test_the_meta_of_a_request_holds_in_a_look_too(crawled: Path, case: str) -> 
     with Site(PAGES) as site:
         url = f"{site.url}/copy"
         done = run_scrapy(crawled, "parse", "--spider", "project", "--meta", json.dumps(meta), url)
-    (line,) = said(done.stdout)
+    (line,) = logged_lines(done.stdout)
     assert sentence.format(url=url) in line
     assert "'title': 'Article page'" in done.stdout
     assert (" WARNING: Near-duplicate filter" in done.stdout) == (case == "a wrong action")
@@ -159,13 +159,13 @@ def test_the_meta_of_a_request_holds_in_a_look_too(crawled: Path, case: str) -> 
 def test_what_a_crawl_does_not_check_is_said(crawled: Path) -> None:
     with Site(PAGES) as site:
         done = run_scrapy(crawled, "fetch", "--spider", "project", f"{site.url}/missing", "-s", "ROBOTSTXT_OBEY=True")
-    assert said(done.stdout) == [f"a crawl would not check <404 {site.url}/missing> (status)"]
+    assert logged_lines(done.stdout) == [f"a crawl would not check <404 {site.url}/missing> (status)"]
 
 
 def test_the_shell_without_a_spider_says_how_to_choose_one(crawled: Path) -> None:
     with Site(PAGES) as site:
         done = run_scrapy(crawled, "shell", f"{site.url}/copy", "-s", "DEDUP_SCOPE=spider", *DECISION)
-    (line,) = said(done.stdout)
+    (line,) = logged_lines(done.stdout)
     assert line.endswith("of scope 'spider default'. --spider NAME compares with the pages of that spider")
 
 
@@ -197,7 +197,7 @@ def test_switched_off_the_filter_shows_nothing(crawled: Path) -> None:
     with Site(PAGES) as site:
         done = run_scrapy(crawled, "shell", f"{site.url}/copy", "-s", "DEDUP_ENABLED=False", *DECISION)
     assert "None\n" in done.stdout
-    assert not said(done.stdout)
+    assert not logged_lines(done.stdout)
 
 
 def test_a_page_that_is_looked_at_has_no_claim_to_end(crawled: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_command_that_a_program_calls_is_recognised(crawled: Path) -> None:
     with Site(PAGES) as site:
         for command in (["shell", *DECISION], ["fetch"]):
             done = processes.run(["-c", code, *command, f"{site.url}/copy"], cwd=crawled, fresh=True)
-            (line,) = said(done.stderr)
+            (line,) = logged_lines(done.stderr)
             assert line.startswith(f"duplicate {site.url}/copy of http://site/page")
 
 

@@ -108,7 +108,7 @@ def test_a_page_that_is_loaded_inside_a_callback_passes_untouched(gate: Crawl) -
 
 
 def test_only_pages_with_a_decision_are_followed_to_the_end_of_their_items(gate: Crawl) -> None:
-    assert [told["path"] for told in gate.handled] == ["/original", "/loads-others"]
+    assert [handled_page["path"] for handled_page in gate.handled] == ["/original", "/loads-others"]
 
 
 RELOAD_SPIDER = """
@@ -233,8 +233,8 @@ def test_a_kept_page_brings_its_decision_to_the_callback(dropping: Crawl) -> Non
 
 def test_the_signal_of_a_drop_carries_decision_request_response_and_spider(dropping: Crawl) -> None:
     assert len(dropping.drops) == 2
-    for told, note in zip(dropping.drops, dropping.notes, strict=True):
-        assert told == {
+    for drop, note in zip(dropping.drops, dropping.notes, strict=True):
+        assert drop == {
             **note["decision"],
             "request": note["decision"]["url"],
             "response": note["decision"]["url"],
@@ -302,7 +302,7 @@ def test_of_twelve_identical_texts_in_flight_at_once_exactly_one_is_kept(tmp_pat
     assert not barrier.broken
     assert len(crawl.items) == 1
     assert (crawl.counts()["kept"], crawl.counts()["dropped"]) == (1, 11)
-    assert {told["duplicate_of"] for told in crawl.drops} == {crawl.items[0]["url"]}
+    assert {drop["duplicate_of"] for drop in crawl.drops} == {crawl.items[0]["url"]}
 
 
 # Marked
@@ -477,7 +477,7 @@ def test_resumed_pages_are_checked_like_all_others(resumed: list[Crawl]) -> None
     assert counts["kept"] >= len(CHILDREN) - 4
     assert counts["checked"] == counts["kept"] + counts["dropped"] + counts["unchanged"]
     assert second.counts("skipped/") == {"status": 1}
-    assert [told["response"].rpartition("/")[2] for told in second.drops] == ["copy"]
+    assert [drop["response"].rpartition("/")[2] for drop in second.drops] == ["copy"]
     assert second.drops[0]["duplicate_of"].endswith("/parent")
 
 
@@ -648,7 +648,7 @@ def test_a_page_is_never_a_duplicate_of_itself(identity: Crawl) -> None:
 def test_pages_of_two_given_scopes_are_not_compared(identity: Crawl) -> None:
     scoped = {item["path"]: item["decision"]["scope"] for item in identity.items if "scope" in item["path"]}
     assert scoped == {"/in-scope-x-0": "x", "/in-scope-y-1": "y"}
-    dropped = {told["url"].rpartition("/")[2]: told["duplicate_of"].rpartition("/")[2] for told in identity.drops}
+    dropped = {drop["url"].rpartition("/")[2]: drop["duplicate_of"].rpartition("/")[2] for drop in identity.drops}
     assert dropped["in-scope-x-2"] == "in-scope-x-0"
 
 
@@ -692,7 +692,7 @@ def test_two_spiders_share_their_pages_only_when_the_scope_says_so(tmp_path: Pat
     assert sum(crawl.counts()["dropped"] for crawl in crawls.values()) == 12 - kept
     for name, crawl in crawls.items():
         expected = {"global"} if scope == "global" else {f"spider {name}"}
-        assert {told["scope"] for told in crawl.drops} == expected
+        assert {drop["scope"] for drop in crawl.drops} == expected
 
 
 SCOPE_SPIDERS = """
@@ -728,14 +728,14 @@ def test_the_scope_domain_is_the_registered_domain(scopes: dict[str, Crawl]) -> 
     crawl = scopes["of_domain"]
     assert crawl.paths() == ["/de/a", "/de/c"]
     assert [item["decision"]["scope"] for item in crawl.items] == ["domain one.co.uk", "domain two.co.uk"]
-    assert [told["url"] for told in crawl.drops] == ["http://shop.one.co.uk/en/b"]
+    assert [drop["url"] for drop in crawl.drops] == ["http://shop.one.co.uk/en/b"]
 
 
 def test_the_scope_may_be_a_function_of_the_project(scopes: dict[str, Crawl]) -> None:
     crawl = scopes["of_own"]
     assert crawl.paths() == ["/de/a", "/en/b"]
     assert [item["decision"]["scope"] for item in crawl.items] == ["de", "en"]
-    assert [told["url"] for told in crawl.drops] == ["http://www.two.co.uk/de/c"]
+    assert [drop["url"] for drop in crawl.drops] == ["http://www.two.co.uk/de/c"]
 
 
 # The project's own middlewares come first
@@ -777,20 +777,20 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Crawl, lis
     directory = tmp_path_factory.mktemp("runs")
     pages = {path: html(article(path)) for path in RUN_PATHS[:3]} | {"/copy-of-one": html(article("/one", frame="2"))}
     cached = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(directory / "cache")}
-    found = {}
+    crawls = {}
     with Site(pages) as site:
 
         def run(name: str, settings: dict[str, Any]) -> None:
             del site.asked[:]
             crawl = run_script(directory, WALK, settings, site=site.url, paths=RUN_PATHS)
-            found[name] = (crawl, site.paths())
+            crawls[name] = (crawl, site.paths())
 
         run("first", cached)
         run("replayed", cached)
         site.pages["/two"] = html(article("two, quite another text"))
         run("later", {})
         run("fresh", {"DEDUP_FRESH": True})
-    return found
+    return crawls
 
 
 def test_pages_replayed_from_the_http_cache_are_unchanged_and_pass(runs: dict[str, tuple[Crawl, list[str]]]) -> None:

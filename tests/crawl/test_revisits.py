@@ -78,12 +78,12 @@ def second_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawl]:
         assert {item["verdict"] for item in first.items} == {"new"}
         assert len(first.items) == len(FIRST_VISIT)
         site.pages |= SECOND_VISIT
-        found = {}
+        crawls = {}
         for revisit in ("pass", "drop"):
             shutil.copytree(directory / "index", directory / revisit / "index")
             settings = {"DEDUP_REVISIT": revisit}
-            found[revisit] = run_script(directory / revisit, SPIDER, settings, site=site.url, paths=list(SECOND_VISIT))
-    return found
+            crawls[revisit] = run_script(directory / revisit, SPIDER, settings, site=site.url, paths=list(SECOND_VISIT))
+    return crawls
 
 
 def verdicts(crawl: Crawl) -> dict[str, str]:
@@ -91,8 +91,8 @@ def verdicts(crawl: Crawl) -> dict[str, str]:
 
 
 def test_unchanged_pages_pass_unless_that_is_asked_for(second_runs: dict[str, Crawl]) -> None:
-    found = verdicts(second_runs["pass"])
-    unchanged = {path for path, verdict in found.items() if verdict == "unchanged"}
+    found_verdicts = verdicts(second_runs["pass"])
+    unchanged = {path for path, verdict in found_verdicts.items() if verdict == "unchanged"}
     # The key of a redirected page is that of where it leads to, which is another address now.
     assert unchanged == {"/same", "/final?sid=2", "/keyed?sid=2"}
     counts = second_runs["pass"].counts()
@@ -105,7 +105,7 @@ def test_unchanged_pages_are_dropped_where_that_is_asked_for(second_runs: dict[s
     assert set(dropped) == {"/same", "/final?sid=2", "/keyed?sid=2"}
     assert not dropped.keys() & set(crawl.paths())
     assert {note["error"] for note in crawl.notes} == {"NearDuplicate"}
-    assert [told["verdict"] for told in crawl.drops].count("unchanged") == 3
+    assert [drop["verdict"] for drop in crawl.drops].count("unchanged") == 3
     counts = crawl.counts()
     assert (counts["unchanged"], counts["unchanged_dropped"], counts["dropped"]) == (3, 3, 2)
     assert counts["checked"] == len(SECOND_VISIT)
@@ -114,10 +114,14 @@ def test_unchanged_pages_are_dropped_where_that_is_asked_for(second_runs: dict[s
 @pytest.mark.parametrize("revisit", ["pass", "drop"])
 def test_a_changed_page_passes_and_takes_the_place_of_what_it_was(second_runs: dict[str, Crawl], revisit: str) -> None:
     crawl = second_runs[revisit]
-    found = verdicts(crawl)
-    assert {path for path, verdict in found.items() if verdict == "changed"} == {"/changed", "/hub", "/one-of-two"}
+    verdicts_of_paths = verdicts(crawl)
+    assert {path for path, verdict in verdicts_of_paths.items() if verdict == "changed"} == {
+        "/changed",
+        "/hub",
+        "/one-of-two",
+    }
     assert crawl.counts()["changed"] == 3
-    assert found["/old-text-of-changed"] == "new"
+    assert verdicts_of_paths["/old-text-of-changed"] == "new"
     duplicates = {note["path"]: note["decision"]["duplicate_of"] for note in crawl.notes}
     assert duplicates["/new-text-of-changed"] == crawl.item("/changed")["url"]
 
@@ -391,7 +395,7 @@ def test_several_spiders_in_several_processes_keep_each_content_once_between_the
             )
             for process in "xy"
         ]
-        crawls = [crawl for one in running for crawl in one.results().values()]
+        crawls = [crawl for running_crawl in running for crawl in running_crawl.results().values()]
     assert len(crawls) == 4
     assert not [crawl.counts("unchecked/") for crawl in crawls if crawl.counts("unchecked/")]
     kept = [item["body"].partition("<h1>Article ")[2].partition("<")[0] for crawl in crawls for item in crawl.items]

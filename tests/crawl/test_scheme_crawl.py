@@ -66,7 +66,7 @@ def crawl_all(directory: Path, site: Site, paths: Iterable[str]) -> list[Crawl]:
         start_script(directory / f"{number}", WALK, {"DEDUP_SCHEME": scheme}, site=site.url, paths=[*paths])
         for number, scheme in enumerate(SCHEMES)
     ]
-    return [crawl for one in started for crawl in one.results().values()]
+    return [crawl for running_crawl in started for crawl in running_crawl.results().values()]
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_every_number_of_tables_drops_the_same_pages(tmp_path: Path) -> None:
                 )
                 for tables in DESIGNS
             ]
-            crawls = [crawl for one in started for crawl in one.results().values()]
+            crawls = [crawl for running_crawl in started for crawl in running_crawl.results().values()]
             expected = {path: COPIES[path.partition("?")[0]] for path in paths if path.partition("?")[0] in COPIES}
             assert [dropped(crawl) for crawl in crawls] == [expected] * len(DESIGNS)
             assert not any(crawl.counts()["unchecked"] for crawl in crawls)

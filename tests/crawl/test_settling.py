@@ -243,7 +243,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
         return run_script(tmp_path_factory.mktemp("settling"), SPIDER, settings, site=site.url, paths=paths)
 
 
-def told(outcome: Outcome, path: str) -> dict[str, Any]:
+def handled_entry(outcome: Outcome, path: str) -> dict[str, Any]:
     return {
         "callback": outcome.callback,
         "scraped": outcome.scraped,
@@ -257,7 +257,7 @@ def told(outcome: Outcome, path: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", list(OUTCOMES))
 def test_each_page_is_told_once_with_what_became_of_it(crawl: Crawl, path: str) -> None:
-    assert [one for one in crawl.handled if one["path"] == path] == [told(OUTCOMES[path], path)]
+    assert [entry for entry in crawl.handled if entry["path"] == path] == [handled_entry(OUTCOMES[path], path)]
 
 
 def test_a_page_is_over_when_its_last_item_is_not_when_its_callback_is(crawl: Crawl) -> None:
@@ -268,7 +268,7 @@ def test_a_page_is_over_when_its_last_item_is_not_when_its_callback_is(crawl: Cr
 
 def test_pages_without_a_decision_are_not_told(crawl: Crawl) -> None:
     assert "/not-checked" in crawl.paths()
-    assert "/not-checked" not in {one["path"] for one in crawl.handled}
+    assert "/not-checked" not in {entry["path"] for entry in crawl.handled}
 
 
 def test_an_item_that_comes_from_no_page_passes(crawl: Crawl) -> None:
@@ -280,7 +280,7 @@ def test_an_item_that_comes_from_no_page_passes(crawl: Crawl) -> None:
 def test_a_dropped_page_is_not_told_whatever_its_errback_yields(crawl: Crawl) -> None:
     assert [item["from"] for item in crawl.items if item["path"] == "/no-items-copy"] == ["errback"]
     assert crawl.counts()["dropped"] == 1
-    assert "/no-items-copy" not in {one["path"] for one in crawl.handled}
+    assert "/no-items-copy" not in {entry["path"] for entry in crawl.handled}
 
 
 def test_the_statistics_count_pages_that_went_well_and_badly(crawl: Crawl) -> None:
@@ -317,4 +317,4 @@ def test_when_marking_duplicates_are_told_like_other_pages(tmp_path: Path) -> No
     settings = {**SETTINGS, "DEDUP_ACTION": "mark"}
     with Site(pages) as site:
         crawl = run_script(tmp_path, SPIDER, settings, site=site.url, paths=list(pages))
-    assert crawl.handled == [told(Outcome(scraped=1), path) for path in pages]
+    assert crawl.handled == [handled_entry(Outcome(scraped=1), path) for path in pages]

@@ -162,7 +162,7 @@ def test_switched_off_the_filter_leaves_the_crawl_alone(tmp_path: Path) -> None:
 def enabled(crawl: Crawl, kind: str) -> list[str]:
     """The middlewares that Scrapy says it has enabled, in order."""
     listed = crawl.log.partition(f"Enabled {kind} middlewares:\n[")[2].partition("]\n")[0]
-    return [one.strip().removeprefix("<class ").removesuffix(">").strip("'") for one in listed.split(",")]
+    return [element.strip().removeprefix("<class ").removesuffix(">").strip("'") for element in listed.split(",")]
 
 
 def assert_drops_the_copy(crawl: Crawl) -> None:
@@ -248,9 +248,9 @@ def assert_each_text_is_kept_once(crawls: list[Crawl]) -> None:
     """Two crawls have met each of the texts."""
     kept = [item["body"].partition("<h1>Article ")[2].partition("<")[0] for crawl in crawls for item in crawl.items]
     assert sorted(kept) == sorted(TEXTS)
-    dropped = [told for crawl in crawls for told in crawl.drops]
+    dropped = [drop for crawl in crawls for drop in crawl.drops]
     assert len(dropped) == len(TEXTS)
-    assert {told["duplicate_of"] for told in dropped} == {item["url"] for crawl in crawls for item in crawl.items}
+    assert {drop["duplicate_of"] for drop in dropped} == {item["url"] for crawl in crawls for item in crawl.items}
 
 
 TWO_SPIDERS = """
@@ -301,7 +301,7 @@ def test_two_processes_at_once_keep_each_text_once_between_them(tmp_path: Path) 
         running = [
             start_script(tmp_path / name, WALK, settings, site=site.url, paths=list(copies(name))) for name in "ab"
         ]
-        crawls = [crawl for one in running for crawl in one.results().values()]
+        crawls = [crawl for running_crawl in running for crawl in running_crawl.results().values()]
     assert not any(barrier.broken for barrier in together)
     assert_each_text_is_kept_once(crawls)
     with Deduplicator.open(tmp_path / "shared", Config(tokenizer="bigrams")) as deduplicator:

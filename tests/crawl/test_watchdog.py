@@ -35,8 +35,8 @@ def test_duplicates_beyond_the_limit_are_known() -> None:
 
 def test_kept_pages_and_sites_are_counted_apart() -> None:
     watchdog = Watchdog(1)
-    for other in (duplicate(1), duplicate(1, of="http://h/other"), duplicate(1, host="http://mirror")):
-        assert not watchdog.count_duplicate(other).is_beyond_limit
+    for decision in (duplicate(1), duplicate(1, of="http://h/other"), duplicate(1, host="http://mirror")):
+        assert not watchdog.count_duplicate(decision).is_beyond_limit
     assert watchdog.count_duplicate(duplicate(2)).is_beyond_limit
 
 

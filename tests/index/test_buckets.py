@@ -81,16 +81,16 @@ class AgainstLists(RuleBasedStateMachine):
     @rule(scope=SCOPES, keys=st.lists(KEYS, unique=True))
     def query(self, scope: int, keys: list[int]) -> None:
         with self.env.begin(buffers=True) as txn:
-            found = self.buckets.query(txn, scope, keys).tolist()
-        assert sorted(found) == sorted(payload for key in keys for payload in self.lists[scope, key])
+            payloads_found = self.buckets.query(txn, scope, keys).tolist()
+        assert sorted(payloads_found) == sorted(payload for key in keys for payload in self.lists[scope, key])
 
     @rule(scope=SCOPES, keys=st.lists(KEYS, unique=True), limit=st.integers(1, 5))
     def query_some(self, scope: int, keys: list[int], limit: int) -> None:
         with self.env.begin(buffers=True) as txn:
-            found = self.buckets.query(txn, scope, keys, limit).tolist()
+            payloads_found = self.buckets.query(txn, scope, keys, limit).tolist()
         filed = [self.lists[scope, key] for key in keys]
-        assert len(found) == sum(min(len(payloads), FIRST + (limit - 1) * FULL) for payloads in filed)
-        assert Counter(found) <= Counter(chain.from_iterable(filed))
+        assert len(payloads_found) == sum(min(len(payloads), FIRST + (limit - 1) * FULL) for payloads in filed)
+        assert Counter(payloads_found) <= Counter(chain.from_iterable(filed))
 
     @rule(scope=SCOPES, keys=st.lists(KEYS, min_size=1, max_size=3, unique=True), count=COUNTS, seed=st.integers())
     def remove(self, scope: int, keys: list[int], count: int, seed: int) -> None:
@@ -110,14 +110,14 @@ class AgainstLists(RuleBasedStateMachine):
 
     @invariant()
     def items_are_everything_in_ascending_order(self) -> None:
-        found: dict[tuple[int, int], list[int]] = defaultdict(list)
+        found_payloads: dict[tuple[int, int], list[int]] = defaultdict(list)
         places = []
         with self.env.begin(buffers=True) as txn:
             for scope, key, payloads in self.buckets.chunks(txn):
-                found[scope, key] += payloads.tolist()
+                found_payloads[scope, key] += payloads.tolist()
                 places.append((scope, key))
         assert places == sorted(places)
-        assert {place: sorted(payloads) for place, payloads in found.items()} == {
+        assert {place: sorted(payloads) for place, payloads in found_payloads.items()} == {
             place: sorted(payloads) for place, payloads in self.lists.items() if payloads
         }
 
@@ -235,8 +235,8 @@ def test_a_limit_may_end_where_the_bucket_does(tmp_path: Path, count: int, limit
         with env.begin(write=True, buffers=True) as txn:
             buckets.insert_many(txn, 1, np.full(count, 5, dtype=np.uint64), np.arange(count, dtype=np.uint64))
         with env.begin(buffers=True) as txn:
-            found = buckets.query(txn, 1, [5], limit).tolist()
-    assert found == list(range(min(count, FIRST + (limit - 1) * FULL)))
+            payloads = buckets.query(txn, 1, [5], limit).tolist()
+    assert payloads == list(range(min(count, FIRST + (limit - 1) * FULL)))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])

@@ -106,21 +106,21 @@ def test_while_a_node_is_away_pages_of_other_nodes_are_checked(tmp_path: Path) -
     ):
         owners = [cluster.owner(shard.tag) for shard in cluster.address().all_shards(SHARDS)]
         assert set(owners) == {0, 1, 2}
-        pages = [page(number, one, f"scope {number}") for number, one in enumerate(uniform(1, 40))]
-        of_killed = [one for one in pages if owners[hash_scope(one.scope) % SHARDS] == 0]
-        others = [one for one in pages if one not in of_killed]
+        pages = [page(number, signature, f"scope {number}") for number, signature in enumerate(uniform(1, 40))]
+        of_killed = [scoped_page for scoped_page in pages if owners[hash_scope(scoped_page.scope) % SHARDS] == 0]
+        of_living = [scoped_page for scoped_page in pages if scoped_page not in of_killed]
         cluster.nodes[0].kill()
-        for one in others:
-            assert store.offer([one], NEAR).result()[0].verdict is Verdict.NEW
-        for one in of_killed:
-            assert isinstance(store.offer([one], NEAR).exception(), IndexUnusable)
+        for scoped_page in of_living:
+            assert store.offer([scoped_page], NEAR).result()[0].verdict is Verdict.NEW
+        for scoped_page in of_killed:
+            assert isinstance(store.offer([scoped_page], NEAR).exception(), IndexUnusable)
         with pytest.raises(IndexUnusable):
             open_backend(cluster.address(node=1))
         cluster.nodes[0].start()
         cluster.wait_until_ok()
         time.sleep(0.6)  # for half a second after it was found to be away, no server is asked
-        for one in of_killed:
-            assert store.offer([one], NEAR).result()[0].verdict is Verdict.NEW
+        for scoped_page in of_killed:
+            assert store.offer([scoped_page], NEAR).result()[0].verdict is Verdict.NEW
         assert store.verify(NEAR) == []
         assert len(store) == 40
 
@@ -149,7 +149,7 @@ def test_an_index_of_which_a_node_has_lost_the_first_shard_keeps_the_others(tmp_
             store.offer(pages, NEAR).result()
         owners = [cluster.owner(shard.tag) for shard in cluster.address().all_shards(SHARDS)]
         cluster.nodes[owners[0]].empty()
-        kept = [one for one in pages if owners[hash_scope(one.scope) % SHARDS] != owners[0]]
+        kept = [page for page in pages if owners[hash_scope(page.scope) % SHARDS] != owners[0]]
         with closing(open_backend(cluster.address())) as store:
             assert len(store) == len(kept) > 0
             assert store.verify(NEAR) == []
@@ -201,21 +201,21 @@ def test_while_a_slot_is_moved_at_once_clients_go_on(tmp_path: Path) -> None:
 def test_while_a_slot_is_moved_key_by_key_its_pages_fail_and_change_nothing(tmp_path: Path) -> None:
     with clustering(tmp_path) as cluster, closing(open_backend(cluster.address())) as store:
         tag = cluster.address().tag
-        store.offer([page(number, one) for number, one in enumerate(uniform(1, 30))], NEAR).result()
+        store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 30))], NEAR).result()
         before = cluster.nodes[cluster.owner(tag)].run("DBSIZE")
         target = (cluster.owner(tag) + 1) % 3
         with cluster.moving(tag, target) as move_keys:
             assert isinstance(store.offer([page(100, 1)], NEAR).exception(), IndexUnusable)
             assert sum(node.run("DBSIZE") for node in cluster.nodes) == before  # type: ignore[misc]
             move_keys(10)
-            for number, one in enumerate(uniform(1, 30)):
-                assert isinstance(store.offer([page(200 + number, one)], NEAR).exception(), IndexUnusable)
+            for number, signature in enumerate(uniform(1, 30)):
+                assert isinstance(store.offer([page(200 + number, signature)], NEAR).exception(), IndexUnusable)
             with pytest.raises(IndexUnusable):
                 store.verify(NEAR)
             move_keys(1000)
         wait_until_used(store)
-        for number, one in enumerate(uniform(1, 30)):
-            assert store.offer([page(300 + number, one)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+        for number, signature in enumerate(uniform(1, 30)):
+            assert store.offer([page(300 + number, signature)], NEAR).result()[0].verdict is Verdict.DUPLICATE
         assert store.verify(NEAR) == []
         assert len(store) == 30
 
@@ -296,7 +296,7 @@ def test_what_was_taken_back_stays_so_when_a_replica_is_promoted_that_lags_behin
         tag = cluster.address().tag
         owner = cluster.owner(tag)
         primary, replica = cluster.nodes[owner], cluster.nodes[owner + 3]
-        pages = [page(number, one) for number, one in enumerate(uniform(1, 20))]
+        pages = [page(number, signature) for number, signature in enumerate(uniform(1, 20))]
         store.offer(pages, NEAR).result()
         for number in range(10):
             assert release(store, number)
@@ -316,7 +316,8 @@ def test_what_was_taken_back_stays_so_when_a_replica_is_promoted_that_lags_behin
         cluster.wait_until_ok((primary,))
         wait_until_used(store)
         verdicts = [
-            store.offer([page(200 + n, one.signature)], NEAR).result()[0].verdict for n, one in enumerate(pages)
+            store.offer([page(200 + n, kept_page.signature)], NEAR).result()[0].verdict
+            for n, kept_page in enumerate(pages)
         ]
         assert verdicts[:10] == [Verdict.NEW] * 10
         assert verdicts[16:] == [Verdict.DUPLICATE] * 4

@@ -885,9 +885,9 @@ def test_jobs_that_were_withdrawn_are_not_kept_while_a_disk_hangs(env: lmdb.Envi
 def test_a_job_withdrawn_in_time_is_not_done(env: lmdb.Environment) -> None:
     committer = Committer(env)
     with env.begin(write=True):
-        withdrawn, other = committer.submit(put(b"a")), committer.submit(put(b"b"))
+        withdrawn, remaining = committer.submit(put(b"a")), committer.submit(put(b"b"))
         assert withdrawn.cancel()
-    assert other.result() == b"b"
+    assert remaining.result() == b"b"
     with env.begin() as txn:
         assert txn.get(b"a") is None
     assert committer.close(10)

@@ -40,12 +40,12 @@ def frame(kind: bytes, content: bytes) -> bytes:
 
 def frames(export: bytes) -> list[bytes]:
     """The parts of an export, without what stands before them."""
-    found, at = [], len(MAGIC)
+    parts, at = [], len(MAGIC)
     while at < len(export):
         end = at + HEAD.size + HEAD.unpack_from(export, at)[1]
-        found.append(export[at:end])
+        parts.append(export[at:end])
         at = end
-    return found
+    return parts
 
 
 def make(directory: Path, kind: str, signatures: list[int]) -> None:
@@ -64,15 +64,15 @@ def contents(directory: Path) -> dict[str, object]:
     index = maintenance.open_index(directory)
     try:
         assert maintenance.verify(index, lookup_of, lambda _: None) == []
-        found: dict[str, object]
+        content: dict[str, object]
         if isinstance(index, PermutedIndex):
-            found = {str(signature): signature for block in index.blocks(100) for signature in block.tolist()}
+            content = {str(signature): signature for block in index.blocks(100) for signature in block.tolist()}
         else:
-            found = {record.page.key: record for block in index.records(100) for record in block}
-        assert len(index) == len(found)
+            content = {record.page.key: record for block in index.records(100) for record in block}
+        assert len(index) == len(content)
     finally:
         index.close()
-    return found
+    return content
 
 
 def exported(directory: Path, file: Path) -> int:
@@ -150,7 +150,7 @@ def test_signatures_of_every_spread_come_back(tmp_path: Path, spread: str, size:
     make(tmp_path / "index", "signatures", SPREADS[spread](1, size))
     exported(tmp_path / "index", tmp_path / "file")
     imported(tmp_path / "file", tmp_path / "new")
-    assert contents(tmp_path / "new") == {str(one): one for one in SPREADS[spread](1, size)}
+    assert contents(tmp_path / "new") == {str(signature): signature for signature in SPREADS[spread](1, size)}
 
 
 def test_an_export_replaces_a_file_only_when_all_is_written(tmp_path: Path) -> None:
@@ -198,10 +198,10 @@ def test_no_block_has_longer_rows_than_fit_but_for_a_single_one(
     signatures = np.arange(len(lengths), dtype=np.uint64) * np.uint64(2**50)
     rows = [random.Random(number).randbytes(length) for number, length in enumerate(lengths)]
     assert write_export(tmp_path / "file", Header(2, {}, {}), [ExportBlock(signatures, rows)]) == len(lengths)
-    found = list(Export(tmp_path / "file").blocks())
-    assert [[len(row) for row in block.rows] for block in found] == blocks
-    assert [row for block in found for row in block.rows] == rows
-    assert [one for block in found for one in block.signatures.tolist()] == signatures.tolist()
+    read_blocks = list(Export(tmp_path / "file").blocks())
+    assert [[len(row) for row in block.rows] for block in read_blocks] == blocks
+    assert [row for block in read_blocks for row in block.rows] == rows
+    assert [signature for block in read_blocks for signature in block.signatures.tolist()] == signatures.tolist()
 
 
 def test_an_export_says_at_once_how_many_it_has(source: Path, export: Path) -> None:
@@ -240,8 +240,8 @@ def damaged(export: bytes, data: st.DataObject) -> bytes:
         return MAGIC + b"".join(parts)
 
     def swap() -> bytes:
-        one, other = source.sample(range(len(parts)), 2)
-        parts[one], parts[other] = parts[other], parts[one]
+        first, second = source.sample(range(len(parts)), 2)
+        parts[first], parts[second] = parts[second], parts[first]
         return MAGIC + b"".join(parts)
 
     def repeat() -> bytes:
@@ -297,8 +297,8 @@ def test_a_damaged_export_changes_nothing(
 
 
 def header_of(export: bytes) -> dict[str, dict[str, object]]:
-    found: dict[str, dict[str, object]] = msgspec.json.decode(frames(export)[0][HEAD.size :])
-    return found
+    header: dict[str, dict[str, object]] = msgspec.json.decode(frames(export)[0][HEAD.size :])
+    return header
 
 
 def with_header(export: bytes, header: object) -> bytes:
@@ -319,8 +319,8 @@ def refused(file: Path, content: bytes, target: Path) -> str:
 
 def test_another_format_is_named(export: Path, target: Path, tmp_path: Path) -> None:
     whole = export.read_bytes()
-    other = with_header(whole, {**header_of(whole), "export": FORMAT + 1})
-    sentence = refused(tmp_path / "file", other, target)
+    of_next_format = with_header(whole, {**header_of(whole), "export": FORMAT + 1})
+    sentence = refused(tmp_path / "file", of_next_format, target)
     assert f"its format is {FORMAT + 1}, this version reads {', '.join(map(str, FORMATS))}" in sentence
 
 
@@ -340,11 +340,11 @@ def test_an_export_of_another_configuration_is_not_mixed_in(tmp_path: Path) -> N
     make(tmp_path / "pages", "pages", clusters(1, 50))
     for name in ("4", "pages"):
         exported(tmp_path / name, tmp_path / f"{name} file")
-    for name, other in (("4", "20"), ("4", "pages"), ("pages", "4")):
-        before = contents(tmp_path / other)
+    for name, target in (("4", "20"), ("4", "pages"), ("pages", "4")):
+        before = contents(tmp_path / target)
         with pytest.raises(IndexMismatch):
-            imported(tmp_path / f"{name} file", tmp_path / other)
-        assert contents(tmp_path / other) == before
+            imported(tmp_path / f"{name} file", tmp_path / target)
+        assert contents(tmp_path / target) == before
 
 
 @pytest.mark.parametrize("name", ["", "other", "Pages", 5])
@@ -403,10 +403,10 @@ def test_a_block_that_does_not_fit_is_refused_although_its_digest_is_right(
 def test_a_block_that_is_not_sorted_is_refused_although_its_digest_is_right(
     export: Path, target: Path, tmp_path: Path
 ) -> None:
-    one, *others = Export(export).blocks()
-    for order in (slice(None, None, -1), [*range(1, len(one.signatures)), 0]):
-        unsorted = ExportBlock(one.signatures[order], one.rows)
-        write_export(tmp_path / "unsorted", Export(export).header, [unsorted, *others])
+    first_block, *further_blocks = Export(export).blocks()
+    for order in (slice(None, None, -1), [*range(1, len(first_block.signatures)), 0]):
+        unsorted = ExportBlock(first_block.signatures[order], first_block.rows)
+        write_export(tmp_path / "unsorted", Export(export).header, [unsorted, *further_blocks])
         assert "a block is not sorted" in refused(tmp_path / "file", (tmp_path / "unsorted").read_bytes(), target)
 
 

@@ -57,7 +57,7 @@ def fill(store: Store, seed: int = 1, many: int = MANY) -> list[SignedPage]:
     pages = [titled(number, source.getrandbits(64)) for number in range(many)]
     decisions = store.offer(pages, ByDistance(0)).result()
     assert {decision.verdict for decision in decisions} == {Verdict.NEW}
-    return [msgspec.structs.replace(one, key=shorten_key(one.key)) for one in pages]
+    return [msgspec.structs.replace(page, key=shorten_key(page.key)) for page in pages]
 
 
 def kept(store: Store) -> list[SignedPage]:
@@ -112,12 +112,12 @@ def test_records_with_a_dictionary_survive_all_that_is_done_with_an_index(tmp_pa
         assert kept(store) == pages
         maintenance.export_index(store, tmp_path / "file", lambda _: None)
     maintenance.import_index(Export(tmp_path / "file"), tmp_path / "other", lambda _: FILING, _ignore, _ignore)
-    with closing(open_store(tmp_path / "other")) as other:
-        assert sorted(kept(other), key=number_of) == pages
-        assert other.verify(FILING) == []
-        assert other.forget(lambda record: number_of(record.page) != MANY - 1, ByDistance()) == MANY - 1
-        assert kept(other) == pages[-1:]
-        decision = other.offer([titled(MANY, pages[-1].signature)], ByDistance()).result()[0]
+    with closing(open_store(tmp_path / "other")) as copied:
+        assert sorted(kept(copied), key=number_of) == pages
+        assert copied.verify(FILING) == []
+        assert copied.forget(lambda record: number_of(record.page) != MANY - 1, ByDistance()) == MANY - 1
+        assert kept(copied) == pages[-1:]
+        decision = copied.offer([titled(MANY, pages[-1].signature)], ByDistance()).result()[0]
         assert decision.duplicate_of == pages[-1].url
 
 
@@ -140,7 +140,7 @@ def test_an_index_that_was_emptied_and_filled_anew_is_read_with_its_new_dictiona
         fill(store)
         assert len(kept(store)) == MANY
         assert run(_FILL_ANEW, tmp_path) == (0, "", "")
-        titles = [one.title for one in kept(store)]
+        titles = [kept_page.title for kept_page in kept(store)]
         assert titles == [f"{number} books, maps and much else" for number in range(MANY)]
         decision = store.offer([titled(MANY, 5)], ByDistance()).result()[0]
         assert decision.verdict is Verdict.NEW
@@ -193,7 +193,7 @@ def test_a_damaged_dictionary_is_said_and_a_repair_removes_what_it_is_needed_for
 
 def test_pages_that_have_nothing_in_common_do_not_keep_an_index_from_growing(store: Store) -> None:
     blank = [SignedPage("", "", "", signature=number << 20) for number in range(2 * TRAINED_ON + 5)]
-    pages = [msgspec.structs.replace(one, key=f"{at:040x}") for at, one in enumerate(blank)]
+    pages = [msgspec.structs.replace(blank_page, key=f"{at:040x}") for at, blank_page in enumerate(blank)]
     store.offer(pages, ByDistance(0)).result()
     assert kept(store) == pages
 
@@ -205,9 +205,11 @@ def test_a_damaged_record_does_not_keep_an_index_from_growing(tmp_path: Path) ->
     source = random.Random(2)
     later = [titled(number, source.getrandbits(64)) for number in range(TRAINED_ON - 1, TRAINED_ON + 5)]
     with closing(open_store(tmp_path)) as store:
-        for one in later:
-            assert store.offer([one], ByDistance(0)).result()[0].verdict is Verdict.NEW
-        assert [one.url for one in kept(store)] == [one.url for one in (*pages[:499], *pages[500:], *later)]
+        for later_page in later:
+            assert store.offer([later_page], ByDistance(0)).result()[0].verdict is Verdict.NEW
+        assert [kept_page.url for kept_page in kept(store)] == [
+            kept_page.url for kept_page in (*pages[:499], *pages[500:], *later)
+        ]
     assert [*entries(tmp_path, b"dictionaries")] == [b"\1"]
 
 
@@ -262,9 +264,9 @@ def test_texts_that_are_damaged_are_refused_or_are_texts(content: bytes) -> None
 def test_the_key_of_a_kept_page_is_a_fingerprint_or_stands_for_its_key() -> None:
     fingerprint = "0123456789abcdef" * 2 + "01234567"
     assert shorten_key(fingerprint) == fingerprint
-    others = [fingerprint.upper(), f" {fingerprint[1:]}", fingerprint[:-1], "http://a.example/", "", "\ud800"]
-    shortened = [shorten_key(key) for key in others]
-    assert len({*shortened, fingerprint}) == len(others) + 1
+    other_keys = [fingerprint.upper(), f" {fingerprint[1:]}", fingerprint[:-1], "http://a.example/", "", "\ud800"]
+    shortened = [shorten_key(key) for key in other_keys]
+    assert len({*shortened, fingerprint}) == len(other_keys) + 1
     assert all(re.fullmatch("[0-9a-f]{40}", key) for key in shortened)
     assert [shorten_key(key) for key in shortened] == shortened
 
@@ -288,7 +290,7 @@ def test_pages_that_share_their_place_are_told_apart(tmp_path: Path, monkeypatch
             if source.random() < 0.3:
                 assert store.forget(_is_number(number), ByDistance(0)) == (model.pop(number, None) is not None)
                 continue
-            others = {held for one, held in model.items() if one != number}
+            held_by_others = {held for held_number, held in model.items() if held_number != number}
             decision = store.offer([page(number, signature)], ByDistance(0)).result()[0]
             if model.get(number) == signature:
                 assert decision.verdict is Verdict.UNCHANGED
@@ -296,15 +298,15 @@ def test_pages_that_share_their_place_are_told_apart(tmp_path: Path, monkeypatch
                 assert decision.verdict is Verdict.CHANGED
                 model[number] = signature
             else:
-                assert decision.verdict is (Verdict.DUPLICATE if signature in others else Verdict.NEW)
-                if signature not in others:
+                assert decision.verdict is (Verdict.DUPLICATE if signature in held_by_others else Verdict.NEW)
+                if signature not in held_by_others:
                     model[number] = signature
             if step % 25 == 0:
                 assert store.verify(FILING) == []
-        assert {number_of(one): one.signature for one in kept(store)} == model
+        assert {number_of(kept_page): kept_page.signature for kept_page in kept(store)} == model
         store.repair(FILING)
         assert store.verify(FILING) == []
-        assert {number_of(one): one.signature for one in kept(store)} == model
+        assert {number_of(kept_page): kept_page.signature for kept_page in kept(store)} == model
 
 
 def _is_number(number: int) -> Callable[[Record], bool]:
@@ -404,7 +406,7 @@ def test_the_other_key_of_a_page_of_format_3_leads_to_it(tmp_path: Path) -> None
     with closing(Store.attach(tmp_path)) as store:
         decision = Decision(Verdict.NEW, "", f"{100:040x}", "spider a")
         assert store.end_claim(decision, ByDistance(), _TERMS, settled=False, urgent=True).result()
-        urls = {one.url for one in kept(store)}
+        urls = {kept_page.url for kept_page in kept(store)}
         assert "http://gardens.example/0" not in urls
         assert len(urls) == 6
 

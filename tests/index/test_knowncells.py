@@ -54,11 +54,13 @@ def test_a_page_of_a_young_index_takes_a_single_call(address: ServerAddress, ser
 
 def test_a_page_of_another_client_is_found_where_nothing_was_expected(address: ServerAddress) -> None:
     source = random.Random(2)
-    own, other = uniform(2, _ENOUGH), uniform(3, 5)
+    signatures_of_first, signatures_of_second = uniform(2, _ENOUGH), uniform(3, 5)
     with closing(open_backend(address)) as store, closing(open_backend(address)) as second:
-        offer_each(store, [page(number, signature) for number, signature in enumerate(own)])
-        offer_each(second, [page(1_000 + number, signature) for number, signature in enumerate(other)])
-        copies = [page(2_000 + number, flipped(source, signature, 7)) for number, signature in enumerate(other)]
+        offer_each(store, [page(number, signature) for number, signature in enumerate(signatures_of_first)])
+        offer_each(second, [page(1_000 + number, signature) for number, signature in enumerate(signatures_of_second)])
+        copies = [
+            page(2_000 + number, flipped(source, signature, 7)) for number, signature in enumerate(signatures_of_second)
+        ]
         assert offer_each(store, copies) == [Verdict.DUPLICATE] * len(copies)
         assert store.verify(NEAR) == []
 
@@ -97,8 +99,8 @@ def test_what_others_have_changed_is_read_at_once_for_another_attempt(address: S
         def offer_in_turn(offered: list[SignedPage]) -> int:
             """Return how often cells were read; each script reads the state, too."""
             before = [count_calls(server, command) for command in ("get", "mget", "evalsha")]
-            for number, one in enumerate(offered):
-                assert offer_each(second if number % 2 else store, [one]) == [Verdict.NEW]
+            for number, offered_page in enumerate(offered):
+                assert offer_each(second if number % 2 else store, [offered_page]) == [Verdict.NEW]
             get, mget, scripts = (
                 count_calls(server, command) - count
                 for command, count in zip(("get", "mget", "evalsha"), before, strict=True)

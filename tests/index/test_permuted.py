@@ -94,13 +94,13 @@ class Trial:
 
 
 @contextmanager
-def trial(tables: int, seed: int) -> Iterator[Trial]:
+def open_trial(tables: int, seed: int) -> Iterator[Trial]:
     with tempfile.TemporaryDirectory() as folder:
-        one = Trial(Path(folder), tables, seed)
+        trial = Trial(Path(folder), tables, seed)
         try:
-            yield one
+            yield trial
         finally:
-            one.index.close()
+            trial.index.close()
 
 
 @every_design
@@ -108,71 +108,71 @@ def trial(tables: int, seed: int) -> Iterator[Trial]:
 @settings(max_examples=2, deadline=None)
 @given(seed=SEEDS, size=st.integers(1, 500))
 def test_a_query_finds_what_brute_force_finds(tables: int, spread: str, seed: int, size: int) -> None:
-    with trial(tables, seed) as one:
-        one.check()
-        one.insert(SPREADS[spread](seed, size))
-        one.check()
+    with open_trial(tables, seed) as trial:
+        trial.check()
+        trial.insert(SPREADS[spread](seed, size))
+        trial.check()
 
 
 @every_design
 def test_buckets_of_several_chunks_are_read_to_the_end(tables: int) -> None:
-    with trial(tables, 1) as one:
-        one.insert(crowded(1, 2000))
-        one.remove(set(one.source.sample(sorted(one.held), 1100)))
-        one.check()
+    with open_trial(tables, 1) as trial:
+        trial.insert(crowded(1, 2000))
+        trial.remove(set(trial.source.sample(sorted(trial.held), 1100)))
+        trial.check()
 
 
 # Whatever happened to an index, it answers as brute force does.
 
 
-def closed_and_opened(one: Trial) -> None:
-    one.reopen()
+def closed_and_opened(trial: Trial) -> None:
+    trial.reopen()
 
 
-def thinned(one: Trial) -> None:
-    one.remove({*one.source.sample(sorted(one.held), len(one.held) // 2), *one.asked(10)})
+def thinned(trial: Trial) -> None:
+    trial.remove({*trial.source.sample(sorted(trial.held), len(trial.held) // 2), *trial.asked(10)})
 
 
-def emptied(one: Trial) -> None:
-    one.remove(set(one.held))
-    assert len(one.index) == 0
-    assert one.index.verify() == []
-    one.insert(crowded(2, 600))
+def emptied(trial: Trial) -> None:
+    trial.remove(set(trial.held))
+    assert len(trial.index) == 0
+    assert trial.index.verify() == []
+    trial.insert(crowded(2, 600))
 
 
-def compacted(one: Trial) -> None:
-    one.index.close()
-    compact(one.directory)
-    one.index = PermutedIndex.open(one.directory)
+def compacted(trial: Trial) -> None:
+    trial.index.close()
+    compact(trial.directory)
+    trial.index = PermutedIndex.open(trial.directory)
 
 
-def repaired(one: Trial) -> None:
-    one.index.repair()
+def repaired(trial: Trial) -> None:
+    trial.index.repair()
 
 
-def export_import(one: Trial, target: Path) -> tuple[int, int]:
-    file = one.folder / "file"
-    maintenance.export_index(one.index, file, lambda _: None)
+def export_import(trial: Trial, target: Path) -> tuple[int, int]:
+    file = trial.folder / "file"
+    maintenance.export_index(trial.index, file, lambda _: None)
     return maintenance.import_index(Export(file), target, lookup_of, lambda _: None, lambda _: None)
 
 
-def carried(one: Trial) -> None:
-    tables = one.index.tables
-    assert export_import(one, one.folder / "other") == (len(one.held), len(one.held))
-    one.index.close()
-    one.index = PermutedIndex.open(one.folder / "other")
-    assert one.index.tables == tables
+def carried(trial: Trial) -> None:
+    tables = trial.index.tables
+    assert export_import(trial, trial.folder / "other") == (len(trial.held), len(trial.held))
+    trial.index.close()
+    trial.index = PermutedIndex.open(trial.folder / "other")
+    assert trial.index.tables == tables
 
 
-def merged(one: Trial) -> None:
+def merged(trial: Trial) -> None:
     """Into one that has other signatures and some of the same."""
-    have = {*one.source.sample(sorted(one.held), len(one.held) // 3), *one.asked(40)}
-    other = PermutedIndex.open(one.folder / "other", tables=one.index.tables)
-    other.insert(array(have))
-    assert export_import(one, one.folder / "other") == (len(one.held), len(one.held - have))
-    one.index.close()
-    one.index = other
-    one.held |= have
+    have = {*trial.source.sample(sorted(trial.held), len(trial.held) // 3), *trial.asked(40)}
+    target = PermutedIndex.open(trial.folder / "other", tables=trial.index.tables)
+    target.insert(array(have))
+    assert export_import(trial, trial.folder / "other") == (len(trial.held), len(trial.held - have))
+    trial.index.close()
+    trial.index = target
+    trial.held |= have
 
 
 CHANGES: list[Callable[[Trial], None]] = [
@@ -188,10 +188,10 @@ CHANGES: list[Callable[[Trial], None]] = [
 
 def mixture(seed: int, size: int) -> list[int]:
     """Of every spread; *size* of the crowded ones."""
-    found = [signature for spread in SPREADS.values() for signature in spread(seed, size // 8)]
-    found += crowded(seed, size)
-    random.Random(seed).shuffle(found)
-    return found
+    signatures = [signature for spread in SPREADS.values() for signature in spread(seed, size // 8)]
+    signatures += crowded(seed, size)
+    random.Random(seed).shuffle(signatures)
+    return signatures
 
 
 @every_design
@@ -199,11 +199,11 @@ def mixture(seed: int, size: int) -> list[int]:
 @settings(max_examples=1, deadline=None)
 @given(seed=SEEDS)
 def test_a_changed_index_answers_as_brute_force(tables: int, change: Callable[[Trial], None], seed: int) -> None:
-    with trial(tables, seed) as one:
-        one.insert(mixture(seed, 520))
-        change(one)
-        one.check(8)
-        one.insert(mixture(seed + 1, 20))
+    with open_trial(tables, seed) as trial:
+        trial.insert(mixture(seed, 520))
+        change(trial)
+        trial.check(8)
+        trial.insert(mixture(seed + 1, 20))
 
 
 @pytest.mark.slow
@@ -213,11 +213,11 @@ def test_a_changed_index_answers_as_brute_force(tables: int, change: Callable[[T
 def test_many_changes_one_after_the_other(
     tables: int, seed: int, size: int, changes: list[Callable[[Trial], None]]
 ) -> None:
-    with trial(tables, seed) as one:
-        one.insert(mixture(seed, size))
+    with open_trial(tables, seed) as trial:
+        trial.insert(mixture(seed, size))
         for change in changes:
-            change(one)
-            one.check(40)
+            change(trial)
+            trial.check(40)
 
 
 # What can be given
@@ -232,14 +232,14 @@ def test_signatures_may_be_given_in_every_form(index: PermutedIndex) -> None:
     assert index.insert([]) == index.remove([]) == index.insert(array([])) == 0
     assert index.query_many([]) == []
     assert index.remove([4, 4, 5]) == 1
-    assert [found.signature for found in index.query(0, 7)] == [1, 2, 3]
+    assert [neighbour.signature for neighbour in index.query(0, 7)] == [1, 2, 3]
     assert len(index) == 4
     assert index.verify() == []
 
 
 @pytest.mark.parametrize("wrong", [-1, 2**64, 2**80])
 def test_what_is_no_64_bit_signature_is_refused(index: PermutedIndex, wrong: int) -> None:
-    for call in (index.insert, index.remove, index.query, index.query_many, lambda one: index.insert([1, one])):
+    for call in (index.insert, index.remove, index.query, index.query_many, lambda wrong: index.insert([1, wrong])):
         with pytest.raises(ValueError, match=r"between 0 and 2\^64 - 1"):
             call(wrong)
     assert len(index) == 0
@@ -278,7 +278,7 @@ def test_what_is_longer_than_a_transaction_is_done_in_several(
     monkeypatch.setattr(permuted, "_SLICE", 3)
     assert index.insert(iter([*range(10), 3])) == 10
     assert index.remove(iter([*range(2, 20), 2])) == 8
-    assert [found.signature for found in index.query(0)] == [0, 1]
+    assert [neighbour.signature for neighbour in index.query(0)] == [0, 1]
     assert index.verify() == []
 
 
@@ -298,12 +298,12 @@ def test_there_are_four_designs(tmp_path: Path) -> None:
 
 
 def test_an_empty_index_is_true_and_may_be_closed_twice(tmp_path: Path) -> None:
-    one, other = PermutedIndex.open(tmp_path), PermutedIndex.open(tmp_path)
-    assert one
-    one.close()
-    one.close()
-    assert other.insert(5) == 1
-    other.close()
+    first, second = PermutedIndex.open(tmp_path), PermutedIndex.open(tmp_path)
+    assert first
+    first.close()
+    first.close()
+    assert second.insert(5) == 1
+    second.close()
 
 
 # Threads, processes, accidents
@@ -373,7 +373,7 @@ def test_what_an_array_held_when_it_was_submitted_is_filed(index: PermutedIndex)
         submitted = index.submit(signatures)
         signatures[:] = 7
     assert submitted.result(10) == 3
-    assert [found.signature for found in index.query(0)] == [1, 2, 3]
+    assert [neighbour.signature for neighbour in index.query(0)] == [1, 2, 3]
     assert index.verify() == []
 
 

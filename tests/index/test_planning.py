@@ -52,16 +52,16 @@ def tables_of(bits: tuple[int, ...], distance: int, prefix: int) -> tuple[frozen
         return (frozenset(),)
     best: tuple[frozenset[int], ...] | None = None
     for blocks in range(distance + 1, len(bits) + 1):
-        made: list[frozenset[int]] = []
+        masks: list[frozenset[int]] = []
         for chosen in combinations(cut(bits, blocks), blocks - distance):
             leading = frozenset[int]().union(*chosen)
             rest = tables_of(tuple(bit for bit in bits if bit not in leading), distance, prefix - len(leading))
             if rest is None:
                 break
-            made += [leading | further for further in rest]
+            masks += [leading | further for further in rest]
         else:
-            if len(made) < (inf if best is None else len(best)):
-                best = tuple(made)
+            if len(masks) < (inf if best is None else len(best)):
+                best = tuple(masks)
     return best
 
 

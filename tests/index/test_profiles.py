@@ -281,19 +281,19 @@ def test_what_another_process_has_taught_counts(tmp_path: Path) -> None:
 
 
 def test_two_openings_in_one_process_teach_one_profile(tmp_path: Path) -> None:
-    one, other = open_store(tmp_path), open_store(tmp_path)
+    first, second = open_store(tmp_path), open_store(tmp_path)
     futures = submit_together(
-        one,
+        first,
         *(
-            lambda number=number: (one, other)[number % 2].offer([page(number)], ByDistance())
+            lambda number=number: (first, second)[number % 2].offer([page(number)], ByDistance())
             for number in range(1, MIN_PAGES + 1)
         ),
     )
     for future in futures:
         future.result()
-    assert known(one) == known(other) == MIN_PAGES
-    one.close()
-    other.close()
+    assert known(first) == known(second) == MIN_PAGES
+    first.close()
+    second.close()
 
 
 def test_a_second_process_decides_as_the_first_would(tmp_path: Path) -> None:

@@ -45,10 +45,10 @@ class Replicated(NamedTuple):
 def replicated(tmp_path: Path) -> Iterator[Replicated]:
     """A server with a replica, which has all that the server has."""
     options = ("--bind", "127.0.0.1", "--save", "3600 1", "--repl-diskless-sync-delay", "0")
-    port, other = map(str, find_ports(2))
+    port, replica_port = map(str, find_ports(2))
     with (
         serving(tmp_path / "primary", "--port", port, *options) as primary,
-        serving(tmp_path / "replica", "--port", other, *options, "--replicaof", "127.0.0.1", port) as replica,
+        serving(tmp_path / "replica", "--port", replica_port, *options, "--replicaof", "127.0.0.1", port) as replica,
     ):
         wait_for(lambda: replica.info("replication").get("master_link_status") == "up")
         wait_for(lambda: primary.info("replication").get("slave0", {}).get("state") == "online")  # type: ignore[attr-defined]
@@ -197,7 +197,7 @@ def require_waits(server: Server) -> None:
 def test_a_release_waits_for_a_disk_on_which_the_server_has_not_written_before(tmp_path: Path) -> None:
     with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
         require_waits(server)
-        store.offer([page(n, one) for n, one in enumerate(uniform(1, 3))], NEAR).result()
+        store.offer([page(n, signature) for n, signature in enumerate(uniform(1, 3))], NEAR).result()
         assert release(store, 0)
         server.run("CONFIG", "SET", "appendonly", "yes")
         for number in (1, 2):
@@ -211,7 +211,7 @@ def test_a_release_waits_for_the_disk_also_where_the_user_may_not_ask_for_the_co
         server.run("ACL", "SETUSER", "user", "on", ">password", "~*", "&*", "+@all", "-config")
         address = find_location(f"unix://user:password@{server.socket}")
         with closing(open_backend(address)) as store:
-            store.offer([page(n, one) for n, one in enumerate(uniform(1, 2))], NEAR).result()
+            store.offer([page(n, signature) for n, signature in enumerate(uniform(1, 2))], NEAR).result()
             for number in (0, 1):
                 with counting_waits(server):
                     assert release(store, number)
@@ -290,7 +290,7 @@ def test_while_a_script_of_somebody_else_runs_for_long_pages_pass_unchecked(tmp_
         thread = threading.Thread(target=run_for_long)
         thread.start()
         wait_for(is_busy)
-        offers = [store.offer([page(n, one)], NEAR) for n, one in enumerate(uniform(1, 3))]
+        offers = [store.offer([page(n, signature)], NEAR) for n, signature in enumerate(uniform(1, 3))]
         assert all(isinstance(offer.exception(), ConnectionLost) for offer in offers)
         server.run("SCRIPT", "KILL")
         thread.join()

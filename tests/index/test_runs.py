@@ -57,14 +57,14 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(runs, "time", made.time)
-    monkeypatch.setattr(runs, "monotonic", made.monotonic)
+    manual_clock = Clock()
+    monkeypatch.setattr(runs, "time", manual_clock.time)
+    monkeypatch.setattr(runs, "monotonic", manual_clock.monotonic)
     if has_extra("redis"):
         for module in ("runs", "store"):
             name = f"crawler_dedup.index.redis.{module}.read_time"
-            monkeypatch.setattr(name, lambda connection: made.time())
-    return made
+            monkeypatch.setattr(name, lambda connection: manual_clock.time())
+    return manual_clock
 
 
 Open = Callable[..., Deduplicator]
@@ -90,8 +90,8 @@ def open_again(place: str) -> Iterator[Open]:
         return opened[-1]
 
     yield again
-    for one in opened:
-        one.close()
+    for opened_store in opened:
+        opened_store.close()
 
 
 def offer(run: Deduplicator, url: str, text: object, *, alias: str = "", claim: bool = True) -> Decision:
@@ -144,13 +144,13 @@ _ELSEWHERE = """
 def test_a_run_that_lives_in_another_process_holds_its_claim_until_it_is_killed(
     tmp_path: Path, opening_here: Open
 ) -> None:
-    with beside(_ELSEWHERE, tmp_path) as other:
+    with beside(_ELSEWHERE, tmp_path) as holder:
         run = opening_here()
         assert answer(run, "2", "x") == BEING_HANDLED
         assert len(lock_files(tmp_path)) == 2
         assert run.tidy() == 0
-        other.kill()
-        other.wait()
+        holder.kill()
+        holder.wait()
         assert answer(run, "2", "x") == "new"
         assert [record.run for record in kept(tmp_path)] == [run.run]
 
@@ -158,16 +158,16 @@ def test_a_run_that_lives_in_another_process_holds_its_claim_until_it_is_killed(
 def test_what_another_process_settled_stands_while_it_lives_and_not_when_it_dies_at_once(
     tmp_path: Path, opening_here: Open
 ) -> None:
-    with beside(_ELSEWHERE, tmp_path) as other:
+    with beside(_ELSEWHERE, tmp_path) as holder:
         run = opening_here()
-        assert other.stdin is not None
-        assert other.stdout is not None
-        other.stdin.write("settle\n")
-        other.stdin.flush()
-        assert other.stdout.readline() == "True\n"
+        assert holder.stdin is not None
+        assert holder.stdout is not None
+        holder.stdin.write("settle\n")
+        holder.stdin.flush()
+        assert holder.stdout.readline() == "True\n"
         assert answer(run, "2", "x") == "duplicate"
-        other.kill()
-        other.wait()
+        holder.kill()
+        holder.wait()
         assert answer(run, "2", "x") == "new"
 
 
@@ -198,9 +198,9 @@ def test_while_nobody_can_find_out_whether_a_run_has_died_what_it_just_settled_s
     assert [record.run for record in kept(tmp_path)] == [run.run]
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(0, "new"), (60, "new"), (61, "duplicate")])
+@pytest.mark.parametrize(("seconds", "expected"), [(0, "new"), (60, "new"), (61, "duplicate")])
 def test_of_a_run_that_died_stands_what_it_settled_before_the_grace(
-    opening: Open, clock: Clock, seconds: int, said: str
+    opening: Open, clock: Clock, seconds: int, expected: str
 ) -> None:
     dead = opening(grace=60)
     assert answer(dead, "1", "x") == "new"
@@ -209,7 +209,7 @@ def test_of_a_run_that_died_stands_what_it_settled_before_the_grace(
     die(dead)
     clock.passes(1000)  # how long ago it died says nothing
     run = opening()
-    assert answer(run, "2", "x") == said
+    assert answer(run, "2", "x") == expected
     assert answer(run, "3", "y") == "new"
 
 
@@ -416,9 +416,9 @@ def test_an_exception_is_no_goodbye(tmp_path: Path) -> None:
 
 
 def test_lock_files_of_the_dead_are_removed_at_the_next_opening(tmp_path: Path) -> None:
-    with beside(_ELSEWHERE, tmp_path) as other:
-        other.kill()
-        other.wait()
+    with beside(_ELSEWHERE, tmp_path) as holder:
+        holder.kill()
+        holder.wait()
         (left,) = lock_files(tmp_path)
     with Deduplicator.open(tmp_path, CONFIG):
         assert left not in lock_files(tmp_path)
@@ -587,8 +587,8 @@ def test_the_first_address_of_a_redirection_leads_to_the_same_page(places: Place
 
 def test_a_site_that_redirects_each_visit_to_another_address_is_one_page(places: Places, opening: Open) -> None:
     run = opening()
-    said = [answer(run, f"?session={number}", "x", alias="http://a.example/") for number in range(3 * MAX_ALIASES)]
-    assert said == ["new"] + ["unchanged"] * (3 * MAX_ALIASES - 1)
+    answers = [answer(run, f"?session={number}", "x", alias="http://a.example/") for number in range(3 * MAX_ALIASES)]
+    assert answers == ["new"] + ["unchanged"] * (3 * MAX_ALIASES - 1)
     (record,) = kept(places())
     assert len(record.aliases) == MAX_ALIASES
 
@@ -632,26 +632,26 @@ def test_further_addresses_survive_repair_export_and_import(tmp_path: Path) -> N
     maintenance.export_index(opened, file, lambda _: None)
     opened.close()
     maintenance.import_index(Export(file), copy, lookup_of, lambda _: None, lambda _: None)
-    for each in (directory, copy):
-        assert [len(record.aliases) for record in kept(each)] == [1, 1, 1]
-        with Deduplicator.open(each, CONFIG) as run:
+    for index in (directory, copy):
+        assert [len(record.aliases) for record in kept(index)] == [1, 1, 1]
+        with Deduplicator.open(index, CONFIG) as run:
             assert [answer(run, f"first {number}", number) for number in range(3)] == ["unchanged"] * 3
 
 
 def test_an_import_gives_no_further_address_away_that_leads_elsewhere(tmp_path: Path) -> None:
-    directory, other, file = tmp_path / "index", tmp_path / "other", tmp_path / "export"
+    directory, target, file = tmp_path / "index", tmp_path / "other", tmp_path / "export"
     with Deduplicator.open(directory, CONFIG) as run:
         answer(run, "final", "x", alias="http://a.example/first")
-    with Deduplicator.open(other, CONFIG) as run:
+    with Deduplicator.open(target, CONFIG) as run:
         answer(run, "first", "y")
     opened = Store.attach(directory)
     maintenance.export_index(opened, file, lambda _: None)
     opened.close()
-    assert maintenance.import_index(Export(file), other, lookup_of, lambda _: None, lambda _: None) == (1, 1)
-    with Deduplicator.open(other, CONFIG) as run:
+    assert maintenance.import_index(Export(file), target, lookup_of, lambda _: None, lambda _: None) == (1, 1)
+    with Deduplicator.open(target, CONFIG) as run:
         assert answer(run, "first", "y") == "unchanged"
         assert answer(run, "final", "x") == "unchanged"
-    assert sorted(len(record.aliases) for record in kept(other)) == [0, 0]
+    assert sorted(len(record.aliases) for record in kept(target)) == [0, 0]
 
 
 def test_verify_counts_page_keys(tmp_path: Path) -> None:
@@ -748,7 +748,7 @@ def test_a_run_that_dies_while_it_is_looked_at_keeps_its_pages(
     opening_here: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Alive for one question and dead for the next, its page would pass to the run that asks, and stand there."""
-    dying, other = opening_here(grace=60), opening_here(grace=60)
+    dying, living = opening_here(grace=60), opening_here(grace=60)
     first = offer(dying, "page", "x")
     assert dying.settle(first)
     lives = Runs._lives
@@ -759,6 +759,6 @@ def test_a_run_that_dies_while_it_is_looked_at_keeps_its_pages(
         return it_lives
 
     monkeypatch.setattr(Runs, "_lives", dies_then)
-    assert answer(other, "page", "x") == "unchanged"
+    assert answer(living, "page", "x") == "unchanged"
     monkeypatch.setattr(Runs, "_lives", lives)
-    assert answer(other, "copy", "x") == "new"
+    assert answer(living, "copy", "x") == "new"

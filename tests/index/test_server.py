@@ -144,20 +144,20 @@ def test_where_there_is_no_index_none_is_made_by_looking(address: ServerAddress,
 
 
 def test_several_indexes_in_one_database_know_nothing_of_each_other(address: ServerAddress, server: Server) -> None:
-    with closing(open_backend(address)) as one, closing(open_backend(server.address("other"))) as other:
-        assert one.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
-        assert other.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
-        assert (len(one), len(other)) == (1, 1)
+    with closing(open_backend(address)) as first, closing(open_backend(server.address("other"))) as second:
+        assert first.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        assert second.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW
+        assert (len(first), len(second)) == (1, 1)
 
 
 def test_an_emptied_index_leaves_nothing_behind(address: ServerAddress, server: Server) -> None:
     with closing(open_backend(address)) as store:
-        store.offer([page(number, one) for number, one in enumerate(uniform(7, 20))], NEAR).result()
-    with closing(open_backend(server.address("other"))) as other:
-        other.offer([page(1, 5)], NEAR).result()
+        store.offer([page(number, signature) for number, signature in enumerate(uniform(7, 20))], NEAR).result()
+    with closing(open_backend(server.address("other"))) as neighbouring:
+        neighbouring.offer([page(1, 5)], NEAR).result()
         before = server.run("DBSIZE")
         open_backend(address, fresh=True).close()
-        assert len(other) == 1
+        assert len(neighbouring) == 1
     assert isinstance(before, int)
     assert server.run("DBSIZE") < before - 20  # type: ignore[operator]
 
@@ -208,7 +208,7 @@ def test_signatures_that_look_like_numbers_of_new_records_are_filed(address: Ser
 
 
 def test_a_batch_may_have_more_scopes_than_a_script_hands_on(address: ServerAddress) -> None:
-    pages = [page(number, one, f"scope {number}") for number, one in enumerate(uniform(1, 8_200))]
+    pages = [page(number, signature, f"scope {number}") for number, signature in enumerate(uniform(1, 8_200))]
     with closing(open_backend(address)) as store:
         decisions = store.offer(pages, ByDistance(0)).result()
         assert {decision.verdict for decision in decisions} == {Verdict.NEW}
@@ -237,8 +237,8 @@ def test_what_was_read_of_one_scope_is_not_kept_for_the_next(address: ServerAddr
         store.offer(pages, NEAR).result()
         probes = [list(NEAR.probes(pages[0]))]
         with store._read() as reading:  # type: ignore[attr-defined]
-            found = sum(1 for _ in reading.sharing(probes, lambda blocks: NEAR.near(pages[0], next(iter(blocks)))))
-            assert found == len(pages)
+            shared = sum(1 for _ in reading.sharing(probes, lambda blocks: NEAR.near(pages[0], next(iter(blocks)))))
+            assert shared == len(pages)
             assert len(reading._changes.buckets) < 20
 
 
@@ -252,13 +252,13 @@ def test_a_cache_keeps_to_its_size_and_forgets_what_was_not_used_for_longest() -
 
 
 def test_what_another_client_removes_and_adds_is_seen(address: ServerAddress) -> None:
-    with closing(open_backend(address)) as one, closing(open_backend(address)) as other:
+    with closing(open_backend(address)) as one_client, closing(open_backend(address)) as other_client:
         for turn in range(20):
-            first, second = (one, other) if turn % 2 else (other, one)
+            first, second = (one_client, other_client) if turn % 2 else (other_client, one_client)
             assert first.offer([page(turn, 5)], NEAR).result()[0].verdict is Verdict.NEW
             assert second.offer([page(100 + turn, 5)], NEAR).result()[0].verdict is Verdict.DUPLICATE
             assert second.forget(lambda _: True, NEAR) == 1
-        assert one.verify(NEAR) == []
+        assert one_client.verify(NEAR) == []
 
 
 # Size
@@ -271,8 +271,8 @@ def test_the_size_of_an_index_is_not_that_of_its_server(address: ServerAddress, 
     def fill(place: ServerAddress) -> int:
         with closing(open_backend(place)) as store:
             for start in range(0, count, 200):
-                some = range(start, min(start + 200, count))
-                store.offer([page(number, signatures[number], f"{number % 9}") for number in some], NEAR).result()
+                numbers = range(start, min(start + 200, count))
+                store.offer([page(number, signatures[number], f"{number % 9}") for number in numbers], NEAR).result()
             return store.stored_bytes
 
     def used() -> int:
@@ -298,7 +298,7 @@ def test_the_size_of_an_index_is_not_that_of_its_server(address: ServerAddress, 
 def filled(address: ServerAddress) -> ServerAddress:
     """An index with pages, one of them not settled."""
     with closing(open_backend(address)) as store:
-        store.offer([page(number, one) for number, one in enumerate(uniform(7, 50))], NEAR).result()
+        store.offer([page(number, signature) for number, signature in enumerate(uniform(7, 50))], NEAR).result()
         run = store.begin_run()
         terms = OfferTerms(run.number, 60, clock=run.now)
         claiming = replace(terms, next_claim=itertools.count(1).__next__)
@@ -352,10 +352,12 @@ def test_a_repair_ends_although_a_crawl_begins_meanwhile(
     address: ServerAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The crawl files a page in a bucket that the repair has read, before each of its changes of several records."""
-    first, *others = uniform(3, 60)
-    alike = [first ^ other >> 16 for other in others[19:]]
+    first, *further = uniform(3, 60)
+    alike = [first ^ signature >> 16 for signature in further[19:]]
     with closing(open_backend(address)) as store, closing(open_backend(address)) as crawl:
-        records = [Record(page(number, one), settled=1) for number, one in enumerate([first, *others[:19]])]
+        records = [
+            Record(page(number, signature), settled=1) for number, signature in enumerate([first, *further[:19]])
+        ]
         store.merge(records, NEAR)
         commit = Client.commit
 
@@ -377,7 +379,9 @@ def test_records_that_are_filed_while_an_index_is_repaired_keep_their_numbers(
 ) -> None:
     signatures = uniform(4, 40)
     with closing(open_backend(address)) as store, closing(open_backend(address)) as crawl:
-        store.merge([Record(page(number, one), settled=1) for number, one in enumerate(signatures[:20])], NEAR)
+        store.merge(
+            [Record(page(number, signature), settled=1) for number, signature in enumerate(signatures[:20])], NEAR
+        )
         call, waiting = ServerConnection.call, list(enumerate(signatures))[20:30]
 
         def file_before(connection: ServerConnection, *words: bytes | str | int) -> object:
@@ -389,7 +393,7 @@ def test_records_that_are_filed_while_an_index_is_repaired_keep_their_numbers(
         monkeypatch.setattr(ServerConnection, "call", file_before)
         store.repair(NEAR)
         monkeypatch.undo()
-        crawl.offer([page(number, one) for number, one in list(enumerate(signatures))[30:]], NEAR).result()
+        crawl.offer([page(number, signature) for number, signature in list(enumerate(signatures))[30:]], NEAR).result()
         kept = {number_of(record.page) for block in store.records(100) for record in block}
         assert kept == set(range(40)) - {number for number, _ in waiting}
 
@@ -424,15 +428,15 @@ def test_a_server_answers_as_a_directory_does(
     signer = Signer(CONFIG)
     with (
         closing(_Crawl(tmp_path_factory.mktemp("index"), signer)) as directory,
-        closing(_Crawl(server.address(), signer)) as other,
+        closing(_Crawl(server.address(), signer)) as on_server,
     ):
         for number, text, fate in steps:
             body = article(text, changed=number % 3, links=[f"/{text}"]).encode()
             page, _ = signer.sign(f"http://{number % 2}.example/{number}", body, encoding=None, key=None, scope="")
-            assert directory.visit(page, fate) == other.visit(page, fate)
-        assert directory.pages.verify(directory.matcher) == other.pages.verify(other.matcher) == []
-        assert sorted(directory.records()) == sorted(other.records())
-        assert [site.taught for site in directory.sites()] == [site.taught for site in other.sites()]
+            assert directory.visit(page, fate) == on_server.visit(page, fate)
+        assert directory.pages.verify(directory.matcher) == on_server.pages.verify(on_server.matcher) == []
+        assert sorted(directory.records()) == sorted(on_server.records())
+        assert [site.taught for site in directory.sites()] == [site.taught for site in on_server.sites()]
 
 
 class _Crawl:

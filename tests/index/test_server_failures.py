@@ -88,25 +88,25 @@ def test_the_claim_of_a_killed_client_holds_until_its_signs_of_life_have_ended(
     address: ServerAddress, server: Server
 ) -> None:
     with Deduplicator.open(server.url(), CONFIG) as run:
-        with beside(_CLAIMS, server.url()) as other:
+        with beside(_CLAIMS, server.url()) as client:
             assert check(run, 2) == BEING_HANDLED
-            other.kill()
-            other.wait()
+            client.kill()
+            client.wait()
             assert check(run, 3) == BEING_HANDLED
         wait_for(lambda: check(run, 4) == "new")
 
 
 @pytest.mark.usefixtures("short_lives")
 def test_a_client_that_was_stopped_for_too_long_settles_nothing_more(address: ServerAddress, server: Server) -> None:
-    with Deduplicator.open(server.url(), CONFIG) as run, beside(_CLAIMS, server.url()) as other:
-        other.send_signal(signal.SIGSTOP)
+    with Deduplicator.open(server.url(), CONFIG) as run, beside(_CLAIMS, server.url()) as client:
+        client.send_signal(signal.SIGSTOP)
         wait_for(lambda: check(run, 2) == "new")
-        other.send_signal(signal.SIGCONT)
-        assert other.stdin is not None
-        assert other.stdout is not None
-        other.stdin.write("settle\n")
-        other.stdin.flush()
-        assert other.stdout.readline().strip() in ("False", "IndexGone")
+        client.send_signal(signal.SIGCONT)
+        assert client.stdin is not None
+        assert client.stdout is not None
+        client.stdin.write("settle\n")
+        client.stdin.flush()
+        assert client.stdout.readline().strip() in ("False", "IndexGone")
         assert run.index == str(address)
 
 
@@ -125,14 +125,14 @@ def test_a_run_that_counts_as_dead_is_opened_anew_as_another_run(address: Server
 
 def test_an_expired_sign_of_life_alone_is_no_death(address: ServerAddress, server: Server) -> None:
     """A server that was loading for minutes has lost all signs of life."""
-    with Deduplicator.open(server.url(), CONFIG) as run, Deduplicator.open(server.url(), CONFIG) as other:
+    with Deduplicator.open(server.url(), CONFIG) as run, Deduplicator.open(server.url(), CONFIG) as second_run:
         assert check(run, 1) == "new"
         for name in server.run("KEYS", "*"):  # type: ignore[attr-defined]
             if len(name) == len(b"{index:0}") + 4 + 1 + 4 and name[13:14] == b"l":
                 server.run("DEL", name)
         with Deduplicator.open(server.url(), CONFIG) as third:  # which gives a sign of life, and looks for others
             assert check(third, 2) == BEING_HANDLED
-        assert check(other, 3) == BEING_HANDLED
+        assert check(second_run, 3) == BEING_HANDLED
 
 
 def test_a_run_ends_well_on_a_server_that_is_slow_at_that_moment(
@@ -154,7 +154,7 @@ def test_a_server_that_was_stopped_for_long_buries_no_run(tmp_path: Path) -> Non
     with (
         serving(tmp_path / "server") as server,
         Deduplicator.open(server.url(), CONFIG) as run,
-        Deduplicator.open(server.url(), CONFIG) as other,
+        Deduplicator.open(server.url(), CONFIG) as second_run,
     ):
         assert check(run, 1) == "new"
         for _ in range(3):
@@ -162,9 +162,9 @@ def test_a_server_that_was_stopped_for_long_buries_no_run(tmp_path: Path) -> Non
             server.signal(signal.SIGSTOP)
             time.sleep(2)
             server.signal(signal.SIGCONT)
-            wait_for(lambda: check_again(other, 2) == BEING_HANDLED)
+            wait_for(lambda: check_again(second_run, 2) == BEING_HANDLED)
             wait_for(lambda: check_again(run, 1) != "away")
-            assert check(other, 2) == BEING_HANDLED
+            assert check(second_run, 2) == BEING_HANDLED
 
 
 def check_again(run: Deduplicator, number: int) -> str:
@@ -273,7 +273,7 @@ def test_a_full_server_fails_offers_and_keeps_what_was_filed(tmp_path: Path) -> 
         serving(tmp_path / "server", "--maxmemory", "2mb", "--save", "3600", "1") as server,
         closing(open_backend(server.address())) as store,
     ):
-        offers = (store.offer([page(n, one)], ByDistance(0)) for n, one in enumerate(uniform(1, 100_000)))
+        offers = (store.offer([page(n, signature)], ByDistance(0)) for n, signature in enumerate(uniform(1, 100_000)))
         error = next(error for offer in offers if (error := offer.exception()))
         assert isinstance(error, IndexUnusable)
         assert "memory" in str(error)
@@ -308,11 +308,11 @@ def test_what_was_read_before_a_server_became_a_replica_is_read_anew(tmp_path: P
     ]  # each has a bucket in common with the signature 0
     with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
         empty = keep()
-        with closing(open_backend(server.address())) as other:
-            assert other.offer([page(1, 0)], NEAR).result()[0].verdict is Verdict.NEW
+        with closing(open_backend(server.address())) as other_store:
+            assert other_store.offer([page(1, 0)], NEAR).result()[0].verdict is Verdict.NEW
         with_page = keep()
         put(empty)
-        decisions = store.offer([page(2 + number, one) for number, one in enumerate(lost)], NEAR).result()
+        decisions = store.offer([page(2 + number, signature) for number, signature in enumerate(lost)], NEAR).result()
         assert {decision.verdict for decision in decisions} == {Verdict.NEW}
         server.run("REPLICAOF", "127.0.0.1", "1")
         assert isinstance(store.offer([page(9, 1 << 40)], NEAR).exception(), IndexUnusable)
@@ -337,7 +337,7 @@ def test_an_answer_that_was_lost_is_not_filed_twice(address: ServerAddress, monk
 
     with closing(open_backend(address)) as store:
         monkeypatch.setattr(ServerConnection, "evaluate", lose)
-        decisions = [store.offer([page(n, one)], NEAR).result()[0] for n, one in enumerate(uniform(7, 16))]
+        decisions = [store.offer([page(n, signature)], NEAR).result()[0] for n, signature in enumerate(uniform(7, 16))]
         assert {decision.verdict for decision in decisions} == {Verdict.NEW}
         assert len(store) == 16
         assert store.verify(NEAR) == []
@@ -388,20 +388,20 @@ def test_a_claim_of_which_nobody_knows_whether_it_was_filed_is_released_later(
         is_lost.set()
         raise ConnectionLost("lost too")
 
-    with closing(open_backend(address)) as store, closing(open_backend(address)) as other:
+    with closing(open_backend(address)) as store, closing(open_backend(address)) as other_store:
         run = store.begin_run()
         terms = OfferTerms(run.number, 60, clock=run.now, next_claim=itertools.count(1).__next__)
         monkeypatch.setattr(ServerConnection, "evaluate", lose)
         monkeypatch.setattr(Client, "_was_written", lose_check)
         assert isinstance(store.offer([page(1, 5)], NEAR, terms).exception(), IndexUnusable)
         monkeypatch.undo()
-        assert other.offer([page(2, 5)], NEAR).result()[0].reason == BEING_HANDLED  # it was filed
+        assert other_store.offer([page(2, 5)], NEAR).result()[0].reason == BEING_HANDLED  # it was filed
         wait_for(lambda: store.offer([page(3, 2**64 - 1)], NEAR, terms).exception() is None)
-        wait_for(lambda: other.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW)
+        wait_for(lambda: other_store.offer([page(2, 5)], NEAR).result()[0].verdict is Verdict.NEW)
         store.end_run(terms, finished=True)
         run.release()
-        assert other.tidy(NEAR, 0) == 1  # the page that was claimed later, and never settled
-        assert other.verify(NEAR) == []
+        assert other_store.tidy(NEAR, 0) == 1  # the page that was claimed later, and never settled
+        assert other_store.verify(NEAR) == []
 
 
 def test_a_claim_that_could_not_be_ended_is_left_to_the_next_run(tmp_path: Path) -> None:
@@ -435,7 +435,7 @@ def test_what_takes_pages_back_is_waited_for_until_it_is_on_disk(tmp_path: Path)
             return int(calls["calls"])
 
         before = waits()
-        store.offer([page(number, one) for number, one in enumerate(uniform(1, 5))], NEAR).result()
+        store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 5))], NEAR).result()
         assert settle(store, 1)
         assert waits() == before
         assert release(store, 1)
@@ -449,7 +449,7 @@ def test_what_takes_pages_back_is_waited_for_until_it_is_on_disk(tmp_path: Path)
 def test_a_server_that_does_not_write_by_the_second_holds_up_nothing(tmp_path: Path, policy: str) -> None:
     options = ("--appendonly", "yes", "--appendfsync", policy)
     with serving(tmp_path / "server", *options) as server, closing(open_backend(server.address())) as store:
-        store.offer([page(number, one) for number, one in enumerate(uniform(1, 5))], NEAR).result()
+        store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 5))], NEAR).result()
         assert all(release(store, number) for number in range(5))
 
 
@@ -475,7 +475,9 @@ def test_what_a_stopped_server_comes_to_later_is_not_filed(
     with serving(tmp_path / "server") as server, closing(open_backend(server.address())) as store:
         assert store.offer([page(1, 5)], NEAR).result()[0].verdict is Verdict.NEW
         signatures = [2**64 - 1, *uniform(1, count)[1:]]
-        failed = store.offer([page(-number, one) for number, one in enumerate(signatures)], NEAR).exception()
+        failed = store.offer(
+            [page(-number, signature) for number, signature in enumerate(signatures)], NEAR
+        ).exception()
         server.signal(signal.SIGCONT)
         assert isinstance(failed, IndexUnusable)
         wait_for(lambda: store.offer([page(3, 5)], NEAR).exception() is None)
@@ -501,8 +503,8 @@ def test_a_large_batch_is_decided_in_pieces_in_its_order(address: ServerAddress,
         calls = server.info("commandstats")["cmdstat_evalsha"]["calls"]  # type: ignore[index]
         decisions = store.offer(pages, NEAR).result()
         assert server.info("commandstats")["cmdstat_evalsha"]["calls"] >= calls + 6  # type: ignore[index]
-        assert [decision.key for decision in decisions] == [one.key for one in pages]
-        assert [one.verdict for one in decisions] == [Verdict.NEW] * 700 + [Verdict.DUPLICATE] * 700
+        assert [decision.key for decision in decisions] == [page.key for page in pages]
+        assert [decision.verdict for decision in decisions] == [Verdict.NEW] * 700 + [Verdict.DUPLICATE] * 700
         assert store.verify(NEAR) == []
 
 
@@ -514,12 +516,12 @@ def test_of_a_batch_that_fails_in_the_middle_what_was_decided_is_answered(tmp_pa
         run = store.begin_run()
         terms = OfferTerms(run.number, 60, clock=run.now)
         claiming = replace(terms, next_claim=itertools.count(1).__next__)
-        pages = [page(number, one) for number, one in enumerate(uniform(1, 5000))]
+        pages = [page(number, signature) for number, signature in enumerate(uniform(1, 5000))]
         offer = store.offer(pages, NEAR, claiming)
         wait_for(lambda: len(store) >= 500)
         server.kill()
         decisions = offer.result()
-        assert [decision.key for decision in decisions] == [one.key for one in pages]
+        assert [decision.key for decision in decisions] == [page.key for page in pages]
         decided = [decision for decision in decisions if decision.verdict is Verdict.NEW]
         assert 250 <= len(decided) < 5000
         assert {decision.reason for decision in decisions[len(decided) :]} == {NO_ANSWER}
@@ -534,7 +536,7 @@ def test_of_a_batch_that_fails_in_the_middle_what_was_decided_is_answered(tmp_pa
 
 def test_an_export_misses_no_page_that_is_filed_again_meanwhile(address: ServerAddress) -> None:
     with closing(open_backend(address)) as store:
-        store.offer([page(number, one) for number, one in enumerate(uniform(1, 1200))], NEAR).result()
+        store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 1200))], NEAR).result()
         blocks = store.records(100)
         read = [number_of(record.page) for record in next(blocks)]
         assert store.forget(lambda record: number_of(record.page) == 1100, NEAR) == 1

@@ -66,7 +66,7 @@ def test_clients_that_take_turns_decide_as_a_single_one(
             if is_offer or not kept:
                 signature = flipped(source, source.choice(middles), source.randrange(5))
                 (decision,) = stores[client].offer([page(number, signature)], NEAR).result()
-                covered = any((signature ^ other).bit_count() <= 3 for other in kept.values())
+                covered = any((signature ^ kept_signature).bit_count() <= 3 for kept_signature in kept.values())
                 assert decision.verdict is (Verdict.DUPLICATE if covered else Verdict.NEW)
                 if not covered:
                     assert settle(stores[(client + 1) % CLIENTS], number)
@@ -80,21 +80,23 @@ def test_clients_that_take_turns_decide_as_a_single_one(
 
 
 def test_a_client_that_has_missed_more_than_the_log_has_forgets_what_it_knows(stores: list[Backend]) -> None:
-    idle, busy, other = stores
+    idle, busy, third = stores
     signatures = uniform(5, 3000)
     assert idle.offer([page(-1, 0)], NEAR).result()[0].verdict is Verdict.NEW
-    before = idle.offer([page(-1 - number, one) for number, one in enumerate(signatures[:5])], NEAR).result()
+    before = idle.offer(
+        [page(-1 - number, signature) for number, signature in enumerate(signatures[:5])], NEAR
+    ).result()
     assert release(idle, -1 - 4)
-    busy.merge([Record(page(number, one), settled=1) for number, one in enumerate(signatures)], NEAR)
-    for number, one in enumerate(signatures[-20:]):
-        assert idle.offer([page(9000 + number, one)], NEAR).result()[0].verdict is Verdict.DUPLICATE
+    busy.merge([Record(page(number, signature), settled=1) for number, signature in enumerate(signatures)], NEAR)
+    for number, signature in enumerate(signatures[-20:]):
+        assert idle.offer([page(9000 + number, signature)], NEAR).result()[0].verdict is Verdict.DUPLICATE
     assert len(before) == 5
-    assert other.verify(NEAR) == []
+    assert third.verify(NEAR) == []
 
 
 def test_the_log_stays_short(stores: list[Backend], server: Server) -> None:
-    pages = [page(number, one) for number, one in enumerate(uniform(5, 6000))]
-    stores[0].merge([Record(one, settled=1) for one in pages], NEAR)
+    pages = [page(number, signature) for number, signature in enumerate(uniform(5, 6000))]
+    stores[0].merge([Record(page, settled=1) for page in pages], NEAR)
     (log,) = names(server, b"g")
     (state,) = names(server, b"v")
     position = State.decode(server.run("GET", state)).position  # type: ignore[arg-type]
@@ -106,8 +108,8 @@ def test_the_log_stays_short(stores: list[Backend], server: Server) -> None:
 def test_a_client_believes_nothing_that_it_has_read_in_another_history(stores: list[Backend], server: Server) -> None:
     """A replica that takes over without having had all changes, and gets others, is in another state at the same place."""
     store = stores[0]
-    for number, one in enumerate(uniform(7, 20)):
-        store.offer([page(number, one)], NEAR).result()
+    for number, signature in enumerate(uniform(7, 20)):
+        store.offer([page(number, signature)], NEAR).result()
     for kind in (b"b", b"n", b"r", b"k"):
         server.run("DEL", *names(server, kind))
     (log,), (state,) = names(server, b"g"), names(server, b"v")
@@ -116,22 +118,22 @@ def test_a_client_believes_nothing_that_it_has_read_in_another_history(stores: l
     assert isinstance(last, bytes)
     server.run("SET", log, before[:-MARK_BYTES] + b"x" * MARK_BYTES)
     server.run("SET", state, last[:-MARK_BYTES] + b"x" * MARK_BYTES)
-    for number, one in enumerate(uniform(7, 20)):
-        assert store.offer([page(100 + number, one)], NEAR).result()[0].verdict is Verdict.NEW
+    for number, signature in enumerate(uniform(7, 20)):
+        assert store.offer([page(100 + number, signature)], NEAR).result()[0].verdict is Verdict.NEW
 
 
 @pytest.mark.parametrize("is_log_short", [False, True])
 def test_whether_a_change_was_made_is_read_from_the_log_or_nobody_knows(
     stores: list[Backend], server: Server, monkeypatch: pytest.MonkeyPatch, *, is_log_short: bool
 ) -> None:
-    store, other, _ = stores
+    store, other_client, _ = stores
     evaluate, lost = ServerConnection.evaluate, list[ServerConnection]()
 
     def lose(connection: ServerConnection, script: str, *arguments: object) -> object:
         answer = evaluate(connection, script, *arguments)  # type: ignore[arg-type]
         if script is COMMIT and not lost:
             lost.append(connection)
-            assert other.offer([page(2, 2**64 - 1)], NEAR).result()[0].verdict is Verdict.NEW
+            assert other_client.offer([page(2, 2**64 - 1)], NEAR).result()[0].verdict is Verdict.NEW
             if is_log_short:
                 server.run("SET", names(server, b"g")[0], "")
             connection.drop()
@@ -145,7 +147,7 @@ def test_whether_a_change_was_made_is_read_from_the_log_or_nobody_knows(
     else:
         assert offered.result()[0].verdict is Verdict.NEW
     assert len(store) == 2
-    assert other.verify(NEAR) == []
+    assert other_client.verify(NEAR) == []
 
 
 def test_an_index_with_other_names_of_keys_is_refused(stores: list[Backend], server: Server) -> None:

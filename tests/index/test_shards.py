@@ -46,9 +46,9 @@ def address(server: Server) -> ServerAddress:
 
 
 def at(server: Server, name: str, shards: int | None) -> ServerAddress:
-    found = find_location(f"{server.url(name)}{f'&shards={shards}' if shards else ''}")
-    assert isinstance(found, ServerAddress)
-    return found
+    location = find_location(f"{server.url(name)}{f'&shards={shards}' if shards else ''}")
+    assert isinstance(location, ServerAddress)
+    return location
 
 
 # How many there are
@@ -69,17 +69,17 @@ def test_options_that_are_repeated_or_empty_are_refused(options: str) -> None:
 @pytest.mark.parametrize("fresh", [False, True])
 def test_an_index_that_has_lost_its_first_shard_keeps_the_others(server: Server, fresh: bool) -> None:
     server.empty()
-    pages = [page(number, one, f"scope {number}") for number, one in enumerate(uniform(1, 40))]
-    is_lost = [hash_scope(one.scope) % SHARDS == 0 for one in pages]
+    pages = [page(number, signature, f"scope {number}") for number, signature in enumerate(uniform(1, 40))]
+    is_lost = [hash_scope(page.scope) % SHARDS == 0 for page in pages]
     with closing(open_backend(at(server, "0", SHARDS))) as store:
         store.offer(pages, NEAR).result()
     for name in server.run("KEYS", "{index:0}*"):  # type: ignore[attr-defined]
         server.run("DEL", name)
     with closing(open_backend(at(server, "0", None), fresh=fresh)) as store:
         assert len(store) == (0 if fresh else is_lost.count(False))
-        again = [page(100 + number, one.signature, one.scope) for number, one in enumerate(pages)]
+        again = [page(100 + number, lost_page.signature, lost_page.scope) for number, lost_page in enumerate(pages)]
         decisions = store.offer(again, NEAR).result()
-        assert [one.verdict is Verdict.NEW for one in decisions] == ([True] * 40 if fresh else is_lost)
+        assert [decision.verdict is Verdict.NEW for decision in decisions] == ([True] * 40 if fresh else is_lost)
         assert store.verify(NEAR) == []
     open_backend(at(server, "0", SHARDS)).close()
 
@@ -98,15 +98,15 @@ def test_an_index_keeps_its_number_of_shards(address: ServerAddress, server: Ser
     assert len(tags) == SHARDS
 
 
-@pytest.mark.parametrize("other", [1, 2, 8])
+@pytest.mark.parametrize("other_shards", [1, 2, 8])
 def test_another_number_of_shards_than_the_index_has_is_refused(
-    address: ServerAddress, server: Server, other: int
+    address: ServerAddress, server: Server, other_shards: int
 ) -> None:
     with closing(open_backend(address)) as store:
         store.offer([page(1, 5)], NEAR).result()
     for open_one in (open_backend, maintenance.open_pages, maintenance.open_index):
-        with pytest.raises(IndexMismatch, match=f"shards: index has {SHARDS} / you have {other}"):
-            open_one(at(server, "0", other))
+        with pytest.raises(IndexMismatch, match=f"shards: index has {SHARDS} / you have {other_shards}"):
+            open_one(at(server, "0", other_shards))
     with closing(maintenance.open_pages(at(server, "0", None))) as pages:
         assert len(pages) == 1
 
@@ -115,13 +115,13 @@ def test_another_number_of_shards_than_the_index_has_is_refused(
 def test_an_index_that_is_emptied_may_get_another_number_of_shards(server: Server, before: int, after: int) -> None:
     server.empty()
     with closing(open_backend(at(server, "0", before))) as old:
-        pages = [page(number, one, f"scope {number}") for number, one in enumerate(uniform(1, 40))]
+        pages = [page(number, signature, f"scope {number}") for number, signature in enumerate(uniform(1, 40))]
         old.offer(pages, NEAR).result()
     with closing(open_backend(at(server, "0", after), fresh=True)) as new:
         assert len(new) == 0
         tags = {bytes(name).partition(b"}")[0] for name in server.run("KEYS", "*")}  # type: ignore[attr-defined]
         assert len(tags) == after
-        assert {one.verdict for one in new.offer(pages, NEAR).result()} == {Verdict.NEW}
+        assert {decision.verdict for decision in new.offer(pages, NEAR).result()} == {Verdict.NEW}
         assert new.verify(NEAR) == []
 
 
@@ -130,12 +130,12 @@ def test_a_crawl_notices_that_the_index_got_another_number_of_shards(address: Se
         pages = [page(number, 5, f"scope {number}") for number in range(20)]
         store.offer(pages, NEAR).result()
         server.empty()
-        with closing(open_backend(at(server, "0", 2))) as other:
-            other.offer(pages, NEAR).result()
-            for one in pages:
-                assert isinstance(store.offer([one], NEAR).exception(), IndexUnusable)
-            assert other.verify(NEAR) == []
-            assert len(other) == 20
+        with closing(open_backend(at(server, "0", 2))) as emptied:
+            emptied.offer(pages, NEAR).result()
+            for old_page in pages:
+                assert isinstance(store.offer([old_page], NEAR).exception(), IndexUnusable)
+            assert emptied.verify(NEAR) == []
+            assert len(emptied) == 20
 
 
 # The same answers as one shard, and as a directory
@@ -205,7 +205,7 @@ def test_a_batch_over_several_shards_is_answered_in_its_order(address: ServerAdd
     pages = [page(number, 5 + number % 3 * 0xFF00FF, f"scope {number % 7}") for number in range(60)]
     with closing(open_backend(address)) as store:
         decisions = store.offer(pages, NEAR).result()
-        assert [decision.key for decision in decisions] == [one.key for one in pages]
+        assert [decision.key for decision in decisions] == [page.key for page in pages]
         assert [decision.verdict for decision in decisions[:21]] == [Verdict.NEW] * 21
         assert [decision.verdict for decision in decisions[21:]] == [Verdict.DUPLICATE] * 39
 
@@ -220,14 +220,14 @@ def test_a_run_ends_in_all_shards(address: ServerAddress) -> None:
         claiming = replace(terms, next_claim=itertools.count(1).__next__)
         pages = [page(number, 5, f"scope {number}") for number in range(20)]
         decisions = store.offer(pages, NEAR, claiming).result()
-        other = [page(100 + number, 5, f"scope {number}") for number in range(20)]
-        assert {one.reason for one in store.offer(other, NEAR).result()} == {BEING_HANDLED}
+        copies = [page(100 + number, 5, f"scope {number}") for number in range(20)]
+        assert {decision.reason for decision in store.offer(copies, NEAR).result()} == {BEING_HANDLED}
         for decision in decisions:
             assert store.end_claim(decision, NEAR, terms, settled=True, urgent=True).result()
         store.end_run(terms, finished=True)
         run.release()
     with closing(open_backend(address)) as store:
-        assert {one.verdict for one in store.offer(other, NEAR).result()} == {Verdict.DUPLICATE}
+        assert {decision.verdict for decision in store.offer(copies, NEAR).result()} == {Verdict.DUPLICATE}
         assert store.tidy(NEAR, 0) == 0
 
 
@@ -272,9 +272,9 @@ def test_a_run_that_cannot_end_in_a_shard_ends_in_the_others(address: ServerAddr
         with pytest.raises(IndexUnusable):
             store.end_run(claiming, finished=True)
         again = [page(100 + number, 5, f"scope {number}") for number in range(20)]
-        for one in again:
-            if hash_scope(one.scope) % SHARDS != 1:
-                assert store.offer([one], NEAR).result()[0].verdict is Verdict.NEW
+        for filed_again in again:
+            if hash_scope(filed_again.scope) % SHARDS != 1:
+                assert store.offer([filed_again], NEAR).result()[0].verdict is Verdict.NEW
         run.release()
 
 
@@ -289,17 +289,17 @@ def test_of_a_batch_that_fails_in_a_shard_the_others_answer(
             server.run("DEL", name)
         pages = [page(number, 5, f"scope {number}") for number in range(20)]
         decisions = store.offer(pages, NEAR, claiming).result()
-        assert [decision.key for decision in decisions] == [one.key for one in pages]
-        for one, decision in zip(pages, decisions, strict=True):
-            if hash_scope(one.scope) % SHARDS == 1:
+        assert [decision.key for decision in decisions] == [page.key for page in pages]
+        for offered_page, decision in zip(pages, decisions, strict=True):
+            if hash_scope(offered_page.scope) % SHARDS == 1:
                 assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, NO_ANSWER)
             else:
                 assert decision.verdict is Verdict.NEW
                 assert store.end_claim(decision, NEAR, terms, settled=True).result()
-                again = page(100 + number_of(one), 5, one.scope)
+                again = page(100 + number_of(offered_page), 5, offered_page.scope)
                 assert store.offer([again], NEAR, terms).result()[0].verdict is Verdict.DUPLICATE
         assert "are unchecked" in caplog.text
-        away = [one for one in pages if hash_scope(one.scope) % SHARDS == 1]
+        away = [page for page in pages if hash_scope(page.scope) % SHARDS == 1]
         assert isinstance(store.offer(away, NEAR, claiming).exception(), IndexUnusable)
         run.release()
 
@@ -336,7 +336,7 @@ def test_an_export_of_an_index_that_is_emptied_meanwhile_fails(
     server.empty()
     address = server.address()
     with closing(open_backend(address)) as store:
-        store.offer([page(number, one) for number, one in enumerate(uniform(1, 1200))], NEAR).result()
+        store.offer([page(number, signature) for number, signature in enumerate(uniform(1, 1200))], NEAR).result()
     monkeypatch.setattr(export, "MAX_BLOCK_ROWS", rows)
 
     def empty(_: int) -> None:
@@ -349,7 +349,7 @@ def test_an_export_of_an_index_that_is_emptied_meanwhile_fails(
 
 
 def test_damage_of_a_shard_is_found_and_repaired(address: ServerAddress, server: Server) -> None:
-    pages = [page(number, one, f"scope {number}") for number, one in enumerate(uniform(7, 50))]
+    pages = [page(number, signature, f"scope {number}") for number, signature in enumerate(uniform(7, 50))]
     with closing(open_backend(address)) as store:
         store.offer(pages, NEAR).result()
         damaged = hash_scope("scope 7") % SHARDS

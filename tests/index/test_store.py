@@ -71,7 +71,7 @@ def test_every_representative_within_the_distance_is_found(
                 store.close()
                 store = open_store(Path(folder))
             verdict = store.offer([page(number, signature)], ByDistance(max_distance, tables)).result()[0].verdict
-            covered = any(distance(signature, one) <= max_distance for one in kept)
+            covered = any(distance(signature, kept_signature) <= max_distance for kept_signature in kept)
             assert verdict is (Verdict.DUPLICATE if covered else Verdict.NEW)
             if not covered:
                 kept.append(signature)
@@ -88,7 +88,7 @@ def test_the_nearest_page_is_named_first(store: Backend) -> None:
 
 
 def test_pages_of_one_batch_are_compared_with_each_other(store: Backend) -> None:
-    verdicts = [one.verdict for one in store.offer([page(n, 5) for n in range(12)], ByDistance()).result()]
+    verdicts = [decision.verdict for decision in store.offer([page(n, 5) for n in range(12)], ByDistance()).result()]
     assert verdicts == [Verdict.NEW] + [Verdict.DUPLICATE] * 11
 
 
@@ -207,14 +207,14 @@ def test_many_spikes_are_repaired_and_merged_whole(store: Backend, places: Place
     forget(store, range(200))
     before = standing(store)
     records = [record for block in store.records(100) for record in block]
-    other = open_backend(places("other"))
-    assert other.merge(records, ByDistance()) == len(records) == 10 * (SPIKE - 10)
+    merged = open_backend(places("other"))
+    assert merged.merge(records, ByDistance()) == len(records) == 10 * (SPIKE - 10)
     store.repair(ByDistance())
     assert False in before.values()
-    for each in (store, other):
-        assert each.verify(ByDistance()) == []
-        assert standing(each) == dict.fromkeys(before, True)
-    other.close()
+    for backend in (store, merged):
+        assert backend.verify(ByDistance()) == []
+        assert standing(backend) == dict.fromkeys(before, True)
+    merged.close()
 
 
 def test_after_so_many_compared_pages_nothing_more_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,18 +256,18 @@ def test_of_a_page_the_index_keeps_what_the_matcher_leaves(store: Backend) -> No
             return msgspec.structs.replace(page, title="")
 
     given = [msgspec.structs.replace(page(1, signature), title="Steeping") for signature in (0, 2**64 - 1)]
-    for one, verdict in zip(given, ("new", "changed"), strict=True):
-        assert store.offer([one], Sparing()).result()[0].verdict == verdict
+    for offered_page, verdict in zip(given, ("new", "changed"), strict=True):
+        assert store.offer([offered_page], Sparing()).result()[0].verdict == verdict
         ((record,),) = store.records(10)
-        assert record.page == msgspec.structs.replace(one, title="", key=shorten_key(one.key))
+        assert record.page == msgspec.structs.replace(offered_page, title="", key=shorten_key(offered_page.key))
 
 
 def test_two_openings_in_one_process_share_the_index(tmp_path: Path) -> None:
-    one, other = open_store(tmp_path), open_store(tmp_path / ".." / tmp_path.name)
-    one.offer([page(1, 5)], ByDistance()).result()
-    one.close()
-    assert other.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
-    other.close()
+    first, second = open_store(tmp_path), open_store(tmp_path / ".." / tmp_path.name)
+    first.offer([page(1, 5)], ByDistance()).result()
+    first.close()
+    assert second.offer([page(2, 5)], ByDistance()).result()[0].verdict is Verdict.DUPLICATE
+    second.close()
 
 
 def test_fresh_empties_also_an_index_of_another_configuration(places: Places) -> None:
@@ -285,14 +285,14 @@ def test_fresh_empties_also_an_index_of_another_configuration(places: Places) ->
 def test_an_index_that_another_process_empties_for_another_configuration_is_not_mixed(places: Places) -> None:
     store = open_backend(places())
     store.offer([page(1, 5)], ByDistance()).result()
-    other = """
+    emptying = """
         import sys
         from pathlib import Path
         from crawler_dedup.index.location import find_location
         from tests.support.indexing import open_backend
         open_backend(find_location(sys.argv[1]), fresh=True, spec={"scheme": "other"}).close()
     """
-    assert run(other, places.word()) == (0, "", "")
+    assert run(emptying, places.word()) == (0, "", "")
     with pytest.raises(IndexUnusable, match="emptied for another configuration"):
         store.offer([page(2, 6)], ByDistance()).result()
     store.close()
@@ -314,14 +314,14 @@ _OFFER = """
 
 def test_fresh_takes_nothing_from_a_process_of_the_same_configuration_but_its_pages(places: Places) -> None:
     emptied = 0
-    with beside(_OFFER, places.word()) as other:
-        while other.poll() is None:
+    with beside(_OFFER, places.word()) as other_process:
+        while other_process.poll() is None:
             store = open_backend(places(), fresh=True)
             # A server cannot be verified while it is written.
             assert places.server is not None or store.verify(ByDistance()) == []
             store.close()
             emptied += 1
-        assert (other.communicate()[1], other.returncode) == ("", 0)
+        assert (other_process.communicate()[1], other_process.returncode) == ("", 0)
     assert emptied > 3
 
 
@@ -404,12 +404,16 @@ def test_threads_with_an_opening_each_keep_each_content_exactly_once(places: Pla
         kept = []
         for at in range(0, len(mine), 20):
             decisions = store.offer(mine[at : at + 20], ByDistance(0)).result()
-            kept += [mine[at + place].signature for place, one in enumerate(decisions) if one.verdict is Verdict.NEW]
+            kept += [
+                mine[at + place].signature
+                for place, decision in enumerate(decisions)
+                if decision.verdict is Verdict.NEW
+            ]
         store.close()
         return kept
 
     with ThreadPoolExecutor(4) as threads:
-        kept = [signature for one in threads.map(work, range(4)) for signature in one]
+        kept = [signature for signatures_of_thread in threads.map(work, range(4)) for signature in signatures_of_thread]
     assert sorted(kept) == sorted(set(signatures))
 
 

@@ -27,7 +27,7 @@ class Noting(ByDistance):
     def choose(
         self, new: SignedPage, kept: Iterable[SignedPage], snapshot_of: Callable[[SignedPage], Snapshot]
     ) -> tuple[SignedPage, Match] | None:
-        self.compared += [number_of(each) for each in kept]
+        self.compared += [number_of(kept_page) for kept_page in kept]
         return None
 
     def compare_with(self, store: Backend, new: SignedPage) -> list[int]:
@@ -68,7 +68,7 @@ def test_the_oldest_texts_under_a_title_are_compared(
                 assert forget(store, number) == (number in filed)
                 filed.discard(number)
                 for numbers in standing.values():
-                    numbers[:] = [each for each in numbers if each != number]
+                    numbers[:] = [kept_number for kept_number in numbers if kept_number != number]
             elif number not in filed:
                 numbers = standing.setdefault((title, scope), [])
                 assert matcher.compare_with(store, titled(number, title, scope)) == numbers
