@@ -59,7 +59,7 @@ sources = st.one_of(
 
 @settings(max_examples=examples(2000))
 @given(st.lists(sources, max_size=12))
-def test_of_any_embedded_content(pieces: list[str]) -> None:
+def test_core_and_python_list_the_same_embedded_content(pieces: list[str]) -> None:
     embedded = {piece: bool(number % 2) for number, piece in enumerate(pieces)}
     assert_equal(outlines.pack, [], embedded=embedded)
     page = [Block(piece, 1, 0, 0, piece) for piece in pieces if "\n" not in piece]
@@ -84,7 +84,7 @@ titles = st.lists(st.sampled_from(PARTS), max_size=7).map(" ".join)
 @example("the site | harbour", [("x", 1, False, True), *[("y", 0, False, False)] * 17, ("harbour", 0, False, True)])
 @example("a", [(f"b{number}", 1, False, True) for number in range(33)] + [("a", 1, False, True)])
 @example("|".join(f"part {number}" for number in range(70)), [("part 7", 1, False, False), ("part 69", 0, False, True)])
-def test_of_any_headings(title: str, lines_of_page: list[tuple[str, int, bool, bool]]) -> None:
+def test_core_and_python_choose_the_same_heading(title: str, lines_of_page: list[tuple[str, int, bool, bool]]) -> None:
     page = [
         Block(text, len(text), len(text) * is_link, 0, text, level) for text, level, is_link, _ in lines_of_page if text
     ]
@@ -103,18 +103,20 @@ def test_of_any_headings(title: str, lines_of_page: list[tuple[str, int, bool, b
     st.booleans(),
 )
 @example([Block("-", 1, 0, 0, "-")], [], "", 10, True)
-def test_of_any_blocks(page: list[Block], chosen: list[bool], title: str, max_chars: int, fold_han: bool) -> None:
+def test_core_and_python_pack_the_same_blocks(
+    page: list[Block], chosen: list[bool], title: str, max_chars: int, fold_han: bool
+) -> None:
     assert_equal(pack, page, chosen, title, max_chars, fold_han)
 
 
 @pytest.mark.parametrize("count", [MAX_BLOCKS - 1, MAX_BLOCKS, MAX_BLOCKS + 1, 5 * MAX_BLOCKS])
-def test_of_many_blocks(count: int) -> None:
+def test_core_and_python_pack_the_same_of_many_blocks(count: int) -> None:
     page = [Block(f"block {number}", number % 300, 0, 0, f"block {number}") for number in range(count)]
     assert_equal(pack, page, [True, False] * 50, "block 7", 1_000_000, True)
     assert_equal(pack, [page[0]] * count, [], "", 1_000_000, True)
 
 
-def test_in_two_threads_at_once() -> None:
+def test_two_threads_pack_blocks_at_once() -> None:
     """The loop and the signing thread of a crawl pack at once; each heading is read in Python, where threads may switch."""
     pages = [
         [Block(f"{name} heading {number}", 20, 0, 1, f"{name} heading {number}", 1) for number in range(300)]

@@ -37,7 +37,7 @@ pages = st.builds(
 
 @settings(max_examples=examples(500))
 @given(st.lists(pages, max_size=40))
-def test_pages_of_a_site_are_counted(site: list[SignedPage]) -> None:
+def test_core_and_python_count_the_same_on_the_pages_of_a_site(site: list[SignedPage]) -> None:
     assert_equal(count_all, site)
 
 
@@ -56,7 +56,7 @@ def count_all(site: list[SignedPage]) -> tuple[bytes, bytes]:
     return counts.encode(), counts.publish().encode()
 
 
-def test_more_pages_are_counted_than_counts_are_kept_of() -> None:
+def test_core_and_python_count_the_same_if_some_counters_are_discarded() -> None:
     source = np.random.default_rng(5)
 
     def page(number: int) -> SignedPage:
@@ -70,13 +70,13 @@ def test_more_pages_are_counted_than_counts_are_kept_of() -> None:
 @given(st.sets(st.integers(0, (3 << 16) - 1), max_size=300), st.integers(0, 3000))
 @example(set(), 0)
 @example({(3 << 16) - 1}, 0)
-def test_numbers_of_few_bits_are_packed(members: set[int], more: int) -> None:
+def test_core_and_python_pack_small_numbers_alike(members: set[int], more: int) -> None:
     numbers = np.array(sorted(members | set(range(0, 17 * more, 17))), dtype=np.uint32)
     assert_equal(pack_short, numbers)
     assert unpack_short(pack_short(numbers), len(numbers)).tolist() == numbers.tolist()
 
 
-def test_a_number_of_too_many_bits_is_left_to_python() -> None:
+def test_a_number_of_too_many_bits_raises_the_same_error() -> None:
     with native.switched_off(), pytest.raises(IndexError):
         pack_short(np.array([1 << 20], dtype=np.uint32))
     with pytest.raises(IndexError):
@@ -84,7 +84,7 @@ def test_a_number_of_too_many_bits_is_left_to_python() -> None:
 
 
 @given(st.lists(st.binary(min_size=6, max_size=6), max_size=40))
-def test_packed_blocks_are_read(rows: list[bytes]) -> None:
+def test_core_and_python_read_packed_blocks_alike(rows: list[bytes]) -> None:
     packed = b"".join(rows)
     assert_equal(read_blocks.__wrapped__, packed)
     assert all(type(block) is PackedBlock for block in read_blocks(packed))
@@ -93,7 +93,7 @@ def test_packed_blocks_are_read(rows: list[bytes]) -> None:
 
 @settings(max_examples=examples(1000))
 @given(st.sets(st.integers(0, (3 << 56) - 1), max_size=100))
-def test_counters_are_split(numbers: set[int]) -> None:
+def test_core_and_python_split_counters_alike(numbers: set[int]) -> None:
     counters = np.array(sorted(numbers), dtype=np.uint64)
     assert_equal(split_counters, counters)
     kinds = (counters >> np.uint64(56)).tolist()

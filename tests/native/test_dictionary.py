@@ -57,13 +57,13 @@ def weighed(plain: str, cut: CutHan) -> list[Any]:
 @example("")
 @example("茶馆" * 2499 + "茶" + "馆子" * 3000)
 @example("々" * 5001)
-def test_of_any_text(cutter: CoreCutter, text: str) -> None:
+def test_core_and_python_cut_any_text_alike(cutter: CoreCutter, text: str) -> None:
     for plain in (text, normalise(text)):
         assert_equal(lambda of: Text(of, cutter).tokens, plain)
         assert_equal(weighed, plain, cutter)
 
 
-def test_of_each_word(cutter: CoreCutter) -> None:
+def test_core_and_python_cut_each_word_alike(cutter: CoreCutter) -> None:
     for at in range(0, len(WORDS), 50_000):
         words = WORDS[at : at + 50_000]
         assert_equal(cutter, words)
@@ -82,7 +82,7 @@ def test_of_each_word(cutter: CoreCutter) -> None:
     st.lists(st.text(st.sampled_from("甲乙丙丁\u3007"), max_size=12), max_size=3),
 )
 @example([("甲", 1), ("甲甲", 1), ("乙", 1)], ["甲甲甲甲"])  # ways that are equally probable
-def test_of_any_dictionary(words: list[tuple[str, int]], runs: list[str]) -> None:
+def test_core_and_python_cut_alike_with_any_dictionary(words: list[tuple[str, int]], runs: list[str]) -> None:
     rows = [f"{word} {count} n\n" for word, count in [*words, ("丙", 1)]]
     tokenizer = jieba.Tokenizer()
     tokenizer.FREQ, tokenizer.total = read_dictionary(rows)
@@ -91,7 +91,7 @@ def test_of_any_dictionary(words: list[tuple[str, int]], runs: list[str]) -> Non
     assert dictionary.cut(runs) == [word for run in runs for word in tokenizer.cut(run, HMM=False)]
 
 
-def test_a_dictionary_of_an_unknown_version_that_cuts_in_another_way_is_not_used(
+def test_a_dictionary_of_an_unknown_version_that_cuts_differently_is_not_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(segmentation, "_load_rjieba", lambda: lambda runs: [word for run in runs for word in run])
@@ -114,7 +114,7 @@ def test_without_the_core_none_of_its_dictionaries_is_made() -> None:
         assert not isinstance(han_cutter.__wrapped__("jieba").load(), CoreCutter)
 
 
-def test_what_cuts_without_a_dictionary_of_the_core_is_asked(cutter: CoreCutter) -> None:
+def test_another_segmenter_than_that_of_the_core_is_called(cutter: CoreCutter) -> None:
     pairs = han_cutter("bigrams")
     for cut in (pairs.load(), CutOnDemand(pairs, load=True), lambda runs: [run[::-1] for run in runs]):
         assert_equal(weighed, "茶馆 tea 立春", cut)

@@ -60,13 +60,13 @@ def list_content(tree: html.HtmlElement) -> list[tuple[str, bool]]:
 @example(
     "<button>a<script type=application/json>{}</script><script>x</script></button><script type=application/json>{}"
 )
-def test_of_any_document(markup: str) -> None:
+def test_core_and_python_list_the_same_in_any_document(markup: str) -> None:
     assert_equal(list_content, parse(markup.encode("utf-8", "surrogatepass"), "utf-8"))
 
 
 @settings(max_examples=examples(1000), suppress_health_check=list(HealthCheck))
 @given(pages)
-def test_of_any_bytes(body: bytes) -> None:
+def test_core_and_python_list_the_same_in_any_bytes(body: bytes) -> None:
     try:
         tree = parse(body)
     except ValueError:
@@ -84,7 +84,7 @@ def test_of_any_bytes(body: bytes) -> None:
         "<html><body><aside><![CDATA[a <b> ]]>c<!-- d -->e<?f g?>h</aside></body></html>",
     ],
 )
-def test_of_xml(markup: str) -> None:
+def test_core_and_python_list_the_same_in_xml(markup: str) -> None:
     for resolve in (False, True):
         tree = etree.fromstring(markup, html.XHTMLParser(resolve_entities=resolve, no_network=True))
         assert_equal(list_content, tree)
@@ -101,5 +101,5 @@ def test_of_xml(markup: str) -> None:
         "".join(f"<t{number}><img src={number}></t{number}>" for number in range(30_000)),
     ],
 )
-def test_of_large_documents(markup: str) -> None:
+def test_core_and_python_list_the_same_in_large_documents(markup: str) -> None:
     assert_equal(list_content, parse(markup.encode(), "utf-8"))

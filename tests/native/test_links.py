@@ -55,14 +55,14 @@ def packed_links(tree: HtmlElement, url: str) -> bytes:
 @settings(max_examples=examples(4000), suppress_health_check=list(HealthCheck))
 @given(st.lists(hrefs, max_size=8), urls, st.none() | hrefs)
 @example(["?", "", "#", "/", "a?", "a?#", "/?b", "//e.com", "http://e.com?", "http://e.com#a"], "http://e.com/x/", None)
-def test_of_any_links(targets: list[str], url: str, base: str | None) -> None:
+def test_core_and_python_find_the_same_links(targets: list[str], url: str, base: str | None) -> None:
     head = "" if base is None else f'<base href="{base}"><base href="/no">'
     assert_same(f"{head}<title>a\n b</title>" + "".join(f'<p><a href="{href}">x</a>' for href in targets), url)
 
 
 @settings(max_examples=examples(1000), suppress_health_check=list(HealthCheck))
 @given(pages, urls)
-def test_of_any_bytes(body: bytes, url: str) -> None:
+def test_core_and_python_find_the_same_links_in_any_bytes(body: bytes, url: str) -> None:
     try:
         tree = parse(body)
     except ValueError:
@@ -72,7 +72,7 @@ def test_of_any_bytes(body: bytes, url: str) -> None:
     assert_equal(asks_for_password, tree)
 
 
-def test_of_odd_documents() -> None:
+def test_core_and_python_find_the_same_links_in_odd_documents() -> None:
     for markup in (
         "<title></title>",
         "<svg><title>a</title></svg><title>b <!-- c --> d</title>",
@@ -88,12 +88,12 @@ def test_of_odd_documents() -> None:
         assert_same(markup, "http://e.com/x/y")
 
 
-def test_of_a_part_of_a_tree() -> None:
+def test_core_and_python_find_the_same_links_in_a_part_of_a_tree() -> None:
     tree = parse(b"<p><a href=b>c</a><title>d</title></p><a href=e>f</a>").find("body")
     assert_equal(packed_links, tree, "http://e.com/")
     assert_equal(find_title, tree)
     assert_equal(asks_for_password, tree)
 
 
-def test_of_many_links() -> None:
+def test_core_and_python_find_the_same_among_many_links() -> None:
     assert_same("".join(f"<a href={number}/{number % 7}>" for number in range(50_000)), "http://e.com/a/")

@@ -48,7 +48,7 @@ def choose(page: Outline, title: str) -> tuple[object, ...]:
 
 @settings(max_examples=examples(4000), suppress_health_check=list(HealthCheck))
 @given(outlines(), titles)
-def test_of_any_outline(page: Outline, title: str) -> None:
+def test_core_and_python_choose_the_same_main_text_of_any_outline(page: Outline, title: str) -> None:
     assert_equal(choose, page, title)
 
 
@@ -59,7 +59,7 @@ def read(body: bytes, encoding: str | None = None) -> tuple[object, ...]:
 
 
 @pytest.mark.skipif(not (DATA / "sites").is_dir(), reason="no saved sites: set CRAWLER_DEDUP_DATA to their folder")
-def test_of_all_saved_pages() -> None:
+def test_core_and_python_choose_the_same_main_text_of_all_saved_pages() -> None:
     for _, body in saved_pages():
         if body:
             assert_equal(read, body)

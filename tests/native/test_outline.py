@@ -87,7 +87,7 @@ def assert_same(tree: html.HtmlElement, max_depth: int = 250) -> None:
 @example("<p>a</html><p>b<p hidden>c", 250)
 @example("<a href=/x>one<p>two</p>three</a><a href=#y>four</a>", 250)
 @example("<b style='display:none'>a<p>b</p>c</b>d<p>e", 250)
-def test_of_any_document(markup: str, max_depth: int) -> None:
+def test_core_and_python_read_the_same_outline_of_any_document(markup: str, max_depth: int) -> None:
     assert_same(parse(markup.encode("utf-8", "surrogatepass"), "utf-8"), max_depth)
 
 
@@ -102,13 +102,13 @@ SPACED = (
 @given(
     st.lists(st.text(st.sampled_from(SPACED), max_size=40), max_size=6), st.sampled_from(["<b hidden>", "<a href=/x>"])
 )
-def test_of_spaces_anywhere(texts: list[str], tag: str) -> None:
+def test_core_and_python_read_the_same_outline_with_spaces_anywhere(texts: list[str], tag: str) -> None:
     assert_same(parse(tag.join(["<p>", *texts]).encode(), "utf-8"))
 
 
 @settings(max_examples=examples(1000), suppress_health_check=list(HealthCheck))
 @given(pages)
-def test_of_any_bytes(body: bytes) -> None:
+def test_core_and_python_read_the_same_outline_of_any_bytes(body: bytes) -> None:
     try:
         tree = parse(body)
     except ValueError:
@@ -127,12 +127,12 @@ def test_of_any_bytes(body: bytes) -> None:
         "<html><body><![CDATA[ ]]><p/>x<p></p></body></html>",
     ],
 )
-def test_of_xml(markup: str) -> None:
+def test_core_and_python_read_the_same_outline_of_xml(markup: str) -> None:
     for resolve in (False, True):
         assert_same(etree.fromstring(markup, html.XHTMLParser(resolve_entities=resolve, no_network=True)))
 
 
-def test_of_a_tree_that_was_changed() -> None:
+def test_core_and_python_read_the_same_outline_of_a_tree_that_was_changed() -> None:
     tree = parse(b"<div>a<p>b</p>c</div>d")
     tree.find(".//p").tail = None
     tree.find(".//p").append(etree.Comment("x"))
@@ -144,7 +144,7 @@ def test_of_a_tree_that_was_changed() -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 2, 249, 250, 251, 252, 2000])
-def test_at_the_limit_of_nesting(depth: int) -> None:
+def test_core_and_python_read_the_same_outline_at_the_limit_of_nesting(depth: int) -> None:
     for tag in ("div", "b", "a href=/x", "p style='display:none'"):
         tree = parse((f"<{tag}>" * depth + "text").encode())
         assert_same(tree)
@@ -165,12 +165,14 @@ def test_at_the_limit_of_nesting(depth: int) -> None:
         "<p style='" + "display" * 100_000 + "'>x",
     ],
 )
-def test_of_large_documents(markup: str) -> None:
+def test_core_and_python_read_the_same_outline_of_large_documents(markup: str) -> None:
     assert_same(parse(markup.encode(), "utf-8"))
 
 
 @pytest.mark.parametrize("charset", ["ISO-8859-9", "UTF-8"])
-def test_in_a_locale_with_other_small_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, charset: str) -> None:
+def test_core_and_python_read_the_same_outline_in_a_locale_with_other_small_letters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, charset: str
+) -> None:
     """In Turkish the small letter of I is another one."""
     name = f"tr_TR.{charset}"
     try:

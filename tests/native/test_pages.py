@@ -31,7 +31,7 @@ def assert_signed_alike(
 
 
 @needs_pages
-def test_of_all_saved_pages() -> None:
+def test_core_and_python_sign_all_saved_pages_alike() -> None:
     for _, body in saved_pages():
         assert_signed_alike(TEXTUAL, body)
 
@@ -50,7 +50,7 @@ def damaged(body: bytes, chance: random.Random) -> Iterator[bytes]:
 
 @needs_pages
 @pytest.mark.parametrize("part", [0, pytest.param(None, marks=pytest.mark.slow)])
-def test_of_damaged_pages(part: int | None) -> None:
+def test_core_and_python_sign_damaged_pages_alike(part: int | None) -> None:
     chance = random.Random(7)
     for number, (_, body) in enumerate(saved_pages()):
         if body and (part is None or number % 10 == part):
@@ -60,7 +60,7 @@ def test_of_damaged_pages(part: int | None) -> None:
 
 @pytest.mark.parametrize("scheme", NAMES)
 @needs_pages
-def test_with_each_scheme(scheme: str) -> None:
+def test_core_and_python_sign_pages_alike_with_each_scheme(scheme: str) -> None:
     signer = Signer(Config(tokenizer="bigrams", scheme=scheme))
     for number, (_, body) in enumerate(saved_pages()):
         if number % 40 == 0:
@@ -68,7 +68,7 @@ def test_with_each_scheme(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=lambda page: page.name)
-def test_of_hostile_pages(page: HostilePage) -> None:
+def test_core_and_python_sign_hostile_pages_alike(page: HostilePage) -> None:
     body = page.make()
     if len(body) < 4 << 20:
         assert_signed_alike(SIGNER, body, page.url, page.encoding)
@@ -76,5 +76,5 @@ def test_of_hostile_pages(page: HostilePage) -> None:
 
 @settings(max_examples=examples(600), suppress_health_check=list(HealthCheck))
 @given(pages, addresses, encodings)
-def test_of_any_bytes(body: bytes, url: str, encoding: str | None) -> None:
+def test_core_and_python_sign_any_bytes_alike(body: bytes, url: str, encoding: str | None) -> None:
     assert_signed_alike(SIGNER, body, url, encoding)

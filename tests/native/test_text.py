@@ -96,18 +96,18 @@ def assert_signed_alike(raw: str) -> None:
 @example("")
 @example("\n\né\n")
 @example("。。\n。é\u0301。")
-def test_of_any_text(raw: str) -> None:
+def test_core_and_python_weigh_any_text_alike(raw: str) -> None:
     assert_signed_alike(raw)
 
 
-def test_of_each_character() -> None:
+def test_core_and_python_weigh_each_character_alike() -> None:
     for first in range(0, sys.maxunicode + 1, 64):
         characters = "\n".join(chr(code) for code in range(first, first + 64))
         assert_equal(normalise, characters)
         assert_equal(normalise, "a" + characters.replace("\n", "a\n가"))
 
 
-def test_of_each_pair_that_composes() -> None:
+def test_core_and_python_weigh_each_composing_pair_alike() -> None:
     decomposed = [unicodedata.normalize("NFD", chr(code)) for code in range(sys.maxunicode + 1)]
     pairs = [text for text in decomposed if len(text) > 1]
     for at in range(0, len(pairs), 50):
@@ -119,19 +119,19 @@ def test_of_each_pair_that_composes() -> None:
 @pytest.mark.parametrize(
     "piece", ["ﷺ", "ﷺ ", "é", "e\u0301", "é\n", "e\u0301 ", "漢", "圖。", "\u0301", "①\n", "x ", "コ\u3099\n"]
 )
-def test_of_long_texts(piece: str, size: int) -> None:
+def test_core_and_python_weigh_long_texts_alike(piece: str, size: int) -> None:
     assert_signed_alike((piece * size)[:size])
 
 
 @settings(max_examples=examples(500))
 @given(st.lists(st.one_of(st.sampled_from(["", "?", "a?b", "a\ud800b", "\udfff", "the"]), texts), max_size=30))
-def test_of_any_tokens(tokens: list[str]) -> None:
+def test_core_and_python_weigh_any_tokens_alike(tokens: list[str]) -> None:
     assert_equal(weighed_tokens, tokens)
 
 
 @settings(max_examples=examples(500))
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=200), st.integers(0, 3))
-def test_of_any_hashes(numbers: list[int], times: int) -> None:
+def test_core_and_python_make_the_same_signature_and_sketch_of_any_hashes(numbers: list[int], times: int) -> None:
     numbers += [number ^ 0x10000 for number in numbers] * times  # equal in the bits that a sketch looks at
     for kind in (np.sort, np.asarray):
         hashes = kind(np.array(numbers, dtype=np.uint64))

@@ -15,7 +15,7 @@ def text_about(url: str, markup: str) -> str:
     return Anchors(parse(f"<html><body>{markup}</body></html>".encode()), URL).text_about(url)
 
 
-def test_the_text_of_a_link_and_what_stands_around_it() -> None:
+def test_the_text_of_a_link_and_the_words_around_it_are_read() -> None:
     markup = "<p>You find <a href='/x'>the <b>old</b> lighthouse</a> by\n the sea.</p><p>Fog.</p>"
     assert text_about("http://a.org/x", markup) == "You find the old lighthouse by the sea. Fog."
     assert text_about("http://a.org/y", markup) == ""
@@ -29,7 +29,7 @@ def test_a_window_has_whole_words_near_the_link() -> None:
     assert 150 < len(around) <= 210
 
 
-def test_windows_in_a_script_without_spaces() -> None:
+def test_windows_in_a_script_without_spaces_are_cut_between_characters() -> None:
     around = text_about("http://a.org/x", f"<p>{'茶' * 500}<a href='/x'>老船夫</a>{'馆' * 500}</p>")
     assert "老船夫" in around
     assert set(around) == set("茶老船夫馆 ")
@@ -61,7 +61,7 @@ def test_what_nobody_sees_is_left_out() -> None:
     ]
 
 
-def test_of_an_endless_page_the_beginning_is_read() -> None:
+def test_only_the_beginning_of_an_endless_page_is_read() -> None:
     for filling in ("word " * 100_000, "".join(f"<a href='/{number}'>n</a>" for number in range(10_000))):
         markup = f"<p><a href='/x'>first</a>{filling}</p><p><a href='/y'>last</a></p>"
         assert text_about("http://a.org/x", markup).startswith("first")

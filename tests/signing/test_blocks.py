@@ -71,7 +71,7 @@ def packed(rows: list[PackedBlock]) -> bytes:
 
 
 @given(PACKED)
-def test_what_is_packed_is_unpacked(rows: list[PackedBlock]) -> None:
+def test_packed_blocks_are_unpacked_as_they_were(rows: list[PackedBlock]) -> None:
     assert unpack_blocks(packed(rows)) == rows
     assert list(block_hashes(packed(rows))) == [row.hash for row in rows]
     assert len(packed(rows)) == BLOCK_BYTES * len(rows)
@@ -81,7 +81,7 @@ TEXTS = st.lists(st.text(st.sampled_from("ab 漢汉é,.-"), min_size=1, max_size
 
 
 @given(TEXTS)
-def test_a_block_is_packed_as_often_as_it_stands_in_reading_order(texts: list[str]) -> None:
+def test_each_occurrence_of_a_block_is_packed_in_reading_order(texts: list[str]) -> None:
     outline = [Block(text, size_in_letters(text), 0, number, text) for number, text in enumerate(texts)]
     numbers = [block.hash for block in unpack_blocks(outlines.pack(outline).packed)]
     keys = ["".join(character for character in normalise(text) if character not in " ,.-") for text in texts]
@@ -95,7 +95,7 @@ def test_a_block_is_packed_as_often_as_it_stands_in_reading_order(texts: list[st
 @pytest.mark.parametrize(
     "repeated", ["<p><a href=/x>Yes</a></p>", "<p style='display:none'>Yes</p>", "<p>Ferry to the island</p>"]
 )
-def test_a_link_what_is_hidden_and_the_title_count_once(repeated: str) -> None:
+def test_a_link_hidden_text_and_the_title_are_packed_once(repeated: str) -> None:
     assert pack(repeated, TITLE).packed == pack(2 * repeated, TITLE).packed
 
 
@@ -117,7 +117,7 @@ def test_a_picture_is_known_by_its_file_where_its_address_differs(
     assert (hash_of_file(first) == hash_of_file(second)) is is_same_file
 
 
-def test_two_text_fields_have_two_hashes() -> None:
+def test_two_text_fields_with_different_contents_have_different_hashes() -> None:
     fields = [f"<textarea>paste {number}</textarea>" for number in range(500)]
     assert len({*hashes("".join(fields))}) == len(fields)
     (first,), (second,) = (
@@ -142,7 +142,7 @@ def test_the_size_of_a_block_is_its_letters_in_fours(letters: int, size: int) ->
 
 
 @pytest.mark.parametrize("line", ["-----------------------", "—————————", "★★★☆☆", "✓", "* * *"])
-def test_a_line_of_signs_is_a_block_that_says_nothing(line: str) -> None:
+def test_a_line_of_punctuation_is_a_block_of_size_zero(line: str) -> None:
     (block,) = unpack_blocks(pack(f"<p>{line}</p>").packed)
     assert block.size == 0
 
@@ -170,7 +170,9 @@ def test_a_chinese_character_says_as_much_as_three_letters() -> None:
         ("茶館，明天！", "茶馆 明天"),
     ],
 )
-def test_case_width_white_space_punctuation_and_the_writing_make_no_other_block(text: str, variant: str) -> None:
+def test_case_width_white_space_punctuation_and_variants_of_characters_do_not_change_a_block(
+    text: str, variant: str
+) -> None:
     assert hashes(f"<p>{text}</p>") == hashes(f"<p>{variant}</p>")
 
 
@@ -186,7 +188,7 @@ def test_case_width_white_space_punctuation_and_the_writing_make_no_other_block(
         ("cafe", "café"),
     ],
 )
-def test_a_letter_or_a_sign_makes_another_block(text: str, changed_text: str) -> None:
+def test_another_letter_or_sign_changes_a_block(text: str, changed_text: str) -> None:
     assert hashes(f"<p>{text}</p>") != hashes(f"<p>{changed_text}</p>")
 
 
@@ -225,7 +227,7 @@ def test_the_same_block_elsewhere_on_the_page_is_the_same_block() -> None:
         ("<button>By the river</button>", Trait.EMBEDDED),
     ],
 )
-def test_what_is_known_of_a_block(markup: str, expected: Trait) -> None:
+def test_the_traits_of_a_block_are_recognised(markup: str, expected: Trait) -> None:
     assert traits(markup, TITLE) & ~Trait.MAIN == expected
 
 
@@ -242,7 +244,7 @@ def test_a_text_that_repeats_the_words_of_the_title_many_times_is_no_name() -> N
 # Bounds
 
 
-def test_of_many_blocks_those_that_say_most_are_kept_in_reading_order() -> None:
+def test_if_there_are_too_many_blocks_the_longest_are_kept_in_reading_order() -> None:
     texts = [" ".join(words(number, 2 + number % 7)) for number in range(2000)]
     kept_blocks = unpack_blocks(pack("".join(f"<p>{text}</p>" for text in texts)).packed)
     every = [hashes(f"<p>{text}</p>")[0] for text in texts]
@@ -256,7 +258,7 @@ def test_of_many_blocks_those_that_say_most_are_kept_in_reading_order() -> None:
     assert sorted((block.size for block in kept_blocks), reverse=True) == sizes[: MAX_BLOCKS - 1]
 
 
-def test_of_two_pages_with_many_blocks_those_that_are_not_kept_count() -> None:
+def test_blocks_that_are_not_kept_still_distinguish_two_pages() -> None:
     many = "".join(f"<p>{' '.join(words(number, 9))}</p>" for number in range(MAX_BLOCKS))
     first_blocks, second_blocks = (unpack_blocks(pack(f"{many}<p>{word}</p>").packed) for word in ("red", "green"))
     assert [block.hash for block in first_blocks[:-1]] == [block.hash for block in second_blocks[:-1]]
@@ -275,12 +277,12 @@ def test_of_two_pages_with_many_blocks_those_that_are_not_kept_count() -> None:
         ("Anna &lt; Bob", "Anna &gt; Bob"),
     ],
 )
-def test_other_numbers_are_other_blocks(first_text: str, second_text: str) -> None:
+def test_other_numbers_make_another_block(first_text: str, second_text: str) -> None:
     assert hashes(f"<p>{first_text}</p>") != hashes(f"<p>{second_text}</p>")
 
 
 @given(st.text(st.sampled_from("--12٣.,:/&<a_汉é+ ")).filter(str.strip))
-def test_a_block_is_known_by_its_letters_and_numbers(text: str) -> None:
+def test_a_block_is_identified_by_its_letters_and_numbers(text: str) -> None:
     numbers = re.findall(r"(?<!\w)-\d+(?:[.,:/-]\d+)*|\d+(?:[.,:/-]\d+)*", text)
     letters = re.sub(r"[^\w+&<]|_", "", text) + "".join(f" {number}" for number in numbers)
     (block,) = unpack_blocks(outlines.pack([Block(text, len(text), 0, 1, text)]).packed)
@@ -289,7 +291,7 @@ def test_a_block_is_known_by_its_letters_and_numbers(text: str) -> None:
 
 
 @pytest.mark.parametrize("label", ["Advertisement", "– Sponsored –", "ANZEIGE", "Publicité", "廣告", "広告"])
-def test_a_line_that_only_announces_an_advertisement_is_no_block(label: str) -> None:
+def test_a_line_that_only_announces_an_advertisement_is_not_a_block(label: str) -> None:
     assert hashes(f"<p>Above</p><p>{label}</p><p>Below</p>") == hashes("<p>Above</p><p>Below</p>")
     assert hashes(f"<p>{label} rules</p>") != []
 
@@ -301,13 +303,13 @@ def test_the_digits_of_every_script_are_numbers() -> None:
         assert block.traits & Trait.NUMBER
 
 
-def test_a_block_is_hidden_or_a_link_only_if_it_is_wherever_it_stands() -> None:
+def test_a_block_is_hidden_or_linked_only_if_every_occurrence_of_it_is() -> None:
     twice = "<p style='display:none'>{0}</p><p>{0}</p>", "<p><a href=/x>{0}</a></p><p>{0}</p>"
     traits = [unpack_blocks(pack(page.format("Closed today")).packed)[0].traits for page in twice]
     assert traits == [0, 0]
 
 
-def test_blocks_behind_the_longest_text_that_is_read_are_left_out() -> None:
+def test_blocks_after_the_longest_text_that_is_read_are_left_out() -> None:
     texts = words("many", 100)
     page = "".join(f"<p>{text}</p>" for text in texts)
     ends = [*accumulate(map(len, texts))]
@@ -316,7 +318,7 @@ def test_blocks_behind_the_longest_text_that_is_read_are_left_out() -> None:
         assert [block.hash for block in unpack_blocks(pack(page, max_chars=limit).packed)] == expected
 
 
-def test_work_grows_with_the_page_and_no_faster() -> None:
+def test_work_grows_no_faster_than_the_page() -> None:
     def lines(count: int) -> int:
         """Lines of Python that are run."""
         run = 0
@@ -368,19 +370,19 @@ TEXT = paragraphs(words("text", 96))
         (f"<p>The ferry to the island, again.</p><div></div><article>{TEXT}</article>", set()),
     ],
 )
-def test_the_parts_of_the_title_that_stand_in_a_heading_or_in_the_main_text_are_named(
+def test_the_parts_of_the_title_that_occur_in_a_heading_or_in_the_main_text_are_recorded(
     markup: str, expected: set[str]
 ) -> None:
     assert named(markup) == expected
 
 
-def test_a_part_of_two_letters_may_stand_in_any_text() -> None:
+def test_a_part_of_two_letters_may_occur_in_any_text() -> None:
     assert named("<h1>Go</h1>", "Go | Tea House") == set()
     assert named("<h1>茶</h1>", "茶 | Tea House") == {"茶"}
 
 
 @given(st.text(st.sampled_from("ab |茶館12"), max_size=40), st.text(st.sampled_from("ab |茶館12"), max_size=40))
-def test_only_parts_of_the_title_are_named(title: str, heading: str) -> None:
+def test_only_parts_of_the_title_are_recorded(title: str, heading: str) -> None:
     outline = [Block(heading, size_in_letters(heading), 0, 1, heading, 1)] if heading.strip() else []
     bits = outlines.pack(outline, title=title).named
     assert bits < 1 << min(len(split_title(title)), 32)
@@ -399,14 +401,14 @@ LINES = "".join(f"<p>line {number}</p>" for number in range(30))
         f"<h1>Lamp, 40 cm</h1><p>€ 34</p><p>In stock</p><article>{TEXT}</article>",
     ],
 )
-def test_the_noted_heading_is_that_of_the_main_text(framed: str) -> None:
+def test_the_recorded_heading_is_that_of_the_main_text(framed: str) -> None:
     assert pack(framed, TITLE).heading == pack(LAMP, TITLE).heading != 0
 
 
 @pytest.mark.parametrize(
     "framed", [f"<h1>Our shops</h1>{LINES}<article>{TEXT}</article>", f"<article>{TEXT}</article><h1>Write to us</h1>"]
 )
-def test_a_heading_far_from_the_main_text_is_that_of_a_frame(framed: str) -> None:
+def test_a_heading_far_from_the_main_text_belongs_to_the_frame(framed: str) -> None:
     assert pack(framed, TITLE).heading == 0
 
 
@@ -428,10 +430,10 @@ def test_a_heading_far_from_the_main_text_is_that_of_a_frame(framed: str) -> Non
         ("<h1>!</h1>", False),
     ],
 )
-def test_a_heading_that_has_nothing_to_do_with_the_title_is_noted(markup: str, has_heading: bool) -> None:
+def test_a_heading_without_words_of_the_title_is_recorded(markup: str, has_heading: bool) -> None:
     assert bool(pack(markup, TITLE).heading) is has_heading
 
 
-def test_the_noted_heading_is_the_same_in_both_writings() -> None:
+def test_the_recorded_heading_is_the_same_in_traditional_and_simplified_characters() -> None:
     traditional, simplified = (pack(f"<h1>{heading}</h1>", TITLE).heading for heading in ("茶館的門", "茶馆 的门!"))
     assert traditional == simplified != pack("<h1>茶馆的窗</h1>", TITLE).heading

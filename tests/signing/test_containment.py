@@ -28,7 +28,7 @@ def excerpt(text: str, hundredths: int, place: int) -> str:
 
 
 @given(new=TEXTS, kept=TEXTS)
-def test_what_is_measured_of_texts_that_agree_is_what_they_agree_by(scheme: Scheme, new: str, kept: str) -> None:
+def test_texts_that_agree_are_measured_with_the_shares_by_which_they_agree(scheme: Scheme, new: str, kept: str) -> None:
     signatures = scheme.sign(text_of(new)), scheme.sign(text_of(kept))
     agreement, measured = scheme.compare(*signatures), scheme.measure(*signatures)
     if scheme.name == "simhash":
@@ -83,7 +83,7 @@ FINDING = {  # from which length on they find every excerpt of a long text
 
 @pytest.mark.parametrize("name", FINDING)
 @pytest.mark.parametrize("chinese", [False, True])
-def test_excerpts_are_found_by_design(name: str, chinese: bool) -> None:
+def test_excerpts_of_sufficient_length_are_found(name: str, chinese: bool) -> None:
     scheme = scheme_of(name)
     for seed in range(6):
         raw = prose(seed, 160, chinese=chinese)
@@ -95,7 +95,7 @@ def test_excerpts_are_found_by_design(name: str, chinese: bool) -> None:
             assert scheme.compare(whole, part) is None or hundredths > 75, (seed, hundredths)
 
 
-def test_with_supershingles_an_excerpt_is_not_found_and_measured_all_the_same() -> None:
+def test_supershingles_do_not_find_an_excerpt_but_it_is_measured() -> None:
     scheme, raw = scheme_of("shingling"), prose(1, 100)
     part, whole = (scheme.sign(text_of(text)) for text in (excerpt(raw, 60, 1), raw))
     assert not scheme.finds(part, whole)
@@ -107,7 +107,7 @@ def test_with_supershingles_an_excerpt_is_not_found_and_measured_all_the_same() 
 
 
 @pytest.mark.parametrize(("lookup", "least"), [("supershingles", 0.7), ("minima", 0.3), ("mod", 0.0)])
-def test_the_least_resemblance_follows_from_the_lookup_unless_it_is_named(lookup: str, least: float) -> None:
+def test_the_least_resemblance_follows_from_the_lookup_unless_it_is_given(lookup: str, least: float) -> None:
     raw = prose(2, 200)
     texts = [text_of(excerpt(raw, hundredths, 0)) for hundredths in range(5, 100, 5)]
     for threshold, expected in ((0, least), (0.5, 0.5)):

@@ -55,7 +55,7 @@ def pieces(node: HtmlElement, hidden: list[HtmlElement], *, inside: bool) -> Ite
 
 
 @given(st.lists(MARKUP).map("".join))
-def test_pictures_and_texts_that_are_no_blocks_are_found_in_the_order_of_the_page(markup: str) -> None:
+def test_pictures_and_texts_outside_of_blocks_are_listed_in_the_order_of_the_page(markup: str) -> None:
     tree = parse(f"<body>{markup}".encode())
     expected = list(pieces(tree, hidden_elements(tree), inside=False))
     shown = {piece for piece, is_shown in expected if is_shown}
@@ -64,6 +64,6 @@ def test_pictures_and_texts_that_are_no_blocks_are_found_in_the_order_of_the_pag
     assert {piece for piece, is_shown in content.items() if is_shown} == shown
 
 
-def test_data_of_a_script_is_content_and_a_script_is_not() -> None:
+def test_data_in_a_script_element_is_content_and_a_program_is_not() -> None:
     tree = parse(b"<script>run()</script><script type='application/json'>{}</script><script src='/x.js'></script>")
     assert find_embedded_content(tree) == {"{}": True}

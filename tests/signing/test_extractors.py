@@ -50,7 +50,7 @@ def test_the_filters_own_extractor_is_the_default() -> None:
     assert extracted("paragraphs") == join_text(find_main_blocks(read_outline(parse(BODY)))) != ""
 
 
-def test_trafilatura_goes_by_its_name() -> None:
+def test_trafilatura_is_selected_by_its_name() -> None:
     assert extracted("trafilatura") == extract_with_trafilatura(parse(BODY)) != ""
 
 
@@ -63,7 +63,7 @@ def test_trafilatura_goes_by_its_name() -> None:
         (f"{__name__}.Of.paragraphs", Of.paragraphs(parse(BODY))),
     ],
 )
-def test_a_function_goes_by_its_import_path(name: str, text: str) -> None:
+def test_a_function_is_selected_by_its_import_path(name: str, text: str) -> None:
     assert extracted(Config(extractor=name).extractor) == text
 
 
@@ -82,7 +82,7 @@ def test_a_function_goes_by_its_import_path(name: str, text: str) -> None:
         "..",
     ],
 )
-def test_a_path_that_leads_nowhere_is_a_configuration_error(tmp_path: Path, name: str) -> None:
+def test_an_import_path_that_does_not_exist_is_a_configuration_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=r"^DEDUP_EXTRACTOR = '.*' cannot be imported: .") as caught:
         Deduplicator.open(tmp_path / "index", Config(extractor=name))
     assert repr(name) in str(caught.value)
@@ -90,13 +90,13 @@ def test_a_path_that_leads_nowhere_is_a_configuration_error(tmp_path: Path, name
 
 
 @pytest.mark.parametrize("name", ["crawler_dedup.signing.extractors", f"{__name__}.not_callable", f"{__name__}:"])
-def test_a_path_that_leads_to_no_function_is_a_configuration_error(tmp_path: Path, name: str) -> None:
+def test_an_import_path_of_something_that_is_not_a_function_is_a_configuration_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=r"^DEDUP_EXTRACTOR = '.*' is not callable\.$"):
         Deduplicator.open(tmp_path / "index", Config(extractor=name))
 
 
 @pytest.mark.parametrize("name", ["", "jusText", "paragraph", "extract", 5, None, extract_with_trafilatura])
-def test_what_is_no_name_at_all_is_a_configuration_error(name: object) -> None:
+def test_an_invalid_name_is_a_configuration_error(name: object) -> None:
     with pytest.raises(ConfigError, match="DEDUP_EXTRACTOR"):
         Config(extractor=name)  # type: ignore[arg-type]
 
@@ -109,7 +109,7 @@ NAMES = ["paragraphs", "trafilatura", f"{__name__}.whole", f"{__name__}.Of.parag
 
 @pytest.mark.parametrize("opened_with", NAMES)
 @pytest.mark.parametrize("name", NAMES)
-def test_an_index_takes_the_extractor_it_was_made_with_and_no_other(
+def test_an_index_is_opened_only_with_the_extractor_it_was_made_with(
     tmp_path: Path, name: str, opened_with: str
 ) -> None:
     with Deduplicator.open(tmp_path, Config(tokenizer="bigrams", extractor=name)) as deduplicator:
@@ -124,11 +124,11 @@ def test_an_index_takes_the_extractor_it_was_made_with_and_no_other(
     assert caught.value.differences == {"extractor": (find_extractor(name).spec, find_extractor(opened_with).spec)}
 
 
-def test_specs_tell_every_two_extractors_apart() -> None:
+def test_every_extractor_has_a_spec_of_its_own() -> None:
     assert len({find_extractor(name).spec for name in NAMES}) == len(NAMES)
 
 
-def test_pages_are_compared_by_what_the_extractor_takes(tmp_path: Path) -> None:
+def test_pages_are_compared_by_the_text_that_the_extractor_returns(tmp_path: Path) -> None:
     config = Config(tokenizer="bigrams", extractor=f"{__name__}.Of.paragraphs", min_features=20)
     advertised = article(
         "x", frame="<p>" + " ".join(f"advertisement{number}" for number in range(200)) + "</p>"
@@ -179,7 +179,7 @@ def test_no_page_is_lost_to_an_extractor_that_fails(tmp_path: Path, function: st
     assert len(crawl.lines("WARNING", "passes unchecked")) == 1
 
 
-def test_a_text_beyond_the_limit_is_unchecked(tmp_path: Path) -> None:
+def test_a_page_whose_text_exceeds_the_limit_is_unchecked(tmp_path: Path) -> None:
     crawl = crawl_with(tmp_path, "too_long", DEDUP_MAX_CHARS=1000)
     assert crawl.counts() == {"checked": 2, "unchecked": 2, "unchecked/too_many_characters": 2}
 
@@ -208,7 +208,9 @@ class Spider(Walker):
 @pytest.mark.parametrize(
     "name", ["paragraphs", "trafilatura", "crawler_dedup.signing.extractors.extract_with_trafilatura"]
 )
-def test_the_text_for_callbacks_is_trafilaturas_whatever_pages_are_compared_by(tmp_path: Path, name: str) -> None:
+def test_main_text_for_callbacks_comes_from_trafilatura_whichever_extractor_compares_pages(
+    tmp_path: Path, name: str
+) -> None:
     # trafilatura leaves tables out, the filter does not.
     table = "".join(f"<tr><td>{cell}</td></tr>" for cell in article("table", count=40).split()[12:])
     body = article("x").replace("</article>", f"<table>{table}</table></article>")

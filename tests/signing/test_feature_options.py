@@ -49,7 +49,7 @@ def words_of(raw: str) -> list[str]:
 
 
 @given(TEXTS, TEXTS, st.integers(0, 3))
-def test_words_of_the_title_count_as_often_as_is_asked(raw: str, title: str, times: int) -> None:
+def test_words_of_the_title_count_as_often_as_the_option_says(raw: str, title: str, times: int) -> None:
     features = scheme_of(f"simhash title={times}").features_of(Text(raw, BIGRAMS, title=title))
     assert counted(features) == slow_counts(words_of(raw) + times * words_of(title))
 
@@ -71,7 +71,7 @@ def test_pairs_of_neighbours_without_stop_words_are_features(raw: str, title: st
 
 
 @given(TEXTS)
-def test_weights_are_those_of_the_option(raw: str) -> None:
+def test_weights_are_those_that_the_option_names(raw: str) -> None:
     text = text_of(raw)
     for hashed, count, telling, weight in zip(*_columns(text, "tf"), strict=True):
         assert weight == count * (64 if telling else 32), hashed
@@ -91,7 +91,7 @@ def _columns(text: Text, weight: str) -> tuple[list[int], list[float], list[bool
 
 @needs_stemmer
 @pytest.mark.parametrize("name", FEATURED)
-def test_forms_of_a_word_are_one_feature_by_the_rules_of_a_language(name: str) -> None:
+def test_inflected_forms_of_a_word_become_one_feature_by_the_rules_of_a_language(name: str) -> None:
     first, second = text_of("connected trams " * 30 + prose(0)), text_of("connection tram " * 30 + prose(0))
     assert scheme_of(name).sign(first) != scheme_of(name).sign(second)
     stemmed = scheme_of(f"{name} stem=english")
@@ -100,13 +100,13 @@ def test_forms_of_a_word_are_one_feature_by_the_rules_of_a_language(name: str) -
 
 @needs_stemmer
 @given(st.lists(st.sampled_from(["this", "having", "running", "茶馆", "ชา", "3rd", "x" * 41, "x" * 40 + "ing"])))
-def test_stop_words_wide_scripts_and_what_is_no_word_are_not_stemmed(words: list[str]) -> None:
+def test_stop_words_unspaced_scripts_and_tokens_without_letters_are_not_stemmed(words: list[str]) -> None:
     stems = stem_words(words, "english")
     assert stems == ["run" if word == "running" else word for word in words]
 
 
 @needs_stemmer
-def test_all_languages_are_there_and_stem_whatever_is_written() -> None:
+def test_all_languages_are_available_and_stem_any_text() -> None:
     words = [word for raw in [*SAMPLES.values(), *ODD.values()] for word in {*words_of(raw[:5_000])}]
     for language in LANGUAGES:
         assert len(stem_words(words, language)) == len(words)
@@ -124,7 +124,7 @@ def test_the_general_lexicon_counts_stems_for_a_scheme_that_stems() -> None:
     assert rarity("english", "the") == rarity("", "the")
 
 
-def test_without_the_extra_stems_are_refused_by_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stems_without_the_extra_are_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler_dedup.system.extras._missing", lambda _: ["snowballstemmer"])
     for name in FEATURED:
         with pytest.raises(ExtraMissing, match=rf"'{name}' with stem=german needs .*crawler-dedup\[stem\]"):
@@ -133,7 +133,7 @@ def test_without_the_extra_stems_are_refused_by_a_sentence(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("name", FEATURED)
-def test_defaults_do_not_stand_in_the_header_and_others_do(name: str) -> None:
+def test_only_options_that_differ_from_their_defaults_stand_in_the_header(name: str) -> None:
     assert not {"stem", "phrases", "title", "anchors"} & {
         word.partition("=")[0] for word in scheme_of(name).spec.split()
     }
@@ -142,11 +142,11 @@ def test_defaults_do_not_stand_in_the_header_and_others_do(name: str) -> None:
     assert scheme_of(chosen.spec) == chosen
 
 
-def test_the_header_of_simhash_is_what_it_was() -> None:
+def test_the_header_of_simhash_has_not_changed() -> None:
     assert scheme_of("simhash").spec == "simhash bits=64 hash=xxh3_64 weight=tf^0.75 tables=4"
 
 
-def test_with_tf_idf_the_lexicon_stands_in_the_header_and_else_it_does_not() -> None:
+def test_the_header_names_the_lexicon_only_with_tf_idf() -> None:
     assert set(scheme_of("simhash weight=tf-idf").depends_on) == {"lexicon"}
     for spec in ("simhash", "simhash weight=tf", "checksums phrases=yes"):
         assert not scheme_of(spec).depends_on
@@ -154,7 +154,7 @@ def test_with_tf_idf_the_lexicon_stands_in_the_header_and_else_it_does_not() -> 
 
 
 @needs_stemmer
-def test_a_version_of_the_stemmer_is_noted_with_the_index() -> None:
+def test_the_version_of_the_stemmer_is_recorded_in_the_index() -> None:
     assert "snowballstemmer" in Signer(Config(scheme="simhash stem=dutch", tokenizer="bigrams")).libraries
     assert "snowballstemmer" not in Signer(Config(tokenizer="bigrams")).libraries
 
@@ -170,7 +170,7 @@ def test_a_lexicon_counts_the_features_of_its_scheme(tmp_path: Path) -> None:
     assert weighed.sign(texts[0]) == weighed.sign(texts[0])
 
 
-def test_the_title_of_a_page_and_its_links_come_into_its_signature() -> None:
+def test_the_title_of_a_page_and_its_links_affect_its_signature() -> None:
     body = html(prose(0)).replace(b"<body>", b"<title>A lighthouse in fog</title><body>")
 
     def sign(scheme: str, anchors: str = "") -> Signature:
@@ -194,7 +194,7 @@ def test_sketches_do_not_depend_on_the_options() -> None:
 
 
 @pytest.mark.parametrize("tables", DESIGNS)
-def test_a_distance_that_the_tables_do_not_find_is_refused_by_a_sentence(tables: int) -> None:
+def test_a_distance_that_the_tables_do_not_find_is_refused_with_a_sentence(tables: int) -> None:
     reach = DESIGNS[tables].max_distance
     for distance in range(8):
         config = Config(max_distance=distance)

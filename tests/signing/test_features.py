@@ -43,30 +43,30 @@ def tokenize(text: str, cut_han: CutHan) -> list[str]:
         ("… — !", []),
     ],
 )
-def test_each_script_is_cut_by_its_own_rule(text: str, tokens: list[str]) -> None:
+def test_each_script_is_tokenised_by_its_own_rule(text: str, tokens: list[str]) -> None:
     assert tokenize(text, bigrams) == tokens
 
 
 @given(st.text(st.characters(max_codepoint=0x24FF)))
-def test_text_without_unspaced_scripts_is_cut_the_same_beside_them(text: str) -> None:
+def test_text_without_unspaced_scripts_is_tokenised_the_same_beside_them(text: str) -> None:
     alone = tokenize(text, bigrams)
     assert sorted(tokenize(text + "\n中", bigrams)) == sorted([*alone, "中"])
 
 
 @given(st.one_of(st.text(), st.text(st.sampled_from("aZé1_ß÷’“\u0301\u093f中か\xa0\x1c\n -"))))
-def test_words_are_cut_the_same_beside_another_alphabet(text: str) -> None:
+def test_words_are_tokenised_the_same_beside_another_alphabet(text: str) -> None:
     for kind in ("tokens", "units"):
         alone, beside = (Counter(getattr(Text(variant, bigrams), kind)) for variant in (text, f"{text} ж"))
         assert beside == alone + Counter(["ж"])
 
 
 @given(st.text())
-def test_compatibility_forms_are_cut_as_what_they_stand_for(text: str) -> None:
+def test_compatibility_forms_are_tokenised_as_the_characters_they_stand_for(text: str) -> None:
     assert tokenize(text, bigrams) == tokenize(unicodedata.normalize("NFKC", text), bigrams)
 
 
 @pytest.mark.parametrize("mark", ["…", "\u3000", *map(chr, range(0xFF01, 0xFF65))])
-def test_full_width_characters_are_cut_as_the_narrow_ones(mark: str) -> None:
+def test_full_width_characters_are_tokenised_as_narrow_ones(mark: str) -> None:
     texts = [f"a{written}b 中{written}文 か{written}な" for written in (mark, unicodedata.normalize("NFKC", mark))]
     assert tokenize(texts[0], bigrams) == tokenize(texts[1], bigrams)
 
@@ -80,13 +80,13 @@ RARE = "\u3005\u3007\u3400\u9fff\uf900\ufaff\U00020000\U0003347f"
 
 
 @given(st.text(st.sampled_from(CHINESE + RARE + "教程版本 \nab3かな")))
-def test_rjieba_cuts_as_jieba_does(jieba_cut: CutHan, text: str) -> None:
+def test_rjieba_segments_as_jieba_does(jieba_cut: CutHan, text: str) -> None:
     assert tokenize(text, jieba_cut) == tokenize(text, han_cutter("rjieba").load())
 
 
 @pytest.mark.parametrize("name", ["jieba", "rjieba", "bigrams"])
 @given(runs=st.lists(st.text(st.sampled_from(CHINESE + RARE), min_size=1)))
-def test_no_token_reaches_over_the_end_of_a_run(jieba_cut: CutHan, name: str, runs: list[str]) -> None:
+def test_no_token_crosses_the_end_of_a_run(jieba_cut: CutHan, name: str, runs: list[str]) -> None:
     cut = jieba_cut if name == "jieba" else han_cutter(name).load()
     one_by_one = [token for run in runs for token in cut([run])]
     assert list(cut(runs)) == one_by_one
@@ -94,7 +94,7 @@ def test_no_token_reaches_over_the_end_of_a_run(jieba_cut: CutHan, name: str, ru
         assert "".join(one_by_one) == "".join(runs)
 
 
-def test_words_that_no_dictionary_has_are_not_guessed(jieba_cut: CutHan) -> None:
+def test_words_that_are_not_in_the_dictionary_are_not_guessed(jieba_cut: CutHan) -> None:
     assert jieba_cut(["杭研"]) == ["杭", "研"]
     assert "杭研" in jieba.lcut("他来到了网易杭研大厦")
 
@@ -108,7 +108,7 @@ def test_words_added_to_the_global_jieba_change_nothing(jieba_cut: CutHan) -> No
     assert tokenize(CHINESE, loaded_later) == before
 
 
-def test_the_dictionary_is_what_jieba_makes_of_its_file() -> None:
+def test_the_dictionary_equals_the_one_that_jieba_makes_of_its_file() -> None:
     tokenizer = jieba.Tokenizer()
     with (files("jieba") / "dict.txt").open(encoding="utf-8") as lines:
         read = read_dictionary(lines)
@@ -116,12 +116,12 @@ def test_the_dictionary_is_what_jieba_makes_of_its_file() -> None:
     assert read[0]["中华人民共"] == 0
 
 
-def test_weights_are_the_three_quarter_powers_of_counts_in_whole_64ths() -> None:
+def test_weights_are_counts_to_the_power_of_three_quarters_in_whole_64ths() -> None:
     counted = weigh_tokens(["tram"] * 16 + ["track"] * 5 + ["depot"])
     assert sorted(counted.weights.tolist()) == [64, 214, 512]
 
 
-def test_stop_words_of_every_language_weigh_half_and_are_no_content() -> None:
+def test_stop_words_of_every_language_have_half_the_weight_and_are_not_content() -> None:
     assert {"the", "的", "und", "les"} <= stop_words()
     counted = weigh_tokens(["the", "的", "und", "tram"])
     assert sorted(counted.weights.tolist()) == [32, 32, 32, 64]
@@ -148,7 +148,7 @@ def test_features_do_not_depend_on_the_order_of_the_text() -> None:
     assert np.array_equal(in_order.telling, in_disorder.telling)
 
 
-def test_lone_surrogates_do_not_stop_it() -> None:
+def test_lone_surrogates_raise_no_error() -> None:
     assert len(weigh_tokens(tokenize("tram \ud800 depot\udfff", bigrams)).hashes) == 2
 
 
@@ -170,18 +170,18 @@ def longest_row_of_marks(text: str) -> int:
     return max(map(len, rows), default=0)
 
 
-def test_every_character_that_combines_is_cut_where_it_is_repeated() -> None:
+def test_every_combining_character_is_cut_off_where_it_is_repeated() -> None:
     for character in NON_STARTERS:
         assert longest_row_of_marks(normalise(character * 200)) < 100
 
 
 @given(st.text(st.sampled_from([*NON_STARTERS, "a", "\u00e9", "\u1eb7"]), min_size=50, max_size=300))
-def test_no_row_of_marks_is_long_enough_to_make_normalising_slow(text: str) -> None:
+def test_no_sequence_of_marks_is_long_enough_to_make_normalisation_slow(text: str) -> None:
     assert longest_row_of_marks(normalise(text)) < 100
 
 
 @given(st.text(st.characters(categories=["L", "M", "N", "Zs"]), max_size=200))
-def test_text_with_few_marks_in_a_row_is_normalised_and_not_cut(text: str) -> None:
+def test_text_with_few_marks_in_a_row_is_normalised_and_not_cut_off(text: str) -> None:
     if longest_row_of_marks(text) <= 30:
         assert normalise(text, fold_han=False) == normalize("NFKC", text)[: 2 * len(text) + 100].lower()
 
@@ -193,25 +193,25 @@ LINES = st.lists(
 
 
 @given(LINES, st.sampled_from([1, 1, 40]))
-def test_lines_are_normalised_as_in_one_text(lines: list[str], times: int) -> None:
+def test_lines_are_normalised_as_if_they_were_one_text(lines: list[str], times: int) -> None:
     text = "\n".join([line * times for line in lines])
     if longest_row_of_marks(text) <= 30:
         assert normalise(text, fold_han=False) == normalize("NFKC", text)[: 2 * len(text) + 100].lower()
 
 
 @given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=20), min_size=1, max_size=20))
-def test_a_long_text_is_normalised_as_in_one_piece(words: list[str]) -> None:
+def test_a_long_text_is_normalised_as_if_it_were_one_piece(words: list[str]) -> None:
     text = " ".join(words * (40_000 // sum(map(len, words)) + 1)) + "\u00e9"
     assert normalise(text, fold_han=False) == normalize("NFKC", text)[: 2 * len(text) + 100].lower()
 
 
-def test_marks_without_end_are_cut_so_that_normalising_them_takes_no_time() -> None:
+def test_endless_marks_are_cut_off_so_that_normalising_them_takes_no_time() -> None:
     marks = "\u0301\u0327" * 100
     assert tokenize(f"a{marks}b tram", bigrams) == tokenize(f"a{marks}{marks}b tram", bigrams)
     assert "tram" in tokenize("e" + "\u0301" * 200_000 + "\u0327" * 200_000 + " tram", bigrams)
 
 
 @given(st.text(st.sampled_from("漢字ab1，。；：？！（）「」…　ＡＢ１ｶﾞ①ﬁ-_＿ é"), max_size=40))
-def test_punctuation_is_no_part_of_any_token_however_wide_it_is(text: str) -> None:
+def test_punctuation_is_in_no_token_whatever_its_width(text: str) -> None:
     folded = unicodedata.normalize("NFKC", text)
     assert Counter(tokenize(text, bigrams)) == Counter(tokenize(folded, bigrams))

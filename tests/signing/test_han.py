@@ -63,12 +63,12 @@ def test_a_traditional_character_becomes_its_simplified_form(traditional: str, t
     ],
     ids=["empty", "Latin", "other scripts", "kana", "emoji", "lone surrogates", "above the table", "punctuation"],
 )
-def test_everything_else_stays(text: str) -> None:
+def test_all_other_characters_stay(text: str) -> None:
     assert simplify_han(text) == text
     assert simplify_han(f"{text}漢{text}") == f"{text}汉{text}"
 
 
-def test_only_chinese_characters_are_folded_and_only_to_such() -> None:
+def test_only_chinese_characters_are_folded_and_only_to_chinese_characters() -> None:
     folded = simplify_han(EVERYTHING)
     assert len(folded) == len(EVERYTHING)
     changed = [(ord(before), ord(after)) for before, after in zip(EVERYTHING, folded, strict=True) if before != after]
@@ -76,7 +76,7 @@ def test_only_chinese_characters_are_folded_and_only_to_such() -> None:
     assert all(any(code in block for block in BLOCKS) for pair in changed for code in pair)
 
 
-def test_what_is_folded_stays_folded_but_for_a_handful() -> None:
+def test_folding_twice_changes_only_a_handful_of_characters() -> None:
     once = simplify_han(EVERYTHING)
     assert sum(before != after for before, after in zip(once, simplify_han(once), strict=True)) <= 5
 
@@ -104,7 +104,9 @@ def differing(first: Text, second: Text) -> float:
 
 @every_writing
 @pytest.mark.parametrize("article", CHINESE, ids=lambda article: article.slug)
-def test_both_writings_of_a_text_have_nearly_the_same_tokens(article: Article, writing: str, cut_han: CutHan) -> None:
+def test_a_text_in_traditional_and_simplified_characters_has_nearly_the_same_tokens(
+    article: Article, writing: str, cut_han: CutHan
+) -> None:
     raw = "\n".join(article.paragraphs)
     converted = in_other_writing(raw, writing)
     assert differing(Text(raw, cut_han), Text(converted, cut_han)) < 0.02
@@ -112,7 +114,7 @@ def test_both_writings_of_a_text_have_nearly_the_same_tokens(article: Article, w
 
 
 @every_writing
-def test_real_texts_are_signed_alike_in_both_writings(data: Path, writing: str) -> None:
+def test_real_texts_have_near_signatures_in_traditional_and_simplified_characters(data: Path, writing: str) -> None:
     gold = documents(data, "gold/gold.jsonl")
     texts = [
         document["text"] for document in gold if document["lang"].startswith("zh") and len(document["text"]) >= 200
@@ -127,11 +129,11 @@ def test_real_texts_are_signed_alike_in_both_writings(data: Path, writing: str) 
 
 
 @given(ANYTHING)
-def test_folding_is_all_that_the_setting_changes(raw: str) -> None:
+def test_the_setting_changes_nothing_but_folding(raw: str) -> None:
     assert normalise(raw) == simplify_han(normalise(raw, fold_han=False))
 
 
-def test_nothing_is_folded_where_that_is_turned_off() -> None:
+def test_nothing_is_folded_if_folding_is_turned_off() -> None:
     chinese = "".join(map(chr, range(0x4E00, 0xA000)))
     assert normalise(chinese, fold_han=False) == chinese
     text = Text("茶館 TEA ＡＢ", han_cutter("bigrams").load(), fold_han=False)
@@ -177,7 +179,7 @@ def decisions(directory: Path, kept: list[str], new: list[str], kind: str, *, fo
 @pytest.mark.parametrize("kept_is", ["simplified", "traditional"])
 @pytest.mark.parametrize("writing", ["s2t", "s2hk"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_page_in_the_other_writing_is_decided_as_the_page_itself(
+def test_a_page_in_the_other_kind_of_characters_is_decided_as_the_page_itself(
     tmp_path: Path, kind: str, writing: str, kept_is: str, title: str
 ) -> None:
     simple = [page(article, kind, title or article.title) for article in CHINESE]
@@ -193,7 +195,7 @@ def test_a_page_in_the_other_writing_is_decided_as_the_page_itself(
 
 
 @pytest.mark.parametrize("kind", [TEXT, SHORT])
-def test_without_folding_the_other_writing_is_another_page(tmp_path: Path, kind: str) -> None:
+def test_without_folding_a_page_in_the_other_kind_of_characters_is_another_page(tmp_path: Path, kind: str) -> None:
     simple = [page(article, kind, "Tea & kites") for article in CHINESE]
     decided = decisions(tmp_path, simple, [in_other_writing(body) for body in simple], kind, fold_han=False)
     assert [decision.verdict for decision in decided] == [Verdict.NEW] * len(CHINESE)
@@ -203,7 +205,7 @@ def test_without_folding_the_other_writing_is_another_page(tmp_path: Path, kind:
 
 
 @pytest.mark.parametrize("fold_han", [True, False])
-def test_an_index_that_folds_and_one_that_does_not_are_not_mixed(tmp_path: Path, fold_han: bool) -> None:
+def test_an_index_with_folding_and_one_without_are_not_mixed(tmp_path: Path, fold_han: bool) -> None:
     Deduplicator.open(tmp_path, Config(tokenizer="bigrams", fold_han=fold_han)).close()
     theirs, ours = ("yes", "no") if fold_han else ("no", "yes")
     with pytest.raises(IndexMismatch, match=f"fold han: index has '{theirs}' / you have '{ours}'"):
@@ -212,7 +214,7 @@ def test_an_index_that_folds_and_one_that_does_not_are_not_mixed(tmp_path: Path,
 
 
 @pytest.mark.parametrize("fold_han", [True, False])
-def test_an_index_that_notes_the_packages_of_earlier_tables_opens_without_a_warning(
+def test_an_index_that_records_packages_of_earlier_tables_opens_without_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, fold_han: bool
 ) -> None:
     config = Config(tokenizer="bigrams", fold_han=fold_han)

@@ -131,7 +131,7 @@ def test_an_element_is_hidden_by_its_attribute_or_its_own_style(attributes: str,
         ("<p hidden>a<!-- x -->b</p><?y?>c", ["", "c"]),
     ],
 )  # fmt: skip
-def test_hidden_text_is_not_shown_and_all_else_is(markup: str, expected: list[str]) -> None:
+def test_hidden_text_is_not_shown_and_all_other_text_is(markup: str, expected: list[str]) -> None:
     assert shown(markup) == expected
     if "</html>" not in markup:  # what follows it is none of the tree that is copied
         assert letters(without_hidden(parse(markup.encode()))) == "".join("".join(expected).split())
@@ -144,7 +144,7 @@ def letters(tree: HtmlElement) -> str:
     return "".join("".join(map(str, pieces)).split())
 
 
-def test_nothing_else_of_a_block_changes() -> None:
+def test_nothing_else_of_a_block_changes_if_it_is_hidden() -> None:
     plain = "<div>a<b>b</b> <a href=/x>c</a><ul><li>d<li>e</ul></div>"
     for place in ("<div", "<b", "<a", "<li"):
         hidden = plain.replace(place, f"{place} hidden", 1)
@@ -168,7 +168,7 @@ MARKUP = st.recursive(
 
 
 @given(MARKUP)
-def test_blocks_show_what_is_left_of_the_tree_without_hidden_elements(markup: str) -> None:
+def test_shown_blocks_are_those_of_the_tree_without_its_hidden_elements(markup: str) -> None:
     tree = parse(f"<body>{markup}</body>".encode())
     before = etree.tostring(tree)
     blocks, left = read_outline(tree).blocks, without_hidden(tree)
@@ -180,7 +180,7 @@ def test_blocks_show_what_is_left_of_the_tree_without_hidden_elements(markup: st
 
 
 @pytest.mark.parametrize("hider", HIDERS)
-def test_a_hidden_copy_on_another_host_drops_nothing(deduplicator: Deduplicator, hider: str) -> None:
+def test_a_hidden_copy_on_another_host_causes_no_drop(deduplicator: Deduplicator, hider: str) -> None:
     decoy = page("<p>Welcome to our shop.</p>", hider.format(text("depot")))
     assert check(deduplicator, "http://evil.net/", decoy).reason == "mostly hidden"
     assert check(deduplicator, "http://paper.org/depot", page(text("depot"))).verdict is Verdict.NEW
@@ -188,14 +188,14 @@ def test_a_hidden_copy_on_another_host_drops_nothing(deduplicator: Deduplicator,
 
 
 @pytest.mark.parametrize("hider", HIDERS)
-def test_a_copy_half_of_which_is_hidden_drops_nothing(deduplicator: Deduplicator, hider: str) -> None:
+def test_a_copy_half_of_which_is_hidden_causes_no_drop(deduplicator: Deduplicator, hider: str) -> None:
     parts = sentences("depot")
     decoy = page(*parts[:5], hider.format("".join(parts[5:])))
     assert check(deduplicator, "http://evil.net/", decoy).verdict is Verdict.NEW
     assert check(deduplicator, "http://paper.org/depot", page(*parts)).verdict is Verdict.NEW
 
 
-def test_a_copy_in_a_hidden_part_of_each_line_drops_nothing(deduplicator: Deduplicator) -> None:
+def test_a_copy_in_a_hidden_part_of_each_line_causes_no_drop(deduplicator: Deduplicator) -> None:
     text = words("depot")
     lines = [
         f"<p>{' '.join(text[at : at + 8])} <b hidden>{' '.join(text[at + 8 : at + 16])}</b></p>"
@@ -206,13 +206,13 @@ def test_a_copy_in_a_hidden_part_of_each_line_drops_nothing(deduplicator: Dedupl
     assert check(deduplicator, "http://paper.org/depot", page(*plain)).verdict is Verdict.NEW
 
 
-def test_what_a_screen_reader_leaves_out_is_shown(deduplicator: Deduplicator) -> None:
+def test_text_hidden_from_screen_readers_only_counts_as_shown(deduplicator: Deduplicator) -> None:
     kept = page(f"<div aria-hidden=true>{text('depot')}</div>")
     assert check(deduplicator, "http://a.org/", kept).verdict is Verdict.NEW
     assert check(deduplicator, "http://b.org/", page(text("depot"))).verdict is Verdict.DUPLICATE
 
 
-def test_a_page_that_a_script_reveals_is_not_judged(deduplicator: Deduplicator) -> None:
+def test_a_page_that_a_script_reveals_is_unchecked(deduplicator: Deduplicator) -> None:
     for root in ("<body style='visibility:hidden'", "<body style='display:none'", "<html hidden"):
         body = page(text("depot")).replace(root.split()[0], root)
         for host in ("a.org", "b.org"):
@@ -220,7 +220,7 @@ def test_a_page_that_a_script_reveals_is_not_judged(deduplicator: Deduplicator) 
             assert (decision.verdict, decision.reason) == (Verdict.UNCHECKED, "mostly hidden")
 
 
-def test_a_dialog_and_a_menu_beside_the_text_do_not_matter(deduplicator: Deduplicator) -> None:
+def test_a_hidden_dialog_and_menu_beside_the_text_do_not_matter(deduplicator: Deduplicator) -> None:
     around = f"<div hidden id=consent>{text('cookies', 60)}</div>"
     body = page(text("depot")).replace("</main>", f"</main>{around}")
     body_elsewhere = page(text("depot")).replace("<main>", f"{around}<main>")
@@ -232,7 +232,7 @@ PARAGRAPHS = st.integers(0, 255).map(lambda bits: [bits >> place & 1 for place i
 
 
 @given(PARAGRAPHS, PARAGRAPHS, st.sampled_from(HIDERS), st.booleans())
-def test_a_page_is_never_covered_by_what_another_one_hides(
+def test_a_page_is_never_covered_by_what_another_page_hides(
     foreign: list[int], own_places: list[int], hider: str, separately: bool
 ) -> None:
     """Of a text stands a half at most on the kept page for all to see, with some of that page's own; the rest is hidden."""
@@ -268,7 +268,7 @@ def covers(kept: str, new: str, signer: Signer = SIGNER) -> bool:
     "scheme", ["simhash", "minhash", "shingling lookup=minima threshold=0.3", "sentences", "checksums"]
 )
 @pytest.mark.parametrize("extractor", ["paragraphs", "trafilatura"])
-def test_with_every_scheme_and_extractor(scheme: str, extractor: str) -> None:
+def test_hidden_text_covers_nothing_with_every_scheme_and_extractor(scheme: str, extractor: str) -> None:
     signer = Signer(Config(tokenizer="bigrams", scheme=scheme, extractor=extractor))
     parts = sentences("depot")
     decoy = page(*parts[:5], f"<div hidden>{''.join(parts[5:])}</div>")
@@ -295,7 +295,7 @@ def test_two_copies_of_a_page_with_an_accordion_are_duplicates(deduplicator: Ded
     assert len(deduplicator) == 1
 
 
-def test_the_open_page_covers_the_closed_one_and_not_the_other_way_round() -> None:
+def test_the_open_page_covers_the_closed_page_but_not_the_reverse() -> None:
     opened = ACCORDION.replace(" hidden", "").replace(" style='display: none'", "")
     assert covers(opened, ACCORDION)
     assert not covers(ACCORDION, opened)
@@ -307,7 +307,7 @@ def test_what_a_new_page_hides_must_be_covered_too() -> None:
     assert not covers(page(text("depot")), ACCORDION)
 
 
-def test_numbers_of_a_hidden_table_are_not_those_of_the_page() -> None:
+def test_numbers_in_a_hidden_table_are_not_numbers_of_the_page() -> None:
     def table(first: int) -> str:
         return "".join(f"<p>{name} {first + 7 * place}</p>" for place, name in enumerate(words("rows", 60)))
 
@@ -330,7 +330,7 @@ NOTICE = page(
 
 
 @pytest.mark.parametrize("whole", [ARCHIVE, NOTICE])
-def test_a_list_and_a_short_page_are_covered_by_their_equals(whole: str) -> None:
+def test_a_list_and_a_short_page_are_covered_by_equal_pages(whole: str) -> None:
     assert signed(whole).kind is PageKind.THIN
     menu = whole.replace("<main>", "<main><div hidden>Close <a href=/news>News</a></div>")
     assert covers(whole, whole + " ")
@@ -346,13 +346,13 @@ def test_a_list_and_a_short_page_are_covered_by_their_equals(whole: str) -> None
         (NOTICE, '<img src="/storm.png">'),
     ],
 )
-def test_a_list_and_a_short_page_are_not_covered_by_what_is_hidden(whole: str, part: str) -> None:
+def test_a_list_and_a_short_page_are_not_covered_by_hidden_text(whole: str, part: str) -> None:
     assert part in whole
     for element in ("<span hidden>{}</span>", "<span style='visibility:hidden'>{}</span>"):
         assert not covers(whole.replace(part, element.format(part)), whole)
 
 
-def test_links_without_words_in_a_hidden_element_make_no_list() -> None:
+def test_hidden_links_without_words_make_no_list() -> None:
     gallery = page(
         "".join(f"<a href=/photo/{number}><img src=/{number}.png></a>" for number in range(9)),
         f"<p>{' '.join(words('gallery', 10))} <a href=/>more of this and of that and of everything</a></p>",
@@ -368,7 +368,7 @@ def test_links_without_words_in_a_hidden_element_make_no_list() -> None:
 # What is kept of it
 
 
-def test_a_page_that_hides_nothing_is_kept_as_before(deduplicator: Deduplicator) -> None:
+def test_a_page_without_hidden_elements_is_stored_as_before(deduplicator: Deduplicator) -> None:
     plain, hiding = signed(page(text("depot"))), signed(ACCORDION)
     assert plain.partly_hidden is None
     assert hiding.partly_hidden is not None
@@ -380,7 +380,7 @@ def test_a_page_that_hides_nothing_is_kept_as_before(deduplicator: Deduplicator)
     assert signed(repeated).partly_hidden is None  # the words stand elsewhere for all to see
 
 
-def test_an_export_keeps_what_a_page_shows(tmp_path: Path) -> None:
+def test_an_export_keeps_which_blocks_a_page_shows(tmp_path: Path) -> None:
     config = Config(tokenizer="bigrams")
     with Deduplicator.open(tmp_path / "index", config) as kept:
         check(kept, "http://evil.net/", page(*sentences("depot")[:5], f"<div hidden>{text('depot')}</div>"))
@@ -398,7 +398,7 @@ def test_an_export_keeps_what_a_page_shows(tmp_path: Path) -> None:
 # In a crawl
 
 
-def test_a_host_that_is_crawled_first_makes_no_page_of_another_disappear(tmp_path: Path) -> None:
+def test_a_host_that_is_crawled_first_cannot_make_a_page_of_another_host_disappear(tmp_path: Path) -> None:
     decoy = page("<p>Welcome to our shop.</p>", f"<div hidden>{text('depot')}</div>")
     half = page(*sentences("ferry")[:5], f"<div style='display:none'>{''.join(sentences('ferry')[5:])}</div>")
     with (

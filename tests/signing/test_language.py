@@ -73,18 +73,18 @@ def language_of(text: str) -> str:
 
 
 @pytest.mark.parametrize("language", SENTENCES)
-def test_a_sentence_is_enough(language: str) -> None:
+def test_the_language_of_a_sentence_is_recognised(language: str) -> None:
     assert language_of(SENTENCES[language]) == language
 
 
-def test_both_writings_of_chinese_are_one_language() -> None:
+def test_traditional_and_simplified_chinese_are_one_language() -> None:
     traditional = "今天早上我去了圖書館，因為我想讀一本別人說過的書，可是那本書已經不在那裡了。"
     assert language_of(traditional) == "zh"
     unfolded = Text(traditional, list, fold_han=False)
     assert find_language(unfolded.plain, unfolded.tokens) == "zh"
 
 
-def test_names_and_code_in_latin_letters_leave_a_text_in_its_own_script() -> None:
+def test_names_and_code_in_latin_letters_do_not_change_the_language_of_a_text() -> None:
     assert language_of(SENTENCES["zh"] * 2 + CODE) == "zh"
     assert language_of(SENTENCES["ru"] + CODE) == "ru"
 
@@ -106,23 +106,23 @@ def test_a_few_words_of_another_script_do_not_change_the_language() -> None:
     ],
     ids=["empty", "numbers", "a word", "a menu", "invented words", "units", "symbols"],
 )
-def test_a_text_that_says_too_little_is_in_no_known_language(text: str) -> None:
+def test_the_language_of_a_text_that_is_too_short_is_unknown(text: str) -> None:
     assert language_of(text) == UNKNOWN
 
 
 @given(st.permutations(SENTENCES["nl"].split() + SENTENCES["de"].split()))
-def test_the_order_of_words_does_not_matter(shuffled: list[str]) -> None:
+def test_the_order_of_words_does_not_change_the_language(shuffled: list[str]) -> None:
     assert language_of(" ".join(shuffled)) == language_of(SENTENCES["nl"] + " " + SENTENCES["de"])
 
 
 @given(st.text(max_size=400))
-def test_every_text_has_an_answer(text: str) -> None:
+def test_every_text_has_a_language_code_or_an_unknown_language(text: str) -> None:
     language = language_of(text)
     assert language == UNKNOWN or (len(language) == 2 and language.isascii() and language.islower())
 
 
 @pytest.mark.parametrize("language", ["cs", "de", "en", "fr", "ru", "zh"])
-def test_an_edited_text_stays_in_its_language(language: str) -> None:
+def test_an_edited_text_keeps_its_language(language: str) -> None:
     source = random.Random(language)
     text = list(SENTENCES[language] * 4)
     for _ in range(len(text) // 10):

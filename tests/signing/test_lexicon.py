@@ -107,7 +107,7 @@ def test_a_collection_is_counted_as_by_a_slow_reference(raws: list[str]) -> None
     expect([text_of(raw) for raw in raws])
 
 
-def test_collections_of_more_than_one_slice_are_counted_whole() -> None:
+def test_all_slices_of_a_large_collection_are_counted() -> None:
     source = random.Random(1)
     few = [text_of(" ".join(source.choices(WORDS, k=source.randint(0, 9)))) for _ in range(150)]
     lexicon = expect(source.choices(few, k=2_345))
@@ -118,19 +118,19 @@ def test_real_texts_are_counted() -> None:
     expect([text_of(raw) for raw in SAMPLES.values()])
 
 
-def test_odd_texts_do_not_stop_it() -> None:
+def test_odd_texts_raise_no_error() -> None:
     lexicon = build(text_of(raw) for raw in ODD.values())
     assert lexicon.documents == len(ODD)
     assert hash_of("茶") in lexicon.words or hash_of("茶馆") in lexicon.words
 
 
-def test_an_empty_collection_is_a_lexicon_that_knows_nothing() -> None:
+def test_the_lexicon_of_an_empty_collection_knows_no_word() -> None:
     lexicon = expect([])
     assert math.isnan(rarity_of(lexicon, "tram")[0])
     assert lexicon.rarity(np.zeros(0, dtype=np.uint64)).tolist() == []
 
 
-def test_no_shingle_that_is_common_is_forgotten_wherever_its_documents_stand() -> None:
+def test_no_common_shingle_is_forgotten_wherever_its_documents_stand() -> None:
     """More than one of 72 documents has it: evenly, at the beginning, or only at the end, as the pages of one site do."""
     boilerplate = [text_of(f"all rights reserved by {name}") for name in ("everybody", "beginners", "latecomers")]
     fillers = [text_of(f"a{number} b{number} c{number} d{number} e{number}") for number in range(900)]
@@ -155,7 +155,7 @@ def test_no_shingle_that_is_common_is_forgotten_wherever_its_documents_stand() -
     assert int(seldom.shingles(SHINGLE_WIDTH)[0]) not in common_shingles
 
 
-def test_a_rare_shingle_is_not_common_and_a_collection_of_three_has_common_ones() -> None:
+def test_a_shingle_is_common_from_three_documents_on() -> None:
     text, changed = text_of("five words that come again"), text_of("five words that come once")
     assert len(expect([text] * 2 + [changed]).shingles) == 0
     assert len(expect([text] * 3 + [changed]).shingles) == 1
@@ -183,7 +183,7 @@ def test_rarity_is_a_share_of_the_largest_idf() -> None:
         unique_by=lambda word_and_count: word_and_count[0],
     ),
 )
-def test_rarity_is_that_of_a_slow_reference(documents: int, counts: list[tuple[int, int]]) -> None:
+def test_rarity_equals_that_of_a_slow_reference(documents: int, counts: list[tuple[int, int]]) -> None:
     counts = sorted((word, min(count, documents)) for word, count in counts)
     lexicon = Lexicon(
         documents,
@@ -213,7 +213,7 @@ def make_lexicon() -> Lexicon:
     )
 
 
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+def test_a_lexicon_that_was_written_is_read_back(tmp_path: Path) -> None:
     written = make_lexicon()
     assert len(written.shingles) > 100
     written.write(tmp_path / "a.lexicon")
@@ -225,13 +225,13 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert (tmp_path / "b.lexicon").read_bytes() == (tmp_path / "a.lexicon").read_bytes()
 
 
-def test_the_general_lexicon_and_an_empty_one_are_written_and_read_too(tmp_path: Path) -> None:
+def test_the_general_lexicon_and_an_empty_one_are_written_and_read_back(tmp_path: Path) -> None:
     for name, lexicon in (("general", general()), ("empty", build([]))):
         lexicon.write(tmp_path / name)
         assert_equal(lexicon_of(str(tmp_path / name)), lexicon)
 
 
-def test_a_digest_stands_for_all_of_the_content() -> None:
+def test_a_digest_depends_on_all_of_the_content() -> None:
     first = make_lexicon()
     assert first.digest == make_lexicon().digest
     assert re.fullmatch("[0-9a-f]{16}", first.digest)
@@ -245,7 +245,7 @@ def test_a_digest_stands_for_all_of_the_content() -> None:
     assert len({first.digest, *(lexicon.digest for lexicon in changed_lexica)}) == 6
 
 
-def test_the_order_of_the_documents_does_not_tell() -> None:
+def test_the_order_of_the_documents_does_not_matter() -> None:
     texts = [text_of(raw) for raw in SAMPLES.values()]
     assert_equal(build(texts), build(texts[::-1]))
 
@@ -287,7 +287,7 @@ NO_LEXICA: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("kind", NO_LEXICA)
-def test_a_file_that_is_no_sound_lexicon_is_refused_with_a_sentence(tmp_path: Path, kind: str) -> None:
+def test_a_file_that_is_not_a_sound_lexicon_is_refused_with_a_sentence(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "words.lexicon"
     path.write_bytes(SOUND)
     assert lexicon_of(str(path)).documents == 10
@@ -301,7 +301,7 @@ def test_a_file_that_is_no_sound_lexicon_is_refused_with_a_sentence(tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", ["missing", "a directory", "below a file", "NUL"])
-def test_a_path_that_leads_to_no_file_is_refused_with_a_sentence(tmp_path: Path, kind: str) -> None:
+def test_a_path_without_a_file_is_refused_with_a_sentence(tmp_path: Path, kind: str) -> None:
     (tmp_path / "file").write_bytes(SOUND)
     path = {
         "missing": tmp_path / "nothing",
@@ -316,7 +316,7 @@ def test_a_path_that_leads_to_no_file_is_refused_with_a_sentence(tmp_path: Path,
 
 @settings(max_examples=examples(150))
 @given(data=st.data())
-def test_a_damaged_file_is_refused_or_read_and_never_stops_otherwise(
+def test_a_damaged_file_is_read_or_refused_with_a_configuration_error(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     sound = bytearray(SOUND if data.draw(st.booleans()) else packed(10**5, bytes(range(160)), bytes(80)))
@@ -342,7 +342,7 @@ def test_no_index_is_made_with_a_lexicon_that_cannot_be_read(tmp_path: Path, sch
 # English and Chinese at large
 
 
-def test_the_general_lexicon_is_what_it_was() -> None:
+def test_the_general_lexicon_has_not_changed() -> None:
     """Another digest is another lexicon: indexes made with this one are refused."""
     assert general().digest == "056e6d37fdfe1319"
     assert lexicon_digest("general") == "b3b25cbf50c70ef5"
@@ -396,7 +396,7 @@ def another(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("scheme", DEPENDENT)
-def test_an_index_made_with_another_lexicon_is_refused_by_name(
+def test_an_index_made_with_another_lexicon_is_refused_and_the_lexicon_named(
     tmp_path: Path, small_lexicon: str, another: str, scheme: str
 ) -> None:
     for made_with, name in ((small_lexicon, another), (small_lexicon, "general"), ("general", small_lexicon)):
@@ -414,7 +414,7 @@ def test_an_index_made_with_another_lexicon_is_refused_by_name(
         assert all(repr(digest) in str(refused.value) for digest in digests)
 
 
-def test_a_copy_of_a_lexicon_is_the_same_one(tmp_path: Path, small_lexicon: str) -> None:
+def test_a_copy_of_a_lexicon_counts_as_the_same_lexicon(tmp_path: Path, small_lexicon: str) -> None:
     copy = tmp_path / "copy"
     copy.write_bytes(Path(small_lexicon).read_bytes())
     for scheme in DEPENDENT:
@@ -423,7 +423,7 @@ def test_a_copy_of_a_lexicon_is_the_same_one(tmp_path: Path, small_lexicon: str)
 
 
 @pytest.mark.parametrize("scheme", OTHERS)
-def test_other_schemes_do_not_look_at_it(tmp_path: Path, small_lexicon: str, scheme: str) -> None:
+def test_other_schemes_do_not_read_the_lexicon(tmp_path: Path, small_lexicon: str, scheme: str) -> None:
     for name in (small_lexicon, "general", str(tmp_path / "missing")):
         with Deduplicator.open(tmp_path / "index", config(scheme, lexicon=name)) as opened:
             assert "lexicon" not in maintenance_spec(tmp_path / "index")
@@ -445,7 +445,7 @@ def test_shingles_of_another_width_than_those_of_the_lexicon_are_refused(small_l
 
 
 @pytest.mark.parametrize("scheme", DEPENDENT)
-def test_signatures_follow_the_lexicon(small_lexicon: str, another: str, scheme: str) -> None:
+def test_signatures_depend_on_the_lexicon(small_lexicon: str, another: str, scheme: str) -> None:
     text = text_of(SAMPLES["tea-house"])
     schemes = [scheme_of(scheme, config(scheme, lexicon=name)) for name in (small_lexicon, another)]
     of_first, of_second = ([made_with.sign(text), made_with.keys(made_with.sign(text))] for made_with in schemes)
@@ -456,7 +456,7 @@ def test_signatures_follow_the_lexicon(small_lexicon: str, another: str, scheme:
 
 
 @pytest.mark.parametrize("scheme", DEPENDENT)
-def test_an_index_with_a_lexicon_is_maintained_without_harm(tmp_path: Path, small_lexicon: str, scheme: str) -> None:
+def test_an_index_with_a_lexicon_can_be_maintained(tmp_path: Path, small_lexicon: str, scheme: str) -> None:
     def body(name: str) -> bytes:
         return html(SAMPLES[name], name)
 
@@ -499,7 +499,7 @@ def test_the_letter_of_a_common_character_is_that_of_its_reading() -> None:
     assert [LETTERS[letter_number] for letter_number in initial_of_each("".join(common)).tolist()] == expected
 
 
-def test_letters_of_a_text_are_those_of_characters_and_first_ones_of_words() -> None:
+def test_the_letters_of_a_text_are_first_letters_of_words_and_of_readings_of_characters() -> None:
     raw = "The 茶馆 opens, 3 mal; ドア Ünder чай 龘"
     plain = normalise(raw)
     assert "".join(LETTERS[letter_number] for letter_number in find_initials(plain).tolist()) == "tcgomd"
@@ -522,12 +522,12 @@ def test_letters_of_a_text_are_those_of_characters_and_first_ones_of_words() -> 
     ("phrase", "initials"),
     [("银行", "yh"), ("重庆", "cq"), ("音乐", "yy"), ("快乐", "kl"), ("一行人", "yxr"), ("会计", "kj"), ("长沙", "cs")],
 )
-def test_a_character_is_read_as_its_phrase_says(phrase: str, initials: str) -> None:
+def test_a_character_is_read_as_in_its_phrase(phrase: str, initials: str) -> None:
     for raw in (phrase, f"茶{phrase}茶", f"tea {phrase[:1]}，{phrase[1:]}"):
         assert initials in "".join(LETTERS[letter_number] for letter_number in find_initials(raw).tolist())
 
 
-def test_every_phrase_is_read_as_the_table_says_and_some_character_of_it_otherwise_than_alone() -> None:
+def test_phrases_have_the_readings_of_the_table_and_some_of_their_characters_other_readings_alone() -> None:
     phrases = dict(read_phrases())
     assert len(phrases) > 2_000
     otherwise = 0
@@ -541,7 +541,7 @@ def test_every_phrase_is_read_as_the_table_says_and_some_character_of_it_otherwi
     assert otherwise > 0.95 * len(phrases), "the others hold a phrase that is read otherwise in them"
 
 
-def test_a_phrase_is_read_as_the_table_says_once_it_is_folded_and_its_letters_stand_where_they_are_found() -> None:
+def test_a_folded_phrase_has_the_reading_of_the_table_and_a_letter_for_each_character() -> None:
     read_otherwise = set()
     for phrase, initials in read_phrases():
         folded = normalise(phrase)
@@ -560,7 +560,7 @@ PHRASES = st.sampled_from(read_phrases()).map(lambda pair: pair[0])
         "".join
     )
 )
-def test_the_longest_phrase_counts_from_left_to_right(characters: str) -> None:
+def test_the_longest_phrase_is_used_from_left_to_right(characters: str) -> None:
     phrases = dict(read_phrases())
     expected = initial_of_each(characters).tolist()
     at = 0
@@ -572,7 +572,7 @@ def test_the_longest_phrase_counts_from_left_to_right(characters: str) -> None:
     assert initials_in_context(characters).tolist() == expected
 
 
-def test_what_has_no_letter_is_left_out() -> None:
+def test_characters_without_a_letter_are_left_out() -> None:
     without = "3٣чаשかท한🍵\ud800\U00020000。"
     assert initial_of_each(without).tolist() == [NO_INITIAL] * len(without)
     assert find_initials(without).tolist() == []

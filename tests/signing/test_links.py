@@ -36,7 +36,7 @@ PAGE = "http://example.com/a/b.html"
         ("http://[broken", None),
     ],
 )
-def test_what_names_the_visit_is_no_part_of_a_link(href: str, target: str | None) -> None:
+def test_session_parameters_are_not_part_of_a_link(href: str, target: str | None) -> None:
     assert make_comparable(href, PAGE, "example.com") == target
 
 
@@ -55,11 +55,11 @@ def test_the_same_relative_link_at_another_path_is_another_link() -> None:
     assert collect('<a href="y">y</a>') != collect('<a href="y">y</a>', "http://example.com/other/b.html")
 
 
-def test_a_base_element_is_heeded() -> None:
+def test_a_base_element_is_respected() -> None:
     assert collect('<base href="/r/"><a href="y">y</a>') == collect('<a href="/r/y">y</a>')
 
 
-def test_links_are_a_set_whatever_they_are_called() -> None:
+def test_links_are_a_set_regardless_of_their_texts() -> None:
     links = find_links(parse(b'<a href="/x"> one <b>two</b></a> tail <a href="/x">three</a><a>none</a>'), PAGE)
     assert len(links) == 1
     assert links.hashes.dtype == np.uint64
@@ -80,7 +80,7 @@ ADDRESSES = st.sampled_from(
 
 
 @given(st.lists(HREFS), ADDRESSES)
-def test_a_page_has_the_links_that_each_of_its_anchors_has_alone(hrefs: list[str], url: str) -> None:
+def test_the_links_of_a_page_are_those_of_each_anchor_alone(hrefs: list[str], url: str) -> None:
     body = "".join(f'<a href="{href}">x</a>' for href in hrefs)
     try:
         host = urlsplit(url).netloc.lower()
@@ -94,7 +94,7 @@ def of_numbers(count: int) -> Links:
     return find_links(parse("".join(f'<a href="/{number}">x</a>' for number in range(count)).encode()), PAGE)
 
 
-def test_packed_links_are_the_first_half_of_each_hash_and_none_of_too_many() -> None:
+def test_packed_links_are_the_upper_half_of_each_hash_and_none_if_there_are_too_many() -> None:
     few, most, too_many = of_numbers(3), of_numbers(MAX_PACKED), of_numbers(MAX_PACKED + 1)
     assert unpack_links(few.packed) == [hash_value >> 32 for hash_value in few.hashes.tolist()]
     assert len(unpack_links(most.packed)) == MAX_PACKED
@@ -119,7 +119,7 @@ BASES = [
 @pytest.mark.parametrize(
     "href", ["c", "c/", "../c", "./c", "/c", "//o/c", "?q", "", "http://o/c", "HTTP://O/c", "c?a#b", "/a//b"]
 )
-def test_links_lead_where_they_lead_from_the_whole_address(base: str, href: str) -> None:
+def test_links_are_resolved_against_the_whole_address(base: str, href: str) -> None:
     tree = parse(f'<a href="{href}">text</a>'.encode())
     try:
         host = urlsplit(base).netloc
@@ -166,18 +166,18 @@ def test_links_are_resolved_as_by_urllib(href: str, base: str) -> None:
         assert resolved == host + (parts.path or "/") + (f"?{query}" if query else "")
 
 
-def test_a_broken_base_is_no_error() -> None:
+def test_an_invalid_base_raises_no_error() -> None:
     for base in ("http://h.com//[/", "http://[", "\x00", "//[x"):
         assert len(find_links(parse(f'<base href="{base}"><a href="q">q</a>'.encode()), PAGE)) <= 1
 
 
-def test_links_that_no_crawler_follows_are_none() -> None:
+def test_links_that_no_crawler_follows_are_ignored() -> None:
     long = "a/" * 2000
     assert len(find_links(parse(f'<a href="{long}">q</a><a href="/b">b</a>'.encode()), PAGE)) == 1
     assert len(find_links(parse(f'<base href="/{long}"><a href="b">b</a>'.encode()), PAGE)) == 1
 
 
-def test_long_links_are_not_remembered_and_count_all_the_same() -> None:
+def test_long_links_are_not_cached_but_are_counted() -> None:
     hrefs = [f"/{number}{'x' * 1_500}" for number in range(2_000)]
     tree = parse("".join(f'<a href="{href}">x</a>' for href in hrefs).encode())
     tracemalloc.start()

@@ -38,7 +38,7 @@ def test_threads_that_need_a_resource_at_the_same_time_load_it_once() -> None:
     assert loads == [1]
 
 
-def test_a_resource_that_could_not_be_loaded_is_loaded_by_the_next_use() -> None:
+def test_loading_that_failed_is_repeated_by_the_next_use() -> None:
     failures = [MemoryError()]
 
     def load() -> str:
@@ -102,7 +102,7 @@ def test_a_signer_loads_the_dictionary_with_the_first_chinese_text(dictionary: R
     assert dictionary.is_loaded
 
 
-def test_a_signer_that_must_not_wait_names_what_has_to_be_loaded(dictionary: Resource[CutHan]) -> None:
+def test_a_signer_that_must_not_wait_names_the_resources_to_be_loaded(dictionary: Resource[CutHan]) -> None:
     signer = Signer(Config(tokenizer="jieba"), load_on_demand=False)
     assert not sign(signer, ENGLISH).unsigned
     with pytest.raises(NotLoaded) as raised:
@@ -121,7 +121,7 @@ def test_a_scheme_is_loaded_before_the_first_text_that_it_signs() -> None:
     assert not sign(signer, ENGLISH).unsigned
 
 
-def test_what_needs_no_dictionary_is_never_waited_for() -> None:
+def test_a_signer_without_a_dictionary_never_waits() -> None:
     signer = Signer(Config(tokenizer="bigrams"), load_on_demand=False)
     assert not sign(signer, CHINESE).unsigned
 

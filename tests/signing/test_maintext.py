@@ -45,20 +45,20 @@ def tree_bytes(root: etree._Element) -> bytes:
         (b"\xff\xfe\xfa" * 50, ""),
     ],
 )
-def test_the_tree_is_the_one_that_scrapy_gives_its_spiders(body: bytes, header: str) -> None:
+def test_the_tree_is_the_one_that_scrapy_gives_to_spiders(body: bytes, header: str) -> None:
     response = HtmlResponse("http://example.com/", body=body, headers={"Content-Type": f"text/html{header}"})
     encoding = response.encoding if header else None
     assert tree_bytes(parse(body, encoding)) == tree_bytes(response.selector.root)
 
 
-def test_extraction_leaves_the_tree_alone() -> None:
+def test_extraction_does_not_change_the_tree() -> None:
     tree = parse(article("x").encode())
     before = tree_bytes(tree)
     assert len(extract_with_trafilatura(tree)) > 500
     assert tree_bytes(tree) == before
 
 
-def test_no_text_is_an_empty_text() -> None:
+def test_a_page_without_text_has_an_empty_main_text() -> None:
     assert extract_with_trafilatura(parse(b"<html><body><script>1</script></body></html>")) == ""
 
 
@@ -70,12 +70,12 @@ def test_no_text_is_an_empty_text() -> None:
         (lambda: check_depth(parse(b"<div>" * 300), Config()), "nested too deep"),
     ],
 )
-def test_limits_have_names(make: Callable[[], None], reason: str) -> None:
+def test_an_exceeded_limit_is_named(make: Callable[[], None], reason: str) -> None:
     with pytest.raises(BeyondLimits, match=reason):
         make()
 
 
-def test_what_is_within_limits_passes() -> None:
+def test_a_page_within_the_limits_passes() -> None:
     check_body(b"x" * 1000, Config(max_bytes=1000))
     check_nodes(parse(b"<p>" * 900), 2700, Config(max_nodes=1000))
     check_depth(parse(b"<div>" * 90), Config())
@@ -102,7 +102,7 @@ def attributes(count: int, value: str = "") -> str:
         f"<p ='><p{attributes(20_000)}>",
     ],
 )
-def test_attributes_that_take_long_to_parse_are_seen_wherever_they_stand(text: str) -> None:
+def test_attributes_that_take_long_to_parse_are_counted_wherever_they_stand(text: str) -> None:
     with pytest.raises(BeyondLimits, match="too many attributes"):
         check_attributes(text)
 
@@ -119,7 +119,7 @@ def test_attributes_that_take_long_to_parse_are_seen_wherever_they_stand(text: s
         " " * 50_000,
     ],
 )
-def test_what_only_looks_like_attributes_is_none(text: str) -> None:
+def test_text_that_only_looks_like_attributes_is_not_counted(text: str) -> None:
     check_attributes(text)
 
 
@@ -129,7 +129,7 @@ def test_main_text_of_a_page_with_too_many_attributes_is_empty() -> None:
 
 
 @pytest.mark.parametrize("charset", ["punycode", "hex", "idna", "unicode_escape"])
-def test_a_page_in_what_is_no_charset_is_not_read_by_scrapy(charset: str) -> None:
+def test_a_page_in_an_encoding_that_is_not_a_charset_is_not_read_by_scrapy(charset: str) -> None:
     response = HtmlResponse("http://example.com/", body=f"<meta charset={charset}><p>text".encode())
     assert tree_of(response, Config()) is None
     assert asyncio.run(main_text(response)).strip() == "text"
@@ -146,7 +146,7 @@ def test_main_text_for_callbacks_is_extracted_once() -> None:
     assert first == extract_with_trafilatura(response.selector.root)
 
 
-def test_main_text_of_a_page_that_takes_too_long_is_its_visible_text_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_main_text_of_a_page_that_takes_too_long_is_its_visible_text(monkeypatch: pytest.MonkeyPatch) -> None:
     hanging, done = threading.Event(), threading.Event()
     monkeypatch.setattr(text, "LIMITS", Config(timeout=0.1))
     monkeypatch.setattr(text, "extract_with_trafilatura", lambda _: _wait(hanging, done))
@@ -156,7 +156,7 @@ def test_main_text_of_a_page_that_takes_too_long_is_its_visible_text_too(monkeyp
     assert done.wait(10)  # the thread was left behind, and has ended
 
 
-def test_main_text_of_a_page_beyond_the_limits_is_its_visible_text() -> None:
+def test_the_main_text_of_a_page_beyond_the_limits_is_its_visible_text() -> None:
     response = HtmlResponse("http://example.com/", body=b"<div>" * 1000 + b"deep words" + b"</div>" * 1000)
     assert asyncio.run(main_text(response)) == "deep words"
 

@@ -83,7 +83,9 @@ def test_where_a_core_fails_python_takes_over_and_the_first_failure_is_logged() 
 
 
 @pytest.mark.parametrize("content", ["def read_outline(): pass", ""])
-def test_where_a_function_of_a_core_does_not_fit_python_takes_over_and_the_log_says_what_to_do(content: str) -> None:
+def test_where_a_function_of_a_core_has_another_signature_python_takes_over_and_the_log_says_what_to_do(
+    content: str,
+) -> None:
     status, output, errors = run(core(content) + OUTLINE)
     assert (status, output) == (0, "native core 1\ntext\ntext\n1\n")
     assert errors.startswith(
@@ -92,7 +94,7 @@ def test_where_a_function_of_a_core_does_not_fit_python_takes_over_and_the_log_s
     assert errors.endswith(f", and Python does it instead. {ADVICE}")
 
 
-def test_what_the_core_cannot_read_is_no_failure() -> None:
+def test_a_tree_that_the_core_does_not_support_is_no_failure() -> None:
     content = """
 class Unsupported(Exception): pass
 def read_outline(**terms):

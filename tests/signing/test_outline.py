@@ -41,17 +41,17 @@ def exactly(markup: str) -> HtmlElement:
 
 
 @pytest.mark.parametrize("tag", INLINE)
-def test_an_element_of_the_line_does_not_break_it(tag: str) -> None:
+def test_an_inline_element_does_not_split_a_block(tag: str) -> None:
     assert texts(f"<p>un<{tag}>brok</{tag}>en line</p>") == ["unbroken line"]
 
 
 @pytest.mark.parametrize("tag", [*OWN_BLOCK, *LISTS, "center", "my-element", "unheardof"])
-def test_every_other_element_is_a_block_of_its_own_unknown_ones_too(tag: str) -> None:
+def test_every_other_element_is_a_block_of_its_own_even_an_unknown_one(tag: str) -> None:
     assert [block.text for block in read_outline(exactly(f"<div>a<{tag}>b</{tag}>c</div>")).blocks] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("tag", HIDDEN)
-def test_what_is_no_text_of_the_page_is_skipped_with_all_that_it_holds(tag: str) -> None:
+def test_elements_that_are_not_text_are_skipped_with_their_content(tag: str) -> None:
     markup = f"<div>before <{tag}>hidden <b>deep</b><p>deeper</p></{tag}>after</div>"
     assert [block.text for block in read_outline(exactly(markup)).blocks] == ["before after"]
 
@@ -63,12 +63,12 @@ SWALLOWING = ["aside", "button", "dialog", "menu", "nav", "noscript"]
 
 @pytest.mark.parametrize("tag", SWALLOWING)
 @pytest.mark.parametrize("part", ["<main></main>", "<article></article>", "<footer></footer>"])
-def test_an_element_that_has_swallowed_the_page_is_read(tag: str, part: str) -> None:
+def test_an_element_that_contains_the_whole_page_by_mistake_is_read(tag: str, part: str) -> None:
     tree = exactly(f"<div>menu</div><{tag}>{WHOLE_PAGE}{part}</{tag}>")
     assert [block.text for block in read_outline(tree).blocks] == ["menu", "a", "Harbour", TEXT.strip()]
 
 
-def test_an_element_that_swallows_another_one_that_has_swallowed_the_page_is_read() -> None:
+def test_such_an_element_within_another_one_is_read() -> None:
     inside = f"<aside><h1>Harbour</h1><div>{TEXT}</div></aside>".replace("</aside>", "<footer></footer></aside>")
     tree = exactly(f"<nav><h1>Boats</h1><div>{TEXT}, {TEXT}</div><footer></footer>{inside}</nav>")
     assert [block.text for block in read_outline(tree).blocks] == ["Boats", f"{TEXT}, {TEXT}".strip()]
@@ -87,20 +87,20 @@ def test_an_element_that_swallows_another_one_that_has_swallowed_the_page_is_rea
         f"<nav><h1>Harbour</h1>{TEXT[:230]}<main></main></nav><p>{TEXT} {TEXT}</p>",
     ],
 )
-def test_what_is_no_whole_page_or_says_less_than_the_rest_is_not_read(beside: str) -> None:
+def test_an_element_that_contains_no_whole_page_or_less_than_the_rest_is_not_read(beside: str) -> None:
     read = [block.text for block in read_outline(exactly(f"<p>text</p>{beside}")).blocks]
     assert read[0] == "text"
     assert not {"Harbour", "About me"} & {*read}
 
 
-def test_blocks_in_elements_of_the_same_names_share_a_place() -> None:
+def test_blocks_in_elements_with_the_same_names_have_the_same_place() -> None:
     page = "<ul><li><h3>a</h3>b</li><li><h3>c</h3>d</li></ul><ol><li><h3>e</h3></li></ol>"
     places = {block.text: block.place for block in blocks(page)}
     assert places["a"] == places["c"] != places["b"] == places["d"]
     assert places["e"] not in (places["a"], places["b"])
 
 
-def test_a_block_that_only_leads_to_other_places_of_the_page_has_none() -> None:
+def test_a_block_that_links_only_within_the_page_has_no_place() -> None:
     markup = "<p><a href=#x>a</a></p><p><a href=/x>b</a></p><p>c</p><p><a href=#x>d</a> <a href=/y>e</a></p>"
     assert [block.place == 0 for block in blocks(markup)] == [True, False, False, False]
 
@@ -110,11 +110,11 @@ def test_white_space_and_line_breaks_are_one_space(between: str) -> None:
     assert texts(f"<p> one{between}two </p>") == ["one two"]
 
 
-def test_an_image_does_not_break_a_word() -> None:
+def test_an_image_does_not_split_a_word() -> None:
     assert texts("<p>one<img src=x alt=y>two<wbr>three</p>") == ["onetwothree"]
 
 
-def test_what_stands_written_in_a_drawing_is_one_block() -> None:
+def test_the_text_in_a_drawing_is_one_block() -> None:
     written = (
         "<g><text x=1>heat<tspan>pump</tspan></text><text>valve</text></g><foreignObject><p>tank</p></foreignObject>"
     )
@@ -132,22 +132,22 @@ def test_a_hidden_drawing_is_hidden() -> None:
     ]
 
 
-def test_a_drawing_without_text_does_not_break_a_line() -> None:
+def test_a_drawing_without_text_does_not_split_a_line() -> None:
     assert texts("<p>above <svg><title>star</title><path d=M1/></svg>below</p>") == ["above below"]
 
 
-def test_a_comment_is_no_text_but_what_follows_is() -> None:
+def test_a_comment_is_not_text_but_the_text_after_it_is() -> None:
     assert texts("<p>before <!-- never <b>this</b> --> after</p>") == ["before after"]
     assert [block.text for block in read_outline(exactly("<p>before <?target never?> after</p>")).blocks] == [
         "before after"
     ]
 
 
-def test_a_comment_does_not_break_a_word() -> None:
+def test_a_comment_does_not_split_a_word() -> None:
     assert texts("<p>the 5<!-- -->th of 20<!-- -->%</p>") == ["the 5th of 20%"]
 
 
-def test_what_follows_a_block_in_the_same_element_is_a_block_of_its_own() -> None:
+def test_text_after_a_block_in_the_same_element_is_a_block_of_its_own() -> None:
     assert texts("<div>one<p>two</p>three<div></div>four<div>five</div></div>") == [
         "one",
         "two",
@@ -191,7 +191,7 @@ def test_a_rare_han_character_counts_as_three() -> None:
 
 @settings(deadline=None)
 @given(st.text(), st.text())
-def test_two_texts_together_are_as_long_as_each(first: str, second: str) -> None:
+def test_two_texts_together_have_the_sum_of_their_sizes(first: str, second: str) -> None:
     assert size_in_letters(first + second) == size_in_letters(first) + size_in_letters(second) >= len(first + second)
 
 
@@ -202,30 +202,30 @@ def linked(markup: str) -> list[tuple[str, int]]:
     return [(block.text, block.linked) for block in read_outline(exactly(markup)).blocks]
 
 
-def test_what_stands_in_links_is_counted() -> None:
+def test_text_in_links_is_counted() -> None:
     markup = '<p>go <a href="/x"> to\n the <b>inn</b> </a> or <a href="/y">茶馆</a>, now</p>'
     assert linked(markup) == [("go to the inn or 茶馆, now", len("to the inn") + 6)]
 
 
-def test_an_anchor_that_leads_nowhere_is_no_link() -> None:
+def test_an_anchor_without_an_address_is_no_link() -> None:
     assert linked('<p>a <a name="x">mark</a> and <a>another</a></p>') == [("a mark and another", 0)]
 
 
-def test_a_link_inside_a_link_is_counted_once() -> None:
+def test_a_link_within_a_link_is_counted_once() -> None:
     assert linked('<p>a <a href="/x">one <a href="/y">two</a> three</a> b</p>') == [("a one two three b", 13)]
 
 
-def test_blocks_inside_a_link_are_links_as_a_whole() -> None:
+def test_blocks_within_a_link_are_linked_as_a_whole() -> None:
     markup = '<div><a href="/x"><h3>name</h3><p>teaser <a href="/y">more</a></p>rest</a>after</div>'
     assert linked(markup) == [("name", 4), ("teaser more", 11), ("restafter", 4)]
 
 
-def test_what_stands_behind_the_blocks_of_a_link_is_linked_up_to_its_end() -> None:
+def test_text_after_the_blocks_of_a_link_is_linked_up_to_the_end_of_the_link() -> None:
     markup = '<div>some <b>text</b> before <a href="/x"><h3>name</h3>and the rest</a> after</div>'
     assert linked(markup)[1:] == [("name", 4), ("and the rest after", 12)]
 
 
-def test_what_is_skipped_inside_a_link_does_not_count() -> None:
+def test_skipped_elements_within_a_link_do_not_count() -> None:
     assert linked('<p>a <a href="/x"><svg><title>icon</title></svg>x</a><a href="/y"><!-- y --></a></p>') == [
         ("a x", 1)
     ]
@@ -235,11 +235,11 @@ BEFORE_A_CARD = '<div>running text <a href="/x"><div>card</div></a> goes on</div
 EMPTY_BLOCK = '<ul><li> <a href="/x"><div class="icon"></div>name</a></li></ul>'
 
 
-def test_text_before_a_link_that_holds_a_block_is_not_linked() -> None:
+def test_text_before_a_link_that_contains_a_block_is_not_linked() -> None:
     assert linked(BEFORE_A_CARD) == [("running text", 0), ("card", 4), ("goes on", 0)]
 
 
-def test_an_empty_block_inside_a_link_changes_nothing() -> None:
+def test_an_empty_block_within_a_link_changes_nothing() -> None:
     assert linked(EMPTY_BLOCK) == [("name", 4)]
 
 
@@ -254,26 +254,26 @@ def groups(markup: str) -> list[str]:
     return [" ".join(texts_of_group) for texts_of_group in texts_of_groups.values()]
 
 
-def test_paragraphs_and_headings_of_one_element_are_one_text() -> None:
+def test_paragraphs_and_headings_of_one_element_belong_together() -> None:
     assert groups("<div><h1>a</h1><p>b</p><h6>c</h6>d<p>e</p><blockquote>f</blockquote></div>") == ["a b c d e f"]
     assert groups("<div><p>a</p></div><div><p>b</p></div><section>c</section>") == ["a", "b", "c"]
     assert groups("<div><p>a</p><div>b</div><p>c</p></div>") == ["a c", "b"]
 
 
 @pytest.mark.parametrize("tag", LISTS)
-def test_a_list_a_table_and_a_preformatted_text_are_one_text(tag: str) -> None:
+def test_the_lines_of_a_list_a_table_or_a_preformatted_text_belong_together(tag: str) -> None:
     markup = f"<div>a<{tag}><x>b</x><x><p>c</p></x><x><div><section>d</section></div></x></{tag}>e</div>"
     assert groups(markup) == ["a e", "b c d"]
 
 
-def test_a_table_inside_a_table_is_a_text_of_its_own() -> None:
+def test_a_table_within_a_table_is_a_group_of_its_own() -> None:
     markup = (
         "<table><tr><td>a<table><tr><td>b</td><td>c</td></tr></table>d</td><td><ul><li>e</li></ul></td></tr></table>"
     )
     assert groups(markup) == ["a d", "b c", "e"]
 
 
-def test_a_group_is_known_by_the_number_of_its_element() -> None:
+def test_a_group_is_identified_by_the_number_of_its_element() -> None:
     page = read_outline(exactly("<div><p>a</p></div><ul><li>b</li></ul>"))
     # 0 html, 1 body, 2 div, 3 p, 4 ul, 5 li
     assert page.parents == [0, 0, 1, 2, 1, 4]
@@ -292,14 +292,14 @@ def nested(tag: str, depth: int) -> HtmlElement:
 
 
 @pytest.mark.parametrize("tag", NESTED)
-def test_the_deepest_page_that_is_let_in_can_be_read(tag: str) -> None:
+def test_the_deepest_page_within_the_limit_can_be_read(tag: str) -> None:
     tree = nested(tag, 250)
     check_depth(tree, Config(max_depth=250))
     assert [block.text for block in read_outline(tree, 250).blocks] == ["deep words"]
 
 
 @pytest.mark.parametrize("tag", NESTED)
-def test_a_much_deeper_page_is_refused_before_python_gives_up(tag: str) -> None:
+def test_a_much_deeper_page_is_refused_before_pythons_recursion_limit(tag: str) -> None:
     with pytest.raises(BeyondLimits, match="nested too deep"):
         read_outline(nested(tag, 5000), 250)
 
@@ -341,7 +341,7 @@ def test_broken_pages_show_what_a_browser_shows(html: str, expected: list[str]) 
     assert texts(html) == expected
 
 
-def test_what_follows_an_early_end_of_the_page_is_read_too() -> None:
+def test_text_after_an_early_end_of_the_page_is_read() -> None:
     assert texts("<html><body><p>banner</p></body></html><div><p>text</p></div>") == ["banner", "text"]
 
 
@@ -395,7 +395,7 @@ def test_every_visible_character_stands_in_exactly_one_block(markup: str) -> Non
 @settings(deadline=None)
 @given(markup_of([*INLINE, LINK, LINK, "a", *BREAKING], "ab茶é", marks=False))
 @example(re.sub(r"\s(?!href)", "", BEFORE_A_CARD))
-def test_what_stands_in_links_is_counted_wherever_their_borders_are(markup: str) -> None:
+def test_text_in_links_is_counted_wherever_the_links_begin_and_end(markup: str) -> None:
     tree = exactly(markup)
     texts_in_links = tree.xpath("//text()[ancestor::a[@href]]")
     assert isinstance(texts_in_links, list)

@@ -109,7 +109,7 @@ def test_code_is_text_with_its_highlighting() -> None:
     assert text == " ".join(["for cup in house: pour(cup) serve(cup, to=guest)"] * 3)
 
 
-def test_what_stands_beside_a_list_or_code_in_an_article_is_text_too() -> None:
+def test_a_list_and_code_in_an_article_are_text_and_so_is_what_stands_beside_them() -> None:
     whole = "<ul>" + "".join(f"<li>{item}</li>" for item in ITEMS) + f"</ul><pre>{sentence('code', 20)}</pre>"
     text = main_text(f"<div>{MENU_LIST}</div><article>{ARTICLE}{whole}<p>{PARAGRAPHS[0]}</p></article>")
     assert text.splitlines()[-14:] == [*ITEMS, sentence("code", 20), PARAGRAPHS[0]]
@@ -131,11 +131,11 @@ def test_what_stands_beside_a_list_or_code_in_an_article_is_text_too() -> None:
         "<div>Contact | Imprint | Privacy</div>",
     ],
 )
-def test_a_page_that_is_furniture_has_no_main_text(furniture: str) -> None:
+def test_a_page_of_furniture_has_no_main_text(furniture: str) -> None:
     assert main_text(f"<html><body>{furniture}</body></html>") == ""
 
 
-def test_a_line_with_a_copyright_sign_is_no_text_unless_it_is_long() -> None:
+def test_a_line_with_a_copyright_sign_is_text_only_if_it_is_long() -> None:
     notice, text = "© its author, all rights reserved", f"{PARAGRAPHS[1]} © {PARAGRAPHS[3]} {PARAGRAPHS[4]}"
     assert len(text) > 200
     taken = main_text(f"<div><p>{PARAGRAPHS[0]}</p><p>{notice}</p><p>{text}</p><p>{PARAGRAPHS[2]}</p></div>")
@@ -143,7 +143,7 @@ def test_a_line_with_a_copyright_sign_is_no_text_unless_it_is_long() -> None:
 
 
 @pytest.mark.parametrize(("linked", "is_text"), [(40, True), (50, True), (51, False), (150, False)])
-def test_a_text_is_at_most_a_third_links(linked: int, is_text: bool) -> None:
+def test_at_most_a_third_of_a_text_is_links(linked: int, is_text: bool) -> None:
     assert bool(main_text(f"<p><a href=/x>{'l' * linked}</a>{'t' * (150 - linked)}</p>")) is is_text
 
 
@@ -154,7 +154,7 @@ def test_a_chinese_text_is_long_enough_with_a_third_of_the_characters(text: str,
     assert main_text(f"<p>{text}</p>") == (text if is_text else "")
 
 
-def test_a_chinese_article_is_found_beside_its_frame() -> None:
+def test_a_chinese_article_is_distinguished_from_its_frame() -> None:
     lines = ["河边的老茶馆又开门了，" * 4, "早上来的客人多半坐在门口。" * 3, "茶是隔壁山上的。"]
     frame = "".join(f"<li><a href='/{number}'>栏目{number}</a></li>" for number in range(9))
     html = f"""<div><ul>{frame}</ul><div>{"".join(f"<p>{line}</p>" for line in lines)}</div>
@@ -179,7 +179,7 @@ def with_comments(comments: list[str], around_all: str, around_each: str) -> str
 
 
 @pytest.mark.parametrize(("around_all", "around_each"), APART)
-def test_forty_comments_that_are_twice_as_long_together_do_not_outweigh_an_article(
+def test_forty_comments_that_are_together_twice_as_long_do_not_outweigh_an_article(
     around_all: str, around_each: str
 ) -> None:
     text = main_text(with_comments([f"{comment} {comment}" for comment in COMMENTS], around_all, around_each))
@@ -188,13 +188,15 @@ def test_forty_comments_that_are_twice_as_long_together_do_not_outweigh_an_artic
 
 
 @pytest.mark.parametrize(("around_all", "around_each"), IN_ONE)
-def test_nor_do_comments_in_one_list_or_element_that_are_two_thirds_as_long(around_all: str, around_each: str) -> None:
+def test_comments_in_one_list_or_element_of_two_thirds_of_its_length_do_not_outweigh_an_article(
+    around_all: str, around_each: str
+) -> None:
     text = main_text(with_comments(COMMENTS[:26], around_all, around_each))
     assert "remark" not in text
     assert len(text.splitlines()) == 10
 
 
-def test_comments_of_several_blocks_are_texts_of_their_own_in_a_list_too() -> None:
+def test_comments_of_several_blocks_are_separate_texts_in_a_list_too() -> None:
     comments = [f"<div>remark by somebody</div><p>{comment} {comment}</p>" for comment in COMMENTS]
     assert "remark" not in main_text(with_comments(comments, "ol", "li"))
 
@@ -209,7 +211,7 @@ LETTERS = "".join(
 
 @pytest.mark.parametrize("letters", [f"<div>{LETTERS}</div>", LETTERS], ids=["in one element", "side by side"])
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_an_article_that_stands_with_its_name_is_not_outweighed_by_comments(letters: str, place: str) -> None:
+def test_an_article_beside_its_title_is_not_outweighed_by_comments(letters: str, place: str) -> None:
     parts = [letters, f"<article><h1>{NAME}</h1><div>{STORY}</div></article>"]
     html = f"<div>{''.join(parts if place == 'before' else parts[::-1])}</div>"
     assert main_text(html, f"{NAME} | The Reed").splitlines() == main_text(f"<div>{STORY}</div>").splitlines()
@@ -225,7 +227,7 @@ def test_an_article_that_stands_with_its_name_is_not_outweighed_by_comments(lett
     ],
     ids=["second heading", "below the name of the site", "zh"],
 )
-def test_any_heading_with_most_of_its_words_in_the_title_names_an_article(heading: str, story: str) -> None:
+def test_any_heading_with_most_of_its_words_in_the_title_marks_an_article(heading: str, story: str) -> None:
     html = f"<div><article>{heading}<div>{story}</div></article><div>{LETTERS}</div></div>"
     text = main_text(html, f"{NAME} | 河边的老茶馆又开门了 | The Reed")
     assert text.splitlines() == main_text(f"<div>{story}</div>").splitlines()
@@ -240,7 +242,7 @@ def test_any_heading_with_most_of_its_words_in_the_title_names_an_article(headin
     ],
     ids=["too short", "one word", "another name"],
 )
-def test_an_opening_is_no_article_and_one_word_no_name(name: str, story: str) -> None:
+def test_a_short_opening_is_no_article_and_a_single_word_no_heading_of_one(name: str, story: str) -> None:
     html = f"<div><article><h1>{name}</h1><div>{story}</div></article><div>{LETTERS}</div></div>"
     assert main_text(html, f"{NAME} | The Reed").splitlines()[-1] == main_text(LETTERS).splitlines()[-1]
 
@@ -252,16 +254,16 @@ def articles(*lengths: int) -> str:
     )
 
 
-def test_three_articles_on_a_page_are_all_taken() -> None:
+def test_three_articles_on_a_page_are_all_main_text() -> None:
     assert len(main_text(f"<div>{MENU_LIST}</div><div>{articles(60, 80, 70)}</div>").splitlines()) == 6
 
 
 @pytest.mark.parametrize("lengths", [(80, 80), (100, 80), (80, 90)])
-def test_two_articles_on_a_page_are_both_taken(lengths: tuple[int, int]) -> None:
+def test_two_articles_on_a_page_are_both_main_text(lengths: tuple[int, int]) -> None:
     assert len(main_text(f"<div>{MENU_LIST}</div><div>{articles(*lengths)}</div>").splitlines()) == 4
 
 
-def test_paragraphs_that_stand_in_elements_of_their_own_are_one_article() -> None:
+def test_paragraphs_in_separate_elements_are_one_article() -> None:
     cut = "".join(f"<div class=row><div class=column><p>{paragraph}</p></div></div>" for paragraph in PARAGRAPHS)
     assert main_text(f"<div>{MENU_LIST}</div><div>{cut}</div><div>{MENU_LINE}</div>").splitlines() == PARAGRAPHS
 
@@ -270,7 +272,7 @@ def test_paragraphs_that_stand_in_elements_of_their_own_are_one_article() -> Non
 
 
 @pytest.mark.parametrize("kind", PAGES)
-def test_the_main_text_of_a_page_of_every_kind(kind: str) -> None:
+def test_the_main_text_of_a_page_of_every_kind_is_found(kind: str) -> None:
     assert main_text(PAGES[kind].html).splitlines() == PAGES[kind].main_text
 
 
@@ -283,17 +285,17 @@ def linked(lines: list[str]) -> str:
 
 
 @pytest.mark.parametrize(("count", "is_text"), [(3, False), (4, True), (12, True)])
-def test_the_titles_of_a_list_are_text_from_four_on(count: int, is_text: bool) -> None:
+def test_the_titles_of_a_list_are_text_if_there_are_at_least_four(count: int, is_text: bool) -> None:
     assert main_text(linked(titles(count))).splitlines() == (titles(count) if is_text else [])
 
 
-def test_titles_say_more_than_the_entries_of_a_menu() -> None:
+def test_titles_are_distinguished_from_the_entries_of_a_menu() -> None:
     menu = [f"our house no. {number}" for number in range(9)]
     assert main_text(linked(menu)) == ""
     assert main_text(linked([f"{entry}, rebuilt" for entry in menu])) != ""
 
 
-def test_links_that_say_the_same_are_no_titles() -> None:
+def test_links_with_equal_texts_are_no_titles() -> None:
     buttons = ["Read on about all of this", "Show the comments of others"]
     assert main_text(linked(6 * buttons)) == ""
     assert main_text(linked(titles(6) + 2 * buttons)).splitlines() == titles(6) + 2 * buttons
@@ -304,37 +306,37 @@ def test_a_table_of_contents_is_no_list_of_titles() -> None:
     assert main_text(f"<div>{contents}{ARTICLE}</div>") == main_text(f"<div>{ARTICLE}</div>")
 
 
-def test_short_blocks_that_are_no_links_make_up_a_series_too() -> None:
+def test_short_blocks_that_are_not_links_form_a_series_too() -> None:
     prices = [f"{number + 3} euros a piece" for number in range(5)]
     offers = "".join(f"<section><div>{price}</div><form>now</form></section>" for price in prices)
     assert main_text(f"<div>{MENU_LIST}</div><div>{offers}</div>").splitlines() == prices
 
 
 @pytest.mark.parametrize(("count", "are_text"), [(6, False), (40, True)])
-def test_titles_beside_a_text_are_taken_where_they_say_a_third_of_it(count: int, are_text: bool) -> None:
+def test_titles_beside_a_text_are_main_text_if_they_are_a_third_of_it(count: int, are_text: bool) -> None:
     text = main_text(f"<div>{ARTICLE}{linked(titles(count))}</div>")
     assert (titles(count)[0] in text) is are_text
     assert PARAGRAPHS[4] in text
 
 
-def test_what_is_there_for_wide_and_for_narrow_screens_counts_once() -> None:
+def test_content_for_wide_and_for_narrow_screens_is_counted_once() -> None:
     twice = f"<div><div><p>{PARAGRAPHS[0]}</p><p>{PARAGRAPHS[1]}</p></div><div><p>{PARAGRAPHS[0]}</p></div></div>"
     assert main_text(twice).splitlines() == PARAGRAPHS[:2]
 
 
-def test_a_list_may_say_the_same_twice() -> None:
+def test_a_list_may_contain_the_same_entry_twice() -> None:
     lines = [*PARAGRAPHS[:2], PARAGRAPHS[0]]
     assert main_text("<ol>" + "".join(f"<li>{line}</li>" for line in lines) + "</ol>").splitlines() == lines
 
 
-def test_a_text_is_not_taken_from_a_page_that_says_most_elsewhere() -> None:
+def test_a_text_is_not_the_main_text_if_most_of_the_page_stands_elsewhere() -> None:
     notice, remarks = sentence("notice", 54), [sentence(f"remark {number}", 3) for number in range(48)]
     assert len(notice) ** 1.5 > 0.6 * sum(len(line) ** 1.5 for line in (notice, *remarks))
     around = "".join(f"<div><div>{remark}</div></div>" for remark in remarks)
     assert main_text(f"<div><div><p>{notice}</p></div><div>{around}</div></div>").splitlines() == [notice, *remarks]
 
 
-def test_a_page_without_anything_has_no_text() -> None:
+def test_an_empty_page_has_no_main_text() -> None:
     for html in ("", "<html></html>", "<body><script>1</script>", "<frameset><frame src=a>"):
         assert main_text(html) == ""
 
@@ -351,7 +353,7 @@ def token_f1(main: str, gold: str) -> float:
     return 2 * (tokens_of_main & tokens_of_gold).total() / ((tokens_of_main.total() + tokens_of_gold.total()) or 1)
 
 
-def test_the_main_text_is_the_one_that_people_find(data: Path) -> None:
+def test_the_main_text_agrees_with_the_one_that_people_marked(data: Path) -> None:
     scores: dict[str, list[float]] = {"en": [], "zh": []}
     for page in documents(data, "gold/gold.jsonl"):
         text = join_text(find_main_blocks(read_outline(parse(saved(data / page["html"])))))
@@ -373,7 +375,7 @@ def test_the_main_text_is_the_one_that_people_find(data: Path) -> None:
     ],
     ids=["en", "zh"],
 )
-def test_of_two_texts_the_main_text_is_that_of_the_title(title: str, text: str, other_text: str) -> None:
+def test_of_two_texts_the_one_of_the_title_is_the_main_text(title: str, text: str, other_text: str) -> None:
     parts = [f"<div><p>{text * 10}</p></div>", f"<div><p>{other_text * 11}</p></div>"]
     for html in ("".join(parts), "".join(parts[::-1])):
         assert text.strip() in main_text(html, title)

@@ -184,7 +184,7 @@ def summary(spec: str, raw: str) -> str:
 
 
 @pytest.mark.parametrize("spec", GOLDEN)
-def test_golden_values(spec: str) -> None:
+def test_values_and_keys_are_the_golden_ones(spec: str) -> None:
     assert tuple(summary(spec, raw) for raw in GOLDEN_TEXTS) == GOLDEN[spec]
 
 
@@ -203,12 +203,12 @@ def test_exact_is_a_digest_of_the_hashes_of_all_units_in_order(raw: str) -> None
 
 
 @every_sample
-def test_exact_of_real_texts(name: str) -> None:
+def test_exact_equals_its_reference_on_real_texts(name: str) -> None:
     expect_exact(SAMPLES[name])
 
 
 @given(TEXTS, TEXTS)
-def test_exact_agrees_where_the_units_are_the_same(first: str, second: str) -> None:
+def test_exact_agrees_only_if_the_units_are_equal(first: str, second: str) -> None:
     scheme, texts = Exact(), (text_of(first), text_of(second))
     agreed = scheme.compare(*(scheme.sign(text) for text in texts)) is not None
     assert agreed == (texts[0].units == texts[1].units)
@@ -235,12 +235,12 @@ def slow_one_permutation(hashes: Iterable[int], bins: int = BINS) -> list[int]:
 
 
 @given(st.sets(st.integers(0, _MASK), min_size=1, max_size=40), st.sampled_from([1, 2, 16, 128, 256]))
-def test_min_wise_numbers_are_those_of_a_slow_reference(hashes: set[int], bins: int) -> None:
+def test_min_wise_numbers_equal_those_of_a_slow_reference(hashes: set[int], bins: int) -> None:
     assert one_permutation(array(hashes), bins).tolist() == slow_one_permutation(hashes, bins)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100, 1_000, 1_024, 1_025, 3_000])
-def test_of_sets_of_every_size(size: int) -> None:
+def test_min_wise_numbers_of_sets_of_every_size_equal_those_of_a_slow_reference(size: int) -> None:
     hashes = members(size, size)
     assert one_permutation(array(hashes), BINS).tolist() == slow_one_permutation(hashes)
 
@@ -255,7 +255,7 @@ def slow_rows(threshold: float) -> int:
 
 
 @pytest.mark.parametrize("threshold", [0.05, 0.1, 0.3, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 0.95, 0.99, 1.0])
-def test_a_band_has_as_many_rows_as_find_95_of_100_pairs(threshold: float) -> None:
+def test_a_band_has_the_most_rows_that_find_95_of_100_pairs(threshold: float) -> None:
     assert MinHash(threshold=threshold).band_rows == slow_rows(threshold)
 
 
@@ -278,12 +278,12 @@ def expect_minhash(scheme: MinHash, raw: str, rows: int) -> None:
 
 @settings(max_examples=examples(30))
 @given(TEXTS, st.integers(1, 5), st.sampled_from([1, 3, 4, 6, 64, 100, 128]))
-def test_minhash_is_that_of_a_slow_reference(raw: str, width: int, rows: int) -> None:
+def test_minhash_equals_a_slow_reference(raw: str, width: int, rows: int) -> None:
     expect_minhash(MinHash(shingle=width, rows=rows), raw, rows)
 
 
 @every_sample
-def test_minhash_of_real_texts(name: str) -> None:
+def test_minhash_equals_its_reference_on_real_texts(name: str) -> None:
     expect_minhash(MinHash(), SAMPLES[name], slow_rows(MinHash.threshold))
 
 
@@ -313,7 +313,7 @@ def near(resemblance: float, coverage: float) -> tuple[float, float]:
 
 
 @given(st.integers(1, 60), st.data(), st.floats(0.05, 1), st.floats(0, 1))
-def test_minhash_agrees_by_the_share_of_its_codes(
+def test_minhash_agrees_by_the_share_of_equal_codes(
     union: int, data: st.DataObject, threshold: float, coverage: float
 ) -> None:
     common = data.draw(st.integers(0, union))
@@ -408,26 +408,26 @@ def slow_estimates(new: set[int], kept: set[int]) -> tuple[float, float]:
     return resemblance, slow_containment(resemblance, len(new), len(kept))
 
 
-def test_the_parameters_are_those_of_the_description() -> None:
+def test_the_parameters_of_shingling_are_those_of_the_description() -> None:
     assert (SMALLEST, MODULUS, MAX_MOD) == (64, 25, 400)
     assert Shingling().spec.startswith("shingling min=64 mod=25 most=400 shingle=5 lookup=supershingles")
 
 
 @settings(max_examples=examples(30))
 @given(TEXTS, st.integers(1, 6), st.sampled_from(LOOKUPS))
-def test_shingling_is_that_of_a_slow_reference(raw: str, width: int, lookup: str) -> None:
+def test_shingling_equals_a_slow_reference(raw: str, width: int, lookup: str) -> None:
     text = text_of(raw)
     expect(Shingling(shingle=width, lookup=lookup), text, *slow_shingling(shingles(text.units, width), lookup))
 
 
 @pytest.mark.parametrize("lookup", LOOKUPS)
 @every_sample
-def test_shingling_of_real_texts(name: str, lookup: str) -> None:
+def test_shingling_equals_its_reference_on_real_texts(name: str, lookup: str) -> None:
     text = text_of(SAMPLES[name])
     expect(Shingling(lookup=lookup), text, *slow_shingling(shingles(text.units, 5), lookup))
 
 
-def test_of_a_long_text_no_more_than_400_fingerprints_are_kept() -> None:
+def test_at_most_400_fingerprints_of_a_long_text_are_kept() -> None:
     text = text_of(prose(0, 1_100))
     runs = shingles(text.units, 5)
     assert sum(run % 25 == 0 for run in runs) > 400
@@ -441,7 +441,7 @@ _SIZES = [3, 40, 64, 100, 900, 2_000, 11_000]
 
 @pytest.mark.parametrize("union", _SIZES)
 @pytest.mark.parametrize("only_new", [0, 0.2, 0.5, 1])
-def test_shingling_estimates_as_a_slow_reference(union: int, only_new: float) -> None:
+def test_shingling_estimates_what_a_slow_reference_estimates(union: int, only_new: float) -> None:
     everything = Shingling(threshold=0.05, coverage=0)
     for common in (0, union // 4, union // 2, 9 * union // 10, union):
         new, kept = pair_of_sets(union, common, 1, only_new=only_new)
@@ -479,7 +479,7 @@ def test_shingling_estimates_without_bias(union: int, sample: float, true: float
 
 @pytest.mark.parametrize("chinese", [False, True])
 @pytest.mark.parametrize(("kept", "changed"), [(400, 40), (400, 200), (1_000, 100), (1_000, 500)])
-def test_of_long_texts_it_says_what_is_so(kept: int, changed: int, chinese: bool) -> None:
+def test_estimates_for_long_texts_are_near_the_true_shares(kept: int, changed: int, chinese: bool) -> None:
     scheme = Shingling(threshold=0.05, coverage=0)
     kept_sentences, new_sentences = (
         sentences(seed, count, chinese=chinese) for seed, count in ((0, kept), (1, changed))
@@ -522,7 +522,7 @@ def met(scheme: ValueScheme, new: Signature, kept: Signature) -> bool:
     ],
     ids=str,
 )
-def test_pairs_are_met_as_often_as_the_scheme_says(
+def test_pairs_are_found_as_often_as_the_scheme_predicts(
     scheme: Shingling | MinHash, true: float, least: float, most: float
 ) -> None:
     tries, union = 150, 600
@@ -568,13 +568,13 @@ def slow_checksums(words: set[str], lists: int) -> tuple[bytes, list[int]]:
 
 
 @given(TEXTS, st.sampled_from([2, 3, 16, 64]))
-def test_checksums_are_those_of_a_slow_reference(raw: str, lists: int) -> None:
+def test_checksums_equal_those_of_a_slow_reference(raw: str, lists: int) -> None:
     text = text_of(raw)
     expect(Checksums(lists=lists), text, *slow_checksums(content_words(text), lists))
 
 
 @every_sample
-def test_checksums_of_real_texts(name: str) -> None:
+def test_checksums_equal_their_reference_on_real_texts(name: str) -> None:
     text = text_of(SAMPLES[name])
     expect(Checksums(), text, *slow_checksums(content_words(text), 16))
 
@@ -584,7 +584,7 @@ def test_checksums_of_real_texts(name: str) -> None:
     st.sets(st.integers(1, 200), min_size=1, max_size=60),
     st.sampled_from([0.01, 0.3, 0.5, 0.6, 1]),
 )
-def test_checksums_agree_where_enough_of_the_used_lists_do_and_such_are_met(
+def test_checksums_agree_if_enough_of_the_used_lists_do_and_such_pairs_are_found(
     ours: set[int], theirs: set[int], least: float
 ) -> None:
     scheme = Checksums(least=least)
@@ -600,7 +600,7 @@ def test_checksums_agree_where_enough_of_the_used_lists_do_and_such_are_met(
 
 
 @given(st.integers(0, 15), st.integers(0, 10**9))
-def test_so_many_changed_words_change_no_more_lists_than_twice_their_number(changed: int, seed: int) -> None:
+def test_changed_words_change_at_most_twice_as_many_lists(changed: int, seed: int) -> None:
     words = members(300 + changed, seed)
     before, after = (words_in(Checksums().of_words(array(hashes)), 4) for hashes in (words[:300], words[changed:]))
     assert (
@@ -658,13 +658,13 @@ def slow_imatch(scheme: IMatch, rarity: dict[str, float]) -> tuple[bytes, list[i
 
 
 @given(raw=TEXTS, lexica=st.integers(0, 5), drop=st.sampled_from([0, 0.3, 0.95]), words=st.integers(1, 6))
-def test_imatch_is_that_of_a_slow_reference(small: str, raw: str, lexica: int, drop: float, words: int) -> None:
+def test_imatch_equals_a_slow_reference(small: str, raw: str, lexica: int, drop: float, words: int) -> None:
     scheme = IMatch(low=0.2, high=0.84, lexica=lexica, drop=drop, words=words, lexicon_name=small)
     text = text_of(raw)
     expect(scheme, text, *slow_imatch(scheme, rarity_of(set(text.tokens), small=True)))
 
 
-def test_the_ends_of_the_band_are_inside(small: str) -> None:
+def test_both_limits_of_the_rarity_are_inclusive(small: str) -> None:
     text = text_of("tram lime roof honey bee lantern")
     for low, high, count in ((0.2, 0.5, 2), (0.199, 0.767, 4), (0.201, 0.498, 2), (0.202, 0.497, 0), (0.0, 1.0, 5)):
         inside = [
@@ -677,7 +677,7 @@ def test_the_ends_of_the_band_are_inside(small: str) -> None:
 
 
 @every_sample
-def test_imatch_of_real_texts(name: str) -> None:
+def test_imatch_equals_its_reference_on_real_texts(name: str) -> None:
     text, scheme = text_of(SAMPLES[name]), IMatch()
     value, keys = slow_imatch(scheme, rarity_of(set(text.tokens), small=False))
     expect(scheme, text, value, keys)
@@ -685,7 +685,7 @@ def test_imatch_of_real_texts(name: str) -> None:
 
 
 @pytest.mark.parametrize("drop", [0.1, 0.5, 0.9])
-def test_each_lexicon_lacks_another_set_of_words_of_the_share_that_it_is_told(drop: float) -> None:
+def test_each_lexicon_lacks_a_different_set_of_words_of_the_chosen_share(drop: float) -> None:
     scheme = IMatch(low=0, high=1, lexica=5, drop=drop, words=1)
     # Of a text of a single word a lexicon that lacks it has no digest. What the whole lexicon lacks has no value.
     words = sorted({word for name in SAMPLES for word in text_of(SAMPLES[name]).tokens})
@@ -702,7 +702,7 @@ def test_each_lexicon_lacks_another_set_of_words_of_the_share_that_it_is_told(dr
     st.lists(st.integers(0, 3), min_size=5, max_size=5),
     st.integers(1, 64),
 )
-def test_imatch_agrees_where_enough_digests_do(ours: list[int], theirs: list[int], enough: int) -> None:
+def test_imatch_agrees_if_enough_digests_do(ours: list[int], theirs: list[int], enough: int) -> None:
     if not any(ours):
         return
     common = sum(our_digest == their_digest != 0 for our_digest, their_digest in zip(ours, theirs, strict=True))
@@ -748,12 +748,12 @@ def expect_ddw(scheme: DDW, raw: str, *, small: bool) -> None:
 
 
 @given(raw=TEXTS, terms=st.sampled_from([1, 3, 20]), lead=st.sampled_from([0, 5, 100]), threshold=st.floats(0.1, 1))
-def test_ddw_is_that_of_a_slow_reference(small: str, raw: str, terms: int, lead: int, threshold: float) -> None:
+def test_ddw_equals_a_slow_reference(small: str, raw: str, terms: int, lead: int, threshold: float) -> None:
     expect_ddw(DDW(terms=terms, lead=lead, threshold=threshold, lexicon_name=small), raw, small=True)
 
 
 @every_sample
-def test_ddw_of_real_texts(name: str) -> None:
+def test_ddw_equals_its_reference_on_real_texts(name: str) -> None:
     expect_ddw(DDW(), SAMPLES[name], small=False)
     assert len(DDW().sign(text_of(SAMPLES[name])).value) == 4 + 20 * 6
 
@@ -773,7 +773,7 @@ def cosine(new: dict[int, int], kept: dict[int, int]) -> float:
 
 @settings(max_examples=examples(400))
 @given(VECTORS, st.data(), st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0]))
-def test_no_two_vectors_whose_cosine_is_large_miss_each_other(
+def test_two_vectors_with_a_large_cosine_always_find_each_other(
     first: dict[int, int], data: st.DataObject, threshold: float
 ) -> None:
     second = {**first, **data.draw(VECTORS)} if data.draw(st.booleans()) else data.draw(VECTORS)
@@ -799,7 +799,7 @@ def test_ddw_agrees_by_the_cosine_unless_the_new_text_has_many_more_words(
         assert shares_of(agreement) == near(min(between, 1), covered)
 
 
-def test_of_texts_none_is_missed_either() -> None:
+def test_ddw_finds_every_pair_of_texts_that_agree() -> None:
     scheme, source = DDW(threshold=0.6), random.Random(1)
     words = prose(3, 40).replace(",", "").replace(".", "").split()
     signatures = [scheme.sign(text_of(" ".join(source.choices(words[:30], k=150)))) for _ in range(60)]
@@ -858,13 +858,13 @@ def expect_sentences(unit: str, raw: str, most: int = 10) -> None:
     raw=TEXTS | st.text(st.sampled_from("ab1 茶馆館。．｡.!？\n\t_é\u0301…"), max_size=120),
     most=st.sampled_from([1, 3, 10]),
 )
-def test_sentences_are_those_of_a_slow_reference(unit: str, raw: str, most: int) -> None:
+def test_sentences_equals_a_slow_reference(unit: str, raw: str, most: int) -> None:
     expect_sentences(unit, raw, most)
 
 
 @pytest.mark.parametrize("unit", _SLOW)
 @pytest.mark.parametrize("name", [*SAMPLES, *ODD])
-def test_sentences_of_real_and_odd_texts(unit: str, name: str) -> None:
+def test_sentences_equals_its_reference_on_real_and_odd_texts(unit: str, name: str) -> None:
     raw = {**SAMPLES, **ODD}[name]
     if len(raw) < 50_000:
         expect_sentences(unit, raw)
@@ -876,7 +876,7 @@ def test_sentences_of_real_and_odd_texts(unit: str, name: str) -> None:
     st.sampled_from([0.01, 0.34, 0.6, 1]),
     st.sampled_from([50, 100, 125, 126]),
 )
-def test_sentences_agree_where_the_kept_text_has_most_of_the_new_ones_and_such_are_met(
+def test_sentences_agrees_if_the_kept_text_has_most_of_the_new_ones_and_such_pairs_are_found(
     ours: set[int], theirs: set[int], least: float, words: int
 ) -> None:
     scheme = Sentences(least=least)
@@ -958,7 +958,7 @@ def unpacked(windows: Pieces) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("name", [*SAMPLES, "mixed scripts", "one line again and again", "numbers"])
-def test_pinyin_is_that_of_a_slow_reference(name: str) -> None:
+def test_pinyin_equals_a_slow_reference(name: str) -> None:
     text, scheme = text_of({**SAMPLES, **ODD}[name]), Pinyin()
     letters = find_initials(text.plain).tolist()
     if len(letters) < 48:
@@ -973,7 +973,7 @@ def test_pinyin_is_that_of_a_slow_reference(name: str) -> None:
 
 
 @pytest.mark.parametrize("window", [16, 17, 48, 101])
-def test_windows_stand_half_of_their_length_apart_and_are_looked_up_at_every_letter(small: str, window: int) -> None:
+def test_windows_are_stored_at_half_their_length_and_looked_up_at_every_letter(small: str, window: int) -> None:
     scheme, source = Pinyin(window=window, lexicon_name=small), random.Random(window)
     for count in (window, window + 1, 2 * window, 300):
         letters = source.choices(range(26), k=count)
@@ -986,7 +986,7 @@ def test_windows_stand_half_of_their_length_apart_and_are_looked_up_at_every_let
             assert unpacked(windows) == expected
 
 
-def test_classes_are_alike_frequent_and_their_expected_number_is_the_middle() -> None:
+def test_classes_are_about_equally_frequent_and_their_expected_count_is_the_middle() -> None:
     classes = slow_classes(general())
     assert set(classes) == set(range(CLASSES))
     sums = [
@@ -1006,7 +1006,7 @@ SOURCES = [("20", "3"), ("20", "1"), ("16", "9"), ("21", "7"), ("26", "3"), ("5"
 
 @pytest.mark.parametrize(("classes", "largest"), SOURCES)
 @pytest.mark.parametrize("overlap", [0, 0.25, 0.75])
-def test_classes_counts_and_overlap_are_those_that_were_asked_for(classes: str, largest: str, overlap: float) -> None:
+def test_classes_counts_and_overlap_are_those_of_the_options(classes: str, largest: str, overlap: float) -> None:
     scheme = scheme_of(f"pinyin classes={classes} largest={largest} overlap={overlap}")
     assert isinstance(scheme, Pinyin)
     letters = random.Random(classes + largest).choices(range(26), k=301)
@@ -1025,7 +1025,7 @@ def test_classes_counts_and_overlap_are_those_that_were_asked_for(classes: str, 
 
 
 @pytest.mark.parametrize(("classes", "largest", "bits"), [(26, 15, 104), (22, 7, 66), (5, 7, 15), (16, 1, 16)])
-def test_counts_that_take_too_many_bits_or_too_few_are_refused_by_a_sentence(
+def test_counts_that_take_too_many_or_too_few_bits_are_refused_with_a_sentence(
     classes: int, largest: int, bits: int
 ) -> None:
     with pytest.raises(ConfigError) as refused:
@@ -1036,7 +1036,7 @@ def test_counts_that_take_too_many_bits_or_too_few_are_refused_by_a_sentence(
 
 
 @every_sample
-def test_keys_and_agreement_come_from_the_value_alone_whatever_lexicon_is_at_hand(small: str, name: str) -> None:
+def test_keys_and_agreement_depend_on_the_value_alone_and_not_on_the_lexicon(small: str, name: str) -> None:
     made_with, at_hand = Pinyin(lexicon_name=small), Pinyin()
     signature = made_with.sign(text_of(SAMPLES[name]))
     longer = made_with.sign(text_of(SAMPLES[name] + SAMPLES[name][:20]))
@@ -1079,7 +1079,7 @@ LETTER_LISTS = st.lists(st.sampled_from([0, 1, 8, 18, 24, 25]), min_size=16, max
 
 @settings(max_examples=examples(40))
 @given(kept=LETTER_LISTS, data=st.data(), apart=st.sampled_from([0, 4, 10]), coverage=st.sampled_from([0, 0.5, 0.8]))
-def test_pinyin_agrees_by_every_pair_of_windows(
+def test_pinyin_agrees_as_a_comparison_of_all_pairs_of_windows(
     small: str, kept: list[int], data: st.DataObject, apart: int, coverage: float
 ) -> None:
     scheme = Pinyin(window=16, apart=apart, coverage=coverage, resemblance=0.1, lexicon_name=small)
@@ -1090,14 +1090,14 @@ def test_pinyin_agrees_by_every_pair_of_windows(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_pinyin_agrees_on_real_texts_as_every_pair_of_windows_does(seed: int) -> None:
+def test_pinyin_agrees_on_real_texts_as_a_comparison_of_all_pairs_of_windows(seed: int) -> None:
     scheme, raw = Pinyin(coverage=0.1, resemblance=0.1), prose(seed, 14, chinese=True)
     kept = find_initials(text_of(raw).plain).tolist()
     new = find_initials(text_of(raw[60:200] + prose(seed + 9, 2, chinese=True) + raw[230:]).plain).tolist()
     assert expect_agreement(scheme, new, kept) is not None
 
 
-def test_an_excerpt_is_no_copy_of_a_book() -> None:
+def test_an_excerpt_does_not_agree_with_a_book_unless_the_least_resemblance_allows_it() -> None:
     for seed in range(3):
         book, excerpt = (text_of(prose(seed, count, chinese=True)) for count in (40, 12))
         for least, agrees in ((0.5, False), (0.2, True)):
@@ -1116,7 +1116,7 @@ def exchanged(text: str, share: float, seed: int) -> str:
 
 
 @pytest.mark.parametrize("share", [0.2, 1])
-def test_other_characters_with_the_same_letters_make_the_same_signature(share: float) -> None:
+def test_other_characters_with_the_same_letters_have_the_same_signature(share: float) -> None:
     scheme = Pinyin()
     for seed in range(4):
         raw = prose(seed, 10, chinese=True)
@@ -1127,7 +1127,7 @@ def test_other_characters_with_the_same_letters_make_the_same_signature(share: f
 
 
 @pytest.mark.parametrize("length", [1, 7, 23, 24, 31])
-def test_a_line_that_was_put_in_or_left_out_moves_no_window_out_of_step(length: int) -> None:
+def test_an_inserted_or_deleted_line_does_not_shift_the_windows_after_it(length: int) -> None:
     scheme, line = Pinyin(), prose(20, 4, chinese=True).replace("\n", "")[:length]
     for seed in range(4):
         raw = prose(seed, 24, chinese=True)
@@ -1143,7 +1143,7 @@ def test_a_line_that_was_put_in_or_left_out_moves_no_window_out_of_step(length: 
 
 
 @pytest.mark.parametrize("count", [119, 3_001])
-def test_texts_that_are_too_short_or_too_long_agree_with_their_equals_only(
+def test_texts_that_are_too_short_or_too_long_agree_with_equal_texts_only(
     monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     scheme = Pinyin()
@@ -1158,7 +1158,7 @@ def test_texts_that_are_too_short_or_too_long_agree_with_their_equals_only(
     assert fits.value != b""
 
 
-def test_no_more_windows_are_looked_up_than_the_limit_and_always_the_same() -> None:
+def test_a_limited_number_of_windows_is_looked_up_and_always_the_same() -> None:
     scheme = Pinyin()
     raw = "".join(random.Random(1).choices([chr(code) for code in range(0x4E00, 0x9000)], k=9_000))
     signature, longer = (scheme.sign(text_of(text, fold_han=False)) for text in (raw, "茶馆" * 50 + raw))
@@ -1192,7 +1192,7 @@ def test_windows_that_all_match_are_compared_in_bounded_memory(raw: str) -> None
     assert peak < 64 << 20
 
 
-def test_short_texts_are_told_apart() -> None:
+def test_random_short_texts_do_not_agree() -> None:
     """Of 600 texts of 60 words chosen at random no two agree."""
     scheme, source = Pinyin(), random.Random(5)
     words = [word for seed in range(30) for line in sentences(seed, 30) for word in line.strip(". \n").split(" ")]

@@ -131,7 +131,7 @@ def agrees(scheme: Scheme, new: Signature, kept: Signature) -> bool:
 # Signatures
 
 
-def test_a_text_has_one_signature(scheme: Scheme, signatures: Signatures) -> None:
+def test_equal_texts_have_equal_signatures(scheme: Scheme, signatures: Signatures) -> None:
     for name, raw in {**SAMPLES, **ODD}.items():
         assert scheme.sign(text_of(raw)) == signatures[name], name
 
@@ -150,11 +150,11 @@ def test_a_signature_is_a_number_of_64_bits_and_bytes(signatures: Signatures) ->
         assert isinstance(signature.value, bytes)
 
 
-def test_texts_with_nothing_in_common_have_other_signatures(signatures: Signatures) -> None:
+def test_texts_with_nothing_in_common_have_different_signatures(signatures: Signatures) -> None:
     assert len({signatures[name] for name in SAMPLES}) == len(SAMPLES)
 
 
-def test_case_punctuation_and_width_do_not_tell(scheme: Scheme) -> None:
+def test_case_punctuation_and_width_do_not_matter(scheme: Scheme) -> None:
     plain, written = "tram depot tea 茶馆 opens again", "\tTRAM—depot ｔｅａ《茶館》 opens, again"
     assert scheme.sign(text_of(plain)) == scheme.sign(text_of(written))
 
@@ -177,7 +177,7 @@ def test_keys_and_probes_of_samples_are_distinct_too(scheme: Scheme, signatures:
 
 
 @given(raw=TEXTS)
-def test_an_equal_text_agrees_and_is_met(scheme: Scheme, raw: str) -> None:
+def test_an_equal_text_agrees_and_is_found(scheme: Scheme, raw: str) -> None:
     first, second = (page_of(scheme.sign(text_of(raw)), name) for name in ("one", "other"))
     assert first.signed == second.signed
     assert agrees(scheme, first.signed, second.signed)
@@ -194,7 +194,7 @@ LONG = {
 }
 
 
-def test_an_equal_page_is_met_whatever_its_text_is(scheme: Scheme, signatures: Signatures) -> None:
+def test_an_equal_page_is_found_whatever_its_text_is(scheme: Scheme, signatures: Signatures) -> None:
     long = {name: scheme.sign(text_of(raw)) for name, raw in LONG.items()}
     pages = {name: page_of(signature) for name, signature in {**signatures, **long}.items()}
     assert [name for name, page in pages.items() if not Lookup(scheme).finds(page, page)] == []
@@ -207,7 +207,7 @@ def test_texts_with_nothing_in_common_do_not_agree(scheme: Scheme, signatures: S
             assert agrees(scheme, signatures[name], signatures[sample]) == (name == sample), (name, sample)
 
 
-def test_what_agrees_is_said_in_shares(scheme: Scheme, signatures: Signatures) -> None:
+def test_agreement_is_measured_in_shares(scheme: Scheme, signatures: Signatures) -> None:
     for new in signatures.values():
         for kept in signatures.values():
             agreement = scheme.compare(new, kept)
@@ -239,9 +239,7 @@ def damaged(sound: bytes, data: st.DataObject) -> bytes:
 
 
 @given(data=st.data())
-def test_what_is_left_of_a_damaged_value_agrees_with_no_other_text(
-    scheme: Scheme, signatures: Signatures, data: st.DataObject
-) -> None:
+def test_a_damaged_value_agrees_with_no_other_text(scheme: Scheme, signatures: Signatures, data: st.DataObject) -> None:
     name, other_name = data.draw(st.permutations(sorted(SAMPLES)))[:2]
     sound = signatures[name]
     broken = Signature(sound.number, damaged(sound.value, data))
@@ -270,9 +268,7 @@ def test_arbitrary_bytes_agree_with_no_text(scheme: Scheme, signatures: Signatur
 
 
 @pytest.mark.parametrize("at", [0, 8, 0.25, 0.5, 0.75])
-def test_zeros_in_the_place_of_a_value_agree_with_no_other_text(
-    scheme: Scheme, signatures: Signatures, at: float
-) -> None:
+def test_a_value_of_zeros_agrees_with_no_other_text(scheme: Scheme, signatures: Signatures, at: float) -> None:
     for name in SAMPLES:
         value = signatures[name].value
         start = int(at if at >= 1 else at * len(value))
@@ -296,7 +292,7 @@ def test_a_damaged_record_neither_stops_a_crawl_nor_stands_for_other_pages(
 # The life of pages
 
 
-def test_the_same_page_at_another_address_is_a_duplicate_and_another_page_is_new(opened: Deduplicator) -> None:
+def test_an_equal_page_at_another_address_is_a_duplicate_and_another_page_is_new(opened: Deduplicator) -> None:
     for number, text in enumerate(SAMPLES.values()):
         assert check(opened, f"http://kept/{number}", text).verdict is Verdict.NEW
     for number, text in enumerate(SAMPLES.values()):
@@ -315,7 +311,7 @@ def test_pages_of_one_batch_are_compared_with_each_other(opened: Deduplicator) -
     assert verdicts == ["new", "duplicate", "new", "duplicate"]
 
 
-def test_what_one_run_keeps_the_next_one_finds(index: Path, spec: str) -> None:
+def test_the_next_run_finds_what_a_run_keeps(index: Path, spec: str) -> None:
     texts = {name: SAMPLES[name] for name in ("English", "tea-house", "both")}
     for name, text in texts.items():
         with Deduplicator.open(index, config(spec)) as deduplicator:
@@ -325,7 +321,7 @@ def test_what_one_run_keeps_the_next_one_finds(index: Path, spec: str) -> None:
             assert check(deduplicator, f"http://new/{name}", text).duplicate_of == f"http://kept/{name}"
 
 
-def test_of_a_text_offered_by_two_processes_at_once_one_page_is_kept(
+def test_if_two_processes_offer_a_text_at_once_one_page_is_kept(
     index: Path, spec: str, workers: tuple[Elsewhere, Elsewhere]
 ) -> None:
     seeds = list(range(36))
@@ -353,7 +349,7 @@ def test_a_claimed_page_stands_once_it_is_settled(opened: Deduplicator) -> None:
     assert len(opened) == 1
 
 
-def test_a_released_page_stands_for_nothing(opened: Deduplicator, store: Store, scheme: Scheme) -> None:
+def test_a_released_page_is_no_representative(opened: Deduplicator, store: Store, scheme: Scheme) -> None:
     first, second = (sign(opened, mixed(1), name) for name in ("first", "second"))
     (claimed,) = opened.submit([first], claim=True).result()
     assert opened.release(claimed)
@@ -403,7 +399,7 @@ and checksums leave it to the sketches; imatch and ddw see one text or two.)"""
 
 
 @pytest.mark.parametrize("chinese", [False, True])
-def test_three_quarters_are_covered_by_the_whole_and_the_whole_not_by_them(
+def test_three_quarters_of_a_page_are_covered_by_the_whole_but_not_the_reverse(
     opened: Deduplicator, scheme: Scheme, chinese: bool
 ) -> None:
     whole, part = (sign(opened, prose(5, count, chinese=chinese)) for count in (_WHOLE, 3 * _WHOLE // 4))
@@ -454,7 +450,9 @@ def keep(opened: Deduplicator) -> None:
     assert {decision.verdict for decision in opened.decide(pages)} == {Verdict.NEW}
 
 
-def test_every_key_of_a_kept_page_is_filed_and_goes_with_it(opened: Deduplicator, store: Store, scheme: Scheme) -> None:
+def test_every_key_of_a_kept_page_is_filed_and_removed_with_it(
+    opened: Deduplicator, store: Store, scheme: Scheme
+) -> None:
     keep(opened)
     lookup, catalogue = Lookup(scheme), Catalogue(store.environment)
     assert store.verify(lookup) == []
@@ -492,7 +490,7 @@ def test_pages_that_expire_leave_no_key_behind(
         assert check(opened, "http://new/", SAMPLES["English"]).verdict is Verdict.NEW
 
 
-def test_a_repair_makes_the_tables_anew(opened: Deduplicator, store: Store, scheme: Scheme) -> None:
+def test_a_repair_writes_the_tables_anew(opened: Deduplicator, store: Store, scheme: Scheme) -> None:
     keep(opened)
     lookup, catalogue = Lookup(scheme), Catalogue(store.environment)
 
@@ -508,7 +506,7 @@ def test_a_repair_makes_the_tables_anew(opened: Deduplicator, store: Store, sche
     assert check(opened, "http://new/", SAMPLES[name]).duplicate_of == f"http://kept/{name}"
 
 
-def test_an_exported_index_gives_the_same_answers_where_it_is_imported(
+def test_an_imported_index_gives_the_same_answers_as_the_exported_one(
     tmp_path: Path, index: Path, spec: str, scheme: Scheme
 ) -> None:
     texts = {**SAMPLES, "new": prose(9), "part": prose(0, 27), "longer": prose(0, 33)}
@@ -562,7 +560,7 @@ class CountingCursor:
         return self.cursor.getmulti(names)
 
 
-def test_a_hot_key_costs_a_bounded_number_of_reads(opened: Deduplicator, store: Store, scheme: Scheme) -> None:
+def test_a_frequent_key_costs_a_bounded_number_of_reads(opened: Deduplicator, store: Store, scheme: Scheme) -> None:
     page, hot = sign(opened, SAMPLES["tea-house"]), 20_000
     assert opened.decide([page])[0].verdict is Verdict.NEW
     lookup, catalogue = Lookup(scheme), Catalogue(store.environment)
@@ -587,14 +585,14 @@ def test_a_hot_key_costs_a_bounded_number_of_reads(opened: Deduplicator, store: 
 # Odd texts
 
 
-def test_odd_texts_are_decided(opened: Deduplicator) -> None:
+def test_odd_texts_get_a_decision(opened: Deduplicator) -> None:
     for name, text in ODD.items():
         pages = [opened.sign(f"http://{host}/{name}", html(text), encoding="utf-8") for host in "ab"]
         assert all(isinstance(decision, Decision) for decision in opened.decide(pages))
 
 
 @given(raw=TEXTS, other_text=TEXTS)
-def test_no_text_raises(scheme: Scheme, raw: str, other_text: str) -> None:
+def test_no_text_raises_an_error(scheme: Scheme, raw: str, other_text: str) -> None:
     new, kept = scheme.sign(text_of(raw)), scheme.sign(text_of(other_text))
     agreement = scheme.compare(new, kept)
     assert agreement is None or isinstance(agreement, Agreement)
@@ -617,7 +615,7 @@ _OF_ALL_WORDS = ("exact", "imatch lexica=0")
 """Schemes to which one other word is another text."""
 
 
-def test_some_texts_fold_back_whole() -> None:
+def test_some_traditional_samples_fold_back_into_the_simplified_ones_completely() -> None:
     assert any(map(folds_back, WRITTEN.values()))
 
 
@@ -630,7 +628,7 @@ def test_a_copy_in_traditional_characters_is_a_duplicate(opened: Deduplicator, s
         assert (decision.verdict, decision.duplicate_of) == (Verdict.DUPLICATE, f"http://simple/{slug}"), slug
 
 
-def test_without_folding_it_is_none_but_for_its_readings(index: Path, spec: str) -> None:
+def test_without_folding_a_traditional_copy_is_new_except_by_its_readings(index: Path, spec: str) -> None:
     with Deduplicator.open(index, config(spec, fold_han=False)) as opened:
         for slug, text in WRITTEN.items():
             assert check(opened, f"http://simple/{slug}", text).verdict is Verdict.NEW
@@ -676,7 +674,7 @@ def other_value(field: Field[Any]) -> Any:
     return next((value for value in edges(field) if value != field.default), field.default)
 
 
-def test_the_options_are_these() -> None:
+def test_each_scheme_has_the_expected_number_of_options() -> None:
     """A further one must be tried here too; the tests below find it by itself."""
     assert Counter(name for name, _ in OPTIONS) == {
         "simhash": 6,
@@ -691,7 +689,7 @@ def test_the_options_are_these() -> None:
     }
 
 
-def test_the_scheme_of_its_spec_is_the_scheme(scheme: Scheme) -> None:
+def test_a_spec_makes_the_scheme_that_it_describes(scheme: Scheme) -> None:
     assert scheme_of(scheme.spec).spec == scheme.spec
     assert scheme.spec.split()[0] == scheme.name
     text = text_of(SAMPLES["both"])
@@ -701,7 +699,7 @@ def test_the_scheme_of_its_spec_is_the_scheme(scheme: Scheme) -> None:
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS)
-def test_a_filed_option_stands_in_the_spec_and_another_does_not(name: str, option: str) -> None:
+def test_a_filed_option_stands_in_the_spec_and_any_other_does_not(name: str, option: str) -> None:
     field = options_of(name)[option]
     for value in edges(field):
         chosen = scheme_of(spec_with(name, option, value), NEAR)
@@ -715,7 +713,7 @@ def test_a_filed_option_stands_in_the_spec_and_another_does_not(name: str, optio
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS)
-def test_neither_signatures_nor_keys_depend_on_an_option_that_is_not_filed(name: str, option: str) -> None:
+def test_signatures_and_keys_depend_on_filed_options_only(name: str, option: str) -> None:
     field = options_of(name)[option]
     if field.metadata["filed"]:
         return
@@ -729,7 +727,7 @@ def test_neither_signatures_nor_keys_depend_on_an_option_that_is_not_filed(name:
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS)
-def test_an_equal_text_agrees_and_is_met_whatever_an_option_is(name: str, option: str) -> None:
+def test_an_equal_text_agrees_and_is_found_with_every_value_of_an_option(name: str, option: str) -> None:
     for value in edges(options_of(name)[option]):
         chosen = scheme_of(spec_with(name, option, value), NEAR)
         pages = {sample: page_of(chosen.sign(text_of(raw))) for sample, raw in SAMPLES.items()}
@@ -738,7 +736,9 @@ def test_an_equal_text_agrees_and_is_met_whatever_an_option_is(name: str, option
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS)
-def test_an_index_made_with_another_filed_option_is_refused_by_name(tmp_path: Path, name: str, option: str) -> None:
+def test_an_index_made_with_another_filed_option_is_refused_and_the_option_named(
+    tmp_path: Path, name: str, option: str
+) -> None:
     field = options_of(name)[option]
     with Deduplicator.open(tmp_path, config(name, max_distance=3)) as opened:
         assert check(opened, "http://a/", SAMPLES["tea-house"]).verdict is Verdict.NEW
@@ -758,7 +758,7 @@ def test_an_index_made_with_another_filed_option_is_refused_by_name(tmp_path: Pa
         assert f"{option}={value}" in str(refused.value) or (field.metadata["later"] and value == field.default)
 
 
-def test_an_index_made_with_another_scheme_is_refused_by_name(index: Path, spec: str) -> None:
+def test_an_index_made_with_another_scheme_is_refused_and_the_scheme_named(index: Path, spec: str) -> None:
     Deduplicator.open(index, config(spec)).close()
     for variant in VARIANTS:
         if variant == spec:
@@ -777,7 +777,7 @@ def wrong_values(field: Field[Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS)
-def test_what_an_option_does_not_take_is_refused_by_name(name: str, option: str) -> None:
+def test_a_value_that_an_option_does_not_allow_is_refused_and_the_option_named(name: str, option: str) -> None:
     field = options_of(name)[option]
     for value in wrong_values(field):
         with pytest.raises(ConfigError) as refused:
@@ -788,7 +788,7 @@ def test_what_an_option_does_not_take_is_refused_by_name(name: str, option: str)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_option_that_a_scheme_does_not_have_is_refused_by_name(name: str) -> None:
+def test_an_option_that_a_scheme_does_not_have_is_refused_and_its_options_named(name: str) -> None:
     for chosen in (f"{name} depth=3", f"{name} lexicon=general", f"{name} lexicon_name=x", f"{name} name=y"):
         with pytest.raises(ConfigError) as refused:
             scheme_of(chosen)
@@ -798,7 +798,7 @@ def test_an_option_that_a_scheme_does_not_have_is_refused_by_name(name: str) -> 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_fixed_parameter_can_be_named_and_not_changed(name: str) -> None:
+def test_a_fixed_parameter_can_be_given_but_not_changed(name: str) -> None:
     for word in scheme_of(name).fixed.split():
         assert scheme_of(f"{name} {word}") == scheme_of(name)
         with pytest.raises(ConfigError, match="has no option"):
@@ -806,27 +806,27 @@ def test_a_fixed_parameter_can_be_named_and_not_changed(name: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["fast", "rows", "threshold:1", "rows=", "="])
-def test_a_word_without_a_value_is_refused_by_name(spec: str, word: str) -> None:
+def test_a_word_without_a_value_is_refused_and_named(spec: str, word: str) -> None:
     with pytest.raises(ConfigError, match=f"'{word}' is no option; write option=value"):
         scheme_of(f"{spec} {word}")
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS)
-def test_an_option_that_is_given_twice_is_refused_by_name(name: str, option: str) -> None:
+def test_an_option_that_is_given_twice_is_refused_and_named(name: str, option: str) -> None:
     value = options_of(name)[option].default
     with pytest.raises(ConfigError, match=f"{option} is given twice"):
         scheme_of(f"{name} {option}={value} {option}={value}")
 
 
 @pytest.mark.parametrize("name", ["simhush", "", "  ", "SimHash", "rows=4", "crawler_dedup.signing.schemes.exact"])
-def test_a_scheme_that_there_is_not_is_refused_by_name(name: str) -> None:
+def test_an_unknown_scheme_is_refused_and_the_known_ones_named(name: str) -> None:
     with pytest.raises(ConfigError) as refused:
         scheme_of(name)
     assert f"There is no scheme {name.strip()!r}" in str(refused.value)
     assert all(name in str(refused.value) for name in NAMES)
 
 
-def test_no_index_is_made_for_a_scheme_that_there_is_not(tmp_path: Path) -> None:
+def test_no_index_is_made_for_an_unknown_scheme(tmp_path: Path) -> None:
     for chosen in ("simhush", "minhash rows=129", "minhash rows", "minhash depth=1"):
         with pytest.raises(ConfigError):
             Deduplicator.open(tmp_path / "index", config(chosen))
@@ -845,7 +845,7 @@ class EntryPoint:
         return self._loaded
 
 
-def test_an_entry_point_that_is_no_scheme_is_refused_and_none_takes_the_place_of_ours(
+def test_an_entry_point_that_is_not_a_scheme_is_refused_and_none_replaces_a_scheme_of_the_package(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Mine(SimHash):

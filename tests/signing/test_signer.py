@@ -225,7 +225,7 @@ PAGES = {
 
 @pytest.mark.parametrize("tokenizer", ["jieba", "rjieba"])
 @pytest.mark.parametrize("name", PAGES)
-def test_golden_values(signer: Signer, name: str, tokenizer: Literal["jieba", "rjieba"]) -> None:
+def test_signed_pages_are_the_golden_ones(signer: Signer, name: str, tokenizer: Literal["jieba", "rjieba"]) -> None:
     signed = sign(signer if tokenizer == "jieba" else Signer(Config(tokenizer=tokenizer)), PAGES[name])
     parts = (signed.sketch, signed.numbers, signed.blocks)
     hashes = [hashlib.sha256(content).hexdigest()[:16] for content in parts]
@@ -246,7 +246,7 @@ _SIGN = """
 """
 
 
-def test_every_process_signs_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_process_signs_a_page_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     outputs = set()
     for seed in ("0", "1"):
         monkeypatch.setenv("PYTHONHASHSEED", seed)
@@ -257,7 +257,7 @@ def test_every_process_signs_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outputs == {"".join(f"{sign(signer, body)}\n" for body in PAGES.values())}
 
 
-def test_all_that_a_record_needs_is_there(signer: Signer) -> None:
+def test_a_signed_page_has_all_that_a_record_needs(signer: Signer) -> None:
     body = page(ENGLISH[0])
     signed = sign(signer, body)
     assert signed.title == ENGLISH[0].title
@@ -272,7 +272,7 @@ def test_all_that_a_record_needs_is_there(signer: Signer) -> None:
     assert (signed.heading, signed.named) == (0, 1)
 
 
-def test_of_a_thin_page_its_blocks_are_kept_and_no_features(signer: Signer) -> None:
+def test_a_thin_page_keeps_its_blocks_and_no_features(signer: Signer) -> None:
     signed = sign(signer, PAGES["list"])
     assert signed.kind is PageKind.THIN
     assert len(signed.blocks) == 6 * 10
@@ -280,7 +280,7 @@ def test_of_a_thin_page_its_blocks_are_kept_and_no_features(signer: Signer) -> N
     assert signed.partly_hidden is None
 
 
-def test_thin_pages_with_another_title_or_block_have_another_signature(signer: Signer) -> None:
+def test_thin_pages_with_different_titles_or_blocks_have_different_signatures(signer: Signer) -> None:
     thin = PAGES["short"].decode()
     changes = ("", "<!-- -->", "<p>Tea</p>")
     signatures = [sign(signer, f"{thin}{change}".encode()).signature for change in changes]
@@ -289,13 +289,13 @@ def test_thin_pages_with_another_title_or_block_have_another_signature(signer: S
     assert sign(signer, thin.replace("Opening | 茶馆", "茶館: OPENING").encode()).signature == signatures[0]
 
 
-def test_the_sketch_of_a_long_text_is_short(signer: Signer) -> None:
+def test_the_sketch_of_a_long_text_has_a_limited_size(signer: Signer) -> None:
     signed = sign(signer, article("long", count=500).encode())
     assert signed.features > 400
     assert len(signed.sketch) == 64
 
 
-def test_charset_and_template_leave_the_signature_alone(signer: Signer) -> None:
+def test_charset_and_template_do_not_change_the_signature(signer: Signer) -> None:
     text = page(CHINESE[0]).decode()
     gbk = text.replace("<head>", "<head><meta charset=gbk>").encode("gbk")
     framed = text.replace("<body>", "<body><nav><a href=/>Home</a></nav>").encode()
@@ -303,7 +303,7 @@ def test_charset_and_template_leave_the_signature_alone(signer: Signer) -> None:
     assert sign(signer, gbk).digest != sign(signer, text.encode()).digest
 
 
-def test_the_three_tokenizers_are_three_specs() -> None:
+def test_the_three_tokenizers_have_three_specs() -> None:
     specs = [Signer(Config(tokenizer=name)).spec for name in ("jieba", "rjieba", "bigrams")]
     assert len({tuple(spec.items()) for spec in specs}) == 3
 
@@ -320,7 +320,7 @@ def without_rjieba(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("without_rjieba")
-def test_a_missing_tokenizer_is_said_at_once() -> None:
+def test_a_missing_tokenizer_is_reported_at_once() -> None:
     with pytest.raises(ConfigError, match=r"DEDUP_TOKENIZER = 'rjieba' needs .*: pip install 'crawler-dedup\[fast\]'"):
         Signer(Config(tokenizer="rjieba"))
 
@@ -344,7 +344,7 @@ def test_auto_is_jieba_where_rjieba_is_not_installed() -> None:
         (Config(tokenizer="bigrams", max_chars=10), "too many characters"),
     ],
 )
-def test_a_page_beyond_a_limit_comes_back_unsigned(limit: Config, reason: str) -> None:
+def test_a_page_beyond_a_limit_is_returned_unsigned(limit: Config, reason: str) -> None:
     assert sign(Signer(limit), page(ENGLISH[0])).unsigned == reason
 
 
@@ -352,7 +352,7 @@ FORM = f"<body><form action='/in'><p>{article(0)}</p><input name=user><select na
 
 
 @pytest.mark.parametrize("limits", [Config(), Config(max_depth=2)], ids=["signed", "refused"])
-def test_a_tree_that_was_signed_has_forms_and_fields_for_the_spider(limits: Config) -> None:
+def test_a_tree_that_was_signed_gives_the_spider_forms_and_fields(limits: Config) -> None:
     tree = parse(FORM.encode())
     Signer(limits).sign("https://example.com/", FORM.encode(), tree, encoding=None, key=None, scope="")
     (form,) = tree.forms
@@ -368,7 +368,7 @@ def test_forms_of_other_pages_of_a_shared_parser_are_never_without_methods() -> 
         assert form.action == "/in"
 
 
-def test_real_pages_with_a_lying_charset_are_signed(signer: Signer, data: Path) -> None:
+def test_real_pages_with_a_wrong_charset_are_signed(signer: Signer, data: Path) -> None:
     pages = list((data / "hard/encoding-wrongly-declared").iterdir())
     assert pages
     for page in pages:

@@ -47,23 +47,23 @@ def sign(text: str) -> int:
 
 
 @given(st.lists(st.sampled_from(["tram", "depot", "the", "honey", "lime", "roof", "茶馆", "bee", "track"])))
-def test_signatures_are_those_of_a_slow_reference(tokens: list[str]) -> None:
+def test_signatures_equal_those_of_a_slow_reference(tokens: list[str]) -> None:
     assert simhash(weigh_tokens(tokens)) == reference(tokens)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_long_texts_too(seed: int) -> None:
+def test_signatures_of_long_texts_equal_those_of_a_slow_reference(seed: int) -> None:
     source = random.Random(seed)
     tokens = [f"word{int(source.paretovariate(0.7))}" for _ in range(3000)]
     assert simhash(weigh_tokens(tokens)) == reference(tokens)
 
 
 @pytest.mark.parametrize(("text", "signature"), GOLDEN.items())
-def test_golden_values(text: str, signature: int) -> None:
+def test_signatures_are_the_golden_ones(text: str, signature: int) -> None:
     assert f"{sign(text):016x}" == f"{signature:016x}"
 
 
-def test_a_small_edit_moves_few_bits_and_another_text_half_of_them() -> None:
+def test_a_small_edit_changes_few_bits_and_another_text_about_half_of_them() -> None:
     source = random.Random(7)
     vocabulary = [f"term{number}" for number in range(2000)]
     text, other_text = source.choices(vocabulary, k=600), source.choices(vocabulary[::-1], k=600)

@@ -44,7 +44,7 @@ def test_a_small_set_is_kept_whole_in_three_bytes_each(hashes: set[int]) -> None
 
 
 @given(LARGE)
-def test_of_a_large_set_each_bin_keeps_its_smallest_member(hashes: set[int]) -> None:
+def test_each_bin_of_a_large_set_keeps_its_smallest_member(hashes: set[int]) -> None:
     content = sketch(array(hashes))
     assert len(content) == BINS
     assert read_members(content) is None
@@ -60,7 +60,7 @@ def test_a_sketch_does_not_depend_on_the_order_of_the_set(hashes: set[int], seed
 
 
 @given(st.one_of(SMALL, LARGE), st.one_of(SMALL, LARGE))
-def test_resemblance_is_symmetric_and_a_share(first: set[int], second: set[int]) -> None:
+def test_resemblance_is_symmetric_and_between_0_and_1(first: set[int], second: set[int]) -> None:
     a, b = sketch(array(first)), sketch(array(second))
     assert 0 <= resemblance(a, b) == resemblance(b, a) <= 1
 
@@ -75,13 +75,13 @@ def test_a_set_resembles_itself_wholly(hashes: set[int]) -> None:
 
 
 @given(SMALL, SMALL)
-def test_of_two_small_sets_resemblance_is_exact(first: set[int], second: set[int]) -> None:
+def test_the_resemblance_of_two_small_sets_is_exact(first: set[int], second: set[int]) -> None:
     a, b = set(map(kept_of, first)), set(map(kept_of, second))
     assert resemblance(sketch(array(first)), sketch(array(second))) == (len(a & b) / len(a | b) if a | b else 1)
 
 
 @pytest.mark.parametrize("common", [0, 1, 13, 32, 63, 64])
-def test_of_two_real_small_sets_resemblance_is_that_of_the_sets(common: int) -> None:
+def test_the_resemblance_of_two_real_small_sets_is_that_of_the_sets(common: int) -> None:
     for seed in range(50):
         both, left, right = (array(drawn_from(3 * seed + part, 64)) for part in range(3))
         a, b = np.union1d(both[:common], left[common:]), np.union1d(both[:common], right[common:])
@@ -112,7 +112,7 @@ def errors(size: int, other_size: int, common: int) -> list[float]:
 
 @pytest.mark.parametrize("size", [65, 80, 300, 5000])
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.65, 0.9])
-def test_of_two_large_sets_the_estimate_is_right_on_average(size: int, share: float) -> None:
+def test_the_estimate_for_two_large_sets_is_right_on_average(size: int, share: float) -> None:
     estimation_errors = errors(size, size, int(2 * size * share / (1 + share)))
     assert abs(np.mean(estimation_errors)) < 0.02
     assert np.std(estimation_errors) < 0.09
@@ -122,14 +122,14 @@ def test_of_two_large_sets_the_estimate_is_right_on_average(size: int, share: fl
     ("small", "large", "common"),
     [(64, 65, 64), (64, 65, 55), (64, 65, 20), (60, 80, 60), (40, 70, 40), (40, 200, 40), (20, 100, 10), (64, 300, 0)],
 )
-def test_of_a_small_and_a_large_set_too(small: int, large: int, common: int) -> None:
+def test_the_estimate_for_a_small_and_a_large_set_is_right_on_average(small: int, large: int, common: int) -> None:
     estimation_errors = errors(small, large, common)
     assert abs(np.mean(estimation_errors)) < 0.02
     assert np.std(estimation_errors) < 0.09
 
 
 @pytest.mark.parametrize("shared", [10, 40, 60, 64])
-def test_a_member_more_than_is_kept_whole_moves_the_estimate_little(shared: int) -> None:
+def test_one_member_beyond_the_limit_of_whole_sets_changes_the_estimate_little(shared: int) -> None:
     """Sets of 64 and 65 members are kept in two ways, and compare all the same."""
     of_whole, of_mixed, of_binned = [], [], []
     for seed in range(300):
@@ -168,5 +168,5 @@ def test_containment_is_exact_where_resemblance_is(new_alone: int, kept_alone: i
 
 
 @given(st.floats(0, 1), st.integers(0, 10**6), st.integers(0, 10**6))
-def test_containment_is_a_share_whatever_is_estimated(estimate: float, size: int, kept_size: int) -> None:
+def test_containment_is_between_0_and_1_for_every_estimate(estimate: float, size: int, kept_size: int) -> None:
     assert 0 <= containment(estimate, size, kept_size) <= 1

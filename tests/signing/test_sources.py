@@ -36,7 +36,7 @@ def test_a_rose_is_a_rose_is_a_rose_has_three_shingles_of_four() -> None:
     assert sorted(written) == text.shingles(4).tolist()
 
 
-def test_a_text_resembles_itself_wholly_and_resemblance_is_common_shingles_of_all() -> None:
+def test_a_text_resembles_itself_wholly_and_resemblance_is_the_share_of_common_shingles() -> None:
     scheme = Shingling(shingle=1)
     text, variant = (
         scheme.sign(text_of(raw)) for raw in ("one two three four five six", "one two three four nine ten")
@@ -65,18 +65,18 @@ def test_two_sets_have_the_same_least_hash_with_the_probability_of_their_resembl
 # Simhash (Charikar 2002; Manku, Jain and Das Sarma 2007; the texts about simhash with four tables)
 
 
-def test_the_distances_of_the_three_example_signatures() -> None:
+def test_the_three_example_signatures_have_the_published_distances() -> None:
     first, second, third = 851459198, 847263864, 984968088
     assert (distance(first, second), distance(first, third), distance(second, third)) == (4, 16, 12)
 
 
-def test_of_the_three_example_sentences_the_alike_ones_are_the_nearest() -> None:
+def test_the_two_similar_ones_of_the_three_example_sentences_are_the_nearest() -> None:
     raws = "the cat sat on the mat", "the cat sat on a mat", "we all scream for ice cream"
     first, second, third = (simhash(text_of(raw).features) for raw in raws)
     assert distance(first, second) < min(distance(first, third), distance(second, third))
 
 
-def test_a_bit_is_set_where_the_features_that_have_it_outweigh_the_others() -> None:
+def test_a_bit_is_set_if_the_features_that_have_it_outweigh_the_others() -> None:
     features = Features(
         hashes=np.array([0b0011, 0b0101, 0b1001], dtype=np.uint64),
         weights=np.array([3.0, 1.0, 1.0]),
@@ -94,7 +94,7 @@ def test_a_sorted_table_would_be_probed_41_664_times_for_three_bits() -> None:
     ("tables", "prefix_bits", "candidates"),
     [(20, {31, 32, 33}, 8), (16, {28}, 64), (10, {25, 26}, 512), (4, {16}, 256 * 1024)],
 )
-def test_the_designs_of_the_paper_and_their_candidates_a_probe(
+def test_the_designs_of_the_paper_have_the_published_candidates_per_probe(
     tables: int, prefix_bits: set[int], candidates: int
 ) -> None:
     design = DESIGNS[tables]
@@ -104,7 +104,7 @@ def test_the_designs_of_the_paper_and_their_candidates_a_probe(
 
 
 @pytest.mark.parametrize("tables", DESIGNS)
-def test_of_any_three_bits_that_differ_some_table_has_none_in_front(tables: int) -> None:
+def test_any_three_different_bits_lie_outside_of_the_leading_bits_of_some_table(tables: int) -> None:
     leading = [{bit for low, width in ranges for bit in range(low, low + width)} for ranges in DESIGNS[tables].leading]
     source = np.random.default_rng(1)
     for _ in range(2_000):
@@ -112,6 +112,6 @@ def test_of_any_three_bits_that_differ_some_table_has_none_in_front(tables: int)
         assert any(different.isdisjoint(bits) for bits in leading)
 
 
-def test_four_blocks_of_sixteen_bits_lead_once_each() -> None:
+def test_each_of_the_four_blocks_of_sixteen_bits_leads_in_one_table() -> None:
     ((first,), (second,), (third,), (fourth,)) = DESIGNS[4].leading
     assert Counter([first, second, third, fourth]) == {(48, 16): 1, (32, 16): 1, (16, 16): 1, (0, 16): 1}

@@ -33,7 +33,7 @@ def digest(content: bytes) -> str:
     return sha256(content).hexdigest()[:16]
 
 
-def test_golden_values() -> None:
+def test_the_tables_are_the_golden_ones() -> None:
     """Another table makes other signatures: then ``BEHAVIOUR`` has to rise."""
     assert BEHAVIOUR == 7
     assert digest("\n".join(sorted(stop_words())).encode()) == "e83b4358c1b0a895"
@@ -44,7 +44,7 @@ def test_golden_values() -> None:
     assert digest(initial_of_each(every).tobytes()) == "126ded0fe57cb588"
 
 
-def test_the_stop_words_are_normalised_with_folding_and_without() -> None:
+def test_the_stop_words_are_normalised_with_and_without_folding() -> None:
     assert {normalise(word, fold_han=fold) for word in stop_words() for fold in (False, True)} == stop_words()
     assert "" not in stop_words()
 
@@ -73,7 +73,7 @@ def tables_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_the_tables_are_what_their_packages_say(tables_folder: Path, name: str) -> None:
+def test_the_tables_equal_what_their_packages_say(tables_folder: Path, name: str) -> None:
     package = MADE[name]
     ours, theirs = (decompress((folder / name).read_bytes(), 1 << 24) for folder in (DATA, tables_folder))
     if f" {package} {version(package)} " not in (DATA / "README.md").read_text(encoding="utf-8"):
@@ -81,7 +81,7 @@ def test_the_tables_are_what_their_packages_say(tables_folder: Path, name: str) 
     assert ours == theirs
 
 
-def test_each_file_is_named_with_its_licence() -> None:
+def test_the_readme_names_each_file() -> None:
     readme = (DATA / "README.md").read_text(encoding="utf-8")
     for path in DATA.glob("*.zst"):
         assert f"| `{path.name}` |" in readme

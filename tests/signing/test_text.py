@@ -63,7 +63,7 @@ def test_words_and_characters_of_scripts_without_spaces_are_units_in_order(text:
 
 
 @given(SAMPLES)
-def test_units_are_those_of_a_slow_reference(raw: str) -> None:
+def test_units_equal_those_of_a_slow_reference(raw: str) -> None:
     text = text_of(raw)
     assert text.units == slow_units(text.plain)
 
@@ -75,12 +75,12 @@ def test_no_letter_of_any_text_is_left_out(raw: str) -> None:
 
 
 @given(SAMPLES, SAMPLES)
-def test_two_texts_one_below_the_other_have_the_units_of_both(above: str, below: str) -> None:
+def test_a_text_below_another_has_the_units_of_both(above: str, below: str) -> None:
     assert text_of(f"{above}\n{below}").units == text_of(above).units + text_of(below).units
 
 
 @given(st.text(st.sampled_from("tea 茶馆館 dépôt 3é，।हिन्दी"), max_size=60))
-def test_units_are_the_tokens_that_no_dictionary_joins(raw: str) -> None:
+def test_units_are_the_tokens_without_a_dictionary(raw: str) -> None:
     text = Text(raw, "".join)
     assert Counter(text.units) == Counter(text.tokens)
 
@@ -96,7 +96,7 @@ def test_units_and_shingles_need_no_dictionary() -> None:
         _ = text.tokens
 
 
-def test_units_are_folded_where_tokens_are() -> None:
+def test_units_are_folded_if_tokens_are() -> None:
     assert text_of("老茶館").units == ["老", "茶", "馆"]
     assert text_of("老茶館", fold_han=False).units == ["老", "茶", "館"]
 
@@ -120,18 +120,18 @@ def slow_shingles(units: list[str], width: int) -> list[int]:
 
 
 @given(st.lists(st.integers(0, _MASK)))
-def test_numbers_are_mixed_as_a_slow_reference_does_and_stay_as_they_were(numbers: list[int]) -> None:
+def test_numbers_are_mixed_as_by_a_slow_reference_and_not_in_place(numbers: list[int]) -> None:
     given_ = np.array(numbers, dtype=np.uint64)
     assert mix_bits(given_).tolist() == [slow_mixed(number) for number in numbers]
     assert given_.tolist() == numbers
 
 
-def test_the_mixed_number_is_the_published_one() -> None:
+def test_a_mixed_number_is_the_published_one() -> None:
     assert mix_bits(np.array([0, 1], dtype=np.uint64)).tolist() == [0, 0xB456BCFC34C2CB2C]
 
 
 @given(SAMPLES, WIDTHS)
-def test_shingles_are_those_of_a_slow_reference(raw: str, width: int) -> None:
+def test_shingles_equal_those_of_a_slow_reference(raw: str, width: int) -> None:
     text = text_of(raw)
     hashes = text.shingles(width)
     assert hashes.dtype == np.uint64
@@ -153,7 +153,7 @@ def test_an_empty_text_has_no_shingles(width: int) -> None:
 
 
 @pytest.mark.parametrize("raw", ["tram", "the tram depot", "茶馆", "茶館 of tea", "ภา"])
-def test_a_shorter_text_is_one_shingle(raw: str) -> None:
+def test_a_text_that_is_shorter_than_a_shingle_is_one_shingle(raw: str) -> None:
     text = text_of(raw)
     whole = text.shingles(len(text.units))
     assert len(whole) == 1
@@ -161,13 +161,13 @@ def test_a_shorter_text_is_one_shingle(raw: str) -> None:
         assert np.array_equal(text.shingles(len(text.units) + more), whole)
 
 
-def test_shingles_of_one_unit_are_the_units_each_once() -> None:
+def test_shingles_of_one_unit_are_the_distinct_units() -> None:
     text = text_of("the tram, the tram and the 茶馆 茶館")
     assert len(text.shingles(1)) == len({"the", "tram", "and", "茶", "馆"})
     assert set(text.shingles(1)) == set(mix_bits(text.unit_hashes))
 
 
-def test_the_order_of_units_tells_within_a_shingle_and_not_between_shingles() -> None:
+def test_the_order_of_units_matters_within_a_shingle_and_not_between_shingles() -> None:
     def overlap(first: str, second: str) -> int:
         return len(np.intersect1d(text_of(first).shingles(2), text_of(second).shingles(2)))
 
@@ -177,7 +177,7 @@ def test_the_order_of_units_tells_within_a_shingle_and_not_between_shingles() ->
 
 
 @given(st.lists(st.sampled_from("tram depot lime roof 茶 馆 か".split()), min_size=1), WIDTHS, st.data())
-def test_a_changed_unit_changes_no_more_shingles_than_it_stands_in(
+def test_a_changed_unit_changes_only_the_shingles_that_contain_it(
     units: list[str], width: int, data: st.DataObject
 ) -> None:
     at = data.draw(st.integers(0, len(units) - 1))
@@ -191,7 +191,7 @@ def test_a_text_that_repeats_itself_has_few_shingles() -> None:
     assert len(text_of("tram depot " * 1000).shingles(5)) == 2
 
 
-def test_shingles_of_a_text_do_not_depend_on_what_was_asked_before() -> None:
+def test_shingles_of_a_text_do_not_depend_on_earlier_calls() -> None:
     def asked(text: Text, widths: Iterable[int]) -> list[NDArray[np.uint64]]:
         return [text.shingles(width) for width in widths]
 
@@ -201,7 +201,7 @@ def test_shingles_of_a_text_do_not_depend_on_what_was_asked_before() -> None:
     assert all(np.array_equal(*pair) for pair in zip(in_order, in_reverse, strict=True))
 
 
-def test_lone_surrogates_do_not_stop_it() -> None:
+def test_lone_surrogates_raise_no_error() -> None:
     text = text_of("tram \ud800 depot\udfff 茶馆\ud800")
     assert text.units == ["tram", "depot", "茶", "馆"]
     assert len(text.shingles(2)) == 3

@@ -47,7 +47,7 @@ from crawler_dedup.signing.titles import split_title, titles_agree
         ("茶馆 : 河边网", {"茶馆", "河边网"}),
     ],
 )
-def test_parts_are_what_stands_between_separators(title: str, parts: set[str]) -> None:
+def test_the_parts_of_a_title_stand_between_separators(title: str, parts: set[str]) -> None:
     assert split_title(title) == parts
 
 
@@ -68,7 +68,7 @@ def test_parts_are_letters_and_digits_in_one_case(title: str) -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.text("abc茶", min_size=1), max_size=4), st.sampled_from([" - ", " | ", "_", "｜", " · ", "—"]))
-def test_the_order_of_parts_and_their_separator_say_nothing(names: list[str], separator: str) -> None:
+def test_the_order_of_parts_and_their_separator_do_not_matter(names: list[str], separator: str) -> None:
     assert split_title(separator.join(names)) == split_title(" | ".join(reversed(names))) == set(names)
 
 
@@ -116,7 +116,7 @@ def test_titles_agree_if_they_can_name_one_page(
     assert titles_agree(new, kept, own_parts=False) is site_not_known
 
 
-def test_a_page_without_a_name_may_stand_for_one_with_a_name_but_not_the_other_way_round() -> None:
+def test_a_page_without_a_name_may_stand_for_one_with_a_name_but_not_the_reverse() -> None:
     for known in (True, False):
         assert titles_agree({A}, set(), own_parts=known)
         assert not titles_agree(set(), {A}, own_parts=known)
@@ -133,7 +133,7 @@ def test_every_title_agrees_with_itself(title: frozenset[str], known: bool) -> N
 
 @settings(deadline=None)
 @given(NAMES.filter(bool), NAMES.filter(bool), st.booleans())
-def test_between_titles_with_names_there_is_no_direction(
+def test_titles_with_names_agree_in_both_directions_or_in_none(
     first: frozenset[str], second: frozenset[str], known: bool
 ) -> None:
     assert titles_agree(first, second, own_parts=known) is titles_agree(second, first, own_parts=known)
@@ -141,11 +141,11 @@ def test_between_titles_with_names_there_is_no_direction(
 
 @settings(deadline=None)
 @given(NAMES, NAMES)
-def test_what_agrees_while_the_sites_parts_are_known_agrees_without_knowing_them_too(
+def test_titles_that_agree_with_knowledge_of_the_site_agree_without_it(
     new: frozenset[str], kept: frozenset[str]
 ) -> None:
     assert titles_agree(new, kept, own_parts=False) or not titles_agree(new, kept, own_parts=True)
 
 
-def test_what_is_too_long_for_a_title_is_not_looked_at() -> None:
+def test_a_title_that_is_too_long_is_not_compared() -> None:
     assert split_title("a" * 200 + "\u0301" * 300) == split_title("a" * 200)

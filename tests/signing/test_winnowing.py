@@ -78,7 +78,7 @@ def hashes_of_runs(letters: list[str], width: int) -> list[int]:
 
 @settings(max_examples=examples(400))
 @given(data=st.data(), scheme=SCHEMES)
-def test_every_shared_passage_of_so_many_letters_is_found(data: st.DataObject, scheme: Winnowing) -> None:
+def test_every_shared_passage_of_the_guaranteed_length_is_found(data: st.DataObject, scheme: Winnowing) -> None:
     alphabet = NARROW[:5] + WIDE[:4] + data.draw(st.sampled_from([NARROW, WIDE]))
     passage = data.draw(passages(alphabet, scheme.guarantee, scheme.guarantee + 20))
     around = [data.draw(passages(alphabet, 0, 150)) for _ in range(4)]
@@ -91,7 +91,7 @@ def test_every_shared_passage_of_so_many_letters_is_found(data: st.DataObject, s
 
 @settings(max_examples=examples(200))
 @given(data=st.data(), scheme=SCHEMES)
-def test_no_shared_passage_of_fewer_letters_is_taken_for_one(data: st.DataObject, scheme: Winnowing) -> None:
+def test_no_shared_passage_shorter_than_the_noise_is_found(data: st.DataObject, scheme: Winnowing) -> None:
     new, kept = (data.draw(passages(NARROW + WIDE, scheme.noise, 200)) for _ in range(2))
     runs = [
         {tuple(letters[at : at + scheme.noise]) for at in range(len(letters) - scheme.noise + 1)}
@@ -102,7 +102,7 @@ def test_no_shared_passage_of_fewer_letters_is_taken_for_one(data: st.DataObject
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_every_passage_of_a_real_text_is_found_wherever_it_is_cut_out(sample: str) -> None:
+def test_every_passage_of_a_real_text_is_found_wherever_it_was_cut_out(sample: str) -> None:
     scheme, raw = Winnowing(), SAMPLES[sample]
     kept, plain = numbers_of(scheme, raw), normalise(raw)
     places = scheme.find_letters(plain)
@@ -142,7 +142,7 @@ def pairs_of(pieces: Pieces) -> list[tuple[int, int]]:
 
 @settings(max_examples=examples(200))
 @given(raw=passages(NARROW + WIDE, 0, 300), seed=st.integers(0, 9), scheme=SCHEMES)
-def test_the_choice_is_that_of_a_slow_reference(raw: str, seed: int, scheme: Winnowing) -> None:
+def test_the_chosen_runs_equal_those_of_a_slow_reference(raw: str, seed: int, scheme: Winnowing) -> None:
     text = text_of(with_other_punctuation(raw, seed))
     expected = slow_choice(raw, scheme)
     assert pairs_of(scheme.pieces_of_text(text.plain)) == expected
@@ -152,7 +152,7 @@ def test_the_choice_is_that_of_a_slow_reference(raw: str, seed: int, scheme: Win
         assert scheme.value(text) == b""
 
 
-def test_what_is_chosen_of_a_long_text_does_not_depend_on_the_slices_in_which_it_is_read(
+def test_the_choice_in_a_long_text_does_not_depend_on_the_slices_in_which_it_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scheme, text = Winnowing(), text_of("\n".join(mixed(seed) for seed in range(8)) + "x" * 3_000)
@@ -163,7 +163,7 @@ def test_what_is_chosen_of_a_long_text_does_not_depend_on_the_slices_in_which_it
 
 
 @pytest.mark.parametrize("window", [20, 61, 400])
-def test_about_two_of_so_many_and_one_runs_are_chosen(window: int) -> None:
+def test_the_density_of_chosen_runs_is_two_divided_by_the_window_plus_one(window: int) -> None:
     letters = "".join(random.Random(window).choices("abcdefghijklmnopqrstuvwxyz", k=100_000))
     chosen = Winnowing(noise=30, guarantee=30 + window - 1).pieces_of_text(letters)
     assert len(chosen.starts) == pytest.approx(2 / (window + 1) * len(letters), rel=0.05)
@@ -171,13 +171,13 @@ def test_about_two_of_so_many_and_one_runs_are_chosen(window: int) -> None:
 
 
 @pytest.mark.parametrize("raw", ["x" * 200_000, "ab" * 100_000, "茶" * 70_000, "茶馆门前的老人。" * 9_000], ids=len)
-def test_a_text_that_repeats_itself_takes_no_more_room_than_another(raw: str) -> None:
+def test_a_repetitive_text_takes_no_more_room_than_another(raw: str) -> None:
     scheme = Winnowing()
     value = scheme.value(text_of(raw))
     assert 0 < len(value) < 8 * 2 * len(letters_of(raw)) / 61 + 100
 
 
-def test_a_text_of_which_too_much_is_chosen_agrees_with_its_equals_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_with_too_many_chosen_runs_agrees_with_equal_texts_only(monkeypatch: pytest.MonkeyPatch) -> None:
     scheme, text = Winnowing(), text_of(prose(1))
     value = scheme.value(text)
     monkeypatch.setattr("crawler_dedup.signing.schemes.winnowing.MAX_CHOSEN", len(scheme.keys_of(value)))
@@ -239,14 +239,14 @@ def test_excerpts_of_long_texts_are_found_by_64_probes(share: float, is_chinese:
 # Options
 
 
-def test_a_guarantee_below_the_noise_is_refused_by_a_sentence() -> None:
+def test_a_guarantee_below_the_noise_is_refused_with_a_sentence() -> None:
     with pytest.raises(ConfigError) as refused:
         scheme_of("winnowing noise=60 guarantee=50")
     assert str(refused.value).startswith("guarantee=50 is not allowed with noise=60: ")
     assert scheme_of("winnowing noise=60 guarantee=60").spec == "winnowing wide=3 noise=60 guarantee=60"
 
 
-def test_letters_are_found_where_they_stand() -> None:
+def test_letters_have_the_places_at_which_they_stand() -> None:
     raw = "Tea, чай. 茶館 ชา 찻집 don't  かな"
     plain = normalise(raw)
     places = Winnowing().find_letters(plain)
